@@ -1,0 +1,1 @@
+"""What must hold: pure functions from a history to a verdict."""

@@ -1,0 +1,149 @@
+"""Verdicts: what a checker says of a history, and how several say it together."""
+
+from enum import StrEnum
+from typing import Any
+
+import msgspec
+
+EXAMPLES_PER_ANOMALY = 20
+"""How many anomalies of one id a result lists; ``counts`` always has the exact number."""
+
+
+class Validity(StrEnum):
+    """The three values of a verdict."""
+
+    VALID = "valid"
+    INVALID = "invalid"
+    UNKNOWN = "unknown"
+
+
+class Anomaly(msgspec.Struct, frozen=True, omit_defaults=True):
+    """Something the history shows that deserves a name.
+
+    Attributes:
+        id: stable, documented name, e.g. ``lost-write``.
+        summary: one sentence with the concrete values.
+        guarantee: the promise that is broken (or, where legal, stretched).
+        source: where that promise is made: a KIP, a paper, a ticket, a page of Kafka's docs.
+        illegal: whether it breaks a promise here; observed but legal anomalies never redden a verdict.
+        subject: what it is about, e.g. ``log-0/3@1042`` or ``epoch 7``.
+        time_ns: when it became visible, on the history's clock.
+        witness: indices into the history of the operations that show it, fewest possible.
+        explanation: the proof in plain sentences, one per line.
+        licence: the event that permits it, where one does.
+    """
+
+    id: str
+    summary: str
+    guarantee: str
+    source: str
+    illegal: bool = True
+    subject: str | None = None
+    time_ns: int | None = None
+    witness: tuple[int, ...] = ()
+    explanation: tuple[str, ...] = ()
+    licence: str | None = None
+
+
+class Assumption(msgspec.Struct, frozen=True):
+    """A condition without which a verdict means nothing.
+
+    Attributes:
+        name: stable name, e.g. ``fault-held``.
+        met: whether the history shows it.
+        expected: what was required, with its number and unit.
+        observed: what was found, with its number and unit.
+    """
+
+    name: str
+    met: bool
+    expected: str
+    observed: str
+
+
+class CheckerResult(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What one checker says.
+
+    Attributes:
+        checker: its name.
+        validity: invalid iff an illegal anomaly was found; unknown iff it could not decide.
+        counts: exact number of anomalies per id, legal ones included.
+        anomalies: at most `EXAMPLES_PER_ANOMALY` of each id, in order of time.
+        assumptions: conditions it tested.
+        figures: numbers worth keeping (sizes, rates, durations), units last in the names.
+        unknown_because: why it is unknown, where it is.
+    """
+
+    checker: str
+    validity: Validity
+    counts: dict[str, int] = {}
+    anomalies: tuple[Anomaly, ...] = ()
+    assumptions: tuple[Assumption, ...] = ()
+    figures: dict[str, Any] = {}
+    unknown_because: str | None = None
+
+
+class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
+    """What is true of a history, beside what its scenario expected.
+
+    Attributes:
+        validity: invalid if any checker is; otherwise unknown if any checker is or an assumption is
+            unmet; otherwise valid.
+        results: one per checker.
+        expected: the scenario's expected validity for this version and configuration, if it has one.
+        expected_anomalies: ids of which at least one must be found where invalid is expected.
+        as_expected: None where nothing was expected.
+        reasons: why it is not valid, one sentence each.
+    """
+
+    validity: Validity
+    results: tuple[CheckerResult, ...]
+    expected: Validity | None = None
+    expected_anomalies: tuple[str, ...] = ()
+    as_expected: bool | None = None
+    reasons: tuple[str, ...] = ()
+
+
+def result_of(
+    checker: str,
+    anomalies: list[Anomaly],
+    *,
+    counts: dict[str, int] | None = None,
+    assumptions: tuple[Assumption, ...] = (),
+    figures: dict[str, Any] | None = None,
+    unknown_because: str | None = None,
+) -> CheckerResult:
+    """Put a checker's findings together; an illegal anomaly outweighs any doubt.
+
+    Args:
+        checker: the checker's name.
+        anomalies: everything found, or examples where `counts` has the exact numbers.
+        counts: exact numbers per id; counted from `anomalies` if absent.
+        assumptions: conditions the checker tested.
+        figures: numbers worth keeping.
+        unknown_because: why it cannot decide; ignored where an illegal anomaly decides.
+    """
+    exact = dict(counts) if counts is not None else {}
+    examples: dict[str, list[Anomaly]] = {}
+    for anomaly in anomalies:
+        if counts is None:
+            exact[anomaly.id] = exact.get(anomaly.id, 0) + 1
+        kept = examples.setdefault(anomaly.id, [])
+        if len(kept) < EXAMPLES_PER_ANOMALY:
+            kept.append(anomaly)
+    if any(anomaly.illegal for anomaly in anomalies):
+        validity = Validity.INVALID
+    elif unknown_because is not None or not all(assumption.met for assumption in assumptions):
+        validity = Validity.UNKNOWN
+    else:
+        validity = Validity.VALID
+    listed = sorted((a for kept in examples.values() for a in kept), key=lambda a: (a.time_ns or 0, a.id))
+    return CheckerResult(
+        checker=checker,
+        validity=validity,
+        counts=dict(sorted(exact.items())),
+        anomalies=tuple(listed),
+        assumptions=assumptions,
+        figures=figures or {},
+        unknown_because=unknown_because if validity is Validity.UNKNOWN else None,
+    )

@@ -1,0 +1,1 @@
+"""The system under test: image recipes, topologies as compose files, broker configuration."""

@@ -1,0 +1,43 @@
+"""What a run tells while it goes on; listeners (console, reports) are attached by the CLI alone."""
+
+from collections.abc import Callable
+
+import msgspec
+
+from checkers.history import Operation
+from checkers.verdict import Verdict
+
+
+class PhaseBegan(msgspec.Struct, frozen=True):
+    """The run entered a phase: ``image``, ``start``, ``load``, ``heal``, ``recover``, ``final-read``, ``evidence``, ``check``."""
+
+    phase: str
+    detail: str = ""
+    limit_s: float | None = None
+
+
+class Recorded(msgspec.Struct, frozen=True):
+    """An operation was written to the journal."""
+
+    operation: Operation
+
+
+class RunBegan(msgspec.Struct, frozen=True):
+    """A run has its folder."""
+
+    scenario: str
+    kafka_version: str
+    seed: int
+    folder: str
+
+
+class RunEnded(msgspec.Struct, frozen=True):
+    """A run was judged."""
+
+    folder: str
+    verdict: Verdict
+    reproduce: str
+
+
+Event = PhaseBegan | Recorded | RunBegan | RunEnded
+Listener = Callable[[Event], None]

@@ -1,0 +1,87 @@
+"""Faults as a scenario names them: what kind, at whom, how; targets are symbolic until the run."""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class Pattern(StrEnum):
+    """Who is cut from whom."""
+
+    ISOLATE_ONE = "isolate-one"
+    """The target from every other node, both ways."""
+    HALVES = "halves"
+    """The nodes in two halves, the target in the smaller one."""
+    MAJORITY_RING = "majority-ring"
+    """Every node sees a majority, no two nodes see the same one (Jepsen's ring)."""
+    BRIDGE = "bridge"
+    """Two halves that share one node, the target, which sees both."""
+    ONE_WAY_PACKETS = "one-way-packets"
+    """No packet from the target reaches the others: TCP's acknowledgements die too."""
+    ONE_WAY_CALLS = "one-way-calls"
+    """The target can't call the others' listeners; they still can call the target."""
+
+
+class Flavour(StrEnum):
+    """What happens to a packet at a cut."""
+
+    DROP = "drop"
+    REJECT = "reject"
+
+
+class Target(StrEnum):
+    """Roles that are resolved to nodes when the fault begins; the resolution is recorded."""
+
+    ACTIVE_CONTROLLER = "active-controller"
+    VOTER = "voter"
+    PARTITION_LEADER = "partition-leader"
+    RANDOM = "random"
+
+
+class Among(StrEnum):
+    """Which nodes a partition is drawn among."""
+
+    ALL = "all"
+    CONTROLLERS = "controllers"
+
+
+class Partition(msgspec.Struct, frozen=True, tag_field="kind", tag="partition"):
+    """Cut the network.
+
+    Attributes:
+        pattern: who is cut from whom.
+        target: the node that the pattern is drawn around.
+        flavour: drop (connections hang, as in life) or reject (connections are reset).
+        among: all nodes, or controllers only (isolated mode).
+        draw: decides among equals, so that a schedule fixes it.
+    """
+
+    pattern: Pattern
+    target: Target = Target.RANDOM
+    flavour: Flavour = Flavour.DROP
+    among: Among = Among.ALL
+    draw: int = 0
+
+
+class Kill(msgspec.Struct, frozen=True, tag_field="kind", tag="kill"):
+    """SIGKILL a node, and start it again at the heal."""
+
+    target: Target = Target.RANDOM
+    draw: int = 0
+
+
+class Pause(msgspec.Struct, frozen=True, tag_field="kind", tag="pause"):
+    """Freeze a node's process, and thaw it at the heal."""
+
+    target: Target = Target.RANDOM
+    draw: int = 0
+
+
+class Stop(msgspec.Struct, frozen=True, tag_field="kind", tag="stop"):
+    """Stop a node cleanly (SIGTERM, controlled shutdown), and start it again at the heal."""
+
+    target: Target = Target.RANDOM
+    draw: int = 0
+
+
+Fault = Partition | Kill | Pause | Stop

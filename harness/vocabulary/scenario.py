@@ -1,0 +1,130 @@
+"""Scenarios: what to try, why, on what, and what to expect."""
+
+import msgspec
+
+from checkers.verdict import Validity
+from harness.vocabulary.faults import Fault
+from harness.vocabulary.topology import Topology
+
+
+class LogWorkload(msgspec.Struct, frozen=True):
+    """Producers and consumers of unique values over many partitions.
+
+    Attributes:
+        producers: concurrent producer processes; every second one is confluent-kafka's.
+        consumers: concurrent consumer processes; every second one is confluent-kafka's.
+        partitions: partitions of the topic.
+        replication_factor: replicas of each, at most the number of brokers.
+        min_insync_replicas: Kafka's ``min.insync.replicas`` of the topic.
+        acks: ``all``, ``1`` or ``0``.
+        idempotent: whether producers ask for idempotence (only with acks=all).
+        batch: records per send operation.
+        rate: send operations a second, of all producers together.
+    """
+
+    producers: int = 4
+    consumers: int = 2
+    partitions: int = 6
+    replication_factor: int = 3
+    min_insync_replicas: int = 2
+    acks: str = "all"
+    idempotent: bool = True
+    batch: int = 4
+    rate: int = 200
+
+
+class Step(msgspec.Struct, frozen=True):
+    """One fault of a schedule: when it begins after the load does, and how long it is held."""
+
+    at_ms: int
+    hold_ms: int
+    fault: Fault
+
+
+class FixedSchedule(msgspec.Struct, frozen=True):
+    """Steps written by hand; the seed decides only the draws."""
+
+    steps: tuple[Step, ...]
+    duration_ms: int
+
+
+class RandomSchedule(msgspec.Struct, frozen=True):
+    """Steps drawn from a seed.
+
+    Attributes:
+        duration_ms: how long the load runs, faults included.
+        kinds: names of the fault kinds to draw from.
+        hold_ms: shortest and longest time a fault is held.
+        gap_ms: shortest and longest time between faults.
+        overlap: chance that a second fault is laid over the first.
+    """
+
+    duration_ms: int = 60_000
+    kinds: tuple[str, ...] = ("partition", "kill", "pause", "stop")
+    hold_ms: tuple[int, int] = (5_500, 10_000)
+    gap_ms: tuple[int, int] = (2_000, 5_000)
+    overlap: float = 0.3
+
+
+class Assumptions(msgspec.Struct, frozen=True):
+    """Conditions without which a verdict means nothing; a scenario that lowers one says why.
+
+    Attributes:
+        acked_before: acknowledged records before each fault, at least.
+        acked_after: acknowledged records after each fault's heal, at least.
+        invoked_during: records whose sending began during each fault, at least.
+        fault_held_ms: how long each fault is held, at least.
+        recovery_ms: how long recovery may take after healing.
+        why_lowered: the reason, where any of these is below the default.
+    """
+
+    acked_before: int = 100
+    acked_after: int = 100
+    invoked_during: int = 20
+    fault_held_ms: int = 5_000
+    recovery_ms: int = 60_000
+    why_lowered: str | None = None
+
+
+class Expectation(msgspec.Struct, frozen=True):
+    """What a scenario expects of some versions.
+
+    Attributes:
+        validity: the expected verdict.
+        anomalies: ids of which at least one must be found, where it is invalid.
+        before: applies to Kafka versions below this one; None applies to all.
+        why: the ticket or rule behind it.
+    """
+
+    validity: Validity
+    anomalies: tuple[str, ...] = ()
+    before: str | None = None
+    why: str = ""
+
+
+class Scenario(msgspec.Struct, frozen=True):
+    """One thing to try; its name is its module's place under ``scenarios``.
+
+    Attributes:
+        summary: what happens, in a sentence.
+        why: why it triggers what it triggers, in a sentence.
+        schedule: fixed or random.
+        topology: the cluster.
+        workload: the load.
+        kafka_version: the version it runs on unless another is named.
+        versions_min: oldest Kafka version it makes sense on.
+        expectations: the first that applies counts; valid if none does.
+        assumptions: what a verdict needs.
+        ticket: Kafka's ticket, where there is one.
+    """
+
+    summary: str
+    why: str
+    schedule: FixedSchedule | RandomSchedule
+    topology: Topology = Topology()
+    workload: LogWorkload = LogWorkload()
+    kafka_version: str = "4.3.1"
+    versions_min: str = "3.6.2"
+    expectations: tuple[Expectation, ...] = ()
+    assumptions: Assumptions = Assumptions()
+    ticket: str | None = None

@@ -1,0 +1,1 @@
+"""What we learned: the run store, listeners and reports."""

@@ -1,0 +1,1 @@
+"""What to try: one module per scenario, grouped by why it exists."""
