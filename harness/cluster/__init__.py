@@ -1,0 +1,1 @@
+"""Clusters: from a topology to containers that answer, and back to nothing."""

@@ -1,0 +1,221 @@
+"""From a topology to the files of a run's folder: a compose file and each node's server.properties."""
+
+import base64
+import uuid
+from importlib import resources
+from ipaddress import IPv4Network
+from typing import Any
+
+import jinja2
+import msgspec
+
+from harness.vocabulary.topology import Mode, Node, Quorum, Topology
+from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, parse_version
+
+OBSERVE_PORT = 9090
+REPLICATION_PORT = 9091
+CLIENT_PORT = 9092
+CONTROLLER_PORT = 9093
+
+_FIRST_ADDRESS = 11
+"""Host part of the first node's address; lower ones are left to the bridge and to tools."""
+
+DEFAULTS = {
+    # Left on, a leftover client re-creates topics that were deleted.
+    "auto.create.topics.enable": "false",
+    # A killed broker is fenced after 3 s instead of 9, so that faults of seconds show failover.
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    # The same for followers that no longer fetch (default 30 s).
+    "replica.lag.time.max.ms": "6000",
+    # A broker that is started while it can't reach a majority must outwait the fault, not exit.
+    "initial.broker.registration.timeout.ms": "180000",
+    "group.initial.rebalance.delay.ms": "0",
+    "offsets.topic.num.partitions": "4",
+    "transaction.state.log.num.partitions": "4",
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+    "log.cleaner.dedupe.buffer.size": "16777216",
+}
+
+
+class Layout(msgspec.Struct, frozen=True):
+    """Where the nodes of one run live.
+
+    Attributes:
+        run: the run's id.
+        project: name of the compose project, prefix of every container's name.
+        subnet: the run's own /24.
+        cluster_id: Kafka's cluster id, base64.
+        directory_ids: node name to the id of its metadata directory, base64.
+    """
+
+    run: str
+    project: str
+    subnet: str
+    cluster_id: str
+    directory_ids: dict[str, str]
+
+    def address(self, topology: Topology, node: Node) -> str:
+        """The node's fixed address."""
+        position = topology.nodes().index(node)
+        return str(IPv4Network(self.subnet)[_FIRST_ADDRESS + position])
+
+
+def kafka_uuid() -> str:
+    """A random id in Kafka's base64 form that ``format`` does not take for an option."""
+    while True:
+        text = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+        if not text.startswith("-"):
+            return text
+
+
+def new_layout(run: str, subnet: str, topology: Topology) -> Layout:
+    """Draw the ids of a new cluster."""
+    return Layout(
+        run=run,
+        project=f"krucible-{run}",
+        subnet=subnet,
+        cluster_id=kafka_uuid(),
+        directory_ids={node.name: kafka_uuid() for node in topology.nodes()},
+    )
+
+
+def render_properties(topology: Topology, layout: Layout, node: Node, version: str) -> str:
+    """The node's server.properties.
+
+    Raises:
+        VersionShapeError: if `version` is not a Kafka version.
+    """
+    address = layout.address(topology, node)
+    listeners = _listeners(node, address)
+    return _template("server.properties.j2").render(
+        node=node,
+        listeners=[f"{name}://{address}:{port}" for name, port in listeners],
+        advertised=_advertised(topology, listeners, address, version),
+        quorum=_quorum_config(topology, layout),
+        config=_defaults_for(topology) | topology.config,
+    )
+
+
+def render_compose(
+    topology: Topology,
+    layout: Layout,
+    *,
+    kafka_image: str,
+    holder_image: str,
+    user: str,
+    labels: dict[str, str],
+    mounts: tuple[str, ...] = (),
+) -> str:
+    """The run's compose file; paths in it are relative to the run's folder.
+
+    Args:
+        topology: the cluster to build.
+        layout: its addresses and ids.
+        kafka_image: reference of the image that runs Kafka.
+        holder_image: reference of the image that owns the network namespaces.
+        user: ``uid:gid`` that Kafka runs as, so that the files on its disk can be read and removed.
+        labels: ours, put on everything.
+        mounts: further binds of every node, ``source:destination:ro``.
+    """
+    nodes = [_compose_node(topology, layout, node) for node in topology.nodes()]
+    files = tuple(f"{file.source}:{file.destination}:ro" for file in topology.node_files)
+    return _template("cluster.yaml.j2").render(
+        project=layout.project,
+        subnet=layout.subnet,
+        nodes=nodes,
+        kafka_image=kafka_image,
+        holder_image=holder_image,
+        user=user,
+        labels=labels,
+        mounts=mounts + files,
+    )
+
+
+def problems_with(topology: Topology, version: str) -> list[str]:
+    """What this version can't do of this topology, all at once; empty if nothing."""
+    found = topology.problems()
+    if topology.quorum is Quorum.DYNAMIC and parse_version(version) < FIRST_DYNAMIC_QUORUM:
+        found.append(f"Kafka {version} has no dynamic quorum (3.9.0 is the first); use a static one")
+    return found
+
+
+def _template(name: str) -> jinja2.Template:
+    # Nothing rendered here is HTML: these are compose and properties files of our own values.
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)  # noqa: S701
+    return environment.from_string(resources.files("compose").joinpath(name).read_text())
+
+
+def _listeners(node: Node, _address: str) -> list[tuple[str, int]]:
+    brokers = [("CLIENT", CLIENT_PORT), ("REPLICATION", REPLICATION_PORT), ("OBSERVE", OBSERVE_PORT)]
+    controllers = [("CONTROLLER", CONTROLLER_PORT)]
+    return (brokers if node.is_broker else []) + (controllers if node.is_controller else [])
+
+
+def _advertised(
+    topology: Topology, listeners: list[tuple[str, int]], address: str, version: str
+) -> list[str]:
+    # Up to 3.8 a controller's listener must not be advertised; a dynamic quorum needs it to be.
+    dynamic = topology.quorum is Quorum.DYNAMIC and parse_version(version) >= FIRST_DYNAMIC_QUORUM
+    return [
+        f"{name}://{address}:{port}" for name, port in listeners if name != "CONTROLLER" or dynamic
+    ]
+
+
+def _quorum_config(topology: Topology, layout: Layout) -> dict[str, str]:
+    controllers = [node for node in topology.nodes() if node.is_controller]
+    endpoints = [f"{layout.address(topology, node)}:{CONTROLLER_PORT}" for node in controllers]
+    if topology.quorum is Quorum.DYNAMIC:
+        return {"controller.quorum.bootstrap.servers": ",".join(endpoints)}
+    voters = (f"{node.id}@{endpoint}" for node, endpoint in zip(controllers, endpoints, strict=True))
+    return {"controller.quorum.voters": ",".join(voters)}
+
+
+def _defaults_for(topology: Topology) -> dict[str, str]:
+    copies = min(3, topology.brokers)
+    return DEFAULTS | {
+        "offsets.topic.replication.factor": str(copies),
+        "transaction.state.log.replication.factor": str(copies),
+        "transaction.state.log.min.isr": str(min(2, copies)),
+        "default.replication.factor": str(copies),
+    }
+
+
+def format_arguments(topology: Topology, layout: Layout, node: Node) -> list[str]:
+    """What StorageTool's ``format`` needs beside the cluster id and the properties."""
+    arguments: list[str] = []
+    if topology.quorum is Quorum.DYNAMIC:
+        arguments = ["--no-initial-controllers"]
+        if node.is_controller:
+            arguments = ["--initial-controllers", _initial_controllers(topology, layout)]
+    for feature, level in sorted(topology.features.items()):
+        arguments += ["--feature", f"{feature}={level}"]
+    return arguments
+
+
+def _initial_controllers(topology: Topology, layout: Layout) -> str:
+    return ",".join(
+        f"{node.id}@{layout.address(topology, node)}:{CONTROLLER_PORT}:{layout.directory_ids[node.name]}"
+        for node in topology.nodes()
+        if node.is_controller
+    )
+
+
+def _compose_node(topology: Topology, layout: Layout, node: Node) -> dict[str, Any]:
+    return {
+        "name": node.name,
+        "address": layout.address(topology, node),
+        "environment": {
+            "KRUCIBLE_CLUSTER_ID": layout.cluster_id,
+            "KRUCIBLE_FORMAT_ARGS": " ".join(format_arguments(topology, layout, node)),
+            "KRUCIBLE_PROPERTIES": "/etc/krucible/server.properties",
+            # Compose would take a dollar sign for a variable of its own.
+            "KRUCIBLE_JVM_OPTS": " ".join(topology.jvm_options).replace("$", "$$"),
+        },
+    }
+
+
+def is_isolated(topology: Topology) -> bool:
+    """Whether controllers and brokers have addresses of their own."""
+    return topology.mode is Mode.ISOLATED

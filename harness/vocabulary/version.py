@@ -1,0 +1,26 @@
+"""Kafka versions as values that can be compared."""
+
+import re
+
+_SHAPE = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:[-.](.+))?")
+
+FIRST_DYNAMIC_QUORUM = (3, 9, 0)
+"""KIP-853: the set of voters lives in the log."""
+FIRST_LOG4J2 = (4, 0, 0)
+
+
+class VersionShapeError(ValueError):
+    """A text is not a Kafka version."""
+
+
+def parse_version(text: str) -> tuple[int, int, int]:
+    """Numbers of a version; a suffix such as ``-rc1`` or ``-SNAPSHOT`` does not count.
+
+    Raises:
+        VersionShapeError: if the text is not of the shape ``MAJOR.MINOR.PATCH[-SUFFIX]``.
+    """
+    match = _SHAPE.fullmatch(text)
+    if match is None:
+        raise VersionShapeError(f"{text!r} is not a Kafka version such as 4.3.1")
+    major, minor, patch = (int(part) for part in match.groups()[:3])
+    return major, minor, patch
