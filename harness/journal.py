@@ -1,0 +1,266 @@
+"""The journal: what happened, on disk before the next thing happens.
+
+A journal has one writer thread or several that share it; every operation is one ``write`` of one line, not
+a buffer, so that a harness killed in mid-flight leaves whole lines and at most one that is cut short.
+The format is that of docs/histories.md.
+"""
+
+import errno
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.history import FORMAT_VERSION, JournalHeader, Operation, OperationType
+from harness.errors import KrucibleError
+from harness.events import Listener, Recorded
+
+_NEXT_STEPS = {
+    errno.ENOSPC: "free space on the disk that holds the run, then run again",
+    errno.EDQUOT: "raise the quota of the disk that holds the run, then run again",
+    errno.EIO: "look at the host's disk (dmesg), then run again",
+    errno.EEXIST: "give the journal another name: every writer has its own file",
+}
+
+
+class JournalError(KrucibleError):
+    """The history can't be written any further; what was written before is kept."""
+
+
+class Clock:
+    """Nanoseconds since the run began, by the host's CLOCK_MONOTONIC.
+
+    Attributes:
+        began_ns: reading of the source at the run's beginning; the same for all processes of a host, so
+            it can be handed to another one.
+    """
+
+    def __init__(self, began_ns: int | None = None, source: Callable[[], int] = time.monotonic_ns) -> None:
+        self._source = source
+        self.began_ns = source() if began_ns is None else began_ns
+
+    def now_ns(self) -> int:
+        """Nanoseconds since the run began."""
+        return self._source() - self.began_ns
+
+
+class Entry(NamedTuple):
+    """What an operation says, before the journal adds its index and time; fields as in `Operation`."""
+
+    process: int | str
+    type: OperationType
+    f: str
+    key: Any = None
+    value: Any = None
+    error: str | None = None
+    node: str | None = None
+
+
+class Journal:
+    """One append-only file of operations; safe to share between threads.
+
+    Raises:
+        JournalError: the file exists already or can't be written.
+    """
+
+    def __init__(
+        self, path: Path, header: JournalHeader, clock: Clock, listener: Listener | None = None
+    ) -> None:
+        self.path = path
+        self.clock = clock
+        self._listener = listener
+        self._lock = threading.Lock()
+        self._index = 0
+        self._broken: JournalError | None = None
+        self._fd = self._open()
+        try:
+            self._write(msgspec.json.encode(header) + b"\n")
+        except JournalError:
+            self.close()
+            raise
+
+    def append(self, entry: Entry, time_ns: int | None = None) -> Operation:
+        """Write one operation; it has left this process when this returns.
+
+        Args:
+            entry: what happened.
+            time_ns: when, nanoseconds since the run began; now, unless given.
+
+        Raises:
+            JournalError: it could not be written. Every later call raises the same.
+        """
+        with self._lock:
+            when = self.clock.now_ns() if time_ns is None else time_ns
+            operation = Operation(self._index, when, *entry)
+            self._write(msgspec.json.encode(operation) + b"\n")
+            self._index += 1
+        if self._listener is not None:
+            self._listener(Recorded(operation))
+        return operation
+
+    def close(self) -> None:
+        """Close the file; a second call does nothing."""
+        with self._lock:
+            if self._fd >= 0:
+                os.close(self._fd)
+                self._fd = -1
+
+    def _open(self) -> int:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+        if self.path.is_char_device():  # a test's /dev/full
+            flags &= ~os.O_EXCL
+        try:
+            return os.open(self.path, flags, 0o644)
+        except OSError as error:
+            raise _journal_error("the history can't be opened", error, self.path) from error
+
+    def _write(self, line: bytes) -> None:
+        if self._broken is not None:
+            raise self._broken
+        if self._fd < 0:
+            raise JournalError("the history is closed", where=str(self.path))
+        try:
+            written = os.write(self._fd, line)
+            while written < len(line):  # a disk that is nearly full takes a part, then says so
+                written += os.write(self._fd, line[written:])
+        except OSError as error:
+            self._broken = _journal_error("the history can't be written", error, self.path)
+            raise self._broken from error
+
+
+class Journals:
+    """The journals of one run: a folder, a run id, a clock, and a listener that hears all of them."""
+
+    def __init__(self, folder: Path, run: str, clock: Clock, listener: Listener | None = None) -> None:
+        self.folder = folder
+        self.run = run
+        self.clock = clock
+        self.began_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        self._listener = listener
+        self._opened: list[Journal] = []
+        self._lock = threading.Lock()
+
+    def open(self, name: str) -> Journal:
+        """Begin a journal of this name, unique in the run; the file is ``history-<name>.jsonl``.
+
+        Raises:
+            JournalError: there is one of that name, or the disk refuses.
+        """
+        header = JournalHeader(FORMAT_VERSION, self.run, name, self.began_at)
+        journal = Journal(self.folder / f"history-{name}.jsonl", header, self.clock, self._listener)
+        with self._lock:
+            self._opened.append(journal)
+        return journal
+
+    def close(self) -> None:
+        """Close all of them."""
+        with self._lock:
+            for journal in self._opened:
+                journal.close()
+            self._opened.clear()
+
+
+class Outcome:
+    """How an operation ended, filled in by who performs it; ``info`` until said otherwise."""
+
+    def __init__(self, value: Any) -> None:
+        self.type = OperationType.INFO
+        self.value = value
+        self.error: str | None = None
+
+    def ok(self, value: Any) -> None:
+        """It happened, with this result."""
+        self.end(OperationType.OK, value)
+
+    def end(self, kind: OperationType, value: Any, error: str | None = None) -> None:
+        """It ended like this; the last call counts."""
+        self.type, self.value, self.error = kind, value, error
+
+
+class Recorder:
+    """One process of the history: at most one operation outstanding, retired by ``info``.
+
+    Args:
+        journal: where it writes.
+        process: its number, or the name of a singleton; a singleton is never retired.
+        workers: what a successor's number is above its predecessor's; 0 for singletons.
+    """
+
+    def __init__(self, journal: Journal, process: int | str, workers: int = 0) -> None:
+        if isinstance(process, int) and workers <= process:
+            raise ValueError(f"worker {process} of {workers}: workers are numbered from 0")
+        self.journal = journal
+        self.process = process
+        self._workers = workers
+        self._outstanding: Entry | None = None
+
+    def invoke(self, f: str, key: Any = None, value: Any = None, node: str | None = None) -> Operation:
+        """Write that an operation begins; call it before anything leaves.
+
+        Raises:
+            RuntimeError: the process has an operation outstanding.
+            JournalError: it could not be written, so the operation must not begin.
+        """
+        if self._outstanding is not None:
+            raise RuntimeError(f"process {self.process} still has {self._outstanding.f} outstanding")
+        entry = Entry(self.process, OperationType.INVOKE, f, key, value, node=node)
+        operation = self.journal.append(entry)
+        self._outstanding = entry
+        return operation
+
+    def complete(self, kind: OperationType, value: Any = None, error: str | None = None) -> Operation:
+        """Write how the outstanding operation ended; ``info`` retires the process.
+
+        Raises:
+            RuntimeError: nothing is outstanding, or `kind` is no completion.
+        """
+        begun = self._outstanding
+        if begun is None or kind is OperationType.INVOKE:
+            raise RuntimeError(f"process {self.process} has nothing to complete as {kind}")
+        operation = self.journal.append(begun._replace(type=kind, value=value, error=error))
+        self._outstanding = None
+        if kind is OperationType.INFO and isinstance(self.process, int):
+            self.process += self._workers
+        return operation
+
+    @contextmanager
+    def operation(
+        self, f: str, key: Any = None, value: Any = None, node: str | None = None
+    ) -> Iterator[Outcome]:
+        """Invoke, let the body fill in the outcome, complete; an exception completes as ``info`` first."""
+        self.invoke(f, key, value, node)
+        outcome = Outcome(value)
+        try:
+            yield outcome
+        except JournalError:
+            raise
+        except BaseException as error:
+            self.complete(OperationType.INFO, value, describe(error))
+            raise
+        self.complete(outcome.type, outcome.value, outcome.error)
+
+    def observe(self, f: str, key: Any = None, value: Any = None, node: str | None = None) -> Operation:
+        """Write a single ``ok`` without an invocation."""
+        return self.journal.append(Entry(self.process, OperationType.OK, f, key, value, node=node))
+
+
+def describe(error: BaseException) -> str:
+    """An exception as one line of at most 300 characters: its type and its text."""
+    text = " ".join(str(error).split())
+    name = type(error).__name__
+    return (text if text.startswith(name) else f"{name}: {text}" if text else name)[:300]
+
+
+def _journal_error(what: str, error: OSError, path: Path) -> JournalError:
+    return JournalError(
+        what,
+        got=error.strerror or str(error),
+        where=str(path),
+        next_step=_NEXT_STEPS.get(error.errno or 0, "mend the disk or folder, then run again"),
+    )

@@ -1,0 +1,228 @@
+"""The journal keeps what it was given, in order, before the next thing happens."""
+
+import errno
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from checkers.history import JournalHeader, Operation, OperationType
+from harness.events import Event, Recorded
+from harness.journal import Clock, Entry, Journal, JournalError, Journals, Recorder, describe
+
+OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
+
+
+@pytest.fixture
+def journals(tmp_path: Path) -> Iterator[Journals]:
+    made = Journals(tmp_path, "abc", Clock())
+    yield made
+    made.close()
+
+
+def lines(journal: Journal) -> tuple[JournalHeader, list[Operation]]:
+    header, *rest = journal.path.read_bytes().splitlines()
+    return msgspec.json.decode(header, type=JournalHeader), [
+        msgspec.json.decode(line, type=Operation) for line in rest
+    ]
+
+
+def test_a_clock_counts_from_the_beginning_of_the_run() -> None:
+    readings = iter([100, 107, 250])
+    clock = Clock(source=lambda: next(readings))
+    assert (clock.now_ns(), clock.now_ns()) == (7, 150)
+
+
+def test_a_clock_can_be_handed_to_another_process() -> None:
+    assert Clock(began_ns=40, source=lambda: 45).now_ns() == 5
+
+
+def test_a_journal_begins_with_its_header_and_numbers_its_lines(journals: Journals) -> None:
+    journal = journals.open("worker-3")
+    journal.append(Entry(3, INVOKE, "send", "log", [[2, 3_000_000_001]]))
+    journal.append(Entry(3, OK, "send", "log", [[2, 3_000_000_001, 17, "ok"]]), time_ns=12)
+    header, operations = lines(journal)
+    assert (header.krucible_history, header.run, header.journal) == (1, "abc", "worker-3")
+    assert [operation.index for operation in operations] == [0, 1]
+    assert operations[1].time_ns == 12
+    assert journal.path.name == "history-worker-3.jsonl"
+
+
+def test_the_listener_hears_every_operation_after_it_was_written(tmp_path: Path) -> None:
+    heard: list[tuple[Event, int]] = []
+    journals = Journals(
+        tmp_path, "r", Clock(), lambda event: heard.append((event, len(path.read_bytes().splitlines())))
+    )
+    journal = journals.open("a")
+    path = journal.path
+    operation = journal.append(Entry("runner", OK, "phase", "load"))
+    assert heard == [(Recorded(operation), 2)]
+    journals.close()
+
+
+def test_two_writers_cannot_share_a_name(journals: Journals) -> None:
+    journals.open("a")
+    with pytest.raises(JournalError) as caught:
+        journals.open("a")
+    assert "another name" in caught.value.next_step
+
+
+def test_threads_share_a_journal_without_tearing_lines(journals: Journals) -> None:
+    journal = journals.open("shared")
+
+    def write(process: int) -> None:
+        for i in range(200):
+            journal.append(Entry(process, OK, "observe", "x" * 50, i))
+
+    threads = [threading.Thread(target=write, args=(n,)) for n in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    _, operations = lines(journal)
+    assert [operation.index for operation in operations] == list(range(800))
+
+
+def test_a_full_disk_is_told_as_such() -> None:
+    with pytest.raises(JournalError) as caught:
+        Journal(Path("/dev/full"), JournalHeader(1, "r", "j", "now"), Clock())
+    assert caught.value.got == "No space left on device"
+    assert "free space" in caught.value.next_step
+
+
+@pytest.mark.parametrize("number", [errno.ENOSPC, errno.EIO])
+def test_a_disk_that_fills_keeps_what_was_recorded(
+    journals: Journals, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """The part of a line that still fitted stays cut at the end; nothing is ever written after it."""
+    journal = journals.open("a")
+    journal.append(Entry(1, INVOKE, "send"))
+    whole = journal.path.read_bytes()
+    real_write = os.write
+
+    def nearly_full(fd: int, line: bytes) -> int:
+        if len(line) > 10 and line.startswith(b"{"):
+            return real_write(fd, line[:10])
+        raise OSError(number, os.strerror(number))
+
+    monkeypatch.setattr(os, "write", nearly_full)
+    with pytest.raises(JournalError):
+        journal.append(Entry(1, OK, "send"))
+    monkeypatch.setattr(os, "write", real_write)
+    with pytest.raises(JournalError):
+        journal.append(Entry(1, OK, "send"))
+    assert journal.path.read_bytes() == whole + b'{"index":1'
+
+
+def test_a_closed_journal_refuses(journals: Journals) -> None:
+    journal = journals.open("a")
+    journals.close()
+    journal.close()
+    with pytest.raises(JournalError, match="closed"):
+        journal.append(Entry(1, OK, "send"))
+
+
+def test_a_process_has_one_operation_outstanding(journals: Journals) -> None:
+    recorder = Recorder(journals.open("a"), 0, workers=2)
+    recorder.invoke("send", "log", [])
+    with pytest.raises(RuntimeError, match="outstanding"):
+        recorder.invoke("send", "log", [])
+
+
+@pytest.mark.parametrize("kind", [OK, INVOKE])
+def test_only_what_was_begun_can_be_completed(journals: Journals, kind: OperationType) -> None:
+    with pytest.raises(RuntimeError, match="nothing to complete"):
+        Recorder(journals.open("a"), 0, workers=2).complete(kind)
+
+
+def test_info_retires_a_process_and_nothing_else_does(journals: Journals) -> None:
+    recorder = Recorder(journals.open("a"), 1, workers=6)
+    for kind, after in ((OK, 1), (FAIL, 1), (INFO, 7), (OK, 7), (INFO, 13)):
+        recorder.invoke("send")
+        recorder.complete(kind)
+        assert recorder.process == after
+
+
+def test_a_singleton_is_never_retired(journals: Journals) -> None:
+    recorder = Recorder(journals.open("nemesis"), "nemesis")
+    recorder.invoke("inject", "f1")
+    recorder.complete(INFO, error="not confirmed")
+    assert recorder.process == "nemesis"
+
+
+def test_workers_are_numbered_below_their_count(journals: Journals) -> None:
+    with pytest.raises(ValueError, match="numbered from 0"):
+        Recorder(journals.open("a"), 6, workers=6)
+
+
+def test_a_completion_repeats_what_was_asked_of_whom(journals: Journals) -> None:
+    journal = journals.open("a")
+    with Recorder(journal, "runner").operation("recover", "k", {"bound_ms": 1}, node="n1") as outcome:
+        outcome.ok({"took_ms": 5})
+    _, (invoked, completed) = lines(journal)
+    assert (invoked.type, invoked.value) == (INVOKE, {"bound_ms": 1})
+    assert (completed.type, completed.value) == (OK, {"took_ms": 5})
+    assert (completed.f, completed.key, completed.node) == ("recover", "k", "n1")
+
+
+def test_an_operation_that_says_nothing_is_indeterminate(journals: Journals) -> None:
+    journal = journals.open("a")
+    with Recorder(journal, "runner").operation("recover", value=3):
+        pass
+    assert lines(journal)[1][1].type is INFO
+
+
+def test_an_exception_completes_as_info_and_goes_on(journals: Journals) -> None:
+    journal = journals.open("a")
+    recorder = Recorder(journal, 0, workers=3)
+    with pytest.raises(ZeroDivisionError), recorder.operation("poll", "log", {"client": "x"}):
+        raise ZeroDivisionError("by nought")
+    completed = lines(journal)[1][1]
+    assert (completed.type, completed.error) == (INFO, "ZeroDivisionError: by nought")
+    assert recorder.process == 3
+
+
+def test_a_journal_error_inside_an_operation_is_not_recorded_again(journals: Journals) -> None:
+    journal = journals.open("a")
+    with pytest.raises(JournalError), Recorder(journal, 0, 1).operation("send"):
+        raise JournalError("full")
+    assert len(lines(journal)[1]) == 1
+
+
+def test_an_observation_stands_alone(journals: Journals) -> None:
+    journal = journals.open("a")
+    Recorder(journal, "observer-x").observe("observe", "quorum", {"answer": "error"}, "n1")
+    (operation,) = lines(journal)[1]
+    assert (operation.type, operation.process, operation.node) == (OK, "observer-x", "n1")
+
+
+def test_descriptions_are_one_short_line() -> None:
+    assert describe(KeyError()) == "KeyError"
+    assert describe(ValueError("a\n  b")) == "ValueError: a b"
+    assert describe(ValueError("ValueError: told")) == "ValueError: told"
+    assert len(describe(ValueError("x" * 1000))) == 300
+
+
+KILLED_IN_MID_FLIGHT = """
+import os, signal, sys
+from pathlib import Path
+from harness.journal import Clock, Journals, Recorder
+recorder = Recorder(Journals(Path(sys.argv[1]), "r", Clock()).open("worker-0"), 0, 1)
+with recorder.operation("send", "log", [[0, 1]]):
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_an_invocation_survives_a_kill_of_the_harness(tmp_path: Path) -> None:
+    ended = subprocess.run(
+        [sys.executable, "-c", KILLED_IN_MID_FLIGHT, str(tmp_path)], check=False, timeout=20
+    )
+    assert ended.returncode == -signal.SIGKILL
+    _, line = (tmp_path / "history-worker-0.jsonl").read_bytes().splitlines()
+    assert msgspec.json.decode(line, type=Operation).value == [[0, 1]]
