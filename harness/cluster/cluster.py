@@ -1,0 +1,193 @@
+"""A running cluster: brought up in a run's folder, asked for its nodes, taken down without a trace."""
+
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import docker
+import msgspec
+
+from harness.cluster.addresses import reserved_subnet
+from harness.cluster.composing import COMPOSE_FILE, compose_up
+from harness.cluster.containers import (
+    FOLDER_LABEL,
+    KEPT_LABEL,
+    OWNER_LABEL,
+    RUN_LABEL,
+    NodeContainers,
+    RunContainers,
+    subnets_in_use,
+)
+from harness.cluster.rendering import (
+    CLIENT_PORT,
+    CONTROLLER_PORT,
+    OBSERVE_PORT,
+    Layout,
+    new_layout,
+    problems_with,
+    render_compose,
+    render_properties,
+)
+from harness.errors import KrucibleError, UsageError
+from harness.ownership import this_process
+from harness.vocabulary.topology import Node, Topology
+
+DESCRIPTION_FILE = "cluster.json"
+
+
+class Plan(msgspec.Struct, frozen=True):
+    """What is to be started.
+
+    Attributes:
+        run: id of the run.
+        folder: the run's folder; it exists.
+        topology: the cluster.
+        version: Kafka's version.
+        kafka_image: reference of the image that runs Kafka.
+        holder_image: reference of the image that owns the network namespaces.
+        mounts: further binds of every node that the image needs.
+        kept: whether the cluster stays when the harness ends.
+    """
+
+    run: str
+    folder: Path
+    topology: Topology
+    version: str
+    kafka_image: str
+    holder_image: str
+    mounts: tuple[str, ...] = ()
+    kept: bool = False
+
+
+class Description(msgspec.Struct, frozen=True):
+    """What is kept on disk about a cluster, enough to find and use it again: ``cluster.json``."""
+
+    run: str
+    version: str
+    topology: Topology
+    layout: Layout
+
+
+class Cluster:
+    """A cluster whose containers have been started; Kafka on them may not be ready yet."""
+
+    def __init__(self, client: docker.DockerClient, description: Description, folder: Path) -> None:
+        self.description = description
+        self.folder = folder
+        self._containers = RunContainers(client, description.run)
+        self.containers: Mapping[str, NodeContainers] = self._containers.nodes()
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes."""
+        return self.description.topology.nodes()
+
+    @property
+    def addresses(self) -> dict[str, str]:
+        """Node name to address."""
+        layout, topology = self.description.layout, self.description.topology
+        return {node.name: layout.address(topology, node) for node in self.nodes}
+
+    @property
+    def bootstrap(self) -> list[str]:
+        """The brokers' CLIENT listeners, ``host:port``."""
+        return [f"{self.addresses[node.name]}:{CLIENT_PORT}" for node in self.nodes if node.is_broker]
+
+    @property
+    def observe_listeners(self) -> dict[str, tuple[str, int]]:
+        """Broker name to its OBSERVE listener."""
+        return {n.name: (self.addresses[n.name], OBSERVE_PORT) for n in self.nodes if n.is_broker}
+
+    @property
+    def controller_listeners(self) -> dict[str, tuple[str, int]]:
+        """Controller name to its CONTROLLER listener."""
+        return {n.name: (self.addresses[n.name], CONTROLLER_PORT) for n in self.nodes if n.is_controller}
+
+    def disk(self, node: Node) -> Path:
+        """Where the node's log directory lies on the host."""
+        return self.folder / "disks" / node.name
+
+    def remove(self) -> None:
+        """Take everything down, disks included.
+
+        Raises:
+            EngineError: if the engine refuses.
+        """
+        self._containers.remove()
+        shutil.rmtree(self.folder / "disks", ignore_errors=False)
+
+    def leftovers(self) -> list[str]:
+        """Names of containers, networks and volumes that still exist."""
+        return self._containers.leftovers()
+
+
+def start_cluster(client: docker.DockerClient, plan: Plan, binary: tuple[str, ...]) -> Cluster:
+    """Write the run's files and start its containers.
+
+    Args:
+        client: the engine.
+        plan: what to start.
+        binary: the compose command.
+
+    Raises:
+        UsageError: if the version can't do what the topology asks.
+        EngineError: if the engine or compose refuses.
+    """
+    problems = problems_with(plan.topology, plan.version)
+    if problems:
+        raise UsageError("the topology does not fit", got="; ".join(problems), next_step="krucible run --help")
+    with reserved_subnet(subnets_in_use(client)) as subnet:
+        layout = new_layout(plan.run, subnet, plan.topology)
+        description = Description(plan.run, plan.version, plan.topology, layout)
+        _write_files(plan, description)
+        compose_up(plan.folder, layout.project, binary)
+    return Cluster(client, description, plan.folder)
+
+
+def find_cluster(client: docker.DockerClient, folder: Path) -> Cluster:
+    """The cluster that was started in a folder.
+
+    Raises:
+        KrucibleError: if the folder describes none.
+    """
+    path = folder / DESCRIPTION_FILE
+    try:
+        description = msgspec.json.decode(path.read_bytes(), type=Description)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise KrucibleError(
+            "this folder describes no cluster",
+            got=str(error),
+            where=str(path),
+            next_step="krucible cluster status",
+        ) from error
+    return Cluster(client, description, folder)
+
+
+def _write_files(plan: Plan, description: Description) -> None:
+    (plan.folder / DESCRIPTION_FILE).write_bytes(msgspec.json.encode(description))
+    for node in plan.topology.nodes():
+        home = plan.folder / "nodes" / node.name
+        home.mkdir(parents=True)
+        (plan.folder / "disks" / node.name).mkdir(parents=True)
+        properties = render_properties(plan.topology, description.layout, node, plan.version)
+        (home / "server.properties").write_text(properties)
+    compose = render_compose(
+        plan.topology,
+        description.layout,
+        kafka_image=plan.kafka_image,
+        holder_image=plan.holder_image,
+        user=f"{os.getuid()}:{os.getgid()}",
+        labels=_labels(plan),
+        mounts=plan.mounts,
+    )
+    (plan.folder / COMPOSE_FILE).write_text(compose)
+
+
+def _labels(plan: Plan) -> dict[str, str]:
+    return {
+        RUN_LABEL: plan.run,
+        OWNER_LABEL: this_process(os.getpid()).label(),
+        FOLDER_LABEL: str(plan.folder.resolve()),
+        KEPT_LABEL: str(plan.kept).lower(),
+    }

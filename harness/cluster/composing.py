@@ -1,0 +1,55 @@
+"""Starting a compose file through testcontainers, with whichever compose binary the host has."""
+
+import os
+from functools import cached_property
+from pathlib import Path
+from subprocess import CalledProcessError
+
+from testcontainers.compose import DockerCompose
+
+from harness.errors import EngineError
+
+COMPOSE_FILE = "compose.yaml"
+
+
+class _Compose(DockerCompose):
+    """testcontainers' compose with the binary found here.
+
+    testcontainers always runs ``<binary> compose``; docker-compose 1.x is itself that command, and knows
+    neither ``--wait`` nor ``ps --format json``.  We wait for Kafka ourselves and find containers by label.
+    """
+
+    binary: tuple[str, ...] = ()
+    project: str = ""
+
+    @cached_property
+    def compose_command_property(self) -> list[str]:
+        return [*self.binary, "-p", self.project, "-f", COMPOSE_FILE]
+
+
+def compose_up(folder: Path, project: str, binary: tuple[str, ...]) -> None:
+    """Start what the folder's compose file describes; returns when the containers run.
+
+    Args:
+        folder: the run's folder, holding ``compose.yaml``.
+        project: name of the compose project.
+        binary: ``("docker", "compose")`` or ``("docker-compose",)``.
+
+    Raises:
+        EngineError: if compose fails, with the end of what it said.
+    """
+    compose = _Compose(context=str(folder), compose_file_name=COMPOSE_FILE, wait=False)
+    compose.binary = binary
+    compose.project = project
+    # Ryuk needs a registry and would reap clusters that were kept; our labels and the ledger do its work.
+    os.environ["TESTCONTAINERS_RYUK_DISABLED"] = "true"
+    try:
+        compose.start()
+    except CalledProcessError as error:
+        said = (error.stderr or b"").decode(errors="replace").strip().splitlines()
+        raise EngineError(
+            "the cluster's containers did not start",
+            got="; ".join(said[-5:]),
+            where=str(folder / COMPOSE_FILE),
+            next_step=f"cd {folder} && {' '.join(binary)} -p {project} up",
+        ) from error

@@ -1,0 +1,183 @@
+"""The containers of one run: found by label, killed, stopped, started, paused, entered, removed."""
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import docker
+from docker.errors import APIError, DockerException, NotFound
+from docker.models.containers import Container
+
+from harness.errors import EngineError
+
+RUN_LABEL = "krucible.run"
+OWNER_LABEL = "krucible.owner"
+FOLDER_LABEL = "krucible.folder"
+KEPT_LABEL = "krucible.kept"
+NODE_LABEL = "krucible.node"
+PART_LABEL = "krucible.part"
+
+SIGKILLED = 137
+
+
+def connect() -> docker.DockerClient:
+    """A client of the engine.
+
+    Raises:
+        EngineError: if no engine answers.
+    """
+    try:
+        client = docker.from_env(timeout=120)
+        client.ping()
+    except DockerException as error:
+        raise EngineError(
+            "no Docker engine answers",
+            got=str(error),
+            expected="a running engine that this user may talk to",
+            next_step="krucible doctor",
+        ) from error
+    return client
+
+
+class NodeContainers:
+    """One node: the holder of its network namespace, and Kafka beside it."""
+
+    def __init__(self, name: str, holder: Container, kafka: Container) -> None:
+        self.name = name
+        self._holder = holder
+        self._kafka = kafka
+
+    def enter_holder(self, command: str) -> str:
+        """Run a shell command in the node's network namespace and return what it printed.
+
+        Raises:
+            EngineError: if the command fails.
+        """
+        code, output = self._holder.exec_run(["/bin/bash", "-c", command])
+        text = str(output.decode(errors="replace"))
+        if code != 0:
+            raise EngineError(
+                f"a command in the holder of {self.name} failed with {code}",
+                got=text.strip()[-500:],
+                where=f"{self._holder.name}: {command[:200]}",
+                next_step="krucible doctor",
+            )
+        return text
+
+    def kill(self) -> None:
+        """SIGKILL Kafka and wait until the process is gone; one that had gone before stays so."""
+        if self.state()["Running"]:
+            self._kafka.kill(signal="KILL")
+        self._kafka.wait(timeout=30)
+
+    def stop(self, timeout_s: int) -> int:
+        """SIGTERM Kafka, SIGKILL after `timeout_s`; the exit code, 137 where it came to that."""
+        self._kafka.stop(timeout=timeout_s)
+        return int(self.state()["ExitCode"])
+
+    def start(self) -> None:
+        """Start Kafka again on its disk and in its network namespace."""
+        self._kafka.start()
+
+    def pause(self) -> None:
+        """Freeze every thread of Kafka."""
+        self._kafka.pause()
+
+    def unpause(self) -> None:
+        """Let Kafka go on; nothing to do if it already does."""
+        if self.state()["Paused"]:
+            self._kafka.unpause()
+
+    def state(self) -> dict[str, Any]:
+        """The engine's view of the Kafka container: Status, Running, Paused, OOMKilled, ExitCode, StartedAt…"""
+        self._kafka.reload()
+        return dict(self._kafka.attrs["State"])
+
+    def logs(self) -> bytes:
+        """All that Kafka has printed, restarts included."""
+        return bytes(self._kafka.logs(stdout=True, stderr=True))
+
+
+class RunContainers:
+    """All containers and networks of a run, by its label."""
+
+    def __init__(self, client: docker.DockerClient, run: str) -> None:
+        self._client = client
+        self.run = run
+        self._filter = {"label": f"{RUN_LABEL}={run}"}
+
+    def nodes(self) -> dict[str, NodeContainers]:
+        """Nodes whose holder and Kafka container both exist."""
+        parts: dict[str, dict[str, Container]] = {}
+        for container in self._containers():
+            labels = container.labels
+            if NODE_LABEL in labels:
+                parts.setdefault(labels[NODE_LABEL], {})[labels[PART_LABEL]] = container
+        return {
+            name: NodeContainers(name, found["holder"], found["kafka"])
+            for name, found in sorted(parts.items())
+            if found.keys() >= {"holder", "kafka"}
+        }
+
+    def remove(self) -> None:
+        """Remove every container, then every volume and network of the run; what is gone already is fine.
+
+        Raises:
+            EngineError: if the engine refuses.
+        """
+        in_parallel(_remove_container, self._containers())
+        for volume in self._client.volumes.list(filters=self._filter):
+            _ignoring_absence(volume.remove)
+        for network in self._client.networks.list(filters=self._filter):
+            _ignoring_absence(network.remove)
+
+    def leftovers(self) -> list[str]:
+        """Names of what still exists."""
+        networks = self._client.networks.list(filters=self._filter)
+        volumes = self._client.volumes.list(filters=self._filter)
+        return [str(thing.name) for thing in (*self._containers(), *networks, *volumes)]
+
+    def _containers(self) -> list[Container]:
+        return list(self._client.containers.list(all=True, filters=self._filter, ignore_removed=True))
+
+
+def labelled_runs(client: docker.DockerClient) -> dict[str, dict[str, str]]:
+    """Every run that still has a container or a network: its id to the labels of one of them."""
+    found: dict[str, dict[str, str]] = {}
+    filters = {"label": RUN_LABEL}
+    for network in client.networks.list(filters=filters):
+        labels = network.attrs["Labels"]
+        found[labels[RUN_LABEL]] = labels
+    for container in client.containers.list(all=True, filters=filters, ignore_removed=True):
+        found[container.labels[RUN_LABEL]] = container.labels
+    return found
+
+
+def subnets_in_use(client: docker.DockerClient) -> list[str]:
+    """Subnets of all networks that the engine has."""
+    configs = (network.attrs["IPAM"]["Config"] or [] for network in client.networks.list())
+    return [entry["Subnet"] for config in configs for entry in config if "Subnet" in entry]
+
+
+def in_parallel(action: Callable[[Any], Any], things: Iterable[Any]) -> list[Any]:
+    """Apply `action` to each thing at once; the engine is slow one by one and quick side by side."""
+    listed = list(things)
+    if not listed:
+        return []
+    with ThreadPoolExecutor(max_workers=min(16, len(listed))) as pool:
+        return list(pool.map(action, listed))
+
+
+def _remove_container(container: Container) -> None:
+    _ignoring_absence(lambda: container.remove(force=True, v=True))
+
+
+def _ignoring_absence(action: Callable[[], object]) -> None:
+    try:
+        action()
+    except NotFound:
+        return
+    except APIError as error:
+        if error.status_code == 409 and "already in progress" in str(error):  # noqa: PLR2004 - HTTP's code for a conflict
+            return
+        raise EngineError("the engine refused to remove something of ours", got=str(error)) from error

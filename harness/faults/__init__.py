@@ -1,0 +1,1 @@
+"""Faults: injected, proven to have taken effect, healed, proven to be healed."""

@@ -1,0 +1,65 @@
+"""What every fault promises: it says whether it can be had, is proven when it holds, and when it is gone."""
+
+from collections.abc import Mapping
+from typing import Any, Protocol
+
+import msgspec
+
+from harness.cluster.containers import NodeContainers
+from harness.faults.cuts import Pair
+from harness.ledger import Undo
+from harness.vocabulary.topology import Node
+
+
+class Bench(msgspec.Struct, frozen=True):
+    """What a fault works on.
+
+    Attributes:
+        nodes: all nodes of the cluster.
+        containers: node name to its containers.
+        addresses: node name to its address.
+    """
+
+    nodes: tuple[Node, ...]
+    containers: Mapping[str, NodeContainers]
+    addresses: Mapping[str, str]
+
+
+class NotConfirmedError(Exception):
+    """The probe did not see what the fault (or its heal) should have caused."""
+
+
+class ActiveFault(Protocol):
+    """A fault with its targets resolved; its life is inject, took_effect, heal, healed, in this order."""
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """Names of the nodes it acts on."""
+
+    @property
+    def cut(self) -> tuple[Pair, ...]:
+        """Directed pairs it cuts; empty unless it is a partition."""
+
+    @property
+    def undo(self) -> tuple[Undo, ...]:
+        """What the ledger needs to know before it is injected."""
+
+    def inject(self) -> None:
+        """Do it."""
+
+    def took_effect(self) -> dict[str, Any]:
+        """What the probe saw.
+
+        Raises:
+            NotConfirmedError: if it did not take effect within the probe's bound.
+        """
+
+    def heal(self) -> None:
+        """Undo it."""
+
+    def healed(self) -> dict[str, Any]:
+        """What the probe saw.
+
+        Raises:
+            NotConfirmedError: if it still holds after the probe's bound.
+        """

@@ -1,0 +1,55 @@
+"""Which directed pairs of nodes a partition cuts; pure."""
+
+from harness.vocabulary.faults import Pattern
+
+Pair = tuple[str, str]
+"""From sender to receiver."""
+
+
+def cuts(pattern: Pattern, names: tuple[str, ...], target: str, draw: int) -> tuple[Pair, ...]:
+    """The directed pairs that a pattern cuts, sorted.
+
+    Args:
+        pattern: who is cut from whom.
+        names: the nodes it is drawn among, the target included.
+        target: the node it is drawn around.
+        draw: decides who stands on the target's side.
+    """
+    others = _rotated([name for name in names if name != target], draw)
+    match pattern:
+        case Pattern.ISOLATE_ONE:
+            pairs = _between([target], others)
+        case Pattern.HALVES:
+            minority = [target, *others[: max(0, (len(names) - 1) // 2 - 1)]]
+            pairs = _between(minority, [name for name in others if name not in minority])
+        case Pattern.MAJORITY_RING:
+            pairs = _outside_ring([target, *others])
+        case Pattern.BRIDGE:
+            half = len(others) // 2
+            pairs = _between(others[:half], others[half:])
+        case Pattern.ONE_WAY_PACKETS | Pattern.ONE_WAY_CALLS:
+            pairs = {(target, other) for other in others}
+    return tuple(sorted(pairs))
+
+
+def _rotated(names: list[str], draw: int) -> list[str]:
+    start = draw % len(names) if names else 0
+    return names[start:] + names[:start]
+
+
+def _between(left: list[str], right: list[str]) -> set[Pair]:
+    return {pair for a in left for b in right for pair in ((a, b), (b, a))}
+
+
+def _outside_ring(ring: list[str]) -> set[Pair]:
+    """Pairs farther apart on the ring than a majority of neighbours reaches; on a ring of three, one link."""
+    size = len(ring)
+    if size <= 3:  # noqa: PLR2004 - on a ring of three every node already sees every other
+        return _between(ring[:1], ring[-1:])
+    reach = (size // 2 + 1) // 2
+    return {
+        (a, b)
+        for i, a in enumerate(ring)
+        for j, b in enumerate(ring)
+        if reach < min((i - j) % size, (j - i) % size)
+    }

@@ -1,0 +1,158 @@
+"""Network partitions: our own chain in the packet filter of every receiver's namespace.
+
+A rule sits on the receiver's INPUT, so that what is dropped really was sent.  Each fault has a chain of its
+own, and heals by removing that chain and nothing else.  A cut is believed only when probes that were sent in
+both directions have raised the counters of the rules that should have met them.
+"""
+
+import re
+import time
+from collections.abc import Callable
+from typing import Any
+
+from harness.cluster.containers import in_parallel
+from harness.cluster.rendering import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_PORT
+from harness.faults.contract import Bench, NotConfirmedError
+from harness.faults.cuts import Pair, cuts
+from harness.faults.targets import Resolved
+from harness.ledger import Undo
+from harness.vocabulary.faults import Among, Flavour, Partition, Pattern
+from harness.vocabulary.topology import Node
+
+PROBE_BOUND_S = 10.0
+_CHAIN = "KRUCIBLE"
+_PORTS = f"{CLIENT_PORT},{REPLICATION_PORT},{CONTROLLER_PORT}"
+_DISCARD_PORT = 9
+
+
+class ActivePartition:
+    """A partition between named nodes."""
+
+    def __init__(self, spec: Partition, fault: str, resolved: Resolved, bench: Bench) -> None:
+        self._spec = spec
+        self._bench = bench
+        self.chain = f"{_CHAIN}-{fault}"
+        names = tuple(node.name for node in bench.nodes if _takes_part(spec, node))
+        self.cut = cuts(spec.pattern, names, resolved.node.name, spec.draw)
+        self.targets = (resolved.node.name,)
+        self._open = self._pairs_that_stay_open()
+        self._receivers = tuple(sorted({receiver for _, receiver in (*self.cut, *self._open)}))
+
+    @property
+    def undo(self) -> tuple[Undo, ...]:
+        """One chain to remove at every receiver."""
+        return tuple(Undo(action="remove-chain", node=node, chain=self.chain) for node in self._receivers)
+
+    def inject(self) -> None:
+        """Put the chain in place at every receiver."""
+        in_parallel(self._add_chain, self._receivers)
+
+    def took_effect(self) -> dict[str, Any]:
+        """Packets counted at each cut, and at each direction that must stay open."""
+        counted = _await(self._probe, lambda seen: all(seen.values()), PROBE_BOUND_S)
+        silent = sorted(f"{a}->{b}" for (a, b), packets in counted.items() if not packets)
+        if silent:
+            raise NotConfirmedError(f"no probe was counted on {', '.join(silent)}")
+        return {
+            "dropped": {f"{a}->{b}": counted[a, b] for a, b in self.cut},
+            "open": {f"{a}->{b}": counted[a, b] for a, b in self._open},
+        }
+
+    def heal(self) -> None:
+        """Remove our chain everywhere."""
+        in_parallel(lambda name: remove_chain(self._bench, name, self.chain), self._receivers)
+
+    def healed(self) -> dict[str, Any]:
+        """The rules that are left, none of which may be this fault's."""
+        left = {name: self._rules_left(name) for name in self._receivers}
+        if any(left.values()):
+            raise NotConfirmedError(f"rules are left: {left}")
+        return {"rules_left": 0}
+
+    def _pairs_that_stay_open(self) -> tuple[Pair, ...]:
+        if self._spec.pattern not in (Pattern.ONE_WAY_PACKETS, Pattern.ONE_WAY_CALLS):
+            return ()
+        return tuple((receiver, sender) for sender, receiver in self.cut)
+
+    def _add_chain(self, receiver: str) -> None:
+        rules = [f"-N {self.chain}"]
+        rules += [f"-A {self.chain} {self._match(a)}" for a, b in self._open if b == receiver]
+        rules += [rule for a, b in self.cut if b == receiver for rule in self._cutting_rules(a)]
+        rules += [f"-I {_CHAIN} 1 -j {self.chain}"]
+        command = " && ".join(f"iptables -w {rule}" for rule in rules)
+        self._bench.containers[receiver].enter_holder(command)
+
+    def _match(self, sender: str) -> str:
+        calls_only = self._spec.pattern is Pattern.ONE_WAY_CALLS
+        ports = f" -p tcp -m multiport --dports {_PORTS}" if calls_only else ""
+        return f"-s {self._bench.addresses[sender]}{ports}"
+
+    def _cutting_rules(self, sender: str) -> list[str]:
+        match = self._match(sender)
+        drop = f"-A {self.chain} {match} -j DROP"
+        if self._spec.flavour is Flavour.DROP:
+            return [drop]
+        tcp = match if "-p tcp" in match else f"{match} -p tcp"
+        return [f"-A {self.chain} {tcp} -j REJECT --reject-with tcp-reset", drop]
+
+    def _probe(self) -> dict[Pair, int]:
+        """Send something over every pair, then read every counter."""
+        pairs = (*self.cut, *self._open)
+        senders = sorted({sender for sender, _ in pairs})
+        in_parallel(self._send_probes, senders)
+        counted = in_parallel(self._count, self._receivers)
+        counters = dict(zip(self._receivers, counted, strict=True))
+        return {(a, b): counters[b].get(self._bench.addresses[a], 0) for a, b in pairs}
+
+    def _send_probes(self, sender: str) -> None:
+        pairs = [pair for pair in (*self.cut, *self._open) if pair[0] == sender]
+        self._bench.containers[sender].enter_holder(
+            " & ".join(self._probe_command(receiver) for _, receiver in pairs) + " & wait"
+        )
+
+    def _probe_command(self, receiver: str) -> str:
+        address = self._bench.addresses[receiver]
+        if self._spec.pattern is Pattern.ONE_WAY_CALLS:
+            return f"timeout 0.2 bash -c 'exec 3<>/dev/tcp/{address}/{CONTROLLER_PORT}' 2>/dev/null"
+        return f"echo probe >/dev/udp/{address}/{_DISCARD_PORT}"
+
+    def _count(self, receiver: str) -> dict[str, int]:
+        listing = self._bench.containers[receiver].enter_holder(f"iptables -w -L {self.chain} -v -n -x")
+        return _packets_by_source(listing)
+
+    def _rules_left(self, receiver: str) -> int:
+        listing = self._bench.containers[receiver].enter_holder("iptables -w -S")
+        return sum(1 for line in listing.splitlines() if re.search(rf"{re.escape(self.chain)}\b", line))
+
+
+def remove_chain(bench: Bench, node: str, chain: str) -> None:
+    """Remove one chain of ours at one node; one that is not there is fine, and no other is touched."""
+    bench.containers[node].enter_holder(
+        f"if iptables -w -n -L {chain} >/dev/null 2>&1; then "
+        f"iptables -w -D {_CHAIN} -j {chain} 2>/dev/null; "
+        f"iptables -w -F {chain} && iptables -w -X {chain}; fi"
+    )
+
+
+def _takes_part(spec: Partition, node: Node) -> bool:
+    return spec.among is Among.ALL or node.is_controller
+
+
+def _packets_by_source(listing: str) -> dict[str, int]:
+    """Packets met by each source's rules, from ``iptables -L -v -n -x``."""
+    counted: dict[str, int] = {}
+    for line in listing.splitlines()[2:]:
+        fields = line.split()
+        source = next(field for field in fields[2:] if re.fullmatch(r"\d+\.\d+\.\d+\.\d+", field))
+        counted[source] = counted.get(source, 0) + int(fields[0])
+    return counted
+
+
+def _await(
+    look: Callable[[], dict[Pair, int]], enough: Callable[[dict[Pair, int]], bool], bound_s: float
+) -> dict[Pair, int]:
+    deadline = time.monotonic() + bound_s
+    while True:
+        seen = look()
+        if enough(seen) or time.monotonic() > deadline:
+            return seen

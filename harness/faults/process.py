@@ -1,0 +1,121 @@
+"""Faults of one node's process: kill and restart, clean stop, pause; each probed with a request."""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from harness.cluster.containers import SIGKILLED
+from harness.cluster.rendering import CLIENT_PORT, CONTROLLER_PORT
+from harness.faults.contract import Bench, NotConfirmedError
+from harness.faults.cuts import Pair
+from harness.faults.targets import Resolved
+from harness.ledger import Undo
+from harness.wire import answers
+
+PROBE_BOUND_S = 15.0
+STOP_BOUND_S = 20
+_REQUEST_TIMEOUT_S = 0.5
+
+
+class _ProcessFault:
+    """What the three have in common: one target, no cut, and a listener to ask."""
+
+    cut: tuple[Pair, ...] = ()
+
+    def __init__(self, resolved: Resolved, bench: Bench) -> None:
+        self._containers = bench.containers[resolved.node.name]
+        self._address = bench.addresses[resolved.node.name]
+        self._port = CONTROLLER_PORT if resolved.node.is_controller else CLIENT_PORT
+        self.targets = (resolved.node.name,)
+
+    def _answers(self) -> bool:
+        return answers(self._address, self._port, timeout_s=_REQUEST_TIMEOUT_S)
+
+    def _await_silence(self) -> None:
+        if not _within(PROBE_BOUND_S, lambda: not self._answers()):
+            raise NotConfirmedError(f"{self.targets[0]} still answers requests")
+
+
+class _Restarting(_ProcessFault):
+    """A node that is down, until its heal starts it again."""
+
+    @property
+    def undo(self) -> tuple[Undo, ...]:
+        """Start the node."""
+        return (Undo(action="start", node=self.targets[0]),)
+
+    def took_effect(self) -> dict[str, Any]:
+        """How the process ended; nobody answers."""
+        self._await_silence()
+        state = self._containers.state()
+        if state["Running"]:
+            raise NotConfirmedError(f"{self.targets[0]} still runs")
+        return {"exit_code": state["ExitCode"], "hard": state["ExitCode"] == SIGKILLED}
+
+    def heal(self) -> None:
+        """Start it on the same disk, in the same network namespace."""
+        self._containers.start()
+
+    def healed(self) -> dict[str, Any]:
+        """The process runs; whether it answers already is noted (without a majority it can't yet)."""
+        began = time.monotonic()
+        answering = _within(PROBE_BOUND_S, self._answers)
+        if not self._containers.state()["Running"]:
+            raise NotConfirmedError(f"{self.targets[0]} does not run")
+        return {"answers": answering, "answered_after_ms": round((time.monotonic() - began) * 1000)}
+
+
+class ActiveKill(_Restarting):
+    """SIGKILL: nothing is flushed or told to anybody."""
+
+    def inject(self) -> None:
+        """Kill it."""
+        self._containers.kill()
+
+
+class ActiveStop(_Restarting):
+    """SIGTERM: Kafka shuts down in a controlled way, or is killed after `STOP_BOUND_S` (and recorded as hard)."""
+
+    def inject(self) -> None:
+        """Ask it to end."""
+        self._containers.stop(STOP_BOUND_S)
+
+
+class ActivePause(_ProcessFault):
+    """Every thread frozen; connections stay open and are accepted by the kernel, but nobody answers."""
+
+    @property
+    def undo(self) -> tuple[Undo, ...]:
+        """Thaw it."""
+        return (Undo(action="unpause", node=self.targets[0]),)
+
+    def inject(self) -> None:
+        """Freeze it."""
+        self._containers.pause()
+
+    def took_effect(self) -> dict[str, Any]:
+        """A request stays without an answer."""
+        self._await_silence()
+        if not self._containers.state()["Paused"]:
+            raise NotConfirmedError(f"{self.targets[0]} is not paused")
+        return {"paused": True}
+
+    def heal(self) -> None:
+        """Thaw it."""
+        self._containers.unpause()
+
+    def healed(self) -> dict[str, Any]:
+        """The node answers a request again."""
+        if not _within(PROBE_BOUND_S, self._answers):
+            raise NotConfirmedError(f"{self.targets[0]} does not answer")
+        return {"answers": True}
+
+
+def _within(bound_s: float, condition: Callable[[], bool]) -> bool:
+    """Whether the condition came true within the bound; asked at short intervals."""
+    deadline = time.monotonic() + bound_s
+    while not condition():
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.1)
+    return True

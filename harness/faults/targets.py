@@ -1,0 +1,55 @@
+"""From a symbolic target to a node, by what the cluster looks like when the fault begins."""
+
+import msgspec
+
+from harness.vocabulary.faults import Target
+from harness.vocabulary.topology import Node
+
+
+class Sight(msgspec.Struct, frozen=True):
+    """What is known of the cluster at one moment.
+
+    Attributes:
+        nodes: all nodes.
+        active_controller: id of the leader of the quorum, None if none is seen.
+        leaders: ids of the leaders of the workload's partitions, in the order of the partitions.
+        down: names of nodes that a process fault holds already.
+    """
+
+    nodes: tuple[Node, ...]
+    active_controller: int | None
+    leaders: tuple[int, ...]
+    down: frozenset[str] = frozenset()
+
+
+class Resolved(msgspec.Struct, frozen=True):
+    """A target's node, and how it was found (``role`` or ``fallback``: nobody had the role)."""
+
+    node: Node
+    by: str
+
+
+def resolve(target: Target, draw: int, sight: Sight) -> Resolved | None:
+    """The node that the target means now; None if every node is held by a fault already.
+
+    Where nobody free has the role, any free node stands in, so that a schedule never skips a step; the
+    record says so.
+    """
+    free = [node for node in sight.nodes if node.name not in sight.down]
+    if not free:
+        return None
+    named = [node for node in free if node.id in _ids(target, draw, sight)]
+    chosen = named or free
+    return Resolved(chosen[draw % len(chosen)], by="role" if named else "fallback")
+
+
+def _ids(target: Target, draw: int, sight: Sight) -> set[int]:
+    match target:
+        case Target.ACTIVE_CONTROLLER:
+            return set() if sight.active_controller is None else {sight.active_controller}
+        case Target.VOTER:
+            return {node.id for node in sight.nodes if node.is_controller}
+        case Target.PARTITION_LEADER:
+            return {sight.leaders[draw % len(sight.leaders)]} if sight.leaders else set()
+        case Target.RANDOM:
+            return {node.id for node in sight.nodes}

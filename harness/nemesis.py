@@ -1,0 +1,136 @@
+"""The nemesis: carries a schedule out, step by step, and records what it did and what it saw."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+from checkers.history import OperationType
+from harness.faults.activate import activate, as_value, process_fault
+from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
+from harness.faults.targets import Resolved, Sight, resolve
+from harness.journal import Clock, Recorder
+from harness.ledger import FaultPlanned, FaultUndone, Ledger
+from harness.vocabulary.faults import Among, Fault, Partition
+from harness.vocabulary.scenario import FixedSchedule, Step
+
+NS_PER_MS = 1_000_000
+
+
+class _Held(msgspec.Struct):
+    """A fault that is in force."""
+
+    fault: str
+    spec: Fault
+    active: ActiveFault
+    until_ns: int
+
+
+class Nemesis:
+    """One process of the history; one fault is injected or healed at a time, several may be in force.
+
+    Args:
+        recorder: writes as the process ``nemesis``.
+        ledger: told of every fault before it is injected.
+        bench: the cluster it acts on.
+        look: the cluster as it is now, to resolve symbolic targets; gets the names of nodes that are down.
+        cancelled: set to end the schedule early; what is in force is left to `heal_all`.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        ledger: Ledger,
+        bench: Bench,
+        look: Callable[[frozenset[str]], Sight],
+        cancelled: threading.Event,
+    ) -> None:
+        self._recorder = recorder
+        self._clock: Clock = recorder.journal.clock
+        self._ledger = ledger
+        self._bench = bench
+        self._look = look
+        self._cancelled = cancelled
+        self._held: list[_Held] = []
+
+    def carry_out(self, schedule: FixedSchedule) -> None:
+        """Inject and heal in the order of time, then wait out the schedule's duration.
+
+        A fault is held for its whole time counted from the moment that it was proven, so a slow probe
+        delays what follows.  Returns early if cancelled.
+        """
+        began_ns = self._clock.now_ns()
+        steps = sorted(schedule.steps, key=lambda step: step.at_ms)
+        for number, step in enumerate(steps, start=1):
+            self._heal_until(began_ns + step.at_ms * NS_PER_MS)
+            if self._cancelled.is_set():
+                return
+            self._begin(f"f{number}", step)
+        self._heal_until(began_ns + schedule.duration_ms * NS_PER_MS)
+
+    def heal_all(self) -> None:
+        """Heal everything that is in force, whatever its time."""
+        for held in sorted(self._held, key=lambda held: held.until_ns):
+            self._end(held)
+
+    def _heal_until(self, moment_ns: int) -> None:
+        """Heal what falls due until a moment, which is then awaited."""
+        while not self._cancelled.is_set():
+            due = min(self._held, key=lambda held: held.until_ns, default=None)
+            if due is None or due.until_ns > moment_ns:
+                self._await(moment_ns)
+                return
+            self._await(due.until_ns)
+            if not self._cancelled.is_set():
+                self._end(due)
+
+    def _await(self, moment_ns: int) -> None:
+        self._cancelled.wait(max(0, moment_ns - self._clock.now_ns()) / 1e9)
+
+    def _begin(self, fault: str, step: Step) -> None:
+        plan = {"kind": as_value(step.fault)["kind"], "spec": as_value(step.fault)}
+        with self._recorder.operation("inject", fault, plan) as outcome:
+            resolved = self._resolve(step.fault)
+            if resolved is None:
+                outcome.end(OperationType.FAIL, plan, "every node is held by a fault already")
+                return
+            active = activate(step.fault, fault, resolved, self._bench)
+            self._ledger.write(FaultPlanned(fault=fault, undo=active.undo))
+            held = _Held(fault, step.fault, active, until_ns=self._clock.now_ns())
+            self._held.append(held)
+            active.inject()
+            known = plan | {"targets": active.targets, "cut": active.cut, "resolved_by": resolved.by}
+            kind, probe, error = _probed(active.took_effect)
+            outcome.end(kind, known | {"probe": probe}, error)
+        held.until_ns = self._clock.now_ns() + step.hold_ms * NS_PER_MS
+
+    def _end(self, held: _Held) -> None:
+        active = held.active
+        plan = {"kind": as_value(held.spec)["kind"], "spec": as_value(held.spec)}
+        with self._recorder.operation("heal", held.fault, plan) as outcome:
+            active.heal()
+            self._held.remove(held)
+            self._ledger.write(FaultUndone(fault=held.fault))
+            kind, probe, error = _probed(active.healed)
+            known = plan | {"targets": active.targets, "cut": active.cut, "probe": probe}
+            outcome.end(kind, known, error)
+
+    def _resolve(self, spec: Fault) -> Resolved | None:
+        down = frozenset(
+            name for held in self._held if process_fault(held.spec) for name in held.active.targets
+        )
+        sight = self._look(down if process_fault(spec) else frozenset())
+        if isinstance(spec, Partition) and spec.among is Among.CONTROLLERS:
+            controllers = tuple(node for node in sight.nodes if node.is_controller)
+            sight = msgspec.structs.replace(sight, nodes=controllers)
+        return resolve(spec.target, spec.draw, sight)
+
+
+def _probed(
+    probe: Callable[[], dict[str, Any]],
+) -> tuple[OperationType, dict[str, Any], str | None]:
+    try:
+        return OperationType.OK, probe(), None
+    except NotConfirmedError as error:
+        return OperationType.INFO, {}, str(error)
