@@ -1,0 +1,152 @@
+"""Building images through the engine's API, from a local context and without a network."""
+
+import io
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from docker import DockerClient
+from docker.errors import APIError, DockerException, ImageNotFound
+
+from harness.cluster.images.maven import checksums
+from harness.cluster.images.model import KafkaImage, Label, Progress, Source
+from harness.cluster.images.recipe import ENTRY_FILES, logging_recipe, recipe_bytes
+from harness.errors import EngineError, KrucibleError
+
+LOG_LINES_SHOWN = 15
+
+
+def find(client: DockerClient, reference: str) -> KafkaImage | None:
+    """The Kafka image of that name on this host, if it is here and complete."""
+    try:
+        image = client.images.get(reference)
+    except ImageNotFound:
+        return None
+    labels = image.labels
+    if Label.CHECKSUMS not in labels:
+        return None
+    return KafkaImage(
+        reference=reference,
+        version=labels[Label.VERSION],
+        source=Source(labels[Label.SOURCE]),
+        digest=str(image.id),
+        upstream=labels.get(Label.UPSTREAM, ""),
+        java=labels[Label.JAVA],
+        checksums=labels[Label.CHECKSUMS],
+    )
+
+
+@contextmanager
+def context(version: str, jars: Path | None) -> Iterator[Path]:
+    """A folder to build a Kafka image from; `jars` is None where the base holds them already."""
+    with tempfile.TemporaryDirectory(prefix="krucible-image-") as name:
+        folder = Path(name)
+        (folder / "Dockerfile").write_bytes(recipe_bytes("Dockerfile"))
+        (folder / "libs").mkdir()
+        for jar in sorted(jars.glob("*.jar")) if jars else ():
+            shutil.copy2(jar, folder / "libs")
+        ours = folder / "krucible"
+        ours.mkdir()
+        for script in ENTRY_FILES:
+            (ours / script).write_bytes(recipe_bytes(script))
+            (ours / script).chmod(0o755)
+        (ours / "logging.properties").write_bytes(recipe_bytes(logging_recipe(version)))
+        yield folder
+
+
+def build(
+    client: DockerClient,
+    folder: Path,
+    *,
+    arguments: Mapping[str, str],
+    network: str,
+    progress: Progress,
+    dockerfile: str = "Dockerfile",
+) -> str:
+    """Build a context; returns the new image's id.
+
+    Raises:
+        EngineError: if a step fails, with the last lines of its output.
+    """
+    said: list[str] = []
+    image_id = ""
+    try:
+        for event in client.api.build(
+            path=str(folder),
+            dockerfile=dockerfile,
+            buildargs=dict(arguments),
+            network_mode=network,
+            rm=True,
+            forcerm=True,
+            decode=True,
+        ):
+            if "error" in event:
+                raise _failed(said, str(event["error"]))
+            image_id = str(event.get("aux", {}).get("ID", image_id))
+            for line in filter(str.strip, str(event.get("stream", "")).splitlines()):
+                said.append(line)
+                if line.startswith("Step "):
+                    progress(line)
+    except DockerException as error:
+        raise _failed(said, str(error)) from error
+    return image_id
+
+
+def _failed(said: list[str], reason: str) -> EngineError:
+    return EngineError(
+        "the image could not be built",
+        got="\n".join([*said[-LOG_LINES_SHOWN:], reason]),
+        next_step="krucible doctor",
+    )
+
+
+def finish(
+    client: DockerClient, image_id: str, reference: str, labels: Mapping[Label, str], progress: Progress
+) -> KafkaImage:
+    """Label a built Kafka image with what is in it, and give it its name.
+
+    The name comes last, so an image that has it is whole.
+    """
+    found = _read_notes(client, image_id)
+    sums = checksums(line.split()[0] for line in found["jars.sha512"].splitlines())
+    every = {**labels, Label.CHECKSUMS: sums, Label.JAVA: _java(found["java-version"])}
+    with tempfile.TemporaryDirectory(prefix="krucible-label-") as name:
+        lines = [f"LABEL {label.value}={value}" for label, value in every.items()]
+        Path(name, "Dockerfile").write_text("\n".join([f"FROM {image_id}", *lines, ""]))
+        labelled = build(client, Path(name), arguments={}, network="none", progress=lambda _line: None)
+    client.images.get(labelled).tag(reference)
+    progress(f"built {reference}")
+    image = find(client, reference)
+    if image is None:
+        raise KrucibleError("an image vanished right after it was built", where=reference)
+    return image
+
+
+def _java(banner: str) -> str:
+    """``17.0.21`` from the first line of ``java -version``."""
+    return banner.partition('"')[2].partition('"')[0]
+
+
+def _read_notes(client: DockerClient, image_id: str) -> dict[str, str]:
+    """The notes that `prepare-image` left: file name to content."""
+    container = client.containers.create(image_id, network_disabled=True)
+    try:
+        return {
+            name: _read_file(client, str(container.id), f"/opt/krucible/{name}")
+            for name in ("jars.sha512", "java-version")
+        }
+    finally:
+        container.remove(force=True)
+
+
+def _read_file(client: DockerClient, container_id: str, path: str) -> str:
+    try:
+        chunks, _stat = client.api.get_archive(container_id, path)
+    except APIError as error:
+        raise _failed([], str(error)) from error
+    with tarfile.open(fileobj=io.BytesIO(b"".join(chunks))) as archive:
+        file = archive.extractfile(archive.getmembers()[0])
+        return file.read().decode() if file else ""

@@ -1,0 +1,25 @@
+"""One builder at a time: locks between processes."""
+
+import fcntl
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from harness.cluster.folders import cache_folder
+from harness.cluster.images.model import Progress
+
+
+@contextmanager
+def build_lock(name: str, progress: Progress) -> Iterator[None]:
+    """Hold the lock `name`; a second process waits here until the first has built.
+
+    The lock ends with the process that holds it, however that ends.
+    """
+    folder = cache_folder() / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    with (folder / f"{name}.lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            progress(f"waiting for another process that builds {name}")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield

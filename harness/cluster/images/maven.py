@@ -1,0 +1,140 @@
+"""Kafka's jars from Maven Central, with checksums required."""
+
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Iterable
+from pathlib import Path
+from typing import NamedTuple
+from xml.sax.saxutils import escape
+
+from harness.cluster.folders import cache_folder
+from harness.cluster.images.model import Progress
+from harness.cluster.images.recipe import FIRST_LOG4J2, version_tuple
+from harness.errors import KrucibleError, UsageError
+
+RESOLVE_LIMIT_S = 900
+DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:2.8"
+
+
+class Coordinate(NamedTuple):
+    """An artifact of Maven's."""
+
+    group: str
+    artifact: str
+    version: str
+
+
+def coordinates(version: str) -> tuple[Coordinate, ...]:
+    """What an image of Kafka is resolved from.
+
+    Kafka never brings a logging backend along.  Order matters: Maven takes the version nearest to the
+    root and then the first, so the broker comes first and decides what it shares with the tools.
+    """
+    kafka = (
+        Coordinate("org.apache.kafka", "kafka_2.13", version),
+        Coordinate("org.apache.kafka", "kafka-tools", version),
+    )
+    if version_tuple(version) >= FIRST_LOG4J2:
+        names = ("log4j-slf4j-impl", "log4j-1.2-api", "log4j-api", "log4j-core")
+        return kafka + tuple(Coordinate("org.apache.logging.log4j", name, "2.24.3") for name in names)
+    return (
+        *kafka,
+        Coordinate("org.slf4j", "slf4j-reload4j", "1.7.36"),
+        Coordinate("ch.qos.reload4j", "reload4j", "1.2.25"),
+    )
+
+
+def pom(wanted: Iterable[Coordinate]) -> str:
+    """A project that depends on what is wanted and is nothing else."""
+    dependencies = "".join(
+        f"    <dependency><groupId>{escape(group)}</groupId><artifactId>{escape(artifact)}</artifactId>"
+        f"<version>{escape(version)}</version></dependency>\n"
+        for group, artifact, version in wanted
+    )
+    return (
+        '<project xmlns="http://maven.apache.org/POM/4.0.0">\n'
+        "  <modelVersion>4.0.0</modelVersion>\n"
+        "  <groupId>krucible</groupId><artifactId>kafka-image</artifactId><version>1</version>\n"
+        "  <packaging>pom</packaging>\n"
+        f"  <dependencies>\n{dependencies}  </dependencies>\n"
+        "</project>\n"
+    )
+
+
+def maven_missing() -> str | None:
+    """Why Maven can't be used here, or None."""
+    return None if shutil.which("mvn") else "mvn is not installed"
+
+
+def resolve(version: str, progress: Progress) -> Path:
+    """The folder with all jars of a version, resolved once and kept in the cache.
+
+    Raises:
+        UsageError: if there is no such version.
+        KrucibleError: if Maven is missing or fails.
+    """
+    folder = cache_folder() / "jars" / version
+    if folder.is_dir():
+        return folder
+    if reason := maven_missing():
+        raise KrucibleError(
+            "Kafka's jars can't be resolved",
+            got=reason,
+            expected="Maven 3 and Java 17",
+            next_step="apt-get install maven openjdk-17-jre-headless",
+        )
+    progress(f"resolving Kafka {version} with Maven")
+    work = folder.with_name(f"{version}.{os.getpid()}")
+    try:
+        _copy_dependencies(version, work)
+        (work / "libs").rename(folder)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+    return folder
+
+
+def _copy_dependencies(version: str, work: Path) -> None:
+    work.mkdir(parents=True)
+    (work / "pom.xml").write_text(pom(coordinates(version)))
+    command = [
+        *("mvn", "--batch-mode", "--quiet", "--strict-checksums", f"{DEPENDENCY_PLUGIN}:copy-dependencies"),
+        *("-DincludeScope=runtime", "-DoutputDirectory=libs"),
+    ]
+    try:
+        done = subprocess.run(
+            command, cwd=work, capture_output=True, text=True, timeout=RESOLVE_LIMIT_S, check=False
+        )
+    except subprocess.TimeoutExpired as error:
+        raise KrucibleError(
+            f"Maven did not resolve Kafka {version} within {RESOLVE_LIMIT_S} s",
+            next_step="check the network and ~/.m2/settings.xml, then try again",
+        ) from error
+    if done.returncode != 0:
+        raise _refused(version, done.stdout + done.stderr)
+
+
+def _refused(version: str, output: str) -> KrucibleError:
+    reasons = [line for line in output.splitlines() if line.startswith("[ERROR]")] or [output.strip()[-500:]]
+    if f"kafka_2.13:jar:{version}" in output and "Could not find artifact" in output:
+        return UsageError(
+            f"there is no Kafka {version}",
+            got=reasons[0],
+            expected="a version that Apache Kafka has released, e.g. 4.3.1",
+        )
+    return KrucibleError(
+        f"Maven could not resolve Kafka {version}",
+        got=reasons[0],
+        next_step="check the network and ~/.m2/settings.xml, then try again",
+    )
+
+
+def jar_sums(folder: Path) -> list[str]:
+    """SHA-512 sums of a folder's jars, sorted, hexadecimal."""
+    return sorted(hashlib.sha512(jar.read_bytes()).hexdigest() for jar in folder.glob("*.jar"))
+
+
+def checksums(sums: Iterable[str]) -> str:
+    """One SHA-256 for a set of jars, from their SHA-512 sums, hexadecimal."""
+    return hashlib.sha256("".join(f"{entry}\n" for entry in sorted(sums)).encode()).hexdigest()

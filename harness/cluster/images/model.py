@@ -1,0 +1,66 @@
+"""What an image of Kafka is, wherever it came from."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+Progress = Callable[[str], None]
+"""Is told in a line what a long piece of work does now."""
+
+
+def silent(_line: str) -> None:
+    """Tells nobody."""
+
+
+DATA_DIR = "/var/lib/kafka/data"
+"""Where a node keeps its data; any user may write there."""
+
+RUN_NODE = "/opt/krucible/run-node"
+"""The entry point of every image: formats where needed, then becomes Kafka."""
+
+
+class Source(StrEnum):
+    """Where Kafka's jars come from."""
+
+    AUTO = "auto"
+    ARTIFACTS = "artifacts"
+    REGISTRY = "registry"
+
+
+class Label(StrEnum):
+    """Labels on our images."""
+
+    VERSION = "krucible.kafka.version"
+    SOURCE = "krucible.image.source"
+    CHECKSUMS = "krucible.image.checksums"
+    RECIPE = "krucible.image.recipe"
+    UPSTREAM = "krucible.image.upstream"
+    JAVA = "krucible.image.java"
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaImage:
+    """An image on this host that runs one version of Kafka.
+
+    Every image holds ``/opt/krucible``: `RUN_NODE` as entry point, the class-data-sharing archives
+    ``kafka.jsa`` and ``storage.jsa``, Java's argument files ``kafka.args``, ``storage.args`` and
+    ``tools.args`` (run a tool of Kafka's with ``java @/opt/krucible/tools.args CLASS …``), and
+    ``jars.sha512``, a line for each jar.
+
+    Attributes:
+        reference: name and tag, e.g. ``krucible/kafka:4.3.1-0f2a77c1b9d0``.
+        version: Kafka's.
+        source: artifacts or registry.
+        digest: id of the image on this host, ``sha256:…``.
+        upstream: repository digest of the official image it is made from; empty for artifacts.
+        java: version of the JVM, e.g. ``17.0.21``.
+        checksums: SHA-256 over the sorted SHA-512 sums of the jars, hexadecimal.
+    """
+
+    reference: str
+    version: str
+    source: Source
+    digest: str
+    upstream: str
+    java: str
+    checksums: str

@@ -1,0 +1,52 @@
+"""The recipes under ``compose/images``, and names for images that change when a recipe does."""
+
+import hashlib
+from collections.abc import Iterable
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+
+HASH_LENGTH = 12
+ENTRY_FILES = ("run-node", "prepare-image")
+FIRST_LOG4J2 = (4, 0)
+
+
+def recipes() -> Traversable:
+    """The folder of recipes."""
+    return resources.files("compose") / "images"
+
+
+@cache
+def recipe_bytes(name: str) -> bytes:
+    """A recipe's content."""
+    return (recipes() / name).read_bytes()
+
+
+def base_packages() -> tuple[str, ...]:
+    """Debian packages of the base image."""
+    return tuple(recipe_bytes("base-packages").decode().split())
+
+
+def content_hash(parts: Iterable[bytes | str]) -> str:
+    """The first `HASH_LENGTH` hexadecimal digits of a SHA-256 over parts, each with its length."""
+    digest = hashlib.sha256()
+    for part in parts:
+        data = part.encode() if isinstance(part, str) else part
+        digest.update(len(data).to_bytes(8, "big") + data)
+    return digest.hexdigest()[:HASH_LENGTH]
+
+
+def version_tuple(version: str) -> tuple[int, ...]:
+    """Numbers of a version for comparison: ``3.9.0`` and ``3.9.0-rc1`` both give ``(3, 9, 0)``."""
+    return tuple(int(number) for number in version.partition("-")[0].split("."))
+
+
+def logging_recipe(version: str) -> str:
+    """Name of the logging configuration for a version of Kafka."""
+    return "log4j2.properties" if version_tuple(version) >= FIRST_LOG4J2 else "log4j.properties"
+
+
+def kafka_recipe_hash(version: str, *parts: str) -> str:
+    """Hash of everything that goes into a Kafka image beside the jars themselves."""
+    files = ("Dockerfile", *ENTRY_FILES, logging_recipe(version))
+    return content_hash([*(recipe_bytes(name) for name in files), *parts])
