@@ -1,0 +1,129 @@
+"""When a cluster is ready: a controller leads, every broker is unfenced, and each acknowledges a write."""
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from harness.admin import Address, NewTopic, acknowledges_write, create_topic, delete_topic
+from harness.cluster.cluster import Cluster
+from harness.errors import KrucibleError
+from harness.wire import Endpoint, TopicAnswer, WireError
+
+READY_TOPIC = "krucible-ready"
+READY_BOUND_S = 90.0
+_PAUSE_S = 0.05
+_ASK_TIMEOUT_S = 1.0
+
+
+class Readiness(msgspec.Struct, frozen=True):
+    """How long each step took, seconds since the waiting began; features are the finalized levels."""
+
+    controller_s: float
+    brokers_s: float
+    write_s: float
+    features: dict[str, int]
+
+
+def await_ready(cluster: Cluster, bound_s: float = READY_BOUND_S) -> Readiness:
+    """Wait until the cluster is ready.
+
+    Raises:
+        KrucibleError: if it is not within the bound, or a node ended meanwhile; with the end of that
+            node's log.
+    """
+    began = time.monotonic()
+    deadline = began + bound_s
+
+    def until(condition: Callable[[], bool], what: str) -> float:
+        while not condition():
+            _complain_about_ended_nodes(cluster)
+            if time.monotonic() > deadline:
+                raise _not_ready(cluster, what, bound_s)
+            time.sleep(_PAUSE_S)
+        return time.monotonic() - began
+
+    controllers = cluster.controller_listeners.values()
+    brokers = list(cluster.observe_listeners.values())
+    controller_s = until(lambda: any(map(_leads, controllers)), "no controller leads")
+    expected = frozenset(node.id for node in cluster.nodes if node.is_broker)
+    brokers_s = until(
+        lambda: all(_sees(address, expected) for address in brokers), "not every broker is unfenced"
+    )
+    topic = NewTopic(READY_TOPIC, assignments=tuple((broker,) for broker in sorted(expected)))
+    made = create_topic(brokers, topic)
+    by_id = {node.id: cluster.observe_listeners[node.name] for node in cluster.nodes if node.is_broker}
+    for partition, broker in enumerate(sorted(expected)):
+        write = _Write(by_id[broker], made, partition)
+        until(write.acknowledged, f"broker {broker} acknowledges no write")
+    write_s = time.monotonic() - began
+    delete_topic(brokers[0], READY_TOPIC)
+    return Readiness(controller_s, brokers_s, write_s, _features(brokers[0]))
+
+
+class _Write:
+    """A write to one partition, to be tried until acknowledged."""
+
+    def __init__(self, address: Address, topic: TopicAnswer, partition: int) -> None:
+        self._address = address
+        self._topic = topic
+        self._partition = partition
+
+    def acknowledged(self) -> bool:
+        return acknowledges_write(self._address, self._topic, self._partition, b"ready")
+
+
+def _leads(address: Address) -> bool:
+    endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
+    try:
+        answer = endpoint.quorum()
+    except WireError:
+        return False
+    finally:
+        endpoint.close()
+    # The voters are listed before an election is over: only a high watermark tells that one leads.
+    return answer.error == 0 and answer.high_watermark >= 0
+
+
+def _sees(address: Address, expected: frozenset[int]) -> bool:
+    endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
+    try:
+        return endpoint.cluster([]).brokers == expected
+    except WireError:
+        return False
+    finally:
+        endpoint.close()
+
+
+def _features(address: Address) -> dict[str, int]:
+    endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
+    try:
+        return endpoint.features()
+    finally:
+        endpoint.close()
+
+
+def _complain_about_ended_nodes(cluster: Cluster) -> None:
+    for name, containers in cluster.containers.items():
+        state = containers.state()
+        if not state["Running"]:
+            raise KrucibleError(
+                f"node {name} ended while the cluster was starting",
+                got=f"exit code {state['ExitCode']}; its last words:\n{_last_words(cluster, name)}",
+                where=str(cluster.folder),
+                next_step="mend the topology or its config, then run again",
+            )
+
+
+def _not_ready(cluster: Cluster, what: str, bound_s: float) -> KrucibleError:
+    words = "\n".join(f"{name}: {_last_words(cluster, name, lines=3)}" for name in cluster.containers)
+    return KrucibleError(
+        f"the cluster did not become ready within {bound_s:.0f} s: {what}",
+        got=f"the nodes' last words:\n{words}",
+        where=str(cluster.folder),
+        next_step="try again with fewer nodes or on a faster machine; krucible doctor",
+    )
+
+
+def _last_words(cluster: Cluster, name: str, lines: int = 8) -> str:
+    return "\n".join(cluster.containers[name].logs().decode(errors="replace").splitlines()[-lines:])
