@@ -1,0 +1,29 @@
+"""Two client libraries behind one small interface, and what their errors mean."""
+
+from harness.clients.interface import (
+    ClientFailedError,
+    ClientKind,
+    ConsumerOptions,
+    Isolation,
+    LogConsumer,
+    LogProducer,
+    Message,
+    ProducerOptions,
+    ReadError,
+    Record,
+    Sent,
+)
+
+__all__ = [
+    "ClientFailedError",
+    "ClientKind",
+    "ConsumerOptions",
+    "Isolation",
+    "LogConsumer",
+    "LogProducer",
+    "Message",
+    "ProducerOptions",
+    "ReadError",
+    "Record",
+    "Sent",
+]

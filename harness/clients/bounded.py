@@ -1,0 +1,31 @@
+"""Calls of a library that might never return, given a bound."""
+
+import threading
+from collections.abc import Callable
+
+from harness.clients.interface import ClientFailedError
+from harness.journal import describe
+
+
+def within(timeout_s: float, what: str, call: Callable[[], object]) -> None:
+    """Run `call` in a thread of its own and wait for it.
+
+    Raises:
+        ClientFailedError: it raised, or had not returned after `timeout_s`; then its thread, a daemon,
+            is left behind.
+    """
+    failures: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            call()
+        except BaseException as error:  # noqa: BLE001 - handed to the caller below
+            failures.append(error)
+
+    thread = threading.Thread(target=run, name=f"bounded {what}", daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    if thread.is_alive():
+        raise ClientFailedError(f"{what} did not end within {timeout_s:.1f} s")
+    if failures:
+        raise ClientFailedError(f"{what}: {describe(failures[0])}") from failures[0]

@@ -1,0 +1,206 @@
+"""confluent-kafka (librdkafka) behind the client interface.
+
+Its consumers need a group id although they never join or commit; librdkafka looks for the coordinator
+nevertheless, which makes the cluster create its offsets topic.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from checkers.history import OperationType
+from harness.clients.bounded import within
+from harness.clients.errors import Source, classify, raised_by_send
+from harness.clients.interface import (
+    ConsumerOptions,
+    Message,
+    ProducerOptions,
+    ReadError,
+    Record,
+    Sent,
+)
+from harness.journal import describe
+
+_GRACE_S = 1.0
+_POLL_S = 0.1
+_FIRST_LOCAL_ERROR = -100
+"""Codes below are librdkafka's own, the others are brokers'."""
+_OUT_OF_RANGE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION)  # noqa: SLF001 - public constants in spite of their names
+
+_SILENT = logging.getLogger("krucible.librdkafka")
+_SILENT.propagate = False
+_SILENT.addHandler(logging.NullHandler())
+
+
+def _config(bootstrap: tuple[str, ...], request_ms: int, **config: Any) -> dict[str, Any]:
+    return {
+        "bootstrap.servers": ",".join(bootstrap),
+        "client.id": "krucible",
+        "socket.timeout.ms": request_ms,
+        "socket.connection.setup.timeout.ms": 2000,
+        "reconnect.backoff.ms": 50,
+        "reconnect.backoff.max.ms": 1000,
+        "topic.metadata.refresh.interval.ms": 5000,
+        "allow.auto.create.topics": False,
+        "log_level": 0,
+        "logger": _SILENT,
+        "error_cb": lambda _error: None,  # what matters is reported per record or raised by a poll
+        **{name.replace("_", "."): value for name, value in config.items()},
+    }
+
+
+class ConfluentProducer:
+    """A `LogProducer`; made without asking any broker."""
+
+    def __init__(self, options: ProducerOptions) -> None:
+        self._options = options
+        retries = {} if options.idempotent else {"retries": 0}
+        self._producer = Producer(
+            _config(
+                options.bootstrap,
+                options.request_ms,
+                acks=options.acks,
+                enable_idempotence=options.idempotent,
+                delivery_timeout_ms=options.delivery_ms,
+                request_timeout_ms=options.request_ms,
+                linger_ms=0,
+                **retries,
+            )
+        )
+
+    def send(self, batch: Sequence[Record]) -> list[Sent]:
+        """See `LogProducer.send`."""
+        deadline = time.monotonic() + self._options.delivery_ms / 1000 + _GRACE_S
+        fates: list[Sent | None] = [None] * len(batch)
+        for index, record in enumerate(batch):
+            try:
+                self._producer.produce(
+                    self._options.topic,
+                    value=record.value,
+                    key=record.key,
+                    partition=record.partition,
+                    on_delivery=self._reporter(fates, index),
+                )
+            except (BufferError, KafkaException, ValueError) as error:
+                outcome, reason = raised_by_send(describe(error))
+                fates[index] = Sent(outcome, error=reason)
+        while None in fates and (left_s := deadline - time.monotonic()) > 0:
+            self._producer.poll(min(left_s, _POLL_S))
+        silent = Sent(OperationType.INFO, error="no delivery report within the delivery timeout")
+        return [fate or silent for fate in fates]
+
+    def close(self, timeout_s: float) -> None:
+        """See `LogProducer.close`."""
+
+        def end() -> None:
+            self._producer.purge(blocking=False)
+            self._producer.close()
+
+        within(timeout_s, "closing confluent-kafka's producer", end)
+
+    def _reporter(self, fates: list[Sent | None], index: int) -> Callable[[Any, Any], None]:
+        def report(error: KafkaError | None, message: Any) -> None:
+            fates[index] = self._fate(error, message)
+
+        return report
+
+    def _fate(self, error: KafkaError | None, message: Any) -> Sent:
+        if error is None:
+            if self._options.acks == "0":
+                return Sent(OperationType.OK)
+            offset = message.offset()
+            if offset is None or offset < 0:
+                return Sent(OperationType.INFO, error="acknowledged without an offset")
+            return Sent(OperationType.OK, offset)
+        outcome, reason = classify(
+            Source.LIBRDKAFKA if error.code() < _FIRST_LOCAL_ERROR else Source.BROKER,
+            error.code(),
+            only_attempt=self._options.only_attempt,
+            acks=self._options.acks,
+        )
+        return Sent(outcome, error=f"{error.name()}: {error.str()} ({reason})")
+
+
+class ConfluentConsumer:
+    """A `LogConsumer`; made without asking any broker."""
+
+    def __init__(self, options: ConsumerOptions) -> None:
+        self._options = options
+        self._pending: ReadError | None = None
+        self._consumer = Consumer(
+            _config(
+                options.bootstrap,
+                options.request_ms,
+                group_id="krucible",
+                enable_auto_commit=False,
+                enable_auto_offset_store=False,
+                auto_offset_reset="error",
+                isolation_level=options.isolation.value,
+                check_crcs=True,
+                fetch_wait_max_ms=min(250, options.request_ms),
+                fetch_error_backoff_ms=100,
+            )
+        )
+
+    def assign(self, positions: Mapping[int, int]) -> None:
+        """See `LogConsumer.assign`."""
+        topic = self._options.topic
+        self._pending = None
+        self._consumer.assign([TopicPartition(topic, p, offset) for p, offset in positions.items()])
+
+    def poll(self, max_wait_s: float) -> list[Message]:
+        """See `LogConsumer.poll`; an error that comes behind records is raised by the next call."""
+        if self._pending is not None:
+            error, self._pending = self._pending, None
+            raise error
+        returned = self._returned(max_wait_s)
+        records = [Message(m.partition(), m.offset(), m.value()) for m in returned if m.error() is None]
+        failed = [m for m in returned if m.error() is not None]
+        if failed:
+            self._pending = _read_error(failed)
+            if not records:
+                return self.poll(max_wait_s)
+        return records
+
+    def offsets(self, partitions: Sequence[int], timeout_s: float) -> dict[int, tuple[int, int]]:
+        """See `LogConsumer.offsets`."""
+        deadline = time.monotonic() + timeout_s
+        found: dict[int, tuple[int, int]] = {}
+        for partition in partitions:
+            left_s = max(0.05, deadline - time.monotonic())
+            try:
+                pair = self._consumer.get_watermark_offsets(
+                    TopicPartition(self._options.topic, partition), timeout=left_s
+                )
+            except (KafkaException, RuntimeError) as error:
+                raise ReadError(describe(error)) from error
+            if pair is None:
+                raise ReadError(f"no offsets of partition {partition} within {timeout_s:.1f} s")
+            found[partition] = pair
+        return found
+
+    def close(self, timeout_s: float) -> None:
+        """See `LogConsumer.close`."""
+        within(timeout_s, "closing confluent-kafka's consumer", self._consumer.close)
+
+    def _returned(self, max_wait_s: float) -> list[Any]:
+        """All that is there, at most so many; waits for the first only (``consume`` would for all)."""
+        try:
+            first = self._consumer.poll(max_wait_s)
+            if first is None:
+                return []
+            more = self._consumer.consume(num_messages=self._options.poll_records_max - 1, timeout=0)
+        except (KafkaException, RuntimeError) as error:
+            raise ReadError(describe(error)) from error
+        return [first, *more]
+
+
+def _read_error(failed: list[Any]) -> ReadError:
+    text = "; ".join(f"{message.error().name()}: {message.error().str()}" for message in failed[:3])
+    return ReadError(
+        text,
+        [m.partition() for m in failed if m.error().code() in _OUT_OF_RANGE and m.partition() is not None],
+    )

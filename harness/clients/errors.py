@@ -1,0 +1,132 @@
+"""What a client's error says about a record: that it was not appended (fail), or nothing (info).
+
+One table for both libraries.  A record's sending failed only where the error was raised before anything
+left, or where there was one attempt and the broker's code means that it appended nothing.  Everything else,
+every error that nobody has thought of included, leaves it open.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from checkers.history import OperationType
+
+
+class Source(StrEnum):
+    """Who raised an error."""
+
+    BROKER = "broker"
+    KAFKA_PYTHON = "kafka-python"
+    LIBRDKAFKA = "librdkafka"
+
+
+class Appended(StrEnum):
+    """Whether the attempt that ended so can have been appended."""
+
+    NO = "no"
+    NO_UNLESS_AWAITED = "no, unless acks=all"
+    """With acks=all a broker also answers so when it loses the partition while it waits for replicas."""
+    MAYBE = "maybe"
+    YES = "yes"
+
+
+class Row(NamedTuple):
+    """One error: Kafka's code or the library's name for it, and what it means for the record."""
+
+    source: Source
+    key: int | str
+    name: str
+    appended: Appended
+    reason: str
+
+
+class Classified(NamedTuple):
+    """Fail or info, and why."""
+
+    outcome: OperationType
+    reason: str
+
+
+_NO, _AWAITED, _MAYBE, _YES = Appended.NO, Appended.NO_UNLESS_AWAITED, Appended.MAYBE, Appended.YES
+_BROKER, _PYTHON, _RD = Source.BROKER, Source.KAFKA_PYTHON, Source.LIBRDKAFKA
+
+TABLE: tuple[Row, ...] = (
+    Row(_BROKER, -1, "UNKNOWN_SERVER_ERROR", _MAYBE, "raised anywhere in the broker, before or after"),
+    Row(_BROKER, 2, "CORRUPT_MESSAGE", _NO, "the checksum is verified before the append"),
+    Row(_BROKER, 3, "UNKNOWN_TOPIC_OR_PARTITION", _AWAITED, "the broker does not host the partition"),
+    Row(_BROKER, 5, "LEADER_NOT_AVAILABLE", _AWAITED, "the broker knows no leader, so it isn't one"),
+    Row(_BROKER, 6, "NOT_LEADER_OR_FOLLOWER", _AWAITED, "only a leader appends"),
+    Row(_BROKER, 7, "REQUEST_TIMED_OUT", _YES, "appended by the leader, replicas were too slow"),
+    Row(_BROKER, 10, "MESSAGE_TOO_LARGE", _NO, "sizes are verified before the append"),
+    Row(_BROKER, 13, "NETWORK_EXCEPTION", _MAYBE, "the connection broke, the request may have arrived"),
+    Row(_BROKER, 17, "INVALID_TOPIC_EXCEPTION", _NO, "there is no such partition to append to"),
+    Row(_BROKER, 18, "RECORD_LIST_TOO_LARGE", _NO, "sizes are verified before the append"),
+    Row(_BROKER, 19, "NOT_ENOUGH_REPLICAS", _NO, "the ISR is counted before the append"),
+    Row(_BROKER, 20, "NOT_ENOUGH_REPLICAS_AFTER_APPEND", _YES, "its name says so"),
+    Row(_BROKER, 21, "INVALID_REQUIRED_ACKS", _NO, "acks are verified before the append"),
+    Row(_BROKER, 29, "TOPIC_AUTHORIZATION_FAILED", _NO, "permission is asked for before the append"),
+    Row(_BROKER, 31, "CLUSTER_AUTHORIZATION_FAILED", _NO, "permission is asked for before the append"),
+    Row(_BROKER, 32, "INVALID_TIMESTAMP", _NO, "timestamps are verified before the append"),
+    Row(_BROKER, 43, "UNSUPPORTED_FOR_MESSAGE_FORMAT", _NO, "the format is verified before the append"),
+    Row(
+        _BROKER, 45, "OUT_OF_ORDER_SEQUENCE_NUMBER", _MAYBE, "about a sequence, whose earlier attempt is open"
+    ),
+    Row(
+        _BROKER, 46, "DUPLICATE_SEQUENCE_NUMBER", _YES, "appended by an earlier attempt, at an unknown offset"
+    ),
+    Row(_BROKER, 47, "INVALID_PRODUCER_EPOCH", _MAYBE, "about a sequence, whose earlier attempt is open"),
+    Row(_BROKER, 56, "KAFKA_STORAGE_ERROR", _MAYBE, "the disk failed, nobody knows at which byte"),
+    Row(_BROKER, 59, "UNKNOWN_PRODUCER_ID", _MAYBE, "about a sequence, whose earlier attempt is open"),
+    Row(_BROKER, 76, "UNSUPPORTED_COMPRESSION_TYPE", _NO, "the format is verified before the append"),
+    Row(_BROKER, 87, "INVALID_RECORD", _NO, "records are verified before the append"),
+    Row(_BROKER, 90, "PRODUCER_FENCED", _MAYBE, "about a producer, whose earlier attempts are open"),
+    Row(
+        _PYTHON, "KafkaTimeoutError", "delivery timeout", _MAYBE, "waiting or in flight, the future can't say"
+    ),
+    Row(_PYTHON, "KafkaConnectionError", "connection lost", _MAYBE, "the request may have arrived"),
+    Row(_PYTHON, "NodeNotReadyError", "node not ready", _MAYBE, "also raised when a connection pauses"),
+    Row(_PYTHON, "Cancelled", "cancelled", _MAYBE, "also raised for requests in flight"),
+    Row(_PYTHON, "CorrelationIdError", "mixed-up answers", _MAYBE, "which request this answered is unknown"),
+    Row(_PYTHON, "KafkaProtocolError", "an answer nobody understands", _MAYBE, "it may have said anything"),
+    Row(_PYTHON, "IllegalStateError", "aborted at close", _MAYBE, "in flight or not, the future can't say"),
+    Row(_RD, -195, "_TRANSPORT", _MAYBE, "the connection broke, the request may have arrived"),
+    Row(_RD, -192, "_MSG_TIMED_OUT", _MAYBE, "waiting or in flight, librdkafka's Python wrapper can't say"),
+    Row(_RD, -185, "_TIMED_OUT", _MAYBE, "the request may have arrived"),
+    Row(_RD, -190, "_UNKNOWN_PARTITION", _NO, "never assigned to a broker"),
+    Row(_RD, -188, "_UNKNOWN_TOPIC", _NO, "never assigned to a broker"),
+    Row(_RD, -184, "_QUEUE_FULL", _NO, "refused by the local queue"),
+    Row(_RD, -152, "_PURGE_QUEUE", _NO, "purged from the local queue"),
+    Row(_RD, -151, "_PURGE_INFLIGHT", _MAYBE, "purged while a broker had it"),
+    Row(_RD, -150, "_FATAL", _MAYBE, "the producer gave up; earlier attempts are open"),
+    Row(_RD, -197, "_DESTROY", _MAYBE, "the client ended while it was under way"),
+)
+
+_BY_KEY = {(row.source, row.key): row for row in TABLE}
+_UNKNOWN = "not in the table: nothing is known of it"
+_RETRIED = "an earlier attempt of the library may have been appended"
+
+
+def raised_by_send(text: str) -> Classified:
+    """An error raised by the library's own call, before the record was queued."""
+    return Classified(OperationType.FAIL, f"{text}: raised before anything was sent")
+
+
+def classify(source: Source, key: int | str, *, only_attempt: bool, acks: str) -> Classified:
+    """What an error says about a record that had been queued.
+
+    Args:
+        source: who raised it.
+        key: the broker's or librdkafka's code, or the name of kafka-python's class.
+        only_attempt: whether the library sends a record once at most.
+        acks: ``all``, ``1`` or ``0``.
+    """
+    row = _BY_KEY.get((source, key))
+    if row is None:
+        return Classified(OperationType.INFO, _UNKNOWN)
+    none_appended = row.appended is Appended.NO or (
+        row.appended is Appended.NO_UNLESS_AWAITED and acks != "all"
+    )
+    if not none_appended:
+        return Classified(OperationType.INFO, row.reason)
+    if not only_attempt:
+        return Classified(OperationType.INFO, _RETRIED)
+    return Classified(OperationType.FAIL, row.reason)

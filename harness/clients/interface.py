@@ -1,0 +1,161 @@
+"""What a workload needs of a Kafka client, and nothing more."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple, Protocol
+
+import msgspec
+
+from checkers.history import OperationType
+
+
+class ClientKind(StrEnum):
+    """Which library; a client's bug must not be mistaken for a broker's."""
+
+    KAFKA_PYTHON = "kafka-python"
+    CONFLUENT = "confluent-kafka"
+
+
+class Isolation(StrEnum):
+    """Kafka's ``isolation.level``."""
+
+    READ_UNCOMMITTED = "read_uncommitted"
+    READ_COMMITTED = "read_committed"
+
+
+class Record(NamedTuple):
+    """A record to send."""
+
+    partition: int
+    value: bytes
+    key: bytes | None = None
+
+
+class Sent(NamedTuple):
+    """What became of one record: ok, fail or info; its offset if acknowledged, an error if not ok."""
+
+    outcome: OperationType
+    offset: int | None = None
+    error: str | None = None
+
+
+class Message(NamedTuple):
+    """A record read."""
+
+    partition: int
+    offset: int
+    value: bytes | None
+
+
+class ClientFailedError(Exception):
+    """A client could not be made, or not be closed within its bound; nothing was sent or read by it."""
+
+
+class ReadError(Exception):
+    """A read failed; no record was lost by it, the next one begins where the last one ended.
+
+    Attributes:
+        out_of_range: partitions whose position the broker no longer has; reading must begin elsewhere.
+    """
+
+    def __init__(self, text: str, out_of_range: Iterable[int] = ()) -> None:
+        super().__init__(text)
+        self.out_of_range = frozenset(out_of_range)
+
+
+class ProducerOptions(msgspec.Struct, frozen=True):
+    """How a producer behaves; it never sends again what it has given up.
+
+    Attributes:
+        bootstrap: ``host:port`` of every broker.
+        topic: where it sends to.
+        acks: ``all``, ``1`` or ``0``.
+        idempotent: with it the library retries on its own, without it nothing does.
+        delivery_ms: after so long a record's fate is reported, whatever it is.
+        request_ms: how long one request may take.
+        connect_ms: how long making the client may take.
+    """
+
+    bootstrap: tuple[str, ...]
+    topic: str
+    acks: str = "all"
+    idempotent: bool = True
+    delivery_ms: int = 12_000
+    request_ms: int = 5_000
+    connect_ms: int = 5_000
+
+    @property
+    def only_attempt(self) -> bool:
+        """Whether an error is about the one and only attempt to send a record."""
+        return not self.idempotent
+
+
+class ConsumerOptions(msgspec.Struct, frozen=True):
+    """How a consumer behaves: assigned partitions, explicit offsets, no commits, no resets.
+
+    Attributes:
+        bootstrap: ``host:port`` of every broker.
+        topic: what it reads.
+        isolation: which records it sees.
+        request_ms: how long one request may take.
+        connect_ms: how long making the client may take.
+        poll_records_max: how many records one poll returns at most.
+    """
+
+    bootstrap: tuple[str, ...]
+    topic: str
+    isolation: Isolation = Isolation.READ_UNCOMMITTED
+    request_ms: int = 5_000
+    connect_ms: int = 5_000
+    poll_records_max: int = 500
+
+
+class LogProducer(Protocol):
+    """Sends batches; used by one thread."""
+
+    def send(self, batch: Sequence[Record]) -> list[Sent]:
+        """Send all records at once and wait for every outcome, in the order of the batch; never raises.
+
+        Returns within the delivery timeout and a second.
+        """
+        ...
+
+    def close(self, timeout_s: float) -> None:
+        """Close it, whatever state the cluster is in.
+
+        Raises:
+            ClientFailedError: it did not end within `timeout_s`.
+        """
+        ...
+
+
+class LogConsumer(Protocol):
+    """Reads assigned partitions from explicit offsets; used by one thread."""
+
+    def assign(self, positions: Mapping[int, int]) -> None:
+        """Read these partitions from these offsets on; replaces what was assigned before."""
+        ...
+
+    def poll(self, max_wait_s: float) -> list[Message]:
+        """The next records in the order returned, at most so many as the options say; empty if none come.
+
+        Raises:
+            ReadError: the library reported an error.
+        """
+        ...
+
+    def offsets(self, partitions: Sequence[int], timeout_s: float) -> dict[int, tuple[int, int]]:
+        """First and end offset of each partition, as far as this isolation level sees.
+
+        Raises:
+            ReadError: not all of them were answered in time.
+        """
+        ...
+
+    def close(self, timeout_s: float) -> None:
+        """Close it, whatever state the cluster is in.
+
+        Raises:
+            ClientFailedError: it did not end within `timeout_s`.
+        """
+        ...

@@ -1,0 +1,230 @@
+"""kafka-python behind the client interface.
+
+Three habits of version 3.0 are mended here: a constructor that can't bootstrap leaves its sockets open;
+``KafkaProducer.close(timeout)`` raises and leaves its thread running while records wait; and joining a
+consumer's thread has no bound.
+"""
+
+import logging
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka.errors import (
+    BrokerResponseError,
+    IllegalStateError,
+    KafkaError,
+    KafkaTimeoutError,
+    LogTruncationError,
+    MessageSizeTooLargeError,
+    OffsetOutOfRangeError,
+)
+from kafka.net.compat import KafkaNetClient
+
+from checkers.history import OperationType
+from harness.clients.bounded import within
+from harness.clients.errors import Source, classify, raised_by_send
+from harness.clients.interface import (
+    ClientFailedError,
+    ConsumerOptions,
+    Message,
+    ProducerOptions,
+    ReadError,
+    Record,
+    Sent,
+)
+from harness.journal import describe
+
+_GRACE_S = 1.0
+_ACKS = {"all": "all", "1": 1, "0": 0}
+_REFUSALS = (KafkaTimeoutError, MessageSizeTooLargeError, IllegalStateError, ValueError, TypeError)
+"""What KafkaProducer.send raises, all of it before the record is queued."""
+_QUICK = {"reconnect_backoff_ms": 50, "reconnect_backoff_max_ms": 1000, "metadata_max_age_ms": 5000}
+_SETUP = {"socket_connection_setup_timeout_ms": 2000, "socket_connection_setup_timeout_max_ms": 4000}
+
+logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)  # the history tells what failed, stderr need not
+
+
+class _Networks:
+    """Makes network clients for the library, and closes the last one if its owner was never finished."""
+
+    def __init__(self) -> None:
+        self._last: Any = None
+
+    def __call__(self, **config: Any) -> Any:
+        self._last = KafkaNetClient(**_SETUP, **config)
+        return self._last
+
+    def close(self) -> None:
+        if self._last is not None:
+            self._last.close()
+
+
+def _made(owner: type[Any], **config: Any) -> Any:
+    networks = _Networks()
+    try:
+        return owner(kafka_client=networks, metrics_enabled=False, **_QUICK, **config)
+    except (KafkaError, OSError) as error:
+        networks.close()
+        raise ClientFailedError(describe(error)) from error
+
+
+class _Producer(KafkaProducer):  # type: ignore[misc]  # the library has no types
+    def end(self) -> None:
+        """Stop at once; whatever still waits is aborted."""
+        sender = getattr(self, "_sender", None)
+        if sender is not None:
+            sender.force_close()
+            sender.join()
+        self.close(timeout=0)
+
+
+class KafkaPythonProducer:
+    """A `LogProducer`.
+
+    Raises:
+        ClientFailedError: no broker answered within `connect_ms`.
+    """
+
+    def __init__(self, options: ProducerOptions) -> None:
+        self._options = options
+        self._producer = _made(
+            _Producer,
+            bootstrap_servers=list(options.bootstrap),
+            acks=_ACKS[options.acks],
+            enable_idempotence=options.idempotent,
+            retries=float("inf") if options.idempotent else 0,
+            linger_ms=0,
+            delivery_timeout_ms=options.delivery_ms,
+            request_timeout_ms=options.request_ms,
+            max_block_ms=options.request_ms,
+            bootstrap_timeout_ms=options.connect_ms,
+            allow_auto_create_topics=False,
+        )
+
+    def send(self, batch: Sequence[Record]) -> list[Sent]:
+        """See `LogProducer.send`."""
+        deadline = time.monotonic() + self._options.delivery_ms / 1000 + _GRACE_S
+        queued = self._queue(batch)
+        return [
+            future if isinstance(future, Sent) else self._outcome(future, deadline - time.monotonic())
+            for future in queued
+        ]
+
+    def close(self, timeout_s: float) -> None:
+        """See `LogProducer.close`."""
+        within(timeout_s, "closing kafka-python's producer", self._producer.end)
+
+    def _queue(self, batch: Sequence[Record]) -> list[Any]:
+        """A future, or the outcome already, for each record; after a timeout the rest is not even tried."""
+        queued: list[Any] = []
+        for record in batch:
+            try:
+                queued.append(
+                    self._producer.send(
+                        self._options.topic, value=record.value, key=record.key, partition=record.partition
+                    )
+                )
+            except _REFUSALS as error:
+                outcome, reason = raised_by_send(describe(error))
+                queued.append(Sent(outcome, error=reason))
+                if isinstance(error, KafkaTimeoutError):
+                    rest = len(batch) - len(queued)
+                    return queued + [Sent(outcome, error="not sent after that")] * rest
+            except Exception as error:  # noqa: BLE001 - a defect of the library, recorded as the record's fate
+                queued.append(self._failed(error))
+        return queued
+
+    def _outcome(self, future: Any, timeout_s: float) -> Sent:
+        try:
+            metadata = future.get(timeout=max(0.0, timeout_s))
+        except Exception as error:  # noqa: BLE001 - whatever the library says is recorded as the record's fate
+            return self._failed(error)
+        if self._options.acks == "0":
+            return Sent(OperationType.OK)
+        if metadata.offset is None or metadata.offset < 0:
+            return Sent(OperationType.INFO, error="acknowledged without an offset")
+        return Sent(OperationType.OK, metadata.offset)
+
+    def _failed(self, error: BaseException) -> Sent:
+        broker = isinstance(error, BrokerResponseError) and error.errno is not None
+        outcome, reason = classify(
+            Source.BROKER if broker else Source.KAFKA_PYTHON,
+            error.errno if broker else type(error).__name__,  # type: ignore[attr-defined]
+            only_attempt=self._options.only_attempt,
+            acks=self._options.acks,
+        )
+        return Sent(outcome, error=f"{describe(error)} ({reason})")
+
+
+class KafkaPythonConsumer:
+    """A `LogConsumer`.
+
+    Raises:
+        ClientFailedError: no broker answered within `connect_ms`.
+    """
+
+    def __init__(self, options: ConsumerOptions) -> None:
+        self._options = options
+        self._consumer = _made(
+            KafkaConsumer,
+            bootstrap_servers=list(options.bootstrap),
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="none",
+            isolation_level=options.isolation.value,
+            request_timeout_ms=options.request_ms,
+            fetch_max_wait_ms=min(250, options.request_ms - 1),
+            max_poll_records=options.poll_records_max,
+            bootstrap_timeout_ms=options.connect_ms,
+            allow_auto_create_topics=False,
+        )
+
+    def assign(self, positions: Mapping[int, int]) -> None:
+        """See `LogConsumer.assign`."""
+        self._consumer.assign(self._partitions(positions))
+        for partition, offset in positions.items():
+            self._consumer.seek(TopicPartition(self._options.topic, partition), offset)
+
+    def poll(self, max_wait_s: float) -> list[Message]:
+        """See `LogConsumer.poll`."""
+        try:
+            returned = self._consumer.poll(timeout_ms=int(max_wait_s * 1000))
+        except Exception as error:
+            raise ReadError(describe(error), _out_of_range(error)) from error
+        return [
+            Message(record.partition, record.offset, record.value)
+            for records in returned.values()
+            for record in records
+        ]
+
+    def offsets(self, partitions: Sequence[int], timeout_s: float) -> dict[int, tuple[int, int]]:
+        """See `LogConsumer.offsets`."""
+        wanted = self._partitions(partitions)
+        try:
+            first = self._consumer.beginning_offsets(wanted, timeout_ms=int(timeout_s * 500))
+            end = self._consumer.end_offsets(wanted, timeout_ms=int(timeout_s * 500))
+            return {tp.partition: (first[tp], end[tp]) for tp in wanted}
+        except Exception as error:
+            raise ReadError(describe(error)) from error
+
+    def close(self, timeout_s: float) -> None:
+        """See `LogConsumer.close`."""
+        millis = int(timeout_s * 1000)
+        within(
+            timeout_s,
+            "closing kafka-python's consumer",
+            lambda: self._consumer.close(autocommit=False, timeout_ms=millis),
+        )
+
+    def _partitions(self, partitions: Iterable[int]) -> list[Any]:
+        return [TopicPartition(self._options.topic, partition) for partition in partitions]
+
+
+def _out_of_range(error: Exception) -> list[int]:
+    if isinstance(error, LogTruncationError):
+        return [tp.partition for tp in error.divergent_offsets]
+    if isinstance(error, OffsetOutOfRangeError) and error.args and isinstance(error.args[0], dict):
+        return [tp.partition for tp in error.args[0]]
+    return []
