@@ -46,7 +46,6 @@ class Plan(msgspec.Struct, frozen=True):
         version: Kafka's version.
         kafka_image: reference of the image that runs Kafka.
         holder_image: reference of the image that owns the network namespaces.
-        mounts: further binds of every node that the image needs.
         kept: whether the cluster stays when the harness ends.
     """
 
@@ -56,7 +55,6 @@ class Plan(msgspec.Struct, frozen=True):
     version: str
     kafka_image: str
     holder_image: str
-    mounts: tuple[str, ...] = ()
     kept: bool = False
 
 
@@ -115,7 +113,9 @@ class Cluster:
             EngineError: if the engine refuses.
         """
         self._containers.remove()
-        shutil.rmtree(self.folder / "disks", ignore_errors=False)
+        disks = self.folder / "disks"
+        if disks.exists():
+            shutil.rmtree(disks)
 
     def leftovers(self) -> list[str]:
         """Names of containers, networks and volumes that still exist."""
@@ -179,7 +179,6 @@ def _write_files(plan: Plan, description: Description) -> None:
         holder_image=plan.holder_image,
         user=f"{os.getuid()}:{os.getgid()}",
         labels=_labels(plan),
-        mounts=plan.mounts,
     )
     (plan.folder / COMPOSE_FILE).write_text(compose)
 

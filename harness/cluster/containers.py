@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import docker
-from docker.errors import APIError, DockerException, NotFound
+from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 
 from harness.errors import EngineError
@@ -20,25 +20,6 @@ PART_LABEL = "krucible.part"
 SIGKILLED = 137
 
 
-def connect() -> docker.DockerClient:
-    """A client of the engine.
-
-    Raises:
-        EngineError: if no engine answers.
-    """
-    try:
-        client = docker.from_env(timeout=120)
-        client.ping()
-    except DockerException as error:
-        raise EngineError(
-            "no Docker engine answers",
-            got=str(error),
-            expected="a running engine that this user may talk to",
-            next_step="krucible doctor",
-        ) from error
-    return client
-
-
 class NodeContainers:
     """One node: the holder of its network namespace, and Kafka beside it."""
 
@@ -46,6 +27,12 @@ class NodeContainers:
         self.name = name
         self._holder = holder
         self._kafka = kafka
+
+    @property
+    def has_namespace(self) -> bool:
+        """Whether the holder runs; with it go the node's address and every rule."""
+        self._holder.reload()
+        return bool(self._holder.attrs["State"]["Running"])
 
     def enter_holder(self, command: str) -> str:
         """Run a shell command in the node's network namespace and return what it printed.

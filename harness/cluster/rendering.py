@@ -9,7 +9,7 @@ from typing import Any
 import jinja2
 import msgspec
 
-from harness.vocabulary.topology import Mode, Node, Quorum, Topology
+from harness.vocabulary.topology import Node, Quorum, Topology
 from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, parse_version
 
 OBSERVE_PORT = 9090
@@ -88,7 +88,7 @@ def render_properties(topology: Topology, layout: Layout, node: Node, version: s
         VersionShapeError: if `version` is not a Kafka version.
     """
     address = layout.address(topology, node)
-    listeners = _listeners(node, address)
+    listeners = _listeners(node)
     return _template("server.properties.j2").render(
         node=node,
         listeners=[f"{name}://{address}:{port}" for name, port in listeners],
@@ -106,7 +106,6 @@ def render_compose(
     holder_image: str,
     user: str,
     labels: dict[str, str],
-    mounts: tuple[str, ...] = (),
 ) -> str:
     """The run's compose file; paths in it are relative to the run's folder.
 
@@ -117,7 +116,6 @@ def render_compose(
         holder_image: reference of the image that owns the network namespaces.
         user: ``uid:gid`` that Kafka runs as, so that the files on its disk can be read and removed.
         labels: ours, put on everything.
-        mounts: further binds of every node, ``source:destination:ro``.
     """
     nodes = [_compose_node(topology, layout, node) for node in topology.nodes()]
     files = tuple(f"{file.source}:{file.destination}:ro" for file in topology.node_files)
@@ -129,7 +127,7 @@ def render_compose(
         holder_image=holder_image,
         user=user,
         labels=labels,
-        mounts=mounts + files,
+        mounts=files,
     )
 
 
@@ -147,7 +145,7 @@ def _template(name: str) -> jinja2.Template:
     return environment.from_string(resources.files("compose").joinpath(name).read_text())
 
 
-def _listeners(node: Node, _address: str) -> list[tuple[str, int]]:
+def _listeners(node: Node) -> list[tuple[str, int]]:
     brokers = [("CLIENT", CLIENT_PORT), ("REPLICATION", REPLICATION_PORT), ("OBSERVE", OBSERVE_PORT)]
     controllers = [("CONTROLLER", CONTROLLER_PORT)]
     return (brokers if node.is_broker else []) + (controllers if node.is_controller else [])
@@ -215,7 +213,3 @@ def _compose_node(topology: Topology, layout: Layout, node: Node) -> dict[str, A
         },
     }
 
-
-def is_isolated(topology: Topology) -> bool:
-    """Whether controllers and brokers have addresses of their own."""
-    return topology.mode is Mode.ISOLATED

@@ -1,0 +1,58 @@
+"""Watching the nodes' containers: a process that ends or pauses is recorded when it does."""
+
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+from harness.cluster.containers import NodeContainers
+from harness.journal import Journal, Recorder
+
+POLL_S = 0.4
+
+
+class NodeWatcher:
+    """A thread that records the status of every node's container whenever it changes."""
+
+    def __init__(self, containers: Mapping[str, NodeContainers], journal: Journal) -> None:
+        self._containers = containers
+        self._recorder = Recorder(journal, "observer-nodes")
+        self._stopping = threading.Event()
+        self._failure: BaseException | None = None
+        self._seen: dict[str, dict[str, Any]] = {}
+        self._thread = threading.Thread(target=self._watch, name="observer-nodes", daemon=True)
+
+    def start(self) -> None:
+        """Begin."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Look once more, end, and raise what went wrong meanwhile.
+
+        Raises:
+            EngineError: if the engine stopped answering while the cluster was being watched.
+        """
+        self._stopping.set()
+        self._thread.join(timeout=30)
+        if self._failure is not None:
+            raise self._failure
+
+    def _watch(self) -> None:
+        try:
+            while not self._stopping.wait(POLL_S):
+                self._look()
+            self._look()
+        except BaseException as error:  # noqa: BLE001 - raised again by stop(), in the runner's thread
+            self._failure = error
+
+    def _look(self) -> None:
+        for name, containers in self._containers.items():
+            state = containers.state()
+            value = {
+                "status": state["Status"],
+                "exit_code": state["ExitCode"],
+                "oom": state["OOMKilled"],
+                "started_at": state["StartedAt"],
+            }
+            if self._seen.get(name) != value:
+                self._seen[name] = value
+                self._recorder.observe("observe", "node", value, node=name)

@@ -1,0 +1,53 @@
+"""Evidence gathered after a run: every node's log on disk, and what stands out of it in the history."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from harness.cluster.containers import NodeContainers, in_parallel
+from harness.journal import Recorder
+
+LINES_MAX = 500
+TEXT_CHARACTERS_MAX = 2_000
+_LINE = re.compile(r"(?P<at>\d{4}-\d\d-\d\dT\S+) (?P<level>[A-Z]+)\s")
+_TELLING = re.compile(r"uncaught exception|uncaughtException|Exception in thread|thread.{0,40} died", re.IGNORECASE)
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A line that stands out; `line` counts from 1 and is None where it stands for `text` many more."""
+
+    line: int | None
+    at: str | None
+    level: str
+    text: str
+
+
+def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
+    """Save every node's log as ``nodes/<name>/server.log`` and record what stands out."""
+    names = list(containers)
+    for name, log in zip(names, in_parallel(lambda name: containers[name].logs(), names), strict=True):
+        (folder / "nodes" / name / "server.log").write_bytes(log)
+        for finding in findings(log.decode(errors="replace")):
+            recorder.observe("observe", "node-log", msgspec.to_builtins(finding), node=name)
+
+
+def findings(log: str) -> Iterator[Finding]:
+    """Lines of level ERROR or FATAL and those that tell of a dead thread, the first `LINES_MAX`.
+
+    What goes beyond is counted in a last finding without a line.
+    """
+    found = 0
+    level, at = "INFO", None
+    for number, line in enumerate(log.splitlines(), start=1):
+        head = _LINE.match(line)
+        level, at = (head["level"], head["at"]) if head else (level, at)
+        stands_out = (head is not None and level in ("ERROR", "FATAL")) or _TELLING.search(line)
+        if not stands_out:
+            continue
+        found += 1
+        if found <= LINES_MAX:
+            yield Finding(number, at, level, line[:TEXT_CHARACTERS_MAX])
+    if found > LINES_MAX:
+        yield Finding(None, None, "ERROR", f"{found - LINES_MAX} further lines")

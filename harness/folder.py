@@ -1,0 +1,55 @@
+"""A run's folder: ``runs/<scenario>/<UTC time>-<seed>/``, with ``latest`` links beside it."""
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+
+from harness.errors import KrucibleError
+
+RUNS = Path("runs")
+SCHEDULE_FILE = "schedule.json"
+LATEST = "latest"
+
+
+def create_run_folder(root: Path, scenario: str, seed: int, now: datetime | None = None) -> Path:
+    """Make the folder of a new run and point the ``latest`` links at it.
+
+    A second run of the same scenario, seed and second gets a suffix.
+
+    Raises:
+        KrucibleError: if the folder can't be made.
+    """
+    moment = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
+    parent = root / scenario
+    try:
+        parent.mkdir(parents=True, exist_ok=True)
+        folder = _first_free(parent, f"{moment}-{seed}")
+        _point(root / LATEST, Path(scenario) / folder.name)
+        _point(parent / LATEST, Path(folder.name))
+    except OSError as error:
+        raise KrucibleError(
+            "the run's folder can't be made",
+            got=str(error),
+            where=str(parent),
+            next_step="make room, or name another place with --runs",
+        ) from error
+    return folder
+
+
+def _first_free(parent: Path, name: str) -> Path:
+    for suffix in ("", *(f"-{number}" for number in range(2, 100))):
+        folder = parent / f"{name}{suffix}"
+        try:
+            folder.mkdir()
+        except FileExistsError:
+            continue
+        return folder
+    raise FileExistsError(parent / name)
+
+
+def _point(link: Path, target: Path) -> None:
+    """Replace the link in one step, so that a reader never finds none."""
+    temporary = link.with_name(f".{link.name}-{os.getpid()}")
+    temporary.unlink(missing_ok=True)
+    temporary.symlink_to(target)
+    temporary.replace(link)

@@ -1,0 +1,198 @@
+"""From what was asked for to what will be done: a scenario with its overrides, checked all at once."""
+
+import shlex
+from typing import Any
+
+import msgspec
+
+from harness.catalogue import expectation_for, load_scenario
+from harness.cluster.rendering import problems_with
+from harness.errors import UsageError
+from harness.faults.activate import unavailable_because
+from harness.schedule import LEAD_MS, TAIL_MS, plan
+from harness.vocabulary.scenario import Expectation, FixedSchedule, RandomSchedule, Scenario
+from harness.vocabulary.topology import Mode, NodeFile, Quorum, Topology
+from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, VersionShapeError, parse_version
+
+ACKS = ("all", "1", "0")
+DURATION_S_MIN = 20
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What can be asked of a run; None leaves it to the scenario.
+
+    Every field but the first two is an option of ``krucible run`` under the same name.
+    """
+
+    scenario: str
+    seed: int
+    kafka_version: str | None = None
+    duration_s: int | None = None
+    mode: Mode | None = None
+    controllers: int | None = None
+    brokers: int | None = None
+    quorum: Quorum | None = None
+    feature: dict[str, int] = {}
+    config: dict[str, str] = {}
+    jvm_option: tuple[str, ...] = ()
+    node_file: tuple[NodeFile, ...] = ()
+    acks: str | None = None
+    idempotent: bool | None = None
+    rate: int | None = None
+    image_source: str = "auto"
+
+
+class RunPlan(msgspec.Struct, frozen=True):
+    """What a run will do.
+
+    Attributes:
+        options: what was asked for.
+        scenario: the scenario with the options applied.
+        version: Kafka's version.
+        schedule: the steps, targets still symbolic.
+        expectation: what the scenario expects of this version.
+        reproduce: the line that plans the same run again.
+    """
+
+    options: RunOptions
+    scenario: Scenario
+    version: str
+    schedule: FixedSchedule
+    expectation: Expectation
+    reproduce: str
+
+
+def plan_run(options: RunOptions) -> RunPlan:
+    """Apply the options to the scenario and plan its schedule; pure, given the scenario.
+
+    Raises:
+        UsageError: if anything does not fit, with everything that doesn't.
+    """
+    scenario = load_scenario(options.scenario)
+    version = options.kafka_version or scenario.kafka_version
+    problems = _version_problems(version, scenario)
+    if problems:
+        raise _misfit(options, problems)
+    scenario = _with_options(scenario, options, version)
+    problems = [*problems_with(scenario.topology, version), *_workload_problems(scenario)]
+    problems += _schedule_problems(options, scenario)
+    if problems:
+        raise _misfit(options, problems)
+    schedule = plan(scenario.schedule, scenario.topology, options.seed)
+    reasons = {unavailable_because(step.fault, scenario.topology) for step in schedule.steps}
+    unavailable = sorted(reason for reason in reasons if reason)
+    if unavailable:
+        raise _misfit(options, unavailable)
+    expectation = expectation_for(scenario, version)
+    return RunPlan(options, scenario, version, schedule, expectation, reproduce_line(options))
+
+
+def reproduce_line(options: RunOptions) -> str:
+    """The shell line that asks for the same again, every option that is not a default included."""
+    words = ["krucible", "run", options.scenario, "--seed", str(options.seed)]
+    given: dict[str, Any] = msgspec.to_builtins(options)
+    for name, value in given.items():
+        if name not in ("scenario", "seed"):
+            words += _option_words(name.replace("_", "-"), value)
+    return shlex.join(words)
+
+
+def _option_words(name: str, value: Any) -> list[str]:
+    match value:
+        case bool():
+            return [f"--{name}" if value else f"--no-{name}"]
+        case dict():
+            return [word for key, level in value.items() for word in (f"--{name}", f"{key}={level}")]
+        case list() | tuple():
+            texts = (f"{v['source']}:{v['destination']}" if isinstance(v, dict) else v for v in value)
+            return [f"--{name}={text}" for text in texts]
+        case _:
+            return [f"--{name}", str(value)]
+
+
+def _version_problems(version: str, scenario: Scenario) -> list[str]:
+    try:
+        numbers = parse_version(version)
+    except VersionShapeError as error:
+        return [str(error)]
+    if numbers < parse_version(scenario.versions_min):
+        return [f"Kafka {version} is older than {scenario.versions_min}, the first this scenario makes sense on"]
+    return []
+
+
+def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scenario:
+    replace = msgspec.structs.replace
+    schedule = scenario.schedule
+    if options.duration_s is not None and isinstance(schedule, RandomSchedule):
+        schedule = replace(schedule, duration_ms=options.duration_s * 1000)
+    chosen = {"acks": options.acks, "idempotent": options.idempotent, "rate": options.rate}
+    if options.acks not in (None, "all") and options.idempotent is None:
+        chosen["idempotent"] = False  # Kafka refuses idempotence without acks=all
+    topology = _topology(scenario.topology, options, version)
+    copies = min(scenario.workload.replication_factor, topology.brokers)
+    given = {name: value for name, value in chosen.items() if value is not None}
+    workload = replace(
+        scenario.workload,
+        replication_factor=copies,
+        min_insync_replicas=min(scenario.workload.min_insync_replicas, copies),
+        **given,
+    )
+    return replace(scenario, schedule=schedule, workload=workload, topology=topology)
+
+
+def _topology(topology: Topology, options: RunOptions, version: str) -> Topology:
+    mode = options.mode or topology.mode
+    brokers = options.brokers or options.controllers or topology.brokers
+    controllers = options.controllers or topology.controllers
+    if mode is Mode.COMBINED and options.controllers is None:
+        controllers = brokers
+    return Topology(
+        mode=mode,
+        controllers=controllers,
+        brokers=options.brokers or (brokers if mode is Mode.COMBINED else topology.brokers),
+        quorum=options.quorum or _quorum(topology, version),
+        features=topology.features | options.feature,
+        config=topology.config | options.config,
+        jvm_options=topology.jvm_options + options.jvm_option,
+        node_files=topology.node_files + options.node_file,
+    )
+
+
+def _quorum(topology: Topology, version: str) -> Quorum:
+    """What the scenario says, but static where the version has nothing else."""
+    return topology.quorum if parse_version(version) >= FIRST_DYNAMIC_QUORUM else Quorum.STATIC
+
+
+def _workload_problems(scenario: Scenario) -> list[str]:
+    workload, found = scenario.workload, []
+    if workload.acks not in ACKS:
+        found.append(f"acks is {workload.acks!r}, expected one of {', '.join(ACKS)}")
+    elif workload.idempotent and workload.acks != "all":
+        found.append(f"idempotence needs acks=all, got acks={workload.acks}")
+    if workload.rate < 1:
+        found.append(f"rate is {workload.rate}, expected at least 1 send operation a second")
+    return found
+
+
+def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
+    schedule, found = scenario.schedule, []
+    if options.duration_s is None:
+        return found
+    if isinstance(schedule, FixedSchedule):
+        found.append(f"{options.scenario} has a fixed schedule of {schedule.duration_ms} ms; drop --duration-s")
+    elif options.duration_s < DURATION_S_MIN:
+        lead_s = (LEAD_MS + TAIL_MS) / 1000
+        found.append(
+            f"a duration of {options.duration_s} s has no room for a fault ({lead_s:.0f} s are load alone); "
+            f"expected at least {DURATION_S_MIN}"
+        )
+    return found
+
+
+def _misfit(options: RunOptions, problems: list[str]) -> UsageError:
+    return UsageError(
+        f"{options.scenario} can't be run like this",
+        got="\n            ".join(problems),
+        where=reproduce_line(options),
+        next_step="krucible run --help",
+    )

@@ -1,0 +1,1 @@
+"""Random trouble, to find what nobody thought of."""

@@ -1,0 +1,47 @@
+"""regressions/kafka-15489-zombie-leader: a leader cut off from its majority must step down."""
+
+from checkers.verdict import Validity
+from harness.vocabulary import (
+    Among,
+    Expectation,
+    FixedSchedule,
+    LogWorkload,
+    Mode,
+    Partition,
+    Pattern,
+    Quorum,
+    Scenario,
+    Step,
+    Target,
+    Topology,
+)
+
+SCENARIO = Scenario(
+    summary="Cut the active controller off from the other controllers, both ways, for 25 s.",
+    why=(
+        "Brokers still reach the old leader and it still believes itself elected: before 3.7.0 nothing tells "
+        "it that no majority fetches from it any more, while the others elect a leader in the next epoch."
+    ),
+    schedule=FixedSchedule(
+        steps=(
+            Step(
+                5_000,
+                25_000,
+                Partition(Pattern.ISOLATE_ONE, Target.ACTIVE_CONTROLLER, among=Among.CONTROLLERS),
+            ),
+        ),
+        duration_ms=38_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=3, quorum=Quorum.STATIC),
+    workload=LogWorkload(rate=100),
+    kafka_version="3.7.1",
+    expectations=(
+        Expectation(
+            Validity.INVALID,
+            ("zombie-leader",),
+            before="3.7.0",
+            why="KAFKA-15489: the leader progress timeout of KIP-595 came with 3.7.0",
+        ),
+    ),
+    ticket="KAFKA-15489",
+)

@@ -1,0 +1,1 @@
+"""Quick and simple: does the whole machine work?"""
