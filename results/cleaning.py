@@ -1,0 +1,55 @@
+"""Makes text from records, logs and clients harmless to look at: visible, one line, and short.
+
+Escaping for HTML is the template's work; this is about what no page or terminal should be fed even when
+escaped: control characters (ANSI escapes among them), characters that turn the direction of writing, lone
+surrogates (no UTF-8 file can hold them) and texts of a megabyte.
+"""
+
+import json
+import re
+from typing import Any
+
+_UNSAFE = re.compile(
+    "["
+    "\x00-\x1f\x7f-\x9f"  # C0 and C1 controls
+    "\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff\ufff9-\ufffb"  # invisible or turning
+    "\ud800-\udfff"  # surrogates
+    "\U000e0000-\U000e007f"  # tags
+    "]"
+)
+_COMBINING_MAX = re.compile(
+    "([\u0300-\u036f\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20ff]{4})[\u0300-\u036f\u1ab0-\u20ff]+"
+)
+_PLAIN = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def clean(text: str, limit: int) -> str:
+    r"""One visible line of at most about `limit` characters.
+
+    Unsafe characters are written as their escapes (``\x1b``, ``\u202e``); of a longer text the beginning
+    is kept and its length is told.
+    """
+    kept = text if len(text) <= limit else text[:limit]
+    visible = _COMBINING_MAX.sub(r"\1", _UNSAFE.sub(_escaped, kept))
+    return visible if len(text) <= limit else f"{visible}… ({len(text):,} characters)"
+
+
+def clean_value(value: Any, limit: int) -> str:
+    """Any JSON value as one visible line of compact JSON; None is empty, a text stands without quotes."""
+    if value is None:
+        return ""
+    return clean(value if isinstance(value, str) else _as_json(value), limit)
+
+
+def _as_json(value: Any) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, default=repr)
+    except (ValueError, RecursionError):
+        return f"({type(value).__name__} that can't be shown)"
+
+
+def _escaped(found: re.Match[str]) -> str:
+    character = found[0]
+    code = ord(character)
+    width = 2 if code <= 0xFF else 4 if code <= 0xFFFF else 8  # noqa: PLR2004 - the widths of Python's escapes
+    return _PLAIN.get(character) or f"\\{' xuU'[width.bit_length() - 1]}{code:0{width}x}"

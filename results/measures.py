@@ -1,0 +1,140 @@
+"""The numbers of a run that its last lines, its report and the summary of a campaign repeat.
+
+They are kept in the run's folder beside the verdict, so that a campaign can be summed up without reading
+every history again.
+"""
+
+from pathlib import Path
+
+import msgspec
+import numpy as np
+
+from results.observed import FaultSeen, Observed, Recovery
+from results.store import load_record, save_record
+
+MEASURES_FILE = "measures.json"
+_NS_PER_MS = 1_000_000
+
+
+class FaultMeasures(msgspec.Struct, frozen=True, kw_only=True):
+    """One fault in numbers.
+
+    Attributes:
+        id: e.g. ``f1``.
+        kind: ``partition``, ``kill``, ``pause`` or ``stop``.
+        targets: names of the nodes acted upon.
+        proven: whether the probe confirmed that it took effect.
+        held_ms: how long it was proven to be in force.
+        unavailable_ms_max: longest time that any one partition acknowledged nothing, of all such times
+            that overlap the fault; None where nothing was acknowledged at all.
+    """
+
+    id: str
+    kind: str
+    targets: tuple[str, ...] = ()
+    proven: bool = False
+    held_ms: int | None = None
+    unavailable_ms_max: int | None = None
+
+
+class Measures(msgspec.Struct, frozen=True, kw_only=True):
+    """A run in numbers.
+
+    Attributes:
+        duration_ms: from its beginning to its last operation.
+        operations: operations in its history.
+        sent_ok: records acknowledged, each counted.
+        sent_fail: records that were certainly not appended.
+        sent_info: records whose fate the client does not know.
+        polled: records that polls returned, each counted.
+        read_finally: records that the final read returned, both clients and isolation levels together.
+        faults: those that were attempted.
+        unavailable_ms_max: the longest of all faults' unavailability.
+        recovered: whether the cluster recovered within its bound; None if the run did not come to it.
+        recovery_ms: how long it took, or was waited for.
+    """
+
+    duration_ms: int
+    operations: int
+    sent_ok: int = 0
+    sent_fail: int = 0
+    sent_info: int = 0
+    polled: int = 0
+    read_finally: int = 0
+    faults: tuple[FaultMeasures, ...] = ()
+    unavailable_ms_max: int | None = None
+    recovered: bool | None = None
+    recovery_ms: int | None = None
+
+
+def measure(observed: Observed) -> Measures:
+    """The numbers of a run."""
+    faults = tuple(_of_fault(fault, observed) for fault in observed.faults if fault.attempted)
+    unavailable = [f.unavailable_ms_max for f in faults if f.unavailable_ms_max is not None]
+    recovery: Recovery | None = observed.recovery
+    return Measures(
+        duration_ms=observed.end_ns // _NS_PER_MS,
+        operations=observed.operations,
+        sent_ok=observed.records["ok"],
+        sent_fail=observed.records["fail"],
+        sent_info=observed.records["info"],
+        polled=int(observed.polls.records.sum()),
+        read_finally=observed.records_final,
+        faults=faults,
+        unavailable_ms_max=max(unavailable, default=None),
+        recovered=recovery.recovered if recovery else None,
+        recovery_ms=recovery.took_ms if recovery else None,
+    )
+
+
+def save_measures(folder: Path, measures: Measures) -> Path:
+    """Write ``measures.json`` whole or not at all.
+
+    Raises:
+        OSError: if it can't be written.
+    """
+    return save_record(folder / MEASURES_FILE, measures)
+
+
+def load_measures(folder: Path) -> Measures:
+    """The inverse of `save_measures`.
+
+    Raises:
+        RunUnreadableError: if ``measures.json`` is missing or damaged.
+    """
+    return load_record(folder / MEASURES_FILE, Measures)
+
+
+def _of_fault(fault: FaultSeen, observed: Observed) -> FaultMeasures:
+    return FaultMeasures(
+        id=fault.id,
+        kind=fault.kind,
+        targets=fault.targets,
+        proven=fault.effective_ns is not None,
+        held_ms=fault.held_ms,
+        unavailable_ms_max=_unavailable_ms(fault, observed),
+    )
+
+
+def _unavailable_ms(fault: FaultSeen, observed: Observed) -> int | None:
+    """Longest gap between two acknowledgements of one partition that overlaps the fault, ms.
+
+    Acknowledgements stop when the load does, so the last gap of a partition ends there.
+    """
+    until_ns = observed.end_ns if fault.healed_ns is None else fault.healed_ns
+    load_end_ns = _load_end_ns(observed)
+    longest: int | None = None
+    for partition in range(len(observed.acks.partitions)):
+        times = np.sort(observed.acks.time_ns[observed.acks.partition == partition])
+        edges = np.append(times, max(load_end_ns, int(times[-1])))
+        gaps = edges[1:] - edges[:-1]
+        touching = gaps[(edges[:-1] <= until_ns) & (edges[1:] >= fault.invoked_ns)]
+        if touching.size:
+            longest = max(longest or 0, int(touching.max()) // _NS_PER_MS)
+    return longest
+
+
+def _load_end_ns(observed: Observed) -> int:
+    """When the load ended: it goes on while faults are healed."""
+    ends = [time_ns for phase, time_ns in observed.phases if phase in {"recover", "final-read", "done"}]
+    return min(ends, default=observed.end_ns)

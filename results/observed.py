@@ -1,0 +1,338 @@
+"""What a run looked like: one pass over its history that sorts out what is drawn, counted and listed.
+
+A history may be cut short or hand-made, so an operation whose value has an unexpected shape is counted as
+a misfit and left out; nothing here fails.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+from checkers.history import History, Operation, OperationType
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+Numbers = npt.NDArray[np.int64]
+PartitionName = tuple[str, int]
+OUTCOMES = ("ok", "info", "fail")
+"""Outcomes of sends, in the order of their codes."""
+_LATEST_NS = 2**62
+_MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
+
+
+class FaultSeen(msgspec.Struct, kw_only=True):
+    """A fault as the nemesis recorded it; times in ns, None where it did not come to that.
+
+    Attributes:
+        id: e.g. ``f1``.
+        kind: ``partition``, ``kill``, ``pause`` or ``stop``.
+        spec: the planned fault with its symbolic target.
+        targets: names of the nodes that the target was resolved to.
+        cuts: how many directed pairs were cut.
+        attempted: False where the nemesis decided not to inject it.
+        invoked_ns: when injecting began.
+        effective_ns: when the probe had confirmed it.
+        heal_invoked_ns: when healing began.
+        healed_ns: when the probe had confirmed the heal.
+        error: what was told of an injection or heal that was not confirmed.
+    """
+
+    id: str
+    kind: str
+    invoked_ns: int
+    spec: dict[str, Any] = {}
+    targets: tuple[str, ...] = ()
+    cuts: int = 0
+    attempted: bool = True
+    effective_ns: int | None = None
+    heal_invoked_ns: int | None = None
+    healed_ns: int | None = None
+    error: str | None = None
+
+    @property
+    def held_ms(self) -> int | None:
+        """How long it was proven to be in force; None without a proof or a heal."""
+        if self.effective_ns is None or self.heal_invoked_ns is None:
+            return None
+        return (self.heal_invoked_ns - self.effective_ns) // 1_000_000
+
+
+class Claim(NamedTuple):
+    """A controller's answer that it leads an epoch."""
+
+    time_ns: int
+    epoch: int
+
+
+class PartitionView(NamedTuple):
+    """One partition as one broker told it; leader -1 where it has none."""
+
+    time_ns: int
+    node: str
+    partition: PartitionName
+    leader: int
+    epoch: int
+    isr: int
+
+
+class LogLine(NamedTuple):
+    """A line of a node's log that deserves a look; no line number where it sums up the rest."""
+
+    node: str
+    line: int | None
+    at: str
+    level: str
+    text: str
+
+
+class Recovery(NamedTuple):
+    """How the cluster came back after healing."""
+
+    recovered: bool
+    took_ms: int
+    bound_ms: int
+
+
+class Sends(NamedTuple):
+    """Completed send operations: when each began (ns), how long it took (ns), which of `OUTCOMES` it had."""
+
+    began_ns: Numbers
+    took_ns: Numbers
+    outcome: Numbers
+
+
+class Acks(NamedTuple):
+    """Records that were acknowledged: when (ns), and the position of their partition in `partitions`."""
+
+    time_ns: Numbers
+    partition: Numbers
+    partitions: tuple[PartitionName, ...]
+
+
+class Polls(NamedTuple):
+    """Polls that returned records: when (ns), how many."""
+
+    time_ns: Numbers
+    records: Numbers
+
+
+class Observed(msgspec.Struct, frozen=True, kw_only=True):
+    """A history, sorted out.
+
+    Attributes:
+        end_ns: time of the last operation, at least 1.
+        operations: how many operations the history has.
+        setup: the setup operation's value; empty without one.
+        phases: name and beginning of each phase, in order.
+        sends: completed sends.
+        records: sent records by outcome; what was never answered counts as info.
+        acks: acknowledged records.
+        polls: polls with records.
+        records_final: records that the final read returned.
+        faults: in order of injection.
+        statuses: per node, when its container entered which status.
+        claims: per controller, its answers as leader.
+        views: partitions as told, in order of time.
+        logs: lines of node logs.
+        recovery: None if the run did not come to it.
+        misfits: operations that were left out because of their shape.
+    """
+
+    end_ns: int
+    operations: int
+    setup: dict[str, Any]
+    phases: tuple[tuple[str, int], ...]
+    sends: Sends
+    records: dict[str, int]
+    acks: Acks
+    polls: Polls
+    records_final: int
+    faults: tuple[FaultSeen, ...]
+    statuses: dict[str, list[tuple[int, str]]]
+    claims: dict[str, list[Claim]]
+    views: list[PartitionView]
+    logs: list[LogLine]
+    recovery: Recovery | None
+    misfits: int
+
+
+def observe(history: History) -> Observed:
+    """Sort a history out."""
+    collector = _Collector()
+    for operation in history.operations:
+        collector.take(operation)
+    return collector.observed(len(history.operations))
+
+
+class _Collector:
+    """Takes operations in their order; one method for each thing that is done."""
+
+    def __init__(self) -> None:
+        self._end_ns = 1
+        self._misfits = 0
+        self._setup: dict[str, Any] = {}
+        self._phases: list[tuple[str, int]] = []
+        self._outstanding: dict[int | str, tuple[int, int]] = {}
+        self._sends: list[tuple[int, int, int]] = []
+        self._records = dict.fromkeys(OUTCOMES, 0)
+        self._acks: list[tuple[int, int]] = []
+        self._partitions: dict[PartitionName, int] = {}
+        self._polls: list[tuple[int, int]] = []
+        self._records_final = 0
+        self._faults: dict[str, FaultSeen] = {}
+        self._statuses: dict[str, list[tuple[int, str]]] = {}
+        self._claims: dict[str, list[Claim]] = {}
+        self._views: list[PartitionView] = []
+        self._logs: list[LogLine] = []
+        self._recovery: Recovery | None = None
+        self._takers: dict[str, Callable[[Operation, int], None]] = {
+            "send": self._send,
+            "poll": self._poll,
+            "final-read": self._final_read,
+            "inject": self._inject,
+            "heal": self._heal,
+            "setup": self._set_up,
+            "phase": self._phase,
+            "recover": self._recover,
+            "observe": self._observe,
+        }
+        self._observers: dict[str, Callable[[str, dict[str, Any], int], None]] = {
+            "quorum": self._quorum,
+            "partitions": self._partition_views,
+            "node": self._node,
+            "node-log": self._node_log,
+        }
+
+    def take(self, operation: Operation) -> None:
+        """Add an operation."""
+        time_ns = min(max(operation.time_ns, 0), _LATEST_NS)
+        self._end_ns = max(self._end_ns, time_ns)
+        taker = self._takers.get(operation.f)
+        if taker is None:
+            return
+        try:
+            taker(operation, time_ns)
+        except _MISFITS:
+            self._misfits += 1
+
+    def observed(self, operations: int) -> Observed:
+        """Everything taken so far."""
+        self._records["info"] += sum(count for _, count in self._outstanding.values())
+        ack_times, ack_partitions = _columns(self._acks, 2)
+        return Observed(
+            end_ns=self._end_ns,
+            operations=operations,
+            setup=self._setup,
+            phases=tuple(self._phases),
+            sends=Sends(*_columns(self._sends, 3)),
+            records=self._records,
+            acks=Acks(ack_times, ack_partitions, tuple(self._partitions)),
+            polls=Polls(*_columns(self._polls, 2)),
+            records_final=self._records_final,
+            faults=tuple(self._faults.values()),
+            statuses=self._statuses,
+            claims=self._claims,
+            views=self._views,
+            logs=self._logs,
+            recovery=self._recovery,
+            misfits=self._misfits,
+        )
+
+    def _send(self, operation: Operation, time_ns: int) -> None:
+        if operation.type is OperationType.INVOKE:
+            self._outstanding[operation.process] = (time_ns, len(operation.value))
+            return
+        began_ns, count = self._outstanding.pop(operation.process, (time_ns, 0))
+        self._sends.append((began_ns, time_ns - began_ns, OUTCOMES.index(operation.type)))
+        entries = operation.value or ()
+        answered = [entry for entry in entries if len(entry) > len(("partition", "value", "offset"))]
+        for entry in answered:
+            self._records[entry[3]] += 1
+            if entry[3] == "ok":
+                partition = self._partitions.setdefault((operation.key, entry[0]), len(self._partitions))
+                self._acks.append((time_ns, partition))
+        self._records[operation.type] += max(count, len(entries)) - len(answered)
+
+    def _poll(self, operation: Operation, time_ns: int) -> None:
+        if operation.type is OperationType.OK and operation.value["records"]:
+            self._polls.append((time_ns, _count(operation)))
+
+    def _final_read(self, operation: Operation, _: int) -> None:
+        if operation.type is not OperationType.INVOKE and "records" in operation.value:
+            self._records_final += _count(operation)
+
+    def _set_up(self, operation: Operation, _: int) -> None:
+        self._setup = msgspec.convert(operation.value, dict[str, Any])
+
+    def _phase(self, operation: Operation, time_ns: int) -> None:
+        self._phases.append((str(operation.key), time_ns))
+
+    def _recover(self, operation: Operation, _: int) -> None:
+        if operation.type is not OperationType.INVOKE:
+            value = operation.value
+            recovered = operation.type is OperationType.OK
+            self._recovery = Recovery(recovered, int(value.get("took_ms", 0)), int(value.get("bound_ms", 0)))
+
+    def _inject(self, operation: Operation, time_ns: int) -> None:
+        name = str(operation.key)
+        if operation.type is OperationType.INVOKE:
+            kind, spec = str(operation.value["kind"]), operation.value.get("spec")
+            seen = FaultSeen(
+                id=name, kind=kind, invoked_ns=time_ns, spec=spec if isinstance(spec, dict) else {}
+            )
+            self._faults[name] = seen
+            return
+        fault = self._faults[name]
+        fault.attempted = operation.type is not OperationType.FAIL
+        fault.error = operation.error
+        fault.targets = tuple(str(node) for node in operation.value.get("targets", ()))
+        fault.cuts = len(operation.value.get("cut", ()))
+        if operation.type is OperationType.OK:
+            fault.effective_ns = time_ns
+
+    def _heal(self, operation: Operation, time_ns: int) -> None:
+        fault = self._faults[str(operation.key)]
+        if operation.type is OperationType.INVOKE:
+            fault.heal_invoked_ns = time_ns
+        elif operation.type is OperationType.OK:
+            fault.healed_ns = time_ns
+        else:
+            fault.error = operation.error
+
+    def _observe(self, operation: Operation, time_ns: int) -> None:
+        observer = self._observers.get(operation.key)
+        if observer is not None:
+            observer(operation.node or "?", operation.value, time_ns)
+
+    def _quorum(self, node: str, value: dict[str, Any], time_ns: int) -> None:
+        claims = self._claims.setdefault(node, [])
+        if value["answer"] == "leader":
+            claims.append(Claim(time_ns, int(value["leader_epoch"])))
+
+    def _partition_views(self, node: str, value: dict[str, Any], time_ns: int) -> None:
+        for topic, partitions in value["topics"].items():
+            for number, leader, epoch, _, isr, *_ in partitions:
+                view = PartitionView(time_ns, node, (str(topic), number), int(leader), int(epoch), len(isr))
+                self._views.append(view)
+
+    def _node(self, node: str, value: dict[str, Any], time_ns: int) -> None:
+        self._statuses.setdefault(node, []).append((time_ns, str(value["status"])))
+
+    def _node_log(self, node: str, value: dict[str, Any], _: int) -> None:
+        line = value.get("line")
+        at, level, text = (str(value.get(field) or "") for field in ("at", "level", "text"))
+        self._logs.append(LogLine(node, line if isinstance(line, int) else None, at, level, text))
+
+
+def _count(operation: Operation) -> int:
+    return sum(len(values) for _, _, values in operation.value["records"])
+
+
+def _columns(rows: Sequence[tuple[int, ...]], width: int) -> Numbers:
+    """Rows as an array of columns."""
+    return np.array(rows, dtype=np.int64).reshape(-1, width).T

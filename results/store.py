@@ -1,0 +1,257 @@
+"""The run store: finds, lists and reads what runs left under ``runs/<scenario>/<UTC time>-<seed>/``.
+
+Runs are made by the harness, which also keeps the links ``runs/latest`` and ``runs/<scenario>/latest``.
+A run may have been killed at any moment, so every file may be missing or cut short: a listing says so
+instead of failing.
+"""
+
+import contextlib
+import os
+import re
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from checkers.identity import IDENTITY_FILE, RunIdentity, decode_identity
+from checkers.verdict import Validity, Verdict
+
+VERDICT_FILE = "verdict.json"
+LATEST = "latest"
+_Record = TypeVar("_Record", bound=msgspec.Struct)
+_RUN_NAME = re.compile(r"\d{4}-?\d{2}-?\d{2}T[\d:.-]+Z?-(?P<seed>\d{1,20})", re.ASCII)
+_DEPTH_MAX = 8
+
+
+class StoreError(Exception):
+    """A run, or a file of one, can't be had; the message says what, where and what to do next."""
+
+
+class RunNotFoundError(StoreError):
+    """Nothing in the store goes by that name."""
+
+
+class RunUnreadableError(StoreError):
+    """A run's file is missing, cut short or not what it should be."""
+
+
+class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
+    """One line of a listing.
+
+    Attributes:
+        folder: the run's folder.
+        scenario: its scenario, from the identity or else from its place in the store.
+        kafka_version: empty where the identity can't be read.
+        seed: None where neither the identity nor the folder's name tells.
+        began_at: ISO 8601 in UTC; empty where the identity can't be read.
+        validity: None where there is no readable verdict.
+        as_expected: None where nothing was expected or nothing was judged.
+        anomalies: exact number per id, over all checkers.
+        problems: what could not be read, one sentence each; empty for a whole run.
+    """
+
+    folder: Path
+    scenario: str
+    kafka_version: str = ""
+    seed: int | None = None
+    began_at: str = ""
+    validity: Validity | None = None
+    as_expected: bool | None = None
+    anomalies: dict[str, int] = {}
+    problems: tuple[str, ...] = ()
+
+
+def list_runs(root: Path) -> tuple[RunSummary, ...]:
+    """All runs under a store's root, newest first; half-written and corrupt ones among them."""
+    summaries = [_summary(root, folder) for folder in _run_folders(root, _DEPTH_MAX)]
+    return tuple(sorted(summaries, key=lambda run: (run.folder.name, str(run.folder)), reverse=True))
+
+
+def find_run(root: Path, name: str) -> Path:
+    """The folder of a run.
+
+    Args:
+        root: the store.
+        name: ``latest``, a scenario's name (its latest run), a run's place in the store, or any path.
+
+    Raises:
+        RunNotFoundError: if there is no such run.
+    """
+    for candidate in (root / name, Path(name)):
+        if _is_run(candidate):
+            return candidate.resolve()
+    below = root if name == LATEST else root / name
+    newest = max(_run_folders(below, _DEPTH_MAX), key=lambda folder: folder.name, default=None)
+    linked = below / LATEST
+    if name != LATEST and linked.is_dir() and _is_run(linked):
+        return linked.resolve()
+    if newest is not None:
+        return newest.resolve()
+    raise RunNotFoundError(
+        f"no run is called {name!r}\n  expected: {LATEST!r}, a scenario with runs, or a run's folder\n"
+        f"  where:    {root}\n  next:     krucible list --runs"
+    )
+
+
+def load_identity(folder: Path) -> RunIdentity:
+    """The identity of a run.
+
+    Raises:
+        RunUnreadableError: if ``run.json`` is missing or damaged.
+    """
+    path = folder / IDENTITY_FILE
+    with _told(path):
+        return decode_identity(path.read_bytes())
+
+
+def load_verdict(folder: Path) -> Verdict:
+    """The verdict of a run.
+
+    Raises:
+        RunUnreadableError: if ``verdict.json`` is missing (the run was never judged) or damaged.
+    """
+    return load_record(folder / VERDICT_FILE, Verdict)
+
+
+def save_verdict(folder: Path, verdict: Verdict) -> Path:
+    """Write ``verdict.json`` whole or not at all, synced to disk.
+
+    Raises:
+        OSError: if the disk is full or the folder is gone; an earlier verdict is then untouched.
+    """
+    return save_record(folder / VERDICT_FILE, verdict)
+
+
+def load_record(path: Path, kind: type[_Record]) -> _Record:
+    """A JSON file as the Struct that it was written from.
+
+    Raises:
+        RunUnreadableError: if it is missing or does not fit.
+    """
+    with _told(path):
+        return msgspec.json.decode(path.read_bytes(), type=kind)
+
+
+def save_record(path: Path, record: msgspec.Struct) -> Path:
+    """Write a Struct as indented JSON, whole or not at all, synced to disk.
+
+    Raises:
+        OSError: if it can't be written.
+    """
+    return write_whole(path, msgspec.json.format(msgspec.json.encode(record), indent=2) + b"\n")
+
+
+def write_whole(path: Path, data: bytes) -> Path:
+    """Put a file in place by rename after a sync, so that no reader ever sees half of it.
+
+    Raises:
+        OSError: if it can't be written; what was there before is then untouched.
+    """
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}-")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(temporary).chmod(0o644)
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    _sync_folder(path.parent)
+    return path
+
+
+def anomaly_counts(verdict: Verdict) -> dict[str, int]:
+    """Exact number of anomalies per id, over all checkers, legal ones included."""
+    counts: dict[str, int] = {}
+    for result in verdict.results:
+        for anomaly_id, count in result.counts.items():
+            counts[anomaly_id] = counts.get(anomaly_id, 0) + count
+    return dict(sorted(counts.items()))
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Whatever goes wrong while a file is read becomes one kind of error that names the file."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise RunUnreadableError(f"{path.name} is missing in {path.parent}") from None
+    except OSError as error:
+        raise RunUnreadableError(f"{path} can't be read: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise RunUnreadableError(f"{path.name} is damaged: {error} (in {path.parent})") from error
+
+
+def _run_folders(folder: Path, depth: int) -> Iterator[Path]:
+    """Run folders at or below a folder; links are not followed, nor runs searched for runs."""
+    if _is_run(folder) and not folder.is_symlink():
+        yield folder
+    elif depth > 0:
+        for child in _subfolders(folder):
+            yield from _run_folders(child, depth - 1)
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(Path(e.path) for e in entries if e.is_dir(follow_symlinks=False))
+    except OSError:
+        return []
+
+
+def _is_run(folder: Path) -> bool:
+    try:
+        return folder.is_dir() and (
+            (folder / IDENTITY_FILE).is_file()
+            or (folder / VERDICT_FILE).is_file()
+            or _RUN_NAME.fullmatch(folder.name) is not None
+        )
+    except (OSError, ValueError):
+        return False
+
+
+def _summary(root: Path, folder: Path) -> RunSummary:
+    problems: list[str] = []
+    identity: RunIdentity | None = None
+    verdict: Verdict | None = None
+    try:
+        identity = load_identity(folder)
+    except StoreError as error:
+        problems.append(str(error))
+    try:
+        verdict = load_verdict(folder)
+    except StoreError as error:
+        problems.append(str(error))
+    return RunSummary(
+        folder=folder,
+        scenario=identity.scenario if identity else _place(root, folder),
+        kafka_version=identity.kafka_version if identity else "",
+        seed=identity.seed if identity else _seed_of(folder.name),
+        began_at=identity.began_at if identity else "",
+        validity=verdict.validity if verdict else None,
+        as_expected=verdict.as_expected if verdict else None,
+        anomalies=anomaly_counts(verdict) if verdict else {},
+        problems=tuple(problems),
+    )
+
+
+def _place(root: Path, folder: Path) -> str:
+    parent = folder.parent
+    return parent.relative_to(root).as_posix() if parent.is_relative_to(root) else parent.name
+
+
+def _seed_of(name: str) -> int | None:
+    matched = _RUN_NAME.fullmatch(name)
+    return int(matched["seed"]) if matched else None

@@ -1,0 +1,145 @@
+"""The last lines of a run as plain text: what was found, why, in numbers, where it lies, what to do next."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from checkers.identity import RunIdentity
+from checkers.verdict import Anomaly, Validity, Verdict
+from results.cleaning import clean
+from results.measures import Measures
+from results.store import anomaly_counts
+
+LABEL_WIDTH = 11
+_TEXT_MAX = 240
+_REASONS_MAX = 6
+_SECONDS_FROM_MS = 1_000
+
+
+class Line(NamedTuple):
+    """A line with its label, so that a terminal can colour one by the other; the label may be empty."""
+
+    label: str
+    text: str
+
+
+def closing_text(
+    folder: Path, verdict: Verdict, identity: RunIdentity | None = None, measures: Measures | None = None
+) -> str:
+    """The last lines of a run, labels aligned, without a newline at the end."""
+    lines = closing_lines(folder, verdict, identity, measures)
+    return "\n".join(f"{line.label:<{LABEL_WIDTH}}{line.text}".rstrip() for line in lines)
+
+
+def closing_lines(
+    folder: Path, verdict: Verdict, identity: RunIdentity | None = None, measures: Measures | None = None
+) -> tuple[Line, ...]:
+    """The last lines of a run.
+
+    Args:
+        folder: the run's folder, as it should be shown.
+        verdict: what was found.
+        identity: of the run; None where ``run.json`` could not be read.
+        measures: numbers of the run; None where there is no history to count.
+    """
+    lines = [Line("verdict", headline(verdict)), *_labelled("why", _reasons(verdict))]
+    lines += _labelled("anomalies", _anomalies(verdict))
+    if measures is not None:
+        lines += _labelled("figures", figures(measures))
+    if identity is not None:
+        lines.append(Line("run", identity_line(identity)))
+    lines.append(Line("folder", str(folder)))
+    if identity is not None:
+        lines.append(Line("reproduce", clean(identity.reproduce, 2_000)))
+    lines.append(Line("next", _next_command(folder, verdict)))
+    return tuple(lines)
+
+
+def headline(verdict: Verdict) -> str:
+    """The verdict in capitals, and how it compares with what was expected."""
+    return f"{verdict.validity.upper()} ({expectation(verdict)})"
+
+
+def expectation(verdict: Verdict) -> str:
+    """How a verdict compares with its scenario's expectation, in a few words."""
+    if verdict.expected is None:
+        return "nothing was expected"
+    wanted = verdict.expected.value
+    if verdict.expected_anomalies:
+        wanted += f" with {' or '.join(verdict.expected_anomalies)}"
+    return f"{wanted} was expected" if not verdict.as_expected else f"as expected: {wanted}"
+
+
+def identity_line(identity: RunIdentity) -> str:
+    """Scenario, version and seed on one line."""
+    return clean(f"{identity.scenario} · Kafka {identity.kafka_version} · seed {identity.seed}", _TEXT_MAX)
+
+
+def figures(measures: Measures) -> tuple[str, ...]:
+    """Numbers worth a line each."""
+    sent = (
+        f"{measures.sent_ok:,} records acknowledged, {measures.sent_fail:,} failed, "
+        f"{measures.sent_info:,} unknown; {measures.polled:,} polled, "
+        f"{measures.read_finally:,} read at the end"
+    )
+    return (sent, _fault_figures(measures), _recovery_figure(measures))
+
+
+def seconds(milliseconds: int | None) -> str:
+    """A duration for reading: ``380 ms``, ``4.2 s`` or ``not known``."""
+    if milliseconds is None:
+        return "not known"
+    if milliseconds < _SECONDS_FROM_MS:
+        return f"{milliseconds} ms"
+    return f"{milliseconds / _SECONDS_FROM_MS:,.1f} s"
+
+
+def _fault_figures(measures: Measures) -> str:
+    count = len(measures.faults)
+    if not count:
+        return "no fault was injected"
+    proven = sum(fault.proven for fault in measures.faults)
+    told = "fault" if count == 1 else "faults"
+    return f"{count} {told}, {proven} proven; longest unavailability {seconds(measures.unavailable_ms_max)}"
+
+
+def _recovery_figure(measures: Measures) -> str:
+    if measures.recovered is None:
+        return "the run did not come to its recovery"
+    took = seconds(measures.recovery_ms)
+    return f"recovered in {took}" if measures.recovered else f"not recovered within {took}"
+
+
+def _reasons(verdict: Verdict) -> Iterator[str]:
+    for reason in verdict.reasons[:_REASONS_MAX]:
+        yield clean(reason, _TEXT_MAX)
+    if len(verdict.reasons) > _REASONS_MAX:
+        yield f"and {len(verdict.reasons) - _REASONS_MAX} more reasons in verdict.json"
+
+
+def _anomalies(verdict: Verdict) -> Iterator[str]:
+    """One line per id: its number, and the first example."""
+    found = [anomaly for result in verdict.results for anomaly in result.anomalies]
+    examples: dict[str, Anomaly] = {}
+    for anomaly in sorted(found, key=lambda anomaly: not anomaly.illegal):
+        examples.setdefault(anomaly.id, anomaly)
+    counts = anomaly_counts(verdict)
+    if not counts:
+        yield "none found"
+    for anomaly_id, count in counts.items():
+        example = examples.get(anomaly_id)
+        legal = " (legal)" if example is not None and not example.illegal else ""
+        summary = f": {example.summary}" if example is not None else ""
+        yield clean(f"{count:,} {anomaly_id}{legal}{summary}", _TEXT_MAX)
+
+
+def _labelled(label: str, texts: Iterator[str] | tuple[str, ...]) -> list[Line]:
+    """The label stands before the first of several lines."""
+    return [Line("" if position else label, text) for position, text in enumerate(texts)]
+
+
+def _next_command(folder: Path, verdict: Verdict) -> str:
+    if verdict.validity is Validity.VALID:
+        return f"krucible report {folder}"
+    what = "anomalies" if verdict.validity is Validity.INVALID else "assumptions"
+    return f"krucible report {folder}   (its {what} say what happened)"
