@@ -1,6 +1,7 @@
 """From what was asked for to what will be done: a scenario with its overrides, checked all at once."""
 
 import shlex
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -128,7 +129,18 @@ def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scen
     chosen = {"acks": options.acks, "idempotent": options.idempotent, "rate": options.rate}
     if options.acks not in (None, "all") and options.idempotent is None:
         chosen["idempotent"] = False  # Kafka refuses idempotence without acks=all
-    topology = _topology(scenario.topology, options, version)
+    topology = topology_of(
+        scenario.topology,
+        version,
+        mode=options.mode,
+        controllers=options.controllers,
+        brokers=options.brokers,
+        quorum=options.quorum,
+        feature=options.feature,
+        config=options.config,
+        jvm_option=options.jvm_option,
+        node_file=options.node_file,
+    )
     copies = min(scenario.workload.replication_factor, topology.brokers)
     given = {name: value for name, value in chosen.items() if value is not None}
     workload = replace(
@@ -140,21 +152,35 @@ def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scen
     return replace(scenario, schedule=schedule, workload=workload, topology=topology)
 
 
-def _topology(topology: Topology, options: RunOptions, version: str) -> Topology:
-    mode = options.mode or topology.mode
-    brokers = options.brokers or options.controllers or topology.brokers
-    controllers = options.controllers or topology.controllers
-    if mode is Mode.COMBINED and options.controllers is None:
-        controllers = brokers
+def topology_of(
+    topology: Topology,
+    version: str,
+    *,
+    mode: Mode | None = None,
+    controllers: int | None = None,
+    brokers: int | None = None,
+    quorum: Quorum | None = None,
+    feature: Mapping[str, int] | Sequence[tuple[str, int]] = (),
+    config: Mapping[str, str] | Sequence[tuple[str, str]] = (),
+    jvm_option: Sequence[str] = (),
+    node_file: Sequence[NodeFile] = (),
+) -> Topology:
+    """A topology with some of it chosen otherwise; None leaves it as it is.
+
+    In combined mode one number stands for controllers and brokers both.
+    """
+    chosen = mode or topology.mode
+    if chosen is Mode.COMBINED:
+        controllers, brokers = controllers or brokers, brokers or controllers
     return Topology(
-        mode=mode,
-        controllers=controllers,
-        brokers=options.brokers or (brokers if mode is Mode.COMBINED else topology.brokers),
-        quorum=options.quorum or _quorum(topology, version),
-        features=topology.features | options.feature,
-        config=topology.config | options.config,
-        jvm_options=topology.jvm_options + options.jvm_option,
-        node_files=topology.node_files + options.node_file,
+        mode=chosen,
+        controllers=controllers or topology.controllers,
+        brokers=brokers or topology.brokers,
+        quorum=quorum or _quorum(topology, version),
+        features=topology.features | dict(feature),
+        config=topology.config | dict(config),
+        jvm_options=topology.jvm_options + tuple(jvm_option),
+        node_files=topology.node_files + tuple(node_file),
     )
 
 

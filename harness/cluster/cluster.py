@@ -136,7 +136,9 @@ def start_cluster(client: docker.DockerClient, plan: Plan, binary: tuple[str, ..
     """
     problems = problems_with(plan.topology, plan.version)
     if problems:
-        raise UsageError("the topology does not fit", got="; ".join(problems), next_step="krucible run --help")
+        raise UsageError(
+            "the topology does not fit", got="; ".join(problems), next_step="krucible run --help"
+        )
     with reserved_subnet(subnets_in_use(client)) as subnet:
         layout = new_layout(plan.run, subnet, plan.topology)
         description = Description(plan.run, plan.version, plan.topology, layout)

@@ -156,9 +156,7 @@ def _advertised(
 ) -> list[str]:
     # Up to 3.8 a controller's listener must not be advertised; a dynamic quorum needs it to be.
     dynamic = topology.quorum is Quorum.DYNAMIC and parse_version(version) >= FIRST_DYNAMIC_QUORUM
-    return [
-        f"{name}://{address}:{port}" for name, port in listeners if name != "CONTROLLER" or dynamic
-    ]
+    return [f"{name}://{address}:{port}" for name, port in listeners if name != "CONTROLLER" or dynamic]
 
 
 def _quorum_config(topology: Topology, layout: Layout) -> dict[str, str]:
@@ -212,4 +210,3 @@ def _compose_node(topology: Topology, layout: Layout, node: Node) -> dict[str, A
             "KRUCIBLE_JVM_OPTS": " ".join(topology.jvm_options).replace("$", "$$"),
         },
     }
-

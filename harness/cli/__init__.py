@@ -1,0 +1,57 @@
+"""The command line: one group, errors that say what to do, exit codes that mean something.
+
+Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the harness failed, 64 usage.
+"""
+
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+
+import click
+
+from harness.errors import KrucibleError, UsageError
+
+EXIT_FAILED = KrucibleError.exit_code
+EXIT_USAGE = UsageError.exit_code
+EXIT_INTERRUPTED = 130
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run a command and exit; whatever goes wrong, no traceback reaches the user."""
+    sys.exit(invoke(sys.argv[1:] if arguments is None else arguments))
+
+
+def invoke(arguments: list[str]) -> int:
+    """Run a command and return its exit code."""
+    from harness.cli.commands import krucible  # noqa: PLC0415 - `krucible --help` need not load Kafka clients twice
+
+    try:
+        code = krucible.main(args=arguments, prog_name="krucible", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        return EXIT_USAGE
+    except click.Abort:
+        return _complain("interrupted", EXIT_INTERRUPTED)
+    except KrucibleError as error:
+        return _complain(str(error), error.exit_code)
+    except Exception as error:  # noqa: BLE001 - the last line of defence: saved to a file, never hidden
+        return _complain(_saved_traceback(error), EXIT_FAILED)
+    return code if isinstance(code, int) else 0
+
+
+def _complain(text: str, code: int) -> int:
+    click.echo(f"krucible: {text}", err=True)
+    return code
+
+
+def _saved_traceback(error: Exception) -> str:
+    with tempfile.NamedTemporaryFile(
+        "w", prefix="krucible-", suffix=".traceback", delete=False, encoding="utf-8"
+    ) as file:
+        traceback.print_exception(error, file=file)
+    path = Path(file.name)
+    return (
+        f"a defect of krucible's own\n  got:      {type(error).__name__}: {error}\n"
+        f"  where:    {path}\n  next:     please report it with that file"
+    )

@@ -1,0 +1,119 @@
+"""``krucible cluster`` and ``krucible heal``: clusters for hands-on use, and what was left behind."""
+
+import os
+import secrets
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from harness.cli.options import runs_option, topology_options
+from harness.cluster.cluster import Plan, find_cluster, start_cluster
+from harness.cluster.engine import connect
+from harness.cluster.images import ensure_base, ensure_image
+from harness.cluster.provision import compose_binary
+from harness.errors import UsageError
+from harness.folder import create_run_folder
+from harness.healing import heal as heal_runs
+from harness.healing import leftovers
+from harness.ledger import Ledger, RunOpened
+from harness.ownership import this_process
+from harness.planning import topology_of
+from harness.readiness import await_ready
+from harness.vocabulary.topology import Topology
+
+DEFAULT_VERSION = "4.3.1"
+
+
+@click.group()
+def cluster() -> None:
+    """Clusters for hands-on use."""
+
+
+@cluster.command()
+@topology_options
+@runs_option
+def up(kafka_version: str | None, image_source: str, runs: Path, **given: Any) -> None:
+    """Start a cluster and leave it up; prints how to reach it and how to take it down."""
+    version = kafka_version or DEFAULT_VERSION
+    topology = topology_of(Topology(), version, **given)
+    began = time.monotonic()
+    client = connect()
+    folder = create_run_folder(runs, "clusters", seed=0)
+    plan = Plan(
+        run=secrets.token_hex(4),
+        folder=folder,
+        topology=topology,
+        version=version,
+        kafka_image=ensure_image(version, image_source, click.echo, client).reference,
+        holder_image=ensure_base(click.echo, client),
+        kept=True,
+    )
+    ledger = Ledger(folder)
+    ledger.write(RunOpened(run=plan.run, owner=this_process(os.getpid()), kept=True))
+    ledger.close()
+    started = start_cluster(client, plan, compose_binary())
+    await_ready(started)
+    click.echo(f"cluster {plan.run} is ready after {time.monotonic() - began:.1f} s")
+    for node in started.nodes:
+        click.echo(f"  {node.name}  id {node.id:<4} {started.addresses[node.name]}  {', '.join(node.roles)}")
+    click.echo(f"  bootstrap  {','.join(started.bootstrap)}")
+    click.echo(f"  folder     {folder}")
+    click.echo(f"  enter      docker exec -it krucible-{plan.run}-{started.nodes[0].name} bash")
+    click.echo(f"  take down  krucible cluster down {plan.run}")
+
+
+@cluster.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def status(as_json: bool) -> None:  # noqa: FBT001 - click hands flags over like this
+    """List every cluster of krucible's that the engine knows, and its nodes."""
+    client = connect()
+    found = leftovers(client)
+    if as_json:
+        click.echo(msgspec.json.encode(found, enc_hook=str).decode())
+        return
+    if not found:
+        click.echo("no cluster is up")
+        return
+    table = Table("run", "state", "nodes", "folder")
+    for leftover in found:
+        state = "kept" if leftover.kept else "running" if leftover.live else "orphaned: krucible heal"
+        table.add_row(leftover.run, state, _nodes(client, leftover.folder), str(leftover.folder))
+    Console().print(table)
+
+
+@cluster.command()
+@click.argument("run", nargs=-1)
+def down(run: tuple[str, ...]) -> None:
+    """Take clusters down: those named, or the only one that was kept."""
+    client = connect()
+    kept = [leftover.run for leftover in leftovers(client) if leftover.kept]
+    if not run and len(kept) != 1:
+        raise UsageError(
+            "which cluster?",
+            got="none was kept" if not kept else f"several were kept: {', '.join(kept)}",
+            next_step="krucible cluster status",
+        )
+    heal_runs(client, run or tuple(kept), click.echo)
+
+
+@click.command()
+@click.argument("run", nargs=-1)
+def heal(run: tuple[str, ...]) -> None:
+    """Undo what a harness that was killed left behind: faults, containers, networks, disks.
+
+    Runs that are alive or were kept are left alone unless named by RUN.  Histories are never touched.
+    """
+    healed = heal_runs(connect(), run, click.echo)
+    click.echo(f"healed {len(healed)} run{'' if len(healed) == 1 else 's'}")
+
+
+def _nodes(client: Any, folder: Path) -> str:
+    if not (folder / "cluster.json").exists():
+        return "unknown: its folder is gone"
+    found = find_cluster(client, folder).containers
+    return ", ".join(f"{name} {containers.state()['Status']}" for name, containers in found.items())

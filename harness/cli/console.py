@@ -1,0 +1,212 @@
+"""What a run shows while it goes on: a live panel on a terminal, one line per event elsewhere."""
+
+import os
+import threading
+import time
+from collections import Counter
+from types import TracebackType
+from typing import Any, Protocol, Self, TextIO
+
+from rich.console import Console
+from rich.live import Live
+from rich.table import Table
+
+from checkers.history import Operation, OperationType
+from harness.events import Event, PhaseBegan, Recorded, RunBegan, RunEnded
+
+REFRESH_PER_SECOND = 4
+_WORDS = {"inject": "inject", "heal": "heal", "recover": "recover"}
+
+
+class RunConsole(Protocol):
+    """A listener with a beginning and an end."""
+
+    def hear(self, event: Event) -> None:
+        """Take an event, from any thread."""
+
+    def __enter__(self) -> Self:
+        """Begin to show."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End."""
+
+
+def console_for(stream: TextIO) -> RunConsole:
+    """The live panel where a person watches, plain lines in CI and pipes."""
+    live = stream.isatty() and not os.environ.get("CI")
+    return LiveConsole(Console(file=stream)) if live else LineConsole(stream)
+
+
+class LineConsole:
+    """One line per event: phases, faults, leaders, nodes; not single operations."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._board = Board()
+        self._lock = threading.Lock()
+
+    def hear(self, event: Event) -> None:
+        """Print what matters."""
+        with self._lock:
+            self._board.take(event)
+            text = self._board.news(event)
+            if text:
+                print(f"{self._board.elapsed_s():7.1f} s  {text}", file=self._stream, flush=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+class LiveConsole:
+    """A panel that is drawn anew several times a second; news scroll above it."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._board = Board()
+        self._lock = threading.Lock()
+        self._live = Live(
+            get_renderable=self._render, console=console, refresh_per_second=REFRESH_PER_SECOND, transient=True
+        )
+
+    def hear(self, event: Event) -> None:
+        """Take it in; print it above the panel if it matters."""
+        with self._lock:
+            self._board.take(event)
+            text = self._board.news(event)
+        if text:
+            self._console.print(f"[dim]{self._board.elapsed_s():7.1f} s[/dim]  {text}", highlight=False)
+
+    def __enter__(self) -> Self:
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._live.__exit__(kind, error, trace)
+
+    def _render(self) -> Table:
+        with self._lock:
+            table = Table.grid(padding=(0, 2))
+            for label, text in self._board.rows():
+                table.add_row(f"[bold]{label}[/bold]", text)
+            return table
+
+
+class Board:
+    """What is known of the run so far; pure bookkeeping, fed by events."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+        self._phase = ""
+        self._phase_began = self._began
+        self._limit_s: float | None = None
+        self._counts: Counter[tuple[str, str]] = Counter()
+        self._faults: dict[str, str] = {}
+        self._controller: tuple[int, int] | None = None
+        self._leaders: dict[str, str] = {}
+        self._seen_news: dict[str, str] = {}
+
+    def elapsed_s(self) -> float:
+        """Seconds since the run began."""
+        return time.monotonic() - self._began
+
+    def take(self, event: Event) -> None:
+        """Update from an event."""
+        if isinstance(event, PhaseBegan):
+            self._phase, self._limit_s = event.phase, event.limit_s
+            self._phase_began = time.monotonic()
+        elif isinstance(event, Recorded):
+            self._take_operation(event.operation)
+
+    def rows(self) -> list[tuple[str, str]]:
+        """Label and text of each row of the panel."""
+        phase_s = time.monotonic() - self._phase_began
+        limit = f" of {self._limit_s:.0f} s" if self._limit_s else " s"
+        rows = [("phase", f"{self._phase}  {phase_s:.0f}{limit}")]
+        for kind in ("send", "poll", "final-read"):
+            counts = {name: self._counts[kind, name] for name in ("ok", "fail", "info")}
+            if any(counts.values()):
+                rate = counts["ok"] / max(self.elapsed_s(), 1)
+                said = "  ".join(f"{name} {count}" for name, count in counts.items())
+                rows.append((kind, f"{said}  ({rate:.0f} ok/s)"))
+        if self._controller is not None:
+            rows.append(("controller", "node {} in epoch {}".format(*self._controller)))
+        rows += [("leaders", text) for text in self._leaders.values()]
+        rows.append(("faults", "; ".join(self._faults.values()) or "none"))
+        return rows
+
+    def news(self, event: Event) -> str | None:
+        """The line that an event deserves, if any."""
+        match event:
+            case RunBegan():
+                return f"{event.scenario} on Kafka {event.kafka_version}, seed {event.seed}, in {event.folder}"
+            case PhaseBegan():
+                return f"{event.phase}{': ' if event.detail else ''}{event.detail}"
+            case Recorded():
+                return self._operation_news(event.operation)
+            case RunEnded():
+                return None
+
+    def _take_operation(self, operation: Operation) -> None:
+        if operation.type is not OperationType.INVOKE:
+            self._counts[operation.f, operation.type.value] += 1
+        if operation.f == "inject" and operation.type is not OperationType.INVOKE:
+            self._faults[operation.key] = _fault_text(operation)
+        if operation.f == "heal":
+            self._faults.pop(operation.key, None)
+        if operation.f == "observe" and operation.key == "quorum" and operation.value["answer"] == "leader":
+            self._controller = (operation.value["leader_id"], operation.value["leader_epoch"])
+        if operation.f == "observe" and operation.key == "partitions":
+            self._leaders = {t: _leader_text(t, rows) for t, rows in operation.value["topics"].items()}
+
+    def _operation_news(self, operation: Operation) -> str | None:
+        if operation.f in _WORDS and operation.type is not OperationType.INVOKE:
+            said = _fault_text(operation) if operation.f != "recover" else _recovery_text(operation)
+            return f"{_WORDS[operation.f]} {said}: {_outcome_text(operation)}"
+        if operation.f != "observe":
+            return None
+        if operation.key == "quorum" and self._controller is not None:
+            return self._once("controller", "controller is node {} in epoch {}".format(*self._controller))
+        if operation.key == "node":
+            value = operation.value
+            ended = f" with {value['exit_code']}" if value["status"] == "exited" else ""
+            return self._once(f"node {operation.node}", f"node {operation.node} {value['status']}{ended}")
+        return None
+
+    def _once(self, subject: str, text: str) -> str | None:
+        if self._seen_news.get(subject) == text:
+            return None
+        self._seen_news[subject] = text
+        return text
+
+
+def _fault_text(operation: Operation) -> str:
+    value: dict[str, Any] = operation.value
+    pattern = value["spec"].get("pattern")
+    targets = ", ".join(value.get("targets", ()))
+    return f"{operation.key} {value['kind']}{f' {pattern}' if pattern else ''} {targets}".rstrip()
+
+
+def _recovery_text(operation: Operation) -> str:
+    return f"within {operation.value.get('took_ms', 0) / 1000:.1f} s"
+
+
+def _outcome_text(operation: Operation) -> str:
+    words = {OperationType.OK: "proven", OperationType.INFO: "not confirmed", OperationType.FAIL: "not done"}
+    if operation.f == "recover":
+        words = words | {OperationType.OK: "every partition writable", OperationType.INFO: "not all"}
+    said = words[operation.type]
+    return f"{said} ({operation.error})" if operation.error else said
+
+
+def _leader_text(topic: str, rows: list[Any]) -> str:
+    parts = (f"{partition}→{leader} isr {len(isr)}" for partition, leader, _epoch, _r, isr, _e in rows)
+    return f"{topic}  " + "  ".join(parts)

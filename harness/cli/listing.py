@@ -1,0 +1,52 @@
+"""``krucible list``: scenarios, and the runs there are of them."""
+
+from pathlib import Path
+
+import click
+import msgspec
+from rich.console import Console
+from rich.table import Table
+
+from harness.catalogue import load_scenario, scenario_names
+from harness.cli.options import runs_option
+from results.store import RunSummary, list_runs
+
+
+@click.command("list")
+@click.option("--scenarios/--runs-too", "only_scenarios", default=False, help="Leave the runs out.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@runs_option
+def list_command(only_scenarios: bool, as_json: bool, runs: Path) -> None:  # noqa: FBT001 - click hands flags over like this
+    """List scenarios and stored runs, newest first."""
+    scenarios = {name: load_scenario(name) for name in scenario_names()}
+    found = () if only_scenarios else list_runs(runs)
+    if as_json:
+        listing = {
+            "scenarios": [
+                {"name": name, "summary": scenario.summary, "why": scenario.why}
+                for name, scenario in scenarios.items()
+            ],
+            "runs": [msgspec.to_builtins(run, enc_hook=str) for run in found],
+        }
+        click.echo(msgspec.json.encode(listing).decode())
+        return
+    console = Console()
+    table = Table("scenario", "what happens", "Kafka", title="Scenarios", title_justify="left")
+    for name, scenario in scenarios.items():
+        table.add_row(name, scenario.summary, scenario.kafka_version)
+    console.print(table)
+    if found:
+        console.print(_run_table(found))
+
+
+def _run_table(runs: tuple[RunSummary, ...]) -> Table:
+    table = Table("verdict", "scenario", "Kafka", "seed", "began", "anomalies", "folder")
+    table.title, table.title_justify = "Runs", "left"
+    for run in runs:
+        anomalies = ", ".join(f"{name} {count}" for name, count in run.anomalies.items())
+        verdict = run.validity.value if run.validity else "not judged"
+        seed = "" if run.seed is None else str(run.seed)
+        table.add_row(
+            verdict, run.scenario, run.kafka_version, seed, run.began_at, anomalies, str(run.folder)
+        )
+    return table

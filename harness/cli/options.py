@@ -1,0 +1,105 @@
+"""Options that several commands share, and the shapes of their values."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from harness.folder import RUNS
+from harness.vocabulary.topology import Mode, NodeFile, Quorum
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Pair(click.ParamType):
+    """``KEY=VALUE``."""
+
+    name = "KEY=VALUE"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        """Split at the first equals sign."""
+        key, separator, text = str(value).partition("=")
+        if not separator or not key:
+            self.fail(f"got {value!r}, expected KEY=VALUE", param, ctx)
+        return key, text
+
+
+class Level(Pair):
+    """``FEATURE=LEVEL`` with a whole number."""
+
+    name = "FEATURE=LEVEL"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Split, and read the level."""
+        key, text = super().convert(value, param, ctx)
+        if not text.isdecimal():
+            self.fail(f"got {value!r}, expected a whole number after the equals sign", param, ctx)
+        return key, int(text)
+
+
+class Mount(click.ParamType):
+    """``SRC:DST``: a file of this host, and where every node finds it."""
+
+    name = "SRC:DST"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> NodeFile:
+        """Split at the last colon; the source must exist and is made absolute."""
+        source, separator, destination = str(value).rpartition(":")
+        if not separator or not destination.startswith("/"):
+            self.fail(f"got {value!r}, expected SRC:DST with an absolute DST", param, ctx)
+        if not Path(source).is_file():
+            self.fail(f"{source!r} is not a file on this host", param, ctx)
+        return NodeFile(str(Path(source).resolve()), destination)
+
+
+class Seeds(click.ParamType):
+    """``A..B``: every seed from A to B, both included."""
+
+    name = "A..B"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> range:
+        """Read both ends."""
+        if isinstance(value, range):
+            return value
+        first, separator, last = str(value).partition("..")
+        if not (separator and first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
+            self.fail(f"got {value!r}, expected A..B such as 1..20", param, ctx)
+        return range(int(first), int(last) + 1)
+
+
+def runs_option(function: F) -> F:
+    """``--runs DIR``."""
+    return click.option(
+        "--runs",
+        type=click.Path(path_type=Path, file_okay=False),
+        default=RUNS,
+        show_default=True,
+        envvar="KRUCIBLE_RUNS",
+        help="Where runs are kept.",
+    )(function)
+
+
+def topology_options(function: F) -> F:
+    """What a cluster is made of; None leaves it to the scenario."""
+    choices = (
+        click.option("--kafka-version", metavar="V", help="Kafka's version, such as 4.3.1."),
+        click.option("--mode", type=click.Choice(list(Mode)), help="Brokers and controllers in one, or apart."),
+        click.option("--controllers", type=click.IntRange(1, 5), help="How many controllers."),
+        click.option("--brokers", type=click.IntRange(1, 5), help="How many brokers."),
+        click.option("--quorum", type=click.Choice(list(Quorum)), help="How the voters are kept."),
+        click.option("--feature", type=Level(), multiple=True, help="Feature level to format with; repeatable."),
+        click.option("--config", type=Pair(), multiple=True, help="Kafka property of every node; repeatable."),
+        click.option("--jvm-option", multiple=True, metavar="OPT", help="Option of every node's JVM; repeatable."),
+        click.option("--node-file", type=Mount(), multiple=True, help="File for every node; repeatable."),
+        click.option(
+            "--image-source",
+            type=click.Choice(["auto", "artifacts", "registry"]),
+            default="auto",
+            show_default=True,
+            help="Where Kafka comes from.",
+        ),
+    )
+    for choice in reversed(choices):
+        function = choice(function)
+    return function

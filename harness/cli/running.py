@@ -1,0 +1,111 @@
+"""``krucible run``: one scenario, once or once per seed."""
+
+import random
+import signal
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import click
+
+from checkers.identity import RunIdentity
+from checkers.verdict import Validity, Verdict
+from harness.cli.campaigns import Campaign
+from harness.cli.console import console_for
+from harness.cli.options import Seeds, runs_option, topology_options
+from harness.errors import KrucibleError, UsageError
+from harness.planning import RunOptions, RunPlan, plan_run
+from harness.runner import Host, execute
+from results.report import write_report
+from results.store import load_identity, save_verdict
+from results.text import last_lines
+
+EXIT_CODES = {Validity.VALID: 0, Validity.INVALID: 1, Validity.UNKNOWN: 2}
+_SEEDS = 100_000
+
+
+@click.command()
+@click.argument("scenario")
+@click.option("--seed", type=click.IntRange(min=0), help="Fixes the schedule; drawn and printed if not given.")
+@click.option("--seeds", type=Seeds(), help="One run per seed, resumable, one merged summary.")
+@click.option("--duration-s", type=int, help="How long the load runs (random schedules only).")
+@topology_options
+@click.option("--acks", type=click.Choice(["all", "1", "0"]), help="What producers wait for.")
+@click.option("--idempotent/--no-idempotent", default=None, help="Whether producers are idempotent.")
+@click.option("--rate", type=click.IntRange(min=1), help="Send operations a second, all producers together.")
+@click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
+@runs_option
+def run(scenario: str, seed: int | None, seeds: range | None, keep: bool, runs: Path, **given: Any) -> int:  # noqa: FBT001 - click hands flags over like this
+    """Run SCENARIO and judge it.
+
+    The last lines say the verdict, where everything lies, and the one line that runs it again.
+    """
+    if seeds is not None and seed is not None:
+        raise UsageError("--seed and --seeds exclude each other", next_step="drop one of them")
+    if seeds is not None:
+        return _run_many(scenario, seeds, runs, given)
+    chosen = random.SystemRandom().randrange(_SEEDS) if seed is None else seed
+    plan = plan_run(_options(scenario, chosen, given))
+    with _cancellable() as cancelled:
+        _folder, verdict = _run_one(plan, Host(runs=runs, keep=keep), cancelled)
+    return EXIT_CODES[verdict.validity]
+
+
+def _options(scenario: str, seed: int, given: dict[str, Any]) -> RunOptions:
+    pairs = {name: dict(given[name]) for name in ("feature", "config")}
+    return RunOptions(scenario=scenario, seed=seed, **(given | pairs))
+
+
+def _run_one(plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
+    """Run, judge, write verdict and report, and say how it ended."""
+    with console_for(sys.stdout) as console:
+        folder, history, verdict = execute(plan, host, console.hear, cancelled)
+        save_verdict(folder, verdict)
+        identity: RunIdentity = load_identity(folder)
+        write_report(folder, history, verdict, identity)
+    click.echo(last_lines(verdict, folder, identity))
+    return folder, verdict
+
+
+def _run_many(scenario: str, seeds: range, runs: Path, given: dict[str, Any]) -> int:
+    """One run per seed; what an earlier, unfinished campaign of the same options did is not done again."""
+    plans = {seed: plan_run(_options(scenario, seed, given)) for seed in seeds}
+    campaign = Campaign(runs, scenario, plans)
+    with _cancellable() as cancelled:
+        for number, seed in enumerate(campaign.missing(), start=1):
+            if cancelled.is_set():
+                break
+            click.echo(f"--- seed {seed} ({number} of {len(campaign.missing())} to go)")
+            try:
+                folder, _verdict = _run_one(plans[seed], Host(runs=runs), cancelled)
+                campaign.record(seed, folder)
+            except KrucibleError as error:
+                campaign.record_failure(seed, str(error))
+                click.echo(f"krucible: seed {seed} failed: {error}", err=True)
+    return campaign.finish()
+
+
+@contextmanager
+def _cancellable() -> Iterator[threading.Event]:
+    """An event that the first SIGINT or SIGTERM sets: the run heals, cleans up and is judged unknown.
+
+    A second signal raises KeyboardInterrupt at once; `krucible heal` then cleans up.
+    """
+    cancelled = threading.Event()
+
+    def on_signal(_number: int, _frame: FrameType | None) -> None:
+        if cancelled.is_set():
+            raise KeyboardInterrupt
+        cancelled.set()
+        click.echo("interrupted: healing and cleaning up; once more to stop at once", err=True)
+
+    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield cancelled
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,72 @@
+"""Partition patterns cut exactly the pairs that their names promise."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.faults.cuts import cuts
+from harness.vocabulary import Pattern
+
+THREE = ("a", "b", "c")
+FIVE = ("a", "b", "c", "d", "e")
+BOTH_WAYS = (Pattern.ISOLATE_ONE, Pattern.HALVES, Pattern.MAJORITY_RING, Pattern.BRIDGE)
+
+
+def both(*pairs: tuple[str, str]) -> set[tuple[str, str]]:
+    return {way for a, b in pairs for way in ((a, b), (b, a))}
+
+
+def test_isolate_one_cuts_the_target_from_everyone() -> None:
+    assert set(cuts(Pattern.ISOLATE_ONE, THREE, "b", 0)) == both(("b", "a"), ("b", "c"))
+
+
+def test_halves_put_the_target_in_the_smaller_half() -> None:
+    assert set(cuts(Pattern.HALVES, FIVE, "a", 0)) == both(
+        ("a", "c"), ("a", "d"), ("a", "e"), ("b", "c"), ("b", "d"), ("b", "e")
+    )
+
+
+def test_halves_of_two_nodes_cut_their_link() -> None:
+    assert set(cuts(Pattern.HALVES, ("a", "b"), "b", 3)) == both(("a", "b"))
+
+
+def test_a_bridge_sees_both_halves() -> None:
+    assert set(cuts(Pattern.BRIDGE, FIVE, "c", 0)) == both(("a", "d"), ("a", "e"), ("b", "d"), ("b", "e"))
+
+
+@pytest.mark.parametrize("size", [3, 4, 5, 6, 7, 10])
+def test_on_a_majority_ring_everyone_sees_a_majority(size: int) -> None:
+    names = tuple(f"n{i}" for i in range(size))
+    cut = set(cuts(Pattern.MAJORITY_RING, names, "n0", 1))
+
+    sights = [frozenset(b for b in names if (a, b) not in cut) for a in names]
+    assert cut
+    assert all(len(sight) > size / 2 for sight in sights)
+
+
+def test_on_a_ring_of_five_no_two_see_the_same_majority() -> None:
+    cut = set(cuts(Pattern.MAJORITY_RING, FIVE, "a", 2))
+
+    sights = [frozenset(b for b in FIVE if (a, b) not in cut) for a in FIVE]
+    assert all(a != b for a, b in combinations(sights, 2))
+
+
+@pytest.mark.parametrize("pattern", [Pattern.ONE_WAY_PACKETS, Pattern.ONE_WAY_CALLS])
+def test_one_way_cuts_only_what_the_target_sends(pattern: Pattern) -> None:
+    assert set(cuts(pattern, THREE, "a", 0)) == {("a", "b"), ("a", "c")}
+
+
+@given(st.sampled_from(list(Pattern)), st.integers(2, 10), st.integers(0, 1 << 16), st.data())
+def test_nobody_is_cut_from_itself_and_two_way_patterns_are_symmetric(
+    pattern: Pattern, size: int, draw: int, data: st.DataObject
+) -> None:
+    names = tuple(f"n{i}" for i in range(size))
+    target = data.draw(st.sampled_from(names))
+    cut = cuts(pattern, names, target, draw)
+
+    assert cut == tuple(sorted(set(cut)))
+    assert all(a != b for a, b in cut)
+    if pattern in BOTH_WAYS:
+        assert {(b, a) for a, b in cut} == set(cut)

@@ -1,0 +1,124 @@
+"""Plans: everything that was asked for, checked at once, and the line that asks for it again."""
+
+import shlex
+from pathlib import Path
+
+import click
+import pytest
+
+from checkers.verdict import Validity
+from harness.cli.running import run
+from harness.errors import UsageError
+from harness.planning import RunOptions, plan_run
+from harness.schedule import encode
+from harness.vocabulary import Mode, NodeFile, Quorum
+
+
+def options(**given: object) -> RunOptions:
+    return RunOptions(**{"scenario": "exploratory/chaos", "seed": 3} | given)  # type: ignore[arg-type]
+
+
+def parsed(line: str) -> RunOptions:
+    """What ``krucible run`` would make of a line."""
+    program, command, *words = shlex.split(line)
+    assert (program, command) == ("krucible", "run")
+    with run.make_context("run", words) as context:
+        given = dict(context.params)
+    for name in ("seeds", "keep", "runs"):
+        given.pop(name)
+    pairs = {name: dict(given[name]) for name in ("feature", "config")}
+    return RunOptions(**(given | pairs))
+
+
+def test_the_reproduce_line_carries_every_option_and_plans_the_same_bytes(tmp_path: Path) -> None:
+    agent = tmp_path / "agent with blank.jar"
+    agent.touch()
+    asked = options(
+        kafka_version="4.1.1",
+        duration_s=90,
+        mode=Mode.ISOLATED,
+        controllers=3,
+        brokers=4,
+        quorum=Quorum.STATIC,
+        feature={"transaction.version": 0},
+        config={"log.retention.ms": "a=b c"},
+        jvm_option=("-Dx=1 2", "-Xmx256m"),
+        node_file=(NodeFile(str(agent), "/opt/agent.jar"),),
+        acks="1",
+        idempotent=False,
+        rate=50,
+        image_source="artifacts",
+    )
+    plan = plan_run(asked)
+    again = plan_run(parsed(plan.reproduce))
+
+    assert again.reproduce == plan.reproduce
+    assert encode(again.schedule) == encode(plan.schedule)
+    assert again.scenario == plan.scenario
+
+
+def test_defaults_stay_out_of_the_line() -> None:
+    assert plan_run(options()).reproduce == "krucible run exploratory/chaos --seed 3"
+
+
+def test_all_problems_are_told_at_once() -> None:
+    with pytest.raises(UsageError) as caught:
+        plan_run(
+            options(kafka_version="3.7.1", quorum=Quorum.DYNAMIC, acks="1", idempotent=True, duration_s=3, rate=0)
+        )
+    assert caught.value.exit_code == 64
+    told = str(caught.value)
+    for part in ("dynamic quorum", "idempotence needs acks=all", "no room for a fault", "rate is 0"):
+        assert part in told
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"kafka_version": "four"}, "not a Kafka version"),
+        ({"kafka_version": "3.5.0"}, "older than 3.6.2"),
+        ({"acks": "2"}, "acks is '2'"),
+        ({"brokers": 9}, "brokers is 9"),
+        ({"mode": Mode.COMBINED, "controllers": 1, "brokers": 3}, "as many controllers as brokers"),
+        ({"scenario": "smoke/partition", "duration_s": 30}, "fixed schedule"),
+        ({"scenario": "smoke/partition", "brokers": 1}, "needs 2 nodes"),
+        ({"scenario": "regressions/kafka-15489-zombie-leader", "mode": Mode.COMBINED}, "can't be cut alone"),
+        ({"scenario": "smoke/partitoin"}, "smoke/partition"),
+    ],
+)
+def test_what_does_not_fit_is_refused_with_the_reason(given: dict[str, object], told: str) -> None:
+    with pytest.raises(UsageError, match=r"(?s).*") as caught:
+        plan_run(options(**given))
+    assert told in str(caught.value)
+
+
+def test_versions_without_a_dynamic_quorum_get_a_static_one() -> None:
+    assert plan_run(options(kafka_version="3.7.1")).scenario.topology.quorum is Quorum.STATIC
+    assert plan_run(options(kafka_version="3.9.0")).scenario.topology.quorum is Quorum.DYNAMIC
+
+
+def test_fewer_brokers_get_fewer_replicas() -> None:
+    workload = plan_run(options(brokers=2, kafka_version="4.3.1")).scenario.workload
+
+    assert (workload.replication_factor, workload.min_insync_replicas) == (2, 2)
+
+
+def test_acks_below_all_switch_idempotence_off() -> None:
+    assert plan_run(options(acks="1")).scenario.workload.idempotent is False
+
+
+def test_the_zombie_is_expected_before_its_fix_only() -> None:
+    name = "regressions/kafka-15489-zombie-leader"
+    red = plan_run(options(scenario=name, kafka_version="3.6.2")).expectation
+    green = plan_run(options(scenario=name, kafka_version="3.7.1")).expectation
+
+    assert (red.validity, red.anomalies) == (Validity.INVALID, ("zombie-leader",))
+    assert green.validity is Validity.VALID
+
+
+@pytest.mark.parametrize(
+    "words", [["--config", "novalue"], ["--feature", "a=b"], ["--node-file", "/nope:/x"], ["--node-file", "x"]]
+)
+def test_option_values_are_checked_where_they_are_given(words: list[str]) -> None:
+    with pytest.raises(click.UsageError), run.make_context("run", ["smoke/partition", *words]):
+        pass

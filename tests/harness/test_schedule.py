@@ -1,0 +1,69 @@
+"""Schedules are functions of their seed, and what they plan can be carried out and judged."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.catalogue import load_scenario, scenario_names
+from harness.faults.activate import unavailable_because
+from harness.schedule import TAIL_MS, decode, encode, plan
+from harness.vocabulary import FixedSchedule, Mode, RandomSchedule, Topology
+
+SEEDS = st.integers(min_value=0, max_value=2**63)
+
+
+@given(SEEDS)
+def test_the_same_seed_gives_the_same_bytes(seed: int) -> None:
+    chaos = RandomSchedule()
+
+    assert encode(plan(chaos, Topology(), seed)) == encode(plan(chaos, Topology(), seed))
+
+
+@given(SEEDS)
+def test_a_written_schedule_reads_back_as_it_was(seed: int) -> None:
+    planned = plan(RandomSchedule(), Topology(mode=Mode.ISOLATED), seed)
+
+    assert decode(encode(planned)) == planned
+
+
+def test_seeds_differ() -> None:
+    drawn = {encode(plan(RandomSchedule(), Topology(), seed)) for seed in range(50)}
+
+    assert len(drawn) == 50
+
+
+@given(SEEDS, st.sampled_from([Mode.COMBINED, Mode.ISOLATED]), st.integers(30_000, 300_000))
+def test_random_steps_leave_load_before_and_after_every_fault(seed: int, mode: Mode, duration_ms: int) -> None:
+    schedule = RandomSchedule(duration_ms=duration_ms)
+    planned = plan(schedule, Topology(mode=mode), seed)
+
+    assert planned.steps, "room for a fault is filled"
+    assert min(step.at_ms for step in planned.steps) >= 3_000
+    assert max(step.at_ms + step.hold_ms for step in planned.steps) <= duration_ms - TAIL_MS
+    assert all(step.hold_ms >= schedule.hold_ms[0] for step in planned.steps)
+
+
+@given(SEEDS, st.sampled_from([Mode.COMBINED, Mode.ISOLATED]))
+def test_random_steps_draw_only_what_the_topology_can_have(seed: int, mode: Mode) -> None:
+    topology = Topology(mode=mode)
+    planned = plan(RandomSchedule(), topology, seed)
+
+    assert not [step for step in planned.steps if unavailable_because(step.fault, topology)]
+
+
+def test_kinds_can_be_chosen() -> None:
+    schedule = RandomSchedule(kinds=("pause",), duration_ms=200_000)
+    planned = plan(schedule, Topology(), 1)
+
+    assert {msgspec.to_builtins(step.fault)["kind"] for step in planned.steps} == {"pause"}
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_every_scenario_can_be_planned_with_its_own_topology(name: str) -> None:
+    scenario = load_scenario(name)
+    planned = plan(scenario.schedule, scenario.topology, 7)
+
+    assert not [step for step in planned.steps if unavailable_because(step.fault, scenario.topology)]
+    if isinstance(scenario.schedule, FixedSchedule):
+        assert [step.at_ms for step in planned.steps] == [step.at_ms for step in scenario.schedule.steps]

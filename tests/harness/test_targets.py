@@ -1,0 +1,47 @@
+"""Symbolic targets become nodes by role, and fall back openly."""
+
+from harness.faults.targets import Resolved, Sight, resolve
+from harness.vocabulary import Mode, Target, Topology
+
+NODES = Topology(mode=Mode.ISOLATED).nodes()
+SIGHT = Sight(nodes=NODES, active_controller=102, leaders=(3, 1))
+
+
+def named(resolved: Resolved | None) -> tuple[str, str]:
+    assert resolved is not None
+    return resolved.node.name, resolved.by
+
+
+def test_roles_are_found() -> None:
+    assert named(resolve(Target.ACTIVE_CONTROLLER, 5, SIGHT)) == ("c2", "role")
+    assert named(resolve(Target.PARTITION_LEADER, 0, SIGHT)) == ("b3", "role")
+    assert named(resolve(Target.PARTITION_LEADER, 1, SIGHT)) == ("b1", "role")
+
+
+def test_a_voter_is_a_controller() -> None:
+    assert {named(resolve(Target.VOTER, draw, SIGHT))[0] for draw in range(9)} == {"c1", "c2", "c3"}
+
+
+def test_random_reaches_every_node() -> None:
+    assert {named(resolve(Target.RANDOM, draw, SIGHT))[0] for draw in range(99)} == {n.name for n in NODES}
+
+
+def test_a_node_that_is_down_is_not_taken_twice() -> None:
+    sight = Sight(nodes=NODES, active_controller=102, leaders=(), down=frozenset({"c2"}))
+
+    name, by = named(resolve(Target.ACTIVE_CONTROLLER, 1, sight))
+    assert name != "c2"
+    assert by == "fallback"
+
+
+def test_without_a_controller_in_sight_somebody_else_is_taken() -> None:
+    sight = Sight(nodes=NODES, active_controller=None, leaders=())
+
+    assert named(resolve(Target.ACTIVE_CONTROLLER, 0, sight))[1] == "fallback"
+    assert named(resolve(Target.PARTITION_LEADER, 0, sight))[1] == "fallback"
+
+
+def test_nobody_is_left_when_all_are_down() -> None:
+    sight = Sight(nodes=NODES, active_controller=101, leaders=(), down=frozenset(n.name for n in NODES))
+
+    assert resolve(Target.RANDOM, 0, sight) is None
