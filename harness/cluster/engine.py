@@ -1,27 +1,171 @@
-"""The Docker engine: reaching it."""
+"""The Docker engine: reaching it, starting it, and what it is."""
+
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from pathlib import Path
 
 import docker
 from docker.errors import DockerException
+from requests.exceptions import RequestException
 
+from harness.cluster.folders import cache_folder
 from harness.errors import EngineError
 
 ANSWER_LIMIT_S = 120
+START_LIMIT_S = 60
+POLL_S = 0.2
+SYSTEMD_RUNS = Path("/run/systemd/system")
 
 
-def connect() -> docker.DockerClient:
-    """A client of the engine; builds and pulls may be silent for `ANSWER_LIMIT_S` seconds.
+@dataclass(frozen=True, slots=True)
+class EngineFacts:
+    """What an engine says of itself.
+
+    Attributes:
+        version: its version.
+        storage_driver: e.g. ``overlay2``.
+        data_root: the folder on the engine's host where images and volumes lie.
+        cgroup_version: ``1`` or ``2``.
+        kernel: release of the kernel under it.
+        system: the operating system under it.
+        processors: number of processors.
+        memory_bytes: physical memory.
+    """
+
+    version: str
+    storage_driver: str
+    data_root: str
+    cgroup_version: str
+    kernel: str
+    system: str
+    processors: int
+    memory_bytes: int
+
+
+def connect(limit_s: int = ANSWER_LIMIT_S) -> docker.DockerClient:
+    """A client of the engine, which may be silent for `limit_s` seconds in any one request.
 
     Raises:
         EngineError: if no engine answers.
     """
     try:
-        client = docker.from_env(timeout=ANSWER_LIMIT_S)
+        client = docker.from_env(timeout=limit_s)
         client.ping()
-    except DockerException as error:
-        raise EngineError(
-            "no Docker engine answers",
-            got=str(error),
-            expected="a running engine that this user may talk to",
-            next_step="krucible setup",
-        ) from error
+    except (DockerException, RequestException) as error:
+        raise _unreachable(str(error)) from error
     return client
+
+
+def _unreachable(reason: str) -> EngineError:
+    """The three ways in which an engine is out of reach, each with its own mend."""
+    where = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
+    if "PermissionError" in reason:
+        what, step = (
+            "this user may not talk to the Docker engine",
+            "sudo usermod -aG docker $USER, log in again",
+        )
+    elif shutil.which("dockerd") is None and "DOCKER_HOST" not in os.environ:
+        what, step = "there is no Docker engine on this host", "krucible setup"
+    else:
+        what, step = "the Docker engine does not answer", "krucible setup, or systemctl start docker"
+    return EngineError(what, got=reason, expected="an engine that answers", where=where, next_step=step)
+
+
+def engine_facts(client: docker.DockerClient) -> EngineFacts:
+    """Ask an engine what it is.
+
+    Raises:
+        EngineError: if it does not answer.
+    """
+    try:
+        info = client.info()
+    except (DockerException, RequestException) as error:
+        raise _unreachable(str(error)) from error
+    return EngineFacts(
+        version=str(info["ServerVersion"]),
+        storage_driver=str(info["Driver"]),
+        data_root=str(info["DockerRootDir"]),
+        cgroup_version=str(info.get("CgroupVersion", "1")),
+        kernel=str(info["KernelVersion"]),
+        system=str(info["OperatingSystem"]),
+        processors=int(info["NCPU"]),
+        memory_bytes=int(info["MemTotal"]),
+    )
+
+
+def compose_binary() -> tuple[str, ...]:
+    """The command that starts compose files: ``docker compose`` where there is one, else ``docker-compose``.
+
+    Raises:
+        EngineError: if there is neither.
+    """
+    for command in (("docker", "compose"), ("docker-compose",)):
+        if shutil.which(command[0]) and _succeeds([*command, "version"]):
+            return command
+    raise EngineError(
+        "there is no compose",
+        got="neither docker compose nor docker-compose works",
+        expected="one of them",
+        next_step="krucible setup, or apt-get install docker-compose",
+    )
+
+
+def _succeeds(command: list[str]) -> bool:
+    return subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+
+def start_engine() -> Path | None:
+    """Start the engine and wait until it answers; it outlives the command that started it.
+
+    Returns:
+        The engine's log file, or None where systemd keeps it.
+
+    Raises:
+        EngineError: if it does not answer in time, with the end of its log.
+    """
+    if SYSTEMD_RUNS.is_dir():
+        subprocess.run(["systemctl", "start", "docker"], capture_output=True, check=False)
+        _wait_until_it_answers(None)
+        return None
+    log = _log_file()
+    with log.open("ab") as output:
+        engine = subprocess.Popen(
+            ["dockerd"], stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
+        )
+    _wait_until_it_answers(log, engine)
+    return log
+
+
+def _log_file() -> Path:
+    shared = Path("/var/log")
+    if os.access(shared, os.W_OK):
+        return shared / "krucible-dockerd.log"
+    cache_folder().mkdir(parents=True, exist_ok=True)
+    return cache_folder() / "dockerd.log"
+
+
+def _wait_until_it_answers(log: Path | None, engine: "subprocess.Popen[bytes] | None" = None) -> None:
+    deadline = time.monotonic() + START_LIMIT_S
+    while True:
+        try:
+            connect(limit_s=5)
+        except EngineError as error:
+            ended = engine is not None and engine.poll() is not None
+            if ended or time.monotonic() > deadline:
+                raise _did_not_start(log, error) from error
+            time.sleep(POLL_S)
+        else:
+            return
+
+
+def _did_not_start(log: Path | None, last: EngineError) -> EngineError:
+    tail = log.read_text(errors="replace").splitlines()[-3:] if log else []
+    return EngineError(
+        "the Docker engine did not start",
+        got="; ".join(tail) or last.got,
+        where=str(log or "systemd"),
+        next_step=f"read {log}" if log else "journalctl --unit docker",
+    )

@@ -51,6 +51,12 @@ def ensure_base(progress: Progress = silent, client: DockerClient | None = None)
     return reference
 
 
+def base_if_cached(client: DockerClient) -> str | None:
+    """The base image's name if this host has it."""
+    reference = base_reference()
+    return reference if _exists(client, reference) else None
+
+
 def _exists(client: DockerClient, reference: str) -> bool:
     try:
         client.images.get(reference)

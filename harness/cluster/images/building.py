@@ -109,8 +109,12 @@ def finish(
     """Label a built Kafka image with what is in it, and give it its name.
 
     The name comes last, so an image that has it is whole.
+
+    Raises:
+        KrucibleError: if the broker in it is of another version than the label says.
     """
     found = _read_notes(client, image_id)
+    _require_version(found["jars.sha512"], labels[Label.VERSION], reference)
     sums = checksums(line.split()[0] for line in found["jars.sha512"].splitlines())
     every = {**labels, Label.CHECKSUMS: sums, Label.JAVA: _java(found["java-version"])}
     with tempfile.TemporaryDirectory(prefix="krucible-label-") as name:
@@ -123,6 +127,19 @@ def finish(
     if image is None:
         raise KrucibleError("an image vanished right after it was built", where=reference)
     return image
+
+
+def _require_version(jars: str, version: str, reference: str) -> None:
+    """A release candidate's jars carry the version that it is a candidate of."""
+    names = [line.rpartition("/")[2] for line in jars.splitlines()]
+    expected = {f"kafka_2.13-{name}.jar" for name in (version, version.partition("-")[0])}
+    if expected.isdisjoint(names):
+        raise KrucibleError(
+            "the image holds another version of Kafka",
+            got=", ".join(name for name in names if name.startswith("kafka_")) or "no broker",
+            expected=" or ".join(sorted(expected)),
+            where=reference,
+        )
 
 
 def _java(banner: str) -> str:

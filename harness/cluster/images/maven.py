@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Iterable
@@ -11,11 +12,13 @@ from xml.sax.saxutils import escape
 
 from harness.cluster.folders import cache_folder
 from harness.cluster.images.model import Progress
-from harness.cluster.images.recipe import FIRST_LOG4J2, version_tuple
 from harness.errors import KrucibleError, UsageError
+from harness.vocabulary.version import FIRST_LOG4J2, parse_version
 
 RESOLVE_LIMIT_S = 900
 DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:2.8"
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Coordinate(NamedTuple):
@@ -36,7 +39,7 @@ def coordinates(version: str) -> tuple[Coordinate, ...]:
         Coordinate("org.apache.kafka", "kafka_2.13", version),
         Coordinate("org.apache.kafka", "kafka-tools", version),
     )
-    if version_tuple(version) >= FIRST_LOG4J2:
+    if parse_version(version) >= FIRST_LOG4J2:
         names = ("log4j-slf4j-impl", "log4j-1.2-api", "log4j-api", "log4j-core")
         return kafka + tuple(Coordinate("org.apache.logging.log4j", name, "2.24.3") for name in names)
     return (
@@ -99,7 +102,14 @@ def _copy_dependencies(version: str, work: Path) -> None:
     work.mkdir(parents=True)
     (work / "pom.xml").write_text(pom(coordinates(version)))
     command = [
-        *("mvn", "--batch-mode", "--quiet", "--strict-checksums", f"{DEPENDENCY_PLUGIN}:copy-dependencies"),
+        *(
+            "mvn",
+            "--batch-mode",
+            "--quiet",
+            "--strict-checksums",
+            "--update-snapshots",
+            f"{DEPENDENCY_PLUGIN}:copy-dependencies",
+        ),
         *("-DincludeScope=runtime", "-DoutputDirectory=libs"),
     ]
     try:
@@ -116,16 +126,20 @@ def _copy_dependencies(version: str, work: Path) -> None:
 
 
 def _refused(version: str, output: str) -> KrucibleError:
-    reasons = [line for line in output.splitlines() if line.startswith("[ERROR]")] or [output.strip()[-500:]]
-    if f"kafka_2.13:jar:{version}" in output and "Could not find artifact" in output:
+    plain = _COLOUR.sub("", output)
+    errors = (
+        line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if line.startswith("[ERROR]")
+    )
+    reason = next(filter(None, errors), plain.strip()[-500:])
+    if f"kafka_2.13:jar:{version}" in plain and "Could not find artifact" in plain:
         return UsageError(
             f"there is no Kafka {version}",
-            got=reasons[0],
+            got=reason,
             expected="a version that Apache Kafka has released, e.g. 4.3.1",
         )
     return KrucibleError(
         f"Maven could not resolve Kafka {version}",
-        got=reasons[0],
+        got=reason,
         next_step="check the network and ~/.m2/settings.xml, then try again",
     )
 

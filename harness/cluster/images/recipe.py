@@ -6,9 +6,10 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 
+from harness.vocabulary.version import FIRST_LOG4J2, parse_version
+
 HASH_LENGTH = 12
 ENTRY_FILES = ("run-node", "prepare-image")
-FIRST_LOG4J2 = (4, 0)
 
 
 def recipes() -> Traversable:
@@ -36,14 +37,9 @@ def content_hash(parts: Iterable[bytes | str]) -> str:
     return digest.hexdigest()[:HASH_LENGTH]
 
 
-def version_tuple(version: str) -> tuple[int, ...]:
-    """Numbers of a version for comparison: ``3.9.0`` and ``3.9.0-rc1`` both give ``(3, 9, 0)``."""
-    return tuple(int(number) for number in version.partition("-")[0].split("."))
-
-
 def logging_recipe(version: str) -> str:
     """Name of the logging configuration for a version of Kafka."""
-    return "log4j2.properties" if version_tuple(version) >= FIRST_LOG4J2 else "log4j.properties"
+    return "log4j2.properties" if parse_version(version) >= FIRST_LOG4J2 else "log4j.properties"
 
 
 def kafka_recipe_hash(version: str, *parts: str) -> str:

@@ -1,10 +1,30 @@
-"""Which provider an image of Kafka comes from."""
+"""Which provider an image of Kafka comes from: what is here first, then a registry, then artifacts."""
+
+from collections.abc import Iterable
+from typing import Protocol
 
 from docker import DockerClient
 
 from harness.cluster.engine import connect
 from harness.cluster.images.artifacts import ArtifactsProvider
 from harness.cluster.images.model import KafkaImage, Progress, Source, silent
+from harness.cluster.images.registry import RegistryProvider, wanted
+from harness.errors import KrucibleError, UsageError
+
+
+class Provider(Protocol):
+    """A way to come by an image; `version` is ``4.3.1``, or ``4.3.1@sha256:…`` where a digest makes sense."""
+
+    source: Source
+
+    def cached(self, version: str) -> KafkaImage | None:
+        """The image if this host has it; takes milliseconds."""
+
+    def unavailable(self, version: str) -> str | None:
+        """Why the image can't be had this way, or None; takes seconds at most."""
+
+    def obtain(self, version: str, progress: Progress) -> KafkaImage:
+        """The image, made now."""
 
 
 def ensure_image(
@@ -15,12 +35,68 @@ def ensure_image(
 ) -> KafkaImage:
     """The image of a version of Kafka, built or pulled where this host does not have it yet.
 
+    Args:
+        version: ``4.3.1``, or ``4.3.1@sha256:…`` for the official image with that digest.
+        source: ``auto``, ``artifacts`` or ``registry``.
+        progress: is told what goes on.
+        client: of the engine; by default a new one.
+
     Raises:
         UsageError: if there is no such version or source.
         EngineError: if no engine answers or a build fails.
         KrucibleError: if the image can't be had, with every way that was tried.
     """
-    del source
-    client = client or connect()
-    provider = ArtifactsProvider(client)
-    return provider.cached(version) or provider.obtain(version, progress)
+    providers = candidates(version, source, client or connect())
+    return find_cached(version, providers) or _obtain_first(version, providers, progress)
+
+
+def candidates(version: str, source: str, client: DockerClient) -> list[Provider]:
+    """The providers that may serve, in the order in which a cached image is looked for.
+
+    Raises:
+        UsageError: if there is no such source, or the version is none.
+    """
+    asked = wanted(version)
+    if source not in set(Source):
+        raise UsageError("no such image source", got=source, expected=", ".join(Source))
+    every: list[Provider] = [ArtifactsProvider(client), RegistryProvider(client)]
+    if asked.digest:
+        every = [provider for provider in every if provider.source is Source.REGISTRY]
+    chosen = [provider for provider in every if source in (Source.AUTO, provider.source)]
+    if not chosen:
+        raise UsageError(
+            "only an image from a registry has a digest",
+            got=f"{version} from {source}",
+            expected="--image-source registry",
+        )
+    return chosen
+
+
+def find_cached(version: str, providers: Iterable[Provider]) -> KafkaImage | None:
+    """The first image of the version that this host has."""
+    found = (provider.cached(version) for provider in providers)
+    return next((image for image in found if image), None)
+
+
+def _obtain_first(version: str, providers: list[Provider], progress: Progress) -> KafkaImage:
+    """Registry before artifacts: pulling is quicker than building."""
+    tried: list[str] = []
+    for provider in reversed(providers):
+        reason = provider.unavailable(version)
+        if reason is None:
+            try:
+                return provider.obtain(version, progress)
+            except UsageError:
+                raise
+            except KrucibleError as error:
+                if len(providers) == 1:
+                    raise
+                reason = f"{error.what}: {error.got}"
+        tried.append(f"{provider.source.value}: {reason}")
+        progress(f"no image from {provider.source.value}: {reason}")
+    raise KrucibleError(
+        f"no image of Kafka {version} can be had",
+        got="; ".join(tried),
+        expected="a registry that answers, or Maven and a Debian mirror",
+        next_step="krucible setup",
+    )

@@ -1,0 +1,166 @@
+"""Images of Kafka made from the official one, which is pulled by tag or digest: 3.7.0 and newer.
+
+The official image lacks our entry script and logs in its own way, so a thin image is built on top of it,
+by the same recipe as for artifacts: jars stay as they were published, nodes start the same way.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from docker import DockerClient
+from docker.errors import APIError, DockerException
+from requests.exceptions import RequestException
+
+from harness.cluster.engine import connect
+from harness.cluster.images.building import build, context, find, finish
+from harness.cluster.images.locks import build_lock
+from harness.cluster.images.model import KafkaImage, Label, Progress, Source
+from harness.cluster.images.recipe import kafka_recipe_hash
+from harness.errors import EngineError, UsageError
+from harness.vocabulary.version import VersionShapeError, parse_version
+
+REPOSITORY = "krucible/kafka"
+OFFICIAL = "apache/kafka"
+FIRST_OFFICIAL = (3, 7, 0)
+PROBE_LIMIT_S = 5
+REPOSITORY_VARIABLE = "KRUCIBLE_KAFKA_REPOSITORY"
+"""Names another repository that holds copies of the official image, e.g. a mirror's."""
+
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
+
+
+class Wanted(NamedTuple):
+    """A version of Kafka, and the digest of the image that is to hold it, if one was named."""
+
+    version: str
+    digest: str
+
+    @property
+    def tag(self) -> str:
+        """What tells it apart in the name of an image."""
+        return f"{self.version}-{self.digest[7:19]}" if self.digest else self.version
+
+
+def wanted(text: str) -> Wanted:
+    """``4.3.1`` or ``4.3.1@sha256:…``, taken apart.
+
+    Raises:
+        UsageError: if it is neither.
+    """
+    version, at, digest = text.partition("@")
+    try:
+        parse_version(version)
+    except VersionShapeError:
+        version = ""
+    if not version or (at and not _DIGEST.fullmatch(digest)):
+        raise UsageError(
+            "that is not a version of Kafka",
+            got=text,
+            expected="a version such as 4.3.1, or one with an image's digest: 4.3.1@sha256:…",
+        )
+    return Wanted(version, digest)
+
+
+class RegistryProvider:
+    """Pulls the official image and adds our entry script."""
+
+    source = Source.REGISTRY
+
+    def __init__(self, client: DockerClient, repository: str | None = None) -> None:
+        self._client = client
+        self._repository = repository or os.environ.get(REPOSITORY_VARIABLE) or OFFICIAL
+
+    def reference(self, version: str) -> str:
+        """Name and tag of the image of a version (or version@digest), with today's recipe."""
+        asked = wanted(version)
+        return f"{REPOSITORY}:{asked.tag}-{self._recipe(asked)}"
+
+    def cached(self, version: str) -> KafkaImage | None:
+        """The image if this host has it."""
+        return find(self._client, self.reference(version))
+
+    def unavailable(self, version: str) -> str | None:
+        """Why the registry can't give the image, or None; asks the registry, for `PROBE_LIMIT_S` at most."""
+        asked = wanted(version)
+        if parse_version(asked.version) < FIRST_OFFICIAL:
+            return "there is no official image before 3.7.0"
+        try:
+            connect(limit_s=PROBE_LIMIT_S).images.get_registry_data(self._upstream(asked))
+        except (DockerException, RequestException) as error:
+            return _reason(error)
+        return None
+
+    def obtain(self, version: str, progress: Progress) -> KafkaImage:
+        """Pull and build; a second process that wants the same waits for the first.
+
+        Raises:
+            EngineError: if the pull or the build fails.
+            KrucibleError: if the image holds another version.
+        """
+        asked = wanted(version)
+        with build_lock(f"kafka-{asked.tag}", progress):
+            return self.cached(version) or self._build(asked, progress)
+
+    def _upstream(self, asked: Wanted) -> str:
+        return f"{self._repository}{f'@{asked.digest}' if asked.digest else f':{asked.version}'}"
+
+    def _recipe(self, asked: Wanted) -> str:
+        return kafka_recipe_hash(asked.version, self.source, self._upstream(asked))
+
+    def _build(self, asked: Wanted, progress: Progress) -> KafkaImage:
+        upstream = self._upstream(asked)
+        resolved = self._pull(upstream, progress)
+        with context(asked.version, jars=None) as folder:
+            built = build(
+                self._client, folder, arguments={"BASE": upstream}, network="none", progress=progress
+            )
+        labels = {
+            Label.VERSION: asked.version,
+            Label.SOURCE: self.source.value,
+            Label.RECIPE: self._recipe(asked),
+            Label.UPSTREAM: resolved,
+        }
+        reference = f"{REPOSITORY}:{asked.tag}-{self._recipe(asked)}"
+        return finish(self._client, built, reference, labels, progress)
+
+    def _pull(self, upstream: str, progress: Progress) -> str:
+        """Pull an image; returns its repository digest."""
+        progress(f"pulling {upstream}")
+        try:
+            for line in layer_progress(self._client.api.pull(upstream, stream=True, decode=True)):
+                progress(f"{upstream}: {line}")
+            digests = self._client.images.get(upstream).attrs.get("RepoDigests") or []
+        except (DockerException, RequestException) as error:
+            raise EngineError(
+                "the image could not be pulled",
+                got=_reason(error),
+                where=upstream,
+                next_step="krucible doctor, or --image-source artifacts",
+            ) from error
+        ours = [str(entry) for entry in digests if str(entry).startswith(f"{self._repository}@")]
+        return ours[0] if ours else ""
+
+
+def layer_progress(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:
+    """``3 of 7 layers`` after each layer of a pull that arrives.
+
+    Raises:
+        EngineError: when the engine reports a failure.
+    """
+    seen: set[str] = set()
+    done: set[str] = set()
+    for event in events:
+        if "error" in event:
+            raise EngineError("the image could not be pulled", got=str(event["error"]))
+        layer, status = str(event.get("id", "")), str(event.get("status", ""))
+        if status == "Pulling fs layer":
+            seen.add(layer)
+        elif status in ("Pull complete", "Already exists") and layer not in done:
+            done.add(layer)
+            yield f"{len(done)} of {len(seen | done)} layers"
+
+
+def _reason(error: Exception) -> str:
+    return str(error.explanation or error) if isinstance(error, APIError) else str(error)
