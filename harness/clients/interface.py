@@ -73,7 +73,7 @@ class ProducerOptions(msgspec.Struct, frozen=True):
         idempotent: with it the library retries on its own, without it nothing does.
         delivery_ms: after so long a record's fate is reported, whatever it is.
         request_ms: how long one request may take.
-        connect_ms: how long making the client may take.
+        connect_ms: how long finding the cluster may take when the client is made.
     """
 
     bootstrap: tuple[str, ...]
@@ -98,7 +98,7 @@ class ConsumerOptions(msgspec.Struct, frozen=True):
         topic: what it reads.
         isolation: which records it sees.
         request_ms: how long one request may take.
-        connect_ms: how long making the client may take.
+        connect_ms: how long finding the cluster may take when the client is made.
         poll_records_max: how many records one poll returns at most.
     """
 

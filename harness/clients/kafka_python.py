@@ -1,8 +1,8 @@
 """kafka-python behind the client interface.
 
-Three habits of version 3.0 are mended here: a constructor that can't bootstrap leaves its sockets open;
-``KafkaProducer.close(timeout)`` raises and leaves its thread running while records wait; and joining a
-consumer's thread has no bound.
+Four habits of version 3.0 are mended here: a constructor spends all its time on one bootstrap server drawn
+at random, paused or not, and leaves its sockets open when it fails; ``KafkaProducer.close(timeout)`` raises
+and leaves its thread running while records wait; and joining a consumer's thread has no bound.
 """
 
 import logging
@@ -35,8 +35,10 @@ from harness.clients.interface import (
     Sent,
 )
 from harness.journal import describe
+from harness.wire import answers
 
 _GRACE_S = 1.0
+_PROBE_S = 0.5
 _ACKS = {"all": "all", "1": 1, "0": 0}
 _REFUSALS = (KafkaTimeoutError, MessageSizeTooLargeError, IllegalStateError, ValueError, TypeError)
 """What KafkaProducer.send raises, all of it before the record is queued."""
@@ -61,13 +63,28 @@ class _Networks:
             self._last.close()
 
 
-def _made(owner: type[Any], **config: Any) -> Any:
+def _made(owner: type[Any], bootstrap: Sequence[str], **config: Any) -> Any:
     networks = _Networks()
+    servers = _answering(bootstrap)
     try:
-        return owner(kafka_client=networks, metrics_enabled=False, **_QUICK, **config)
+        return owner(
+            bootstrap_servers=servers, kafka_client=networks, metrics_enabled=False, **_QUICK, **config
+        )
     except (KafkaError, OSError) as error:
         networks.close()
         raise ClientFailedError(describe(error)) from error
+
+
+def _answering(bootstrap: Sequence[str]) -> list[str]:
+    """Those of the servers that are alive, in their order."""
+    found = []
+    for server in bootstrap:
+        host, _, port = server.rpartition(":")
+        if answers(host, int(port), _PROBE_S):
+            found.append(server)
+    if not found:
+        raise ClientFailedError(f"none of {', '.join(bootstrap)} answers")
+    return found
 
 
 class _Producer(KafkaProducer):  # type: ignore[misc]  # the library has no types
@@ -84,14 +101,14 @@ class KafkaPythonProducer:
     """A `LogProducer`.
 
     Raises:
-        ClientFailedError: no broker answered within `connect_ms`.
+        ClientFailedError: no broker answered.
     """
 
     def __init__(self, options: ProducerOptions) -> None:
         self._options = options
         self._producer = _made(
             _Producer,
-            bootstrap_servers=list(options.bootstrap),
+            options.bootstrap,
             acks=_ACKS[options.acks],
             enable_idempotence=options.idempotent,
             retries=float("inf") if options.idempotent else 0,
@@ -162,14 +179,14 @@ class KafkaPythonConsumer:
     """A `LogConsumer`.
 
     Raises:
-        ClientFailedError: no broker answered within `connect_ms`.
+        ClientFailedError: no broker answered.
     """
 
     def __init__(self, options: ConsumerOptions) -> None:
         self._options = options
         self._consumer = _made(
             KafkaConsumer,
-            bootstrap_servers=list(options.bootstrap),
+            options.bootstrap,
             group_id=None,
             enable_auto_commit=False,
             auto_offset_reset="none",
