@@ -1,0 +1,68 @@
+"""The setup operation of a history, as a typed record: what was started and what was expected of it."""
+
+import msgspec
+
+from checkers.history import History, OperationType
+from checkers.verdict import Validity
+
+
+class SetupNode(msgspec.Struct, frozen=True):
+    """One Kafka process: its name in the history, its ``node.id`` and its ``process.roles``."""
+
+    name: str
+    id: int
+    roles: tuple[str, ...]
+
+
+class RequiredNumbers(msgspec.Struct, frozen=True):
+    """Numbers without which a verdict means nothing.
+
+    Attributes:
+        acked_before: records acknowledged before each fault, at least.
+        acked_after: records acknowledged after each fault's heal, at least.
+        invoked_during: records whose sending began during each fault, at least.
+        fault_held_ms: how long each fault is in force, at least.
+        recovery_ms: how long recovery may take after healing.
+    """
+
+    acked_before: int
+    acked_after: int
+    invoked_during: int
+    fault_held_ms: int
+    recovery_ms: int
+
+
+class Setup(msgspec.Struct, frozen=True):
+    """What checkers need of the setup operation; its other fields are left alone.
+
+    Attributes:
+        kafka_version: e.g. ``4.3.1``.
+        nodes: every Kafka process of the cluster.
+        controller_fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
+        observe_interval_ms: how often observers ask.
+        assumptions: the scenario's numbers.
+        planned_faults: how many faults the schedule has; None where the run did not say.
+        expected: what the scenario expects of this version, if anything.
+        expected_anomalies: ids of which at least one is to be found where invalid is expected.
+    """
+
+    kafka_version: str
+    nodes: tuple[SetupNode, ...]
+    controller_fetch_timeout_ms: int
+    observe_interval_ms: int
+    assumptions: RequiredNumbers
+    planned_faults: int | None = None
+    expected: Validity | None = None
+    expected_anomalies: tuple[str, ...] = ()
+
+
+def setup_of(history: History) -> Setup | None:
+    """The run's setup; None if the history has none.
+
+    Raises:
+        msgspec.ValidationError: a field is missing or of another type than docs/histories.md says.
+    """
+    for operation in history.operations:
+        if operation.f == "setup" and operation.type is OperationType.OK:
+            return msgspec.convert(operation.value, Setup)
+    return None

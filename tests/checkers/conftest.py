@@ -1,0 +1,231 @@
+"""Tells small histories in lines of text, so that a test shows what happens and nothing else.
+
+Every line is a time in seconds, who, and what:
+
+    1.0 c1 leads 2 hw=5 c2=0.9 c3=?    c1 answers as leader of epoch 2; c2 last fetched at 0.9 s, c3 unknown;
+                                       without voters all fetched just now; ``alone``: no other voter;
+                                       ``leaving``: no voter itself; ``asked=0.5``: when it was asked
+    1.0 c1 refuses                     c1 answers that it is not the leader
+    1.0 c2 file 2 leader=c1 vote=c1 disk=d9
+    5.0 f1 kill c1 ok                  injected at 5.0, completed 0.1 s later (ok, info, fail or lost)
+    9.0 f1 heal ok                     the same for its heal
+    1.0 c1 running                     also: ``paused``, ``exited 137``, ``exited 1 oom``
+    1.0 c1 log FATAL some text         also: ``log -`` for the last entry of a log of which not all was kept
+    1.0 send log-0/3 x100 ok           100 records, invoked 10 ms before (ok, fail, info or lost)
+    1.0 phase done
+    9.0 recover ok 900/60000 log-0/0:1:1,2:acked log-0/1:-:1:-     took/bound, leader, ISR (replicas are 1,2)
+
+Node ``c1`` has the id 1.  A set-up is told first, unless there is to be none.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import settings
+
+from checkers.history import History, Operation, OperationType
+
+WALL_MS = 1_700_000_000_000
+SETUP: dict[str, Any] = {
+    "kafka_version": "4.3.1",
+    "nodes": [{"name": f"c{i}", "id": i, "roles": ["broker", "controller"]} for i in (1, 2, 3)],
+    "controller_fetch_timeout_ms": 2000,
+    "observe_interval_ms": 250,
+    "assumptions": {
+        "acked_before": 100,
+        "acked_after": 100,
+        "invoked_during": 20,
+        "fault_held_ms": 5000,
+        "recovery_ms": 60000,
+    },
+    "expected": "valid",
+    "expected_anomalies": [],
+}
+settings.register_profile("deterministic", derandomize=True, deadline=None)
+settings.load_profile("deterministic")
+
+Told = tuple[float, dict[str, Any]]
+"""When, and the fields of the operation."""
+
+
+def tell(
+    text: str,
+    *,
+    setup: dict[str, Any] | None = None,
+    without_setup: bool = False,
+    damage: tuple[str, ...] = (),
+) -> History:
+    """The history of a story; `setup` overrides fields of the set-up's value."""
+    lines = [line.split("#")[0].split() for line in text.splitlines()]
+    told = [each for words in lines if words for each in _told(float(words[0]), words[1], words[2:])]
+    if not without_setup:
+        told.insert(0, (0, {"f": "setup", "value": SETUP | (setup or {})}))
+    ordered = sorted(told, key=lambda entry: entry[0])
+    usual = {"process": "x", "type": OperationType.OK, "f": "observe"}
+    operations = tuple(
+        Operation(**(usual | {"index": i, "time_ns": ns(at)} | fields))
+        for i, (at, fields) in enumerate(ordered)
+    )
+    return History("run", "2023-11-14T22:13:20Z", operations, damage)
+
+
+def ns(seconds: float) -> int:
+    """Seconds as nanoseconds."""
+    return round(seconds * 1e9)
+
+
+@pytest.fixture(scope="session")
+def story() -> Callable[..., History]:
+    return tell
+
+
+def _told(at: float, who: str, words: list[str]) -> Iterator[Told]:
+    if who in {"phase", "send", "recover"}:
+        yield from {"phase": _phase, "send": _send, "recover": _recover}[who](at, words)
+    elif who.startswith("f"):
+        yield from _fault(at, who, words)
+    else:
+        for fields in _NODES[words[0]](at, who, words[1:]):
+            yield at, {"node": who, **fields}
+
+
+def _phase(at: float, words: list[str]) -> Iterator[Told]:
+    yield at, {"f": "phase", "key": words[0]}
+
+
+def _send(at: float, words: list[str]) -> Iterator[Told]:
+    (topic, partition), count, outcome = words[0].split("/"), int(words[1][1:]), words[2]
+    asked = [[int(partition), i] for i in range(count)]
+    send = {"f": "send", "key": topic}
+    yield at - 0.01, send | {"type": OperationType.INVOKE, "value": asked}
+    if outcome == "ok":
+        yield at, send | {"value": [[*entry, i, "ok"] for i, entry in enumerate(asked)]}
+    elif outcome != "lost":
+        yield at, send | {"type": OperationType(outcome), "value": asked, "error": "disconnected"}
+
+
+def _recover(at: float, words: list[str]) -> Iterator[Told]:
+    kind, numbers, *partitions = words
+    took, bound = numbers.split("/")
+    value: dict[str, Any] = {"bound_ms": int(bound)}
+    yield 0, {"f": "recover", "type": OperationType.INVOKE, "value": value}
+    if partitions:
+        told = [_recovered(text) for text in partitions if text != "none"]
+        value = value | {"took_ms": int(took), "partitions": told}
+    error = None if kind == "ok" else "it took too long"
+    yield at, {"f": "recover", "type": OperationType(kind), "value": value, "error": error}
+
+
+def _recovered(text: str) -> dict[str, Any]:
+    name, leader, isr, acked = text.split(":")
+    topic, partition = name.split("/")
+    return {
+        "topic": topic,
+        "partition": int(partition),
+        "leader": None if leader == "-" else int(leader),
+        "isr": [int(node) for node in isr.split(",")],
+        "replicas": [1, 2],
+        "write_acked": acked == "acked",
+    }
+
+
+def _fault(at: float, name: str, words: list[str]) -> Iterator[Told]:
+    kind, *targets, outcome = words
+    f = "heal" if kind == "heal" else "inject"
+    fields = {"process": "nemesis", "f": f, "key": name}
+    plan = {"kind": kind, "spec": {}}
+    known = {} if kind == "heal" else {"targets": targets, "cut": [[a, "c9"] for a in targets]}
+    yield at, fields | {"type": OperationType.INVOKE, "value": plan}
+    if outcome == "fail":
+        yield at + 0.1, fields | {"type": OperationType.FAIL, "value": plan, "error": "nobody left"}
+    elif outcome != "lost":
+        yield at + 0.1, fields | {"type": OperationType(outcome), "value": plan | known}
+
+
+Node = Iterator[dict[str, Any]]
+
+
+def _options(words: list[str]) -> dict[str, str]:
+    return dict(word.split("=") for word in words if "=" in word)
+
+
+def _leads(at: float, who: str, words: list[str]) -> Node:
+    options = _options(words)
+    asked = float(options.pop("asked", at - 0.01))
+    high_watermark = int(options.pop("hw", 10))
+    if "alone" not in words and not options:
+        options = {name: str(at) for name in ("c1", "c2", "c3") if name != who}
+    fetches = [(int(name[1:]), -1 if when == "?" else _wall(float(when))) for name, when in options.items()]
+    itself = [] if "leaving" in words else [(int(who[1:]), -1)]
+    yield {
+        "key": "quorum",
+        "value": {
+            "began_ns": ns(asked),
+            "answer": "leader",
+            "leader_id": int(who[1:]),
+            "leader_epoch": int(words[0]),
+            "high_watermark": high_watermark,
+            "wall_ms": _wall(at),
+            "voters": [[node, None, 1, fetched, -1] for node, fetched in [*itself, *fetches]],
+            "observers": [],
+        },
+    }
+
+
+def _wall(seconds: float) -> int:
+    return WALL_MS + round(seconds * 1000)
+
+
+def _refuses(at: float, _: str, __: list[str]) -> Node:
+    yield {"key": "quorum", "value": {"began_ns": ns(at), "answer": "not-leader"}}
+
+
+def _file(at: float, _: str, words: list[str]) -> Node:
+    options = _options(words)
+    ids = {key: int(options[key][1:]) if key in options else -1 for key in ("leader", "vote")}
+    yield {
+        "key": "quorum-state",
+        "value": {
+            "began_ns": ns(float(options.get("asked", at - 0.001))),
+            "directory_id": options.get("disk"),
+            "leader_id": ids["leader"],
+            "leader_epoch": None if words[0] == "-" else int(words[0]),
+            "voted_id": ids["vote"],
+            "voted_directory_id": None,
+        },
+    }
+
+
+def _running(_: float, __: str, ___: list[str]) -> Node:
+    yield {"key": "node", "value": {"status": "running", "exit_code": None, "oom": False, "started_at": ""}}
+
+
+def _paused(_: float, __: str, ___: list[str]) -> Node:
+    yield {"key": "node", "value": {"status": "paused", "exit_code": None, "oom": False, "started_at": ""}}
+
+
+def _exited(_: float, __: str, words: list[str]) -> Node:
+    yield {
+        "key": "node",
+        "value": {"status": "exited", "exit_code": int(words[0]), "oom": "oom" in words, "started_at": ""},
+    }
+
+
+def _log(_: float, __: str, words: list[str]) -> Node:
+    if words == ["-"]:
+        yield {"key": "node-log", "value": {"line": None, "text": "12 more"}}
+        return
+    value = {"line": 7, "at": "2023-11-14 22:13:25,500", "level": words[0], "text": " ".join(words[1:])}
+    yield {"key": "node-log", "value": value}
+
+
+_NODES = {
+    "leads": _leads,
+    "refuses": _refuses,
+    "file": _file,
+    "running": _running,
+    "paused": _paused,
+    "exited": _exited,
+    "log": _log,
+}

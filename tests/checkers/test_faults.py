@@ -1,0 +1,73 @@
+"""Fault windows: what was in force, from when until when, as far as the history shows it."""
+
+from collections.abc import Callable
+
+import pytest
+
+from checkers.faults import FOREVER_NS, fault_windows
+from checkers.history import History
+
+Story = Callable[..., History]
+
+S = 1_000_000_000
+
+
+def test_a_whole_fault(story: Story) -> None:
+    (window,) = fault_windows(story("5 f1 partition c1 ok\n9 f1 heal ok"))
+    assert (window.id, window.kind, window.targets, window.cut) == (
+        "f1",
+        "partition",
+        ("c1",),
+        (("c1", "c9"),),
+    )
+    assert (window.invoked_ns, window.effective_ns) == (5 * S, round(5.1 * S))
+    assert (window.heal_invoked_ns, window.healed_ns) == (9 * S, round(9.1 * S))
+    assert window.held_ns == round(3.9 * S)
+    assert window.operations == (1, 2, 3, 4)
+    assert window.proven
+
+
+@pytest.mark.parametrize(
+    ("text", "proven", "end_ns", "targets"),
+    [
+        pytest.param("5 f1 kill c1 ok", True, FOREVER_NS, ("c1",), id="never healed"),
+        pytest.param("5 f1 kill c1 ok\n9 f1 heal info", True, FOREVER_NS, ("c1",), id="heal not seen"),
+        pytest.param("5 f1 kill c1 info\n9 f1 heal ok", False, round(9.1 * S), ("c1",), id="effect not seen"),
+        pytest.param("5 f1 kill c1 lost", False, FOREVER_NS, (), id="the harness was killed meanwhile"),
+    ],
+)
+def test_a_part_of_a_fault(
+    story: Story, text: str, *, proven: bool, end_ns: int, targets: tuple[str, ...]
+) -> None:
+    (window,) = fault_windows(story(text))
+    assert (window.proven, window.end_ns, window.targets) == (proven, end_ns, targets)
+    assert window.held_ns == 0 or window.heal_invoked_ns is not None
+
+
+def test_a_fault_that_was_not_attempted_has_no_window(story: Story) -> None:
+    assert fault_windows(story("5 f1 kill c1 fail")) == ()
+
+
+def test_a_heal_without_an_injection_has_no_window(story: Story) -> None:
+    assert fault_windows(story("9 f1 heal ok")) == ()
+
+
+def test_windows_stand_in_order_of_injection(story: Story) -> None:
+    windows = fault_windows(story("1 f2 kill c1 ok\n2 f1 kill c2 ok\n3 f1 heal ok\n4 f2 heal ok"))
+    assert [window.id for window in windows] == ["f2", "f1"]
+
+
+def test_unknown_targets_may_be_anybody(story: Story) -> None:
+    (lost,) = fault_windows(story("5 f1 kill c1 lost"))
+    (known,) = fault_windows(story("5 f1 kill c1 ok"))
+    assert lost.concerns("c2")
+    assert known.concerns("c1")
+    assert not known.concerns("c2")
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "overlaps"), [(1, 4, False), (1, 5, True), (9, 10, True), (10, 11, False)]
+)
+def test_overlap_includes_both_ends(story: Story, start: int, end: int, *, overlaps: bool) -> None:
+    (window,) = fault_windows(story("5 f1 kill c1 ok\n9 f1 heal ok"))
+    assert window.overlaps(start * S, end * S) is overlaps
