@@ -1,0 +1,168 @@
+"""What lines of nodes' logs mean: fatal errors, uncaught exceptions, dead threads, and what is harmless."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.faults import FaultWindow
+from checkers.history import History, Operation
+from checkers.kinds import AnomalyKind
+from checkers.verdict import Anomaly
+
+EXCERPT_CHARACTERS = 300
+"""How much of a line a summary shows."""
+NS_PER_US = 1_000
+
+FATAL_LINE = AnomalyKind(
+    id="node-log-fatal",
+    meaning="A node logged an error that it called fatal.",
+    guarantee="A node under faults of its surroundings meets no fatal error of its own.",
+    source="Kafka's Kafka.main and ProcessTerminatingFaultHandler; seen, not a broken promise in itself",
+    illegal=False,
+)
+UNCAUGHT_EXCEPTION = AnomalyKind(
+    id="uncaught-exception",
+    meaning="An exception reached the top of a thread or task without being handled.",
+    guarantee="A node handles the errors that faults of its surroundings cause.",
+    source="Kafka's KafkaThread and KafkaScheduler; seen, not a broken promise in itself",
+    illegal=False,
+)
+THREAD_DIED = AnomalyKind(
+    id="thread-died",
+    meaning="A thread of a node ended on an error, and nothing starts it again.",
+    guarantee="A node's threads run until it shuts down.",
+    source="Kafka's ShutdownableThread; seen, not a broken promise in itself",
+    illegal=False,
+)
+
+
+class _Pattern(NamedTuple):
+    text: re.Pattern[str]
+    reason: str
+
+
+HARMLESS = (
+    _Pattern(
+        re.compile(r"Graceful shutdown of RaftClient failed"),
+        "a node that stops while no majority is there waits 5 s for its quorum, says this, and stops all the"
+        " same (KafkaRaftClientDriver.initiateShutdown)",
+    ),
+)
+"""Lines that look bad and are not, each with its reason; they are counted by reason and listed nowhere."""
+
+_MEANINGS = (
+    (
+        UNCAUGHT_EXCEPTION,
+        re.compile(r"Uncaught exception in (thread|scheduled task)|^Exception in thread ", re.MULTILINE),
+    ),
+    (THREAD_DIED, re.compile(r"\]:? (Error due to|Stopped due to fatal error with exit code)")),
+    (FATAL_LINE, re.compile(r"Encountered fatal fault:|Exiting Kafka due to fatal exception")),
+)
+"""What lines say whose level does not tell; the first that fits counts.
+
+The words are those of Kafka's KafkaThread, KafkaScheduler, ShutdownableThread, ProcessTerminatingFaultHandler
+and Kafka.main, and of the JVM's own handler.
+"""
+
+
+class LogLine(msgspec.Struct, frozen=True):
+    """A line of a node's log.
+
+    Attributes:
+        index: the observation's place in the history.
+        node: whose log it is from.
+        time_ns: when it was written, on the history's clock; when it was gathered if that can't be told.
+        number: the line's number in the log; None for the last entry of a log of which not all was kept.
+        level: WARN, ERROR or FATAL; empty where the entry is no line.
+        text: the line, with what belongs to it.
+    """
+
+    index: int
+    node: str
+    time_ns: int
+    number: int | None
+    level: str
+    text: str
+
+
+class _Observed(msgspec.Struct, frozen=True):
+    line: int | None
+    at: str | None = None
+    level: str | None = None
+    text: str | None = None
+
+
+def log_lines(history: History) -> list[LogLine]:
+    """All lines that were gathered from nodes' logs.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    began_at = _moment(history.began_at)
+    return [
+        _log_line(operation, began_at)
+        for operation in history.operations
+        if operation.f == "observe" and operation.key == "node-log"
+    ]
+
+
+def _log_line(operation: Operation, began_at: datetime | None) -> LogLine:
+    observed = msgspec.convert(operation.value, _Observed)
+    at = _moment(observed.at or "")
+    return LogLine(
+        index=operation.index,
+        node=operation.node or "",
+        time_ns=operation.time_ns if at is None or began_at is None else _ns_between(began_at, at),
+        number=observed.line,
+        level=observed.level or "",
+        text=observed.text or "",
+    )
+
+
+def _moment(text: str) -> datetime | None:
+    """A moment in ISO 8601 or as log4j writes it; UTC where no zone is given; None if it is neither."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _ns_between(earlier: datetime, later: datetime) -> int:
+    return (later - earlier) // timedelta(microseconds=1) * NS_PER_US
+
+
+def harmless_reason(line: LogLine) -> str | None:
+    """Why the line means nothing bad; None if no such reason is known."""
+    return next((pattern.reason for pattern in HARMLESS if pattern.text.search(line.text)), None)
+
+
+def findings(lines: Sequence[LogLine], windows: Sequence[FaultWindow]) -> Iterator[Anomaly]:
+    """One legal finding for every line that is fatal, an uncaught exception or a dead thread."""
+    for line in lines:
+        kind = _kind_of(line)
+        if kind is not None and harmless_reason(line) is None:
+            yield kind.found(
+                f"{line.node} at {line.time_ns / 1e9:.1f} s: {line.text[:EXCERPT_CHARACTERS]}",
+                subject=line.node,
+                time_ns=line.time_ns,
+                witness=(line.index,),
+                explanation=(_context(line, windows),),
+            )
+
+
+def _kind_of(line: LogLine) -> AnomalyKind | None:
+    meant = next((kind for kind, pattern in _MEANINGS if pattern.search(line.text)), None)
+    return FATAL_LINE if meant is None and line.level == "FATAL" else meant
+
+
+def _context(line: LogLine, windows: Iterable[FaultWindow]) -> str:
+    going_on = [
+        f"{window.id} ({window.kind} of {', '.join(window.targets) or 'unknown'})"
+        for window in windows
+        if window.overlaps(line.time_ns, line.time_ns)
+    ]
+    return f"Line {line.number} of its log; faults at that time: {', '.join(going_on) or 'none'}."

@@ -1,0 +1,116 @@
+"""The nodes checker: processes that ended unplanned, and what nodes' logs tell of things gone wrong."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from checkers.faults import DOWN_KINDS, FaultWindow, fault_windows
+from checkers.history import History, Operation
+from checkers.kinds import AnomalyKind, by_id
+from checkers.node_logs import (
+    FATAL_LINE,
+    THREAD_DIED,
+    UNCAUGHT_EXCEPTION,
+    LogLine,
+    findings,
+    harmless_reason,
+    log_lines,
+)
+from checkers.setup import Setup, setup_of
+from checkers.verdict import Anomaly, Assumption, CheckerResult, result_of
+
+CHECKER = "nodes"
+
+NODE_DIED = AnomalyKind(
+    id="node-died",
+    meaning="A Kafka process ended although nobody had killed or stopped it.",
+    guarantee="A broker or controller keeps running until it is told to stop.",
+    source="krucible: every planned end is in the history as a kill or stop",
+)
+ANOMALIES = by_id(NODE_DIED, FATAL_LINE, UNCAUGHT_EXCEPTION, THREAD_DIED)
+
+
+class _Status(msgspec.Struct, frozen=True):
+    status: str
+    exit_code: int | None = None
+    oom: bool | None = None
+
+
+def check_nodes(history: History) -> CheckerResult:
+    """Judge whether all processes lived as planned, and list what their logs tell.
+
+    Unknown where a node of the setup was never observed.  Log lines never make a history invalid.
+
+    Raises:
+        KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
+    """
+    windows = fault_windows(history)
+    observed = [o for o in history.operations if o.f == "observe" and o.key == "node"]
+    lines = log_lines(history)
+    return result_of(
+        CHECKER,
+        [*_deaths(observed, windows, _done_ns(history)), *findings(lines, windows)],
+        assumptions=_assumptions(setup_of(history), observed),
+        figures=_figures(lines),
+    )
+
+
+def _deaths(
+    observed: Sequence[Operation], windows: Iterable[FaultWindow], done_ns: int | None
+) -> Iterator[Anomaly]:
+    """Every end of a process before the run was done that no kill or stop explains."""
+    down = [window for window in windows if window.kind in DOWN_KINDS]
+    last: dict[str | None, str] = {}
+    for operation in observed:
+        status = msgspec.convert(operation.value, _Status)
+        ended = status.status == "exited" and last.get(operation.node) != "exited"
+        last[operation.node] = status.status
+        over = done_ns is not None and operation.time_ns >= done_ns
+        if ended and not over and not _explained(operation, status, down):
+            yield _death(operation, status)
+
+
+def _explained(operation: Operation, status: _Status, down: Iterable[FaultWindow]) -> bool:
+    """A kill or stop of the node was going on; the kernel's killing for want of memory is never planned."""
+    node, time_ns = operation.node or "", operation.time_ns
+    return not status.oom and any(w.concerns(node) and w.overlaps(time_ns, time_ns) for w in down)
+
+
+def _death(operation: Operation, status: _Status) -> Anomaly:
+    how = "out of memory" if status.oom else "nobody had killed or stopped it"
+    seconds = operation.time_ns / 1e9
+    return NODE_DIED.found(
+        f"{operation.node} ended at {seconds:.1f} s with exit code {status.exit_code}: {how}.",
+        subject=operation.node,
+        time_ns=operation.time_ns,
+        witness=(operation.index,),
+    )
+
+
+def _done_ns(history: History) -> int | None:
+    return next((o.time_ns for o in history.operations if o.f == "phase" and o.key == "done"), None)
+
+
+def _assumptions(setup: Setup | None, observed: Sequence[Operation]) -> tuple[Assumption, ...]:
+    expected = {node.name for node in setup.nodes} if setup else set()
+    missing = sorted(expected - {operation.node for operation in observed})
+    return (
+        Assumption(
+            name="nodes-observed",
+            met=bool(expected) and not missing,
+            expected="the state of every node of the setup observed at least once",
+            observed=f"not observed: {', '.join(missing)}" if missing else f"{len(expected)} nodes observed",
+        ),
+    )
+
+
+def _figures(lines: Sequence[LogLine]) -> dict[str, object]:
+    reasons = [(line, harmless_reason(line)) for line in lines]
+    return {
+        "log_lines": len(lines),
+        "error_lines": sum(line.level == "ERROR" and reason is None for line, reason in reasons),
+        "fatal_lines": sum(line.level == "FATAL" and reason is None for line, reason in reasons),
+        "harmless_lines": dict(Counter(reason for _, reason in reasons if reason is not None)),
+        "nodes_with_more_lines": sorted({line.node for line in lines if line.number is None}),
+    }

@@ -1,0 +1,146 @@
+"""The nodes checker: processes that ended unplanned, and what logs tell."""
+
+from collections.abc import Callable
+
+import msgspec
+import pytest
+
+from checkers.history import History
+from checkers.nodes import check_nodes
+from checkers.verdict import Validity
+
+Story = Callable[..., History]
+
+ALL = "0.1 c1 running\n0.1 c2 running\n0.1 c3 running\n"
+
+
+def deaths(history: History) -> int:
+    return check_nodes(history).counts.get("node-died", 0)
+
+
+def test_all_nodes_live(story: Story) -> None:
+    result = check_nodes(story(ALL + "5 c1 paused\n6 c1 running"))
+    assert result.validity is Validity.VALID
+    assert result.counts == {}
+
+
+def test_a_node_that_dies_by_itself(story: Story) -> None:
+    result = check_nodes(story(ALL + "5 c1 exited 1"))
+    assert result.validity is Validity.INVALID
+    (anomaly,) = result.anomalies
+    assert (anomaly.id, anomaly.subject, anomaly.witness) == ("node-died", "c1", (4,))
+    assert "exit code 1" in anomaly.summary
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        pytest.param(
+            "5 f1 kill c1 ok\n5.05 c1 exited 137\n9 f1 heal ok", 0, id="killed, seen before the probe"
+        ),
+        pytest.param("5 f1 stop c1 ok\n7 c1 exited 143\n9 f1 heal ok", 0, id="stopped"),
+        pytest.param("5 f1 stop c1 info\n7 c1 exited 143\n9 f1 heal ok", 0, id="stopped, not confirmed"),
+        pytest.param("5 f1 kill c1 lost\n7 c1 exited 137", 0, id="perhaps killed"),
+        pytest.param("5 f1 kill c1 fail\n7 c1 exited 137", 1, id="not killed"),
+        pytest.param("5 f1 kill c2 ok\n7 c1 exited 137\n9 f1 heal ok", 1, id="another was killed"),
+        pytest.param("5 f1 pause c1 ok\n7 c1 exited 137\n9 f1 heal ok", 1, id="only paused"),
+        pytest.param("4 c1 exited 1\n5 f1 kill c1 ok\n9 f1 heal ok", 1, id="before it was killed"),
+        pytest.param("5 f1 kill c1 ok\n9 f1 heal ok\n9.2 c1 exited 1", 1, id="after it was started again"),
+        pytest.param(
+            "5 f1 kill c1 ok\n7 c1 exited 137 oom\n9 f1 heal ok", 1, id="out of memory while killed"
+        ),
+        pytest.param("5 c1 exited 1\n6 c1 exited 1", 1, id="one death, seen twice"),
+        pytest.param("5 c1 exited 1\n6 c1 running\n7 c1 exited 1", 2, id="two deaths"),
+        pytest.param("5 phase done\n5.1 c1 exited 143", 0, id="the run is over"),
+    ],
+)
+def test_which_ends_are_planned(story: Story, text: str, found: int) -> None:
+    assert deaths(story(ALL + text)) == found
+
+
+def test_a_death_for_want_of_memory_says_so(story: Story) -> None:
+    (anomaly,) = check_nodes(story(ALL + "5 c1 exited 137 oom")).anomalies
+    assert "out of memory" in anomaly.summary
+
+
+def test_a_node_that_was_never_observed_makes_it_unknown(story: Story) -> None:
+    result = check_nodes(story("0.1 c1 running"))
+    assert result.validity is Validity.UNKNOWN
+    assert result.assumptions[0].observed == "not observed: c2, c3"
+
+
+def test_without_a_setup_it_is_unknown(story: Story) -> None:
+    assert check_nodes(story(ALL, without_setup=True)).validity is Validity.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("FATAL [KafkaServer id=1] Fatal error during startup", "node-log-fatal"),
+        ("ERROR Encountered fatal fault: Unexpected error in raft IO thread", "node-log-fatal"),
+        ("ERROR Exiting Kafka due to fatal exception (kafka.Kafka$)", "node-log-fatal"),
+        ("ERROR Uncaught exception in thread 'kafka-admin':", "uncaught-exception"),
+        ("ERROR Uncaught exception in scheduled task 'flush-log'", "uncaught-exception"),
+        ("WARN Exception in thread main java.lang.NoClassDefFoundError", "uncaught-exception"),
+        ("ERROR [ReplicaFetcher replicaId=1]: Error due to", "thread-died"),
+        ("ERROR [raft-io-thread]: Stopped due to fatal error with exit code 1", "thread-died"),
+    ],
+)
+def test_lines_that_are_listed_but_redden_nothing(story: Story, line: str, kind: str) -> None:
+    result = check_nodes(story(ALL + f"5 f1 kill c2 ok\n8 f1 heal ok\n30 c1 log {line}"))
+    assert result.validity is Validity.VALID
+    assert result.counts == {kind: 1}
+    (anomaly,) = result.anomalies
+    assert not anomaly.illegal
+    assert anomaly.time_ns == 5_500_000_000, "the line's own time, not the time when it was gathered"
+    assert anomaly.explanation == ("Line 7 of its log; faults at that time: f1 (kill of c2).",)
+
+
+def test_ordinary_errors_are_counted_only(story: Story) -> None:
+    text = """
+        30 c1 log ERROR [KafkaApi-1] Unexpected error handling request
+        30 c1 log ERROR Graceful shutdown of RaftClient failed
+        30 c1 log FATAL Graceful shutdown of RaftClient failed
+        30 c2 log FATAL oh
+        30 c2 log -
+    """
+    result = check_nodes(story(ALL + text))
+    assert result.counts == {"node-log-fatal": 1}
+    (reason,) = result.figures["harmless_lines"]
+    assert "KafkaRaftClientDriver" in reason
+    assert result.figures | {"harmless_lines": {}} == {
+        "log_lines": 5,
+        "error_lines": 1,
+        "fatal_lines": 1,
+        "harmless_lines": {},
+        "nodes_with_more_lines": ["c2"],
+    }
+
+
+@pytest.mark.parametrize("at", ["not a time", None])
+def test_a_line_without_a_time_has_the_time_of_its_gathering(story: Story, at: str | None) -> None:
+    history = story(ALL + "30 c1 log FATAL oh")
+    line = history.operations[-1]
+    line = msgspec.structs.replace(line, value=line.value | {"at": at})
+    (anomaly,) = check_nodes(
+        msgspec.structs.replace(history, operations=(*history.operations[:-1], line))
+    ).anomalies
+    assert anomaly.time_ns == 30_000_000_000
+    assert anomaly.explanation == ("Line 7 of its log; faults at that time: none.",)
+
+
+def test_a_line_of_a_run_without_a_beginning_has_the_time_of_its_gathering(story: Story) -> None:
+    history = msgspec.structs.replace(story(ALL + "5 f1 kill c1 lost\n30 c1 log FATAL oh"), began_at="")
+    (anomaly,) = check_nodes(history).anomalies
+    assert anomaly.time_ns == 30_000_000_000
+    assert anomaly.explanation == ("Line 7 of its log; faults at that time: f1 (kill of unknown).",)
+
+
+def test_a_line_with_a_zone_keeps_it(story: Story) -> None:
+    history = story(ALL + "30 c1 log FATAL oh")
+    line = history.operations[-1]
+    line = msgspec.structs.replace(line, value=line.value | {"at": "2023-11-14T23:13:21+01:00"})
+    (anomaly,) = check_nodes(
+        msgspec.structs.replace(history, operations=(*history.operations[:-1], line))
+    ).anomalies
+    assert anomaly.time_ns == 1_000_000_000
