@@ -1,0 +1,125 @@
+"""The assumptions checker: whether a run was whole, and its faults real, long and under load.
+
+It finds no anomalies.  What it finds unmet makes a verdict unknown, because nothing can be concluded from a
+run that did not try what it was meant to try.
+"""
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from checkers.faults import FaultWindow, fault_windows
+from checkers.history import History, OperationType
+from checkers.sends import acknowledged, invoked_ns
+from checkers.setup import RequiredNumbers, Setup, setup_of
+from checkers.verdict import Assumption, CheckerResult, result_of
+
+CHECKER = "assumptions"
+NS_PER_MS = 1_000_000
+
+
+def check_assumptions(history: History) -> CheckerResult:
+    """Test the conditions of docs/histories.md's ``assumptions``, and that the run came to its end.
+
+    Raises:
+        KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
+    """
+    setup = setup_of(history)
+    windows = fault_windows(history)
+    met = [_setup_present(setup), _undamaged(history), _complete(history)]
+    if setup is not None:
+        met.append(_injected(history, setup, windows))
+        if windows:
+            met += _of_faults(windows) + _under_load(history, setup.assumptions, windows)
+    return result_of(CHECKER, [], assumptions=tuple(met), figures={"faults": len(windows)})
+
+
+def _setup_present(setup: Setup | None) -> Assumption:
+    found = "none" if setup is None else f"one, of Kafka {setup.kafka_version}"
+    return Assumption("setup-present", setup is not None, "a setup operation", found)
+
+
+def _undamaged(history: History) -> Assumption:
+    found = "; ".join(history.damage) or "all journals are whole"
+    return Assumption("history-undamaged", not history.damage, "journals that are whole", found)
+
+
+def _complete(history: History) -> Assumption:
+    phases = [str(operation.key) for operation in history.operations if operation.f == "phase"]
+    found = f"ended in phase {phases[-1]}" if phases else "no phase began"
+    return Assumption("run-complete", "done" in phases, "the run reached phase done", found)
+
+
+def _injected(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> Assumption:
+    """As many faults proven as were planned; at least one where the run does not say how many."""
+    planned = 1 if setup.planned_faults is None else setup.planned_faults
+    proven = sum(window.proven for window in windows)
+    refused = "".join(f"; {text}" for text in _refused(history))
+    return Assumption(
+        "faults-injected",
+        proven >= planned,
+        f"at least {planned} proven faults",
+        f"{proven} proven faults{refused}",
+    )
+
+
+def _refused(history: History) -> list[str]:
+    return [
+        f"{operation.key} was not attempted ({operation.error or 'no reason given'})"
+        for operation in history.operations
+        if operation.f == "inject" and operation.type is OperationType.FAIL
+    ]
+
+
+def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:
+    """Every fault was seen to take effect, and was seen to be gone."""
+    unproven = ", ".join(window.id for window in windows if not window.proven)
+    unhealed = ", ".join(window.id for window in windows if window.healed_ns is None)
+    return [
+        Assumption(
+            "fault-proven", not unproven, "a probe proved each fault", f"not proven: {unproven or 'none'}"
+        ),
+        Assumption(
+            "fault-healed", not unhealed, "a probe proved each heal", f"not healed: {unhealed or 'none'}"
+        ),
+    ]
+
+
+def _under_load(
+    history: History, numbers: RequiredNumbers, windows: Sequence[FaultWindow]
+) -> list[Assumption]:
+    """Every fault was long enough, and there was traffic before, while and after."""
+    acked = acknowledged(history).time_ns
+    begun = invoked_ns(history)
+
+    def before(window: FaultWindow) -> int:
+        return int(np.searchsorted(acked, window.invoked_ns, side="left"))
+
+    def after(window: FaultWindow) -> int:
+        return len(acked) - int(np.searchsorted(acked, window.end_ns, side="right"))
+
+    def during(window: FaultWindow) -> int:
+        first, last = window.effective_ns or window.invoked_ns, window.heal_invoked_ns or window.end_ns
+        return int(np.searchsorted(begun, last, side="right") - np.searchsorted(begun, first, side="left"))
+
+    def held_ms(window: FaultWindow) -> int:
+        return window.held_ns // NS_PER_MS
+
+    return [
+        _at_least("acked-before", numbers.acked_before, "records acknowledged before", windows, before),
+        _at_least(
+            "acked-after", numbers.acked_after, "records acknowledged after the heal of", windows, after
+        ),
+        _at_least(
+            "invoked-during", numbers.invoked_during, "records whose sending began in", windows, during
+        ),
+        _at_least("fault-held", numbers.fault_held_ms, "ms in force of", windows, held_ms),
+    ]
+
+
+def _at_least(
+    name: str, least: int, what: str, windows: Sequence[FaultWindow], count: Callable[[FaultWindow], int]
+) -> Assumption:
+    counts = {window.id: count(window) for window in windows}
+    observed = ", ".join(f"{fault}: {number}" for fault, number in counts.items())
+    return Assumption(name, min(counts.values()) >= least, f"at least {least} {what} each fault", observed)

@@ -1,0 +1,113 @@
+"""The assumptions checker: which runs say anything at all."""
+
+from collections.abc import Callable
+
+import pytest
+
+from checkers.assumptions import check_assumptions
+from checkers.history import History
+from checkers.verdict import Validity
+
+Story = Callable[..., History]
+
+GOOD = {
+    "before": "2 send log-0/0 x100 ok",
+    "inject": "5 f1 partition c1 ok",
+    "during": "6 send log-0/0 x20 info",
+    "heal": "10.1 f1 heal ok",
+    "after": "12 send log-0/0 x100 ok",
+    "done": "20 phase done",
+}
+
+
+def unmet(history: History) -> set[str]:
+    result = check_assumptions(history)
+    names = {assumption.name for assumption in result.assumptions if not assumption.met}
+    assert result.validity is (Validity.UNKNOWN if names else Validity.VALID)
+    return names
+
+
+def run(**changes: str) -> str:
+    return "\n".join((GOOD | changes).values())
+
+
+def test_a_good_run_meets_all(story: Story) -> None:
+    result = check_assumptions(story(run(), setup={"planned_faults": 1}))
+    assert result.validity is Validity.VALID
+    assert {assumption.name: assumption.observed for assumption in result.assumptions} == {
+        "setup-present": "one, of Kafka 4.3.1",
+        "history-undamaged": "all journals are whole",
+        "run-complete": "ended in phase done",
+        "faults-injected": "1 proven faults",
+        "fault-proven": "not proven: none",
+        "fault-healed": "not healed: none",
+        "acked-before": "f1: 100",
+        "acked-after": "f1: 100",
+        "invoked-during": "f1: 20",
+        "fault-held": "f1: 5000",
+    }
+
+
+@pytest.mark.parametrize(
+    ("changes", "names"),
+    [
+        pytest.param({"before": "2 send log-0/0 x99 ok"}, {"acked-before"}, id="too few before"),
+        pytest.param({"before": "2 send log-0/0 x100 info"}, {"acked-before"}, id="not acknowledged before"),
+        pytest.param({"before": "5 send log-0/0 x100 ok"}, {"acked-before"}, id="not before"),
+        pytest.param({"after": "12 send log-0/0 x99 ok"}, {"acked-after"}, id="too few after"),
+        pytest.param(
+            {"after": "10.1 send log-0/0 x100 ok"}, {"acked-after"}, id="not after the heal's proof"
+        ),
+        pytest.param({"during": "6 send log-0/0 x19 info"}, {"invoked-during"}, id="too few during"),
+        pytest.param({"during": "5.05 send log-0/0 x20 ok"}, {"invoked-during"}, id="before it was proven"),
+        pytest.param({"during": "10.2 send log-0/0 x20 lost"}, {"invoked-during"}, id="after healing began"),
+        pytest.param({"heal": "10.09 f1 heal ok"}, {"fault-held"}, id="not held long enough"),
+        pytest.param(
+            {"inject": "5 f1 partition c1 info"},
+            {"faults-injected", "fault-proven", "fault-held"},
+            id="not proven",
+        ),
+        pytest.param({"heal": "10.1 f1 heal info"}, {"fault-healed", "acked-after"}, id="heal not proven"),
+        pytest.param({"heal": ""}, {"fault-healed", "acked-after", "fault-held"}, id="not healed"),
+        pytest.param({"done": "20 phase evidence"}, {"run-complete"}, id="not done"),
+        pytest.param({"done": ""}, {"run-complete"}, id="no phases"),
+    ],
+)
+def test_what_is_unmet(story: Story, changes: dict[str, str], names: set[str]) -> None:
+    assert unmet(story(run(**changes))) == names
+
+
+def test_the_worst_fault_counts(story: Story) -> None:
+    more = "13 f2 kill c1 ok\n14 f2 heal ok"
+    assert unmet(story(run() + "\n" + more)) == {"acked-after", "invoked-during", "fault-held"}
+
+
+@pytest.mark.parametrize(
+    ("planned", "text", "met"),
+    [
+        pytest.param(0, "", True, id="none was planned"),
+        pytest.param(None, "", False, id="none, and nobody says that none was planned"),
+        pytest.param(1, "", False, id="none, though one was planned"),
+        pytest.param(1, run(), True, id="as planned"),
+        pytest.param(0, run(), True, id="more than planned"),
+        pytest.param(2, run(), False, id="fewer than planned"),
+        pytest.param(None, run(), True, id="some, and nobody says how many"),
+    ],
+)
+def test_how_many_faults(story: Story, planned: int | None, text: str, *, met: bool) -> None:
+    history = story(text + "\n20 phase done", setup={"planned_faults": planned})
+    assert unmet(history) == (set() if met else {"faults-injected"})
+
+
+def test_a_fault_that_was_not_attempted_is_told(story: Story) -> None:
+    result = check_assumptions(story("1 f1 kill c1 fail\n2 phase done", setup={"planned_faults": 1}))
+    (injected,) = (a for a in result.assumptions if a.name == "faults-injected")
+    assert injected.observed == "0 proven faults; f1 was not attempted (nobody left)"
+
+
+def test_damage(story: Story) -> None:
+    assert unmet(story(run(), damage=("worker-3 is cut short",))) == {"history-undamaged"}
+
+
+def test_without_a_setup_nothing_can_be_asked(story: Story) -> None:
+    assert unmet(story(run(), without_setup=True)) == {"setup-present"}
