@@ -1,0 +1,124 @@
+"""The judge: lets every checker look at a history and puts what they say together in one verdict."""
+
+import traceback
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from checkers import nodes, quorum, recovery
+from checkers.assumptions import check_assumptions
+from checkers.history import History
+from checkers.kinds import AnomalyKind
+from checkers.log import check_log
+from checkers.log.findings import PROMISES
+from checkers.nodes import check_nodes
+from checkers.quorum import check_quorum
+from checkers.recovery import check_recovery
+from checkers.setup import Setup, setup_of
+from checkers.verdict import CheckerResult, Validity, Verdict, result_of
+
+Checker = Callable[[History], CheckerResult]
+
+CHECKERS: Mapping[str, Checker] = {
+    "log": check_log,
+    "quorum": check_quorum,
+    "recovery": check_recovery,
+    "nodes": check_nodes,
+    "assumptions": check_assumptions,
+}
+"""All checkers by name; each is a pure function of the history."""
+
+
+def judge(history: History) -> Verdict:
+    """Judge a history by all checkers.
+
+    A checker that raises makes its result unknown, with what it raised and where; a verdict is invalid if
+    any result is, otherwise unknown if any is, otherwise valid.
+    """
+    results = tuple(_result(name, checker, history) for name, checker in CHECKERS.items())
+    validity = combined(result.validity for result in results)
+    setup = _setup_or_none(history)
+    expected = None if setup is None else setup.expected
+    expected_anomalies = () if setup is None else setup.expected_anomalies
+    return Verdict(
+        validity=validity,
+        results=results,
+        expected=expected,
+        expected_anomalies=expected_anomalies,
+        as_expected=as_expected(validity, illegal_ids(results), expected, expected_anomalies),
+        reasons=tuple(reason for result in results for reason in _reasons(result)),
+    )
+
+
+def combined(validities: Iterable[Validity]) -> Validity:
+    """The validity of a whole: invalid outweighs unknown, unknown outweighs valid; of nothing: unknown."""
+    found = set(validities)
+    if Validity.INVALID in found:
+        return Validity.INVALID
+    return Validity.VALID if found == {Validity.VALID} else Validity.UNKNOWN
+
+
+def illegal_ids(results: Iterable[CheckerResult]) -> frozenset[str]:
+    """Ids of all anomalies that break a promise."""
+    return frozenset(a.id for result in results for a in result.anomalies if a.illegal)
+
+
+def as_expected(
+    validity: Validity, found: frozenset[str], expected: Validity | None, anomalies: Iterable[str]
+) -> bool | None:
+    """Whether a verdict is what a scenario expected; None where it expected nothing.
+
+    Where invalid is expected, at least one of the expected anomalies must be found and no other illegal one.
+    """
+    if expected is None:
+        return None
+    if expected is not Validity.INVALID:
+        return validity is expected
+    return validity is expected and bool(found) and found <= set(anomalies)
+
+
+def known_anomalies() -> dict[str, AnomalyKind]:
+    """Every anomaly that a checker can find, by id, in alphabetical order: its meaning and its source."""
+    of_log = {
+        name: AnomalyKind(name, f"Broken: {promise.guarantee}", promise.guarantee, promise.source)
+        for name, promise in PROMISES.items()
+    }
+    return dict(sorted({**of_log, **quorum.ANOMALIES, **recovery.ANOMALIES, **nodes.ANOMALIES}.items()))
+
+
+def _result(name: str, checker: Checker, history: History) -> CheckerResult:
+    try:
+        return checker(history)
+    except Exception as error:  # noqa: BLE001 - whatever a checker raises, the verdict is unknown, not lost
+        return result_of(name, [], unknown_because=f"the checker raised {_described(error)}")
+
+
+def _described(error: Exception) -> str:
+    """Type, message and innermost place, on one line."""
+    where = traceback.extract_tb(error.__traceback__)[-1]
+    text = " ".join(str(error).split())
+    return f"{type(error).__name__}: {text} ({Path(where.filename).name}, line {where.lineno})"
+
+
+def _setup_or_none(history: History) -> Setup | None:
+    """The setup; None also where it can't be read, which the checkers that need it tell."""
+    try:
+        return setup_of(history)
+    except msgspec.ValidationError:
+        return None
+
+
+def _reasons(result: CheckerResult) -> Iterator[str]:
+    """Why a result is not valid: a sentence for each illegal anomaly id, doubt and unmet assumption."""
+    summaries: dict[str, str] = {}
+    for anomaly in result.anomalies:
+        if anomaly.illegal:
+            summaries.setdefault(anomaly.id, anomaly.summary)
+    for name, summary in summaries.items():
+        yield f"{result.checker}: {result.counts[name]} × {name}, first: {summary}"  # noqa: RUF001 - a count
+    if result.unknown_because is not None:
+        yield f"{result.checker}: {result.unknown_because}."
+    for assumption in result.assumptions:
+        if not assumption.met:
+            yield f"{result.checker}: {assumption.name}: {assumption.expected}; found {assumption.observed}."

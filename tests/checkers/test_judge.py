@@ -1,0 +1,170 @@
+"""The judge: verdicts of all checkers together, and whether they are what was expected."""
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import pytest
+
+from checkers import judge as judging
+from checkers.history import History
+from checkers.judge import as_expected, combined, judge, known_anomalies
+from checkers.verdict import CheckerResult, Validity, result_of
+
+Story = Callable[..., History]
+
+WHOLE = """
+0.1 c1 running
+0.1 c2 running
+0.1 c3 running
+1 c1 leads 1
+1 c2 file 1 leader=c1
+20 recover ok 900/60000 log-0/0:1:1,2:acked
+30 phase done
+"""
+VALID, INVALID, UNKNOWN = Validity.VALID, Validity.INVALID, Validity.UNKNOWN
+
+
+@pytest.fixture(autouse=True)
+def _quiet_log(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These stories say nothing of logs; the log checker has tests of its own."""
+    quiet: dict[str, Any] = {"log": lambda _: result_of("log", [])}
+    monkeypatch.setattr(judging, "CHECKERS", dict(judging.CHECKERS) | quiet)
+
+
+def told(story: Story, text: str = "", **setup: Any) -> History:
+    return story(WHOLE + text, setup={"planned_faults": 0} | setup)
+
+
+def test_a_whole_run_is_valid(story: Story) -> None:
+    verdict = judge(told(story))
+    assert verdict.validity is VALID
+    assert [result.checker for result in verdict.results] == [
+        "log",
+        "quorum",
+        "recovery",
+        "nodes",
+        "assumptions",
+    ]
+    assert verdict.as_expected is True
+    assert verdict.reasons == ()
+
+
+def test_an_anomaly_makes_it_invalid_and_is_the_reason(story: Story) -> None:
+    verdict = judge(told(story, "2 c2 leads 1\n3 c1 exited 1\n4 c1 running\n5 c1 exited 1"))
+    assert verdict.validity is INVALID
+    assert verdict.as_expected is False
+    assert [reason.replace("\N{MULTIPLICATION SIGN}", "x") for reason in verdict.reasons] == [
+        "quorum: 1 x two-leaders, first: Epoch 1 had the leaders 1, 2.",
+        "nodes: 2 x node-died, first: c1 ended at 3.0 s with exit code 1: nobody had killed or stopped it.",
+    ]
+
+
+def test_a_legal_finding_is_no_reason(story: Story) -> None:
+    verdict = judge(told(story, "4 c1 log FATAL oh"))
+    assert verdict.validity is VALID
+    assert verdict.reasons == ()
+
+
+def test_what_is_unmet_or_undecided_is_a_reason(story: Story) -> None:
+    verdict = judge(story("30 phase evidence", setup={"planned_faults": 0}))
+    assert verdict.validity is UNKNOWN
+    assert "recovery: no recover operation was completed." in verdict.reasons
+    assert (
+        "assumptions: run-complete: the run reached phase done; found ended in phase evidence."
+        in verdict.reasons
+    )
+
+
+def test_a_damaged_history_is_never_valid(story: Story) -> None:
+    history = msgspec.structs.replace(told(story), damage=("worker-3 is cut short",))
+    assert judge(history).validity is UNKNOWN
+
+
+def test_an_anomaly_outweighs_damage(story: Story) -> None:
+    history = msgspec.structs.replace(told(story, "2 c2 leads 1"), damage=("worker-3 is cut short",))
+    assert judge(history).validity is INVALID
+
+
+def test_a_checker_that_raises_leaves_it_unknown(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: History) -> CheckerResult:
+        raise ZeroDivisionError("over\n  nothing")
+
+    monkeypatch.setattr(judging, "CHECKERS", dict(judging.CHECKERS) | {"log": broken})
+    verdict = judge(told(story))
+    assert verdict.validity is UNKNOWN
+    (reason,) = verdict.reasons
+    assert reason.startswith("log: the checker raised ZeroDivisionError: over nothing (test_judge.py, line ")
+
+
+def test_a_checker_that_raises_hides_no_anomaly(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(_: History) -> CheckerResult:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(judging, "CHECKERS", dict(judging.CHECKERS) | {"log": broken})
+    assert judge(told(story, "2 c2 leads 1")).validity is INVALID
+
+
+def test_nothing_at_all_is_unknown(story: Story) -> None:
+    verdict = judge(story("", without_setup=True))
+    assert verdict.validity is UNKNOWN
+    assert (verdict.expected, verdict.as_expected) == (None, None)
+
+
+def test_a_malformed_setup_is_unknown(story: Story) -> None:
+    verdict = judge(told(story, nodes="three"))
+    assert verdict.validity is UNKNOWN
+    assert verdict.as_expected is None
+    assert any("ValidationError" in reason for reason in verdict.reasons)
+
+
+def test_what_was_expected_is_kept(story: Story) -> None:
+    verdict = judge(told(story, "2 c2 leads 1", expected="invalid", expected_anomalies=["two-leaders"]))
+    assert (verdict.expected, verdict.expected_anomalies) == (INVALID, ("two-leaders",))
+    assert verdict.as_expected is True
+
+
+@pytest.mark.parametrize(
+    ("validities", "whole"),
+    [
+        ((VALID, VALID), VALID),
+        ((VALID, UNKNOWN), UNKNOWN),
+        ((UNKNOWN, INVALID, VALID), INVALID),
+        ((), UNKNOWN),
+    ],
+)
+def test_combined(validities: tuple[Validity, ...], whole: Validity) -> None:
+    assert combined(validities) is whole
+
+
+@pytest.mark.parametrize(
+    ("validity", "found", "expected", "anomalies", "answer"),
+    [
+        pytest.param(VALID, "", None, "", None, id="nothing was expected"),
+        pytest.param(VALID, "", VALID, "", True, id="valid"),
+        pytest.param(UNKNOWN, "", VALID, "", False, id="unknown instead of valid"),
+        pytest.param(UNKNOWN, "", UNKNOWN, "", True, id="unknown"),
+        pytest.param(INVALID, "a", VALID, "a", False, id="invalid instead of valid"),
+        pytest.param(INVALID, "a", INVALID, "ab", True, id="one of those expected"),
+        pytest.param(INVALID, "ab", INVALID, "ab", True, id="all of those expected"),
+        pytest.param(INVALID, "ac", INVALID, "ab", False, id="another one too"),
+        pytest.param(INVALID, "c", INVALID, "ab", False, id="another one"),
+        pytest.param(INVALID, "", INVALID, "ab", False, id="none is listed"),
+        pytest.param(VALID, "", INVALID, "ab", False, id="valid instead of invalid"),
+    ],
+)
+def test_as_expected(
+    validity: Validity, found: str, expected: Validity | None, anomalies: str, *, answer: bool | None
+) -> None:
+    assert as_expected(validity, frozenset(found), expected, tuple(anomalies)) is answer
+
+
+def test_known_anomalies_have_a_meaning_and_a_source_each() -> None:
+    known = known_anomalies()
+    assert list(known) == sorted(known)
+    assert {"zombie-leader", "two-leaders", "not-recovered", "node-died", "lost-write"} <= set(known)
+    for name, kind in known.items():
+        assert kind.id == name
+        assert kind.meaning.endswith(".")
+        assert kind.source
+        assert "\n" not in kind.meaning
