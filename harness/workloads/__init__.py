@@ -1,0 +1,1 @@
+"""What is done to a cluster while it is tormented."""

@@ -1,0 +1,109 @@
+"""Consumers of the log workload: all partitions, from where the last one stopped."""
+
+from typing import Any
+
+from checkers.history import OperationType
+from harness.clients.interface import (
+    ClientFailedError,
+    ClientKind,
+    Isolation,
+    LogConsumer,
+    Message,
+    ReadError,
+)
+from harness.journal import Recorder, describe
+from harness.workloads.context import LogContext
+from harness.workloads.values import ValueCodec
+from harness.workloads.worker import Worker
+
+POLL_WAIT_S = 0.5
+POLL_PAUSE_S = 0.02
+"""Between polls, so that each returns several batches and the clients leave the CPU to the brokers."""
+_OFFSETS_TIMEOUT_S = 4.0
+_REMAKE_PAUSE_S = 0.25
+
+
+class ConsumerWorker(Worker):
+    """One process that polls; a new client, process and assignment after an error."""
+
+    def __init__(self, context: LogContext, index: int) -> None:
+        number = context.workload.producers + index
+        super().__init__(f"consumer-{number}")
+        self._context = context
+        self._codec = context.codec
+        self._kind = tuple(ClientKind)[index % len(ClientKind)]
+        self._isolation = tuple(Isolation)[(index + index // 2) % len(Isolation)]
+        self._recorder = Recorder(context.journals.open(f"worker-{number}"), number, context.workers)
+        self._client: LogConsumer | None = None
+        self._positions = dict.fromkeys(range(context.workload.partitions), 0)
+        self._lost: frozenset[int] = frozenset()
+
+    def work(self) -> None:
+        """Poll until told to stop."""
+        try:
+            while not self.stopping.is_set():
+                if self._client is None and not self._begin():
+                    self.stopping.wait(_REMAKE_PAUSE_S)
+                elif self._client is not None and not self._poll_once(self._client):
+                    self.dismiss(self._client)
+                    self._client = None
+                else:
+                    self.stopping.wait(POLL_PAUSE_S)
+        finally:
+            self.dismiss(self._client)
+
+    def _begin(self) -> bool:
+        """Make a client and assign it everything; False if that did not come about."""
+        client = None
+        try:
+            client = self._context.clients.consumer(self._kind, self._isolation)
+            if self._lost:
+                found = client.offsets(sorted(self._lost), _OFFSETS_TIMEOUT_S)
+                self._positions.update({partition: first for partition, (first, _) in found.items()})
+                self._lost = frozenset()
+        except (ClientFailedError, ReadError):
+            # No operation has begun, so none has failed; the caller tries again until the load ends.
+            self.dismiss(client)
+            return False
+        assigned = self._assign(client)
+        if assigned:
+            self._client = client
+        else:
+            self.dismiss(client)
+        return assigned
+
+    def _assign(self, client: LogConsumer) -> bool:
+        where = [list(pair) for pair in self._positions.items()]
+        self._recorder.invoke("assign", self._context.topic, where)
+        try:
+            client.assign(self._positions)
+        except ReadError as error:
+            self._recorder.complete(OperationType.INFO, where, describe(error))
+            return False
+        self._recorder.complete(OperationType.OK, where)
+        return True
+
+    def _poll_once(self, client: LogConsumer) -> bool:
+        who = {"client": self._kind, "isolation": self._isolation}
+        self._recorder.invoke("poll", self._context.topic, who)
+        try:
+            messages = client.poll(POLL_WAIT_S)
+        except ReadError as error:
+            self._recorder.complete(OperationType.INFO, who, str(error))
+            self._lost = error.out_of_range
+            return False
+        for message in messages:
+            self._positions[message.partition] = message.offset + 1
+        self._recorder.complete(OperationType.OK, {**who, "records": grouped(messages, self._codec)})
+        return True
+
+
+def grouped(messages: list[Message], codec: ValueCodec) -> list[list[Any]]:
+    """Records as a history has them: ``[partition, [offset, …], [value, …]]``, in the order returned."""
+    stretches: list[list[Any]] = []
+    for message in messages:
+        if not stretches or stretches[-1][0] != message.partition:
+            stretches.append([message.partition, [], []])
+        stretches[-1][1].append(message.offset)
+        stretches[-1][2].append(codec.decode(message.value))
+    return stretches

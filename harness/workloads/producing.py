@@ -1,0 +1,103 @@
+"""Producers of the log workload: batches of unique values at a steady pace."""
+
+import random
+import time
+from threading import Event
+
+from checkers.history import OperationType
+from harness.clients.interface import ClientFailedError, ClientKind, LogProducer, Record, Sent
+from harness.journal import Recorder
+from harness.workloads.context import LogContext
+from harness.workloads.values import Values
+from harness.workloads.worker import Worker
+
+HOME_SHARE = 0.75
+"""Most batches stay on the worker's own partitions: otherwise one stuck partition soon holds up everybody."""
+_REMAKE_PAUSE_S = 0.25
+_CATCH_UP = 5
+_ERRORS_TOLD_MAX = 3
+
+
+class Pace:
+    """Turns at a fixed interval; of those missed, a few are made up for.
+
+    Args:
+        interval_s: between turns.
+        offset_s: of the first one, so that workers take theirs in between each other's.
+    """
+
+    def __init__(self, interval_s: float, offset_s: float = 0.0) -> None:
+        self._interval_s = interval_s
+        self._next_s = time.monotonic() + offset_s
+
+    def turn(self, stopping: Event) -> bool:
+        """Wait for the next turn; False if told to stop meanwhile."""
+        now_s = time.monotonic()
+        stopped = stopping.wait(max(0.0, self._next_s - now_s))
+        self._next_s = max(self._next_s, now_s - _CATCH_UP * self._interval_s) + self._interval_s
+        return not stopped
+
+
+class ProducerWorker(Worker):
+    """One process that sends; a new client and process after anything but success."""
+
+    def __init__(self, context: LogContext, number: int) -> None:
+        super().__init__(f"producer-{number}")
+        workload = context.workload
+        self._context = context
+        self._kind = tuple(ClientKind)[number % len(ClientKind)]
+        self._values = Values(number)
+        self._codec = context.codec
+        self._random = random.Random(number)
+        self._pace = Pace(workload.producers / workload.rate, number / workload.rate)
+        self._recorder = Recorder(context.journals.open(f"worker-{number}"), number, context.workers)
+        self._client: LogProducer | None = None
+        everything = range(workload.partitions)
+        self._everywhere = tuple(everything)
+        self._home = tuple(p for p in everything if p % workload.producers == number) or (
+            number % workload.partitions,
+        )
+
+    def work(self) -> None:
+        """Send at every turn."""
+        try:
+            while self._pace.turn(self.stopping):
+                if not self.send_once():
+                    self.dismiss(self._client)
+                    self._client = None
+        finally:
+            self.dismiss(self._client)
+
+    def send_once(self) -> bool:
+        """One send operation, from invocation to completion; whether everything was acknowledged."""
+        batch = self._draw()
+        self._recorder.invoke("send", self._context.topic, [list(pair) for pair in batch])
+        try:
+            if self._client is None:
+                self._client = self._context.clients.producer(self._kind)
+        except ClientFailedError as error:
+            sent = [Sent(OperationType.FAIL, error=f"no client, nothing sent: {error}")] * len(batch)
+            complete_send(self._recorder, batch, sent)
+            self.stopping.wait(_REMAKE_PAUSE_S)
+            return False
+        sent = self._client.send([Record(p, self._codec.encode(value)) for p, value in batch])
+        return complete_send(self._recorder, batch, sent) is OperationType.OK
+
+    def _draw(self) -> list[tuple[int, int]]:
+        where = self._home if self._random.random() < HOME_SHARE else self._everywhere
+        return [
+            (self._random.choice(where), self._values.draw()) for _ in range(self._context.workload.batch)
+        ]
+
+
+def complete_send(recorder: Recorder, batch: list[tuple[int, int]], sent: list[Sent]) -> OperationType:
+    """Record what became of a batch: ok or fail if all of it, else info."""
+    outcomes = {one.outcome for one in sent}
+    kind = outcomes.pop() if len(outcomes) == 1 else OperationType.INFO
+    errors = list(dict.fromkeys(one.error for one in sent if one.error))
+    value = [
+        [partition, value, one.offset, one.outcome]
+        for (partition, value), one in zip(batch, sent, strict=True)
+    ]
+    recorder.complete(kind, value, "; ".join(errors[:_ERRORS_TOLD_MAX]) or None)
+    return kind

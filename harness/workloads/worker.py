@@ -1,0 +1,104 @@
+"""A worker thread whose death is noticed."""
+
+import threading
+import time
+from collections.abc import Sequence
+from typing import Protocol
+
+from harness.clients.interface import ClientFailedError
+from harness.errors import KrucibleError
+from harness.journal import JournalError, describe
+
+CLOSE_BOUND_S = 5.0
+
+
+class WorkloadError(KrucibleError):
+    """The workload itself went wrong, so its history says less than it seems to."""
+
+
+class Closable(Protocol):
+    """A client of either kind."""
+
+    def close(self, timeout_s: float) -> None:
+        """Close it.
+
+        Raises:
+            ClientFailedError: it did not end in time.
+        """
+        ...
+
+
+class Worker(threading.Thread):
+    """A thread that works until it is told to stop.
+
+    Attributes:
+        failure: the exception that ended it, if one did.
+        complaints: clients that would not close; worth a look, no reason to stop.
+    """
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name=name, daemon=True)
+        self.failure: BaseException | None = None
+        self.complaints: list[str] = []
+        self.stopping = threading.Event()
+
+    def run(self) -> None:
+        """Work, and keep what went wrong."""
+        try:
+            self.work()
+        except BaseException as error:  # noqa: BLE001 - raised by `join_all`, where somebody listens
+            self.failure = error
+
+    def work(self) -> None:
+        """What the worker does until `stopping` is set."""
+        raise NotImplementedError
+
+    def dismiss(self, client: Closable | None) -> None:
+        """Close a client; one that won't be closed is left behind and told of."""
+        if client is None:
+            return
+        try:
+            client.close(CLOSE_BOUND_S)
+        except ClientFailedError as error:
+            self.complaints.append(f"{self.name}: {error}")
+
+
+def join_all(workers: Sequence[Worker], bound_s: float) -> list[str]:
+    """Wait for workers that were told to stop, or end on their own; what they complained about.
+
+    Raises:
+        JournalError: one could not write its history.
+        WorkloadError: one died of anything else, or did not end within `bound_s`.
+    """
+    deadline = time.monotonic() + bound_s
+    for worker in workers:
+        worker.join(max(0.0, deadline - time.monotonic()))
+    raise_failures(workers)
+    late = [worker.name for worker in workers if worker.is_alive()]
+    if late:
+        raise WorkloadError(
+            "workers did not stop",
+            got=", ".join(late),
+            expected=f"within {bound_s:.0f} s",
+            next_step="report this: a client library hangs",
+        )
+    return [complaint for worker in workers for complaint in worker.complaints]
+
+
+def raise_failures(workers: Sequence[Worker]) -> None:
+    """Raise what ended any of the workers.
+
+    Raises:
+        JournalError: one could not write its history.
+        WorkloadError: one died of anything else.
+    """
+    failures = [(worker.name, worker.failure) for worker in workers if worker.failure is not None]
+    for _, failure in failures:
+        if isinstance(failure, JournalError):
+            raise failure
+    for name, failure in failures:
+        raise WorkloadError(
+            f"worker {name} died",
+            got=describe(failure),
+            next_step="report this: it is a defect of the harness",
+        ) from failure
