@@ -102,9 +102,11 @@ def compose_binary() -> tuple[str, ...]:
     Raises:
         EngineError: if there is neither.
     """
+    # docker-compose 1.x is Python: with this repository on PYTHONPATH it would import our package `compose`.
+    clean = ("env", "-u", "PYTHONPATH") if "PYTHONPATH" in os.environ else ()
     for command in (("docker", "compose"), ("docker-compose",)):
-        if shutil.which(command[0]) and _succeeds([*command, "version"]):
-            return command
+        if shutil.which(command[0]) and _succeeds([*clean, *command, "version"]):
+            return (*clean, *command)
     raise EngineError(
         "there is no compose",
         got="neither docker compose nor docker-compose works",

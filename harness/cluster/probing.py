@@ -3,6 +3,7 @@
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import cast
 
 from docker import DockerClient
 from docker.errors import DockerException
@@ -79,7 +80,7 @@ def _partition(client: DockerClient, base: str) -> None:
         for rule in RULES:
             code, output = container.exec_run(["/bin/bash", "-c", rule])
             if code != 0:
-                said = output.decode(errors="replace").strip().splitlines()
+                said = cast("bytes", output).decode(errors="replace").strip().splitlines()
                 raise NotPossibleError(f"{rule}: {said[-1] if said else f'exit {code}'}")
 
 

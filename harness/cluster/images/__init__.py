@@ -1,7 +1,18 @@
 """Images: Kafka of any version, ready to run, from whichever source this host can reach."""
 
-from harness.cluster.images.base import ensure_base
+from harness.cluster.images.base import base_if_cached, ensure_base
 from harness.cluster.images.model import KafkaImage, Progress, Source
-from harness.cluster.images.selection import ensure_image
+from harness.cluster.images.registry import require_version
+from harness.cluster.images.selection import Survey, ensure_image, survey
 
-__all__ = ["KafkaImage", "Progress", "Source", "ensure_base", "ensure_image"]
+__all__ = [
+    "KafkaImage",
+    "Progress",
+    "Source",
+    "Survey",
+    "base_if_cached",
+    "ensure_base",
+    "ensure_image",
+    "require_version",
+    "survey",
+]

@@ -63,6 +63,15 @@ def wanted(text: str) -> Wanted:
     return Wanted(version, digest)
 
 
+def require_version(text: str) -> None:
+    """Accept ``4.3.1`` or ``4.3.1@sha256:…``.
+
+    Raises:
+        UsageError: if it is neither.
+    """
+    wanted(text)
+
+
 class RegistryProvider:
     """Pulls the official image and adds our entry script."""
 

@@ -1,7 +1,7 @@
 """Which provider an image of Kafka comes from: what is here first, then a registry, then artifacts."""
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from docker import DockerClient
 
@@ -76,6 +76,35 @@ def find_cached(version: str, providers: Iterable[Provider]) -> KafkaImage | Non
     """The first image of the version that this host has."""
     found = (provider.cached(version) for provider in providers)
     return next((image for image in found if image), None)
+
+
+class Survey(NamedTuple):
+    """How an image can be had on this host.
+
+    Attributes:
+        cached: the image, if it is here; then nobody was asked for it.
+        ways: for each provider why it can't make the image, or None if it can.
+    """
+
+    cached: KafkaImage | None
+    ways: dict[Source, str | None]
+
+    @property
+    def registry_answers(self) -> bool:
+        """Whether a registry was asked and has the image."""
+        return Source.REGISTRY in self.ways and self.ways[Source.REGISTRY] is None
+
+
+def survey(version: str, source: str, client: DockerClient) -> Survey:
+    """Look for an image, and if it is not here, ask every provider whether it could make it.
+
+    Raises:
+        UsageError: if there is no such source, or the version is none.
+    """
+    providers = candidates(version, source, client)
+    if cached := find_cached(version, providers):
+        return Survey(cached, {})
+    return Survey(None, {provider.source: provider.unavailable(version) for provider in providers})
 
 
 def _obtain_first(version: str, providers: list[Provider], progress: Progress) -> KafkaImage:

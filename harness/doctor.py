@@ -1,0 +1,172 @@
+"""What this host has and lacks for krucible, and which faults it can have."""
+
+import platform
+import shutil
+import subprocess
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.cluster.engine import EngineFacts, compose_binary, connect, engine_facts
+from harness.cluster.images import Source, Survey, base_if_cached, require_version, survey
+from harness.cluster.probing import PROBES, probe_faults
+from harness.errors import EngineError
+from harness.packages import apt_line, missing_for_images
+
+GIB = 1 << 30
+DISK_NEEDED_BYTES = 3 * GIB
+MEMORY_NEEDED_BYTES = 2 * GIB
+MEMORY_INFORMATION = Path("/proc/meminfo")
+SETUP = "krucible setup"
+
+
+class State(StrEnum):
+    """How a check came out."""
+
+    OK = "ok"
+    MISSING = "missing"
+    OPTIONAL = "optional"
+    """Missing, and needed only for some things."""
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing that was looked at.
+
+    Attributes:
+        name: what it is.
+        state: how it came out.
+        found: what was found.
+        mend: the command that mends it; empty where nothing is to mend.
+    """
+
+    name: str
+    state: State
+    found: str
+    mend: str = ""
+
+
+class Capability(msgspec.Struct, frozen=True):
+    """Whether this host can have a kind of fault; `why_not` is None if it can."""
+
+    fault: str
+    why_not: str | None
+
+
+class DoctorReport(msgspec.Struct, frozen=True):
+    """All checks, and the capability of each fault."""
+
+    kafka_version: str
+    checks: tuple[Check, ...]
+    capabilities: tuple[Capability, ...]
+
+    @property
+    def ready(self) -> bool:
+        """Whether a run would start here."""
+        return all(check.state is not State.MISSING for check in self.checks)
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as JSON values, with `ready`."""
+        return {"ready": self.ready, **msgspec.to_builtins(self)}
+
+
+def doctor(version: str, source: str = Source.AUTO, runs: Path = Path()) -> DoctorReport:
+    """Look at this host; changes nothing, starts four containers for a second where it can.
+
+    Args:
+        version: of Kafka, whose image is looked for.
+        source: where the image would come from.
+        runs: the folder that runs are written under, or one above it.
+
+    Raises:
+        UsageError: if there is no such version or source.
+    """
+    require_version(version)
+    local = (_python(), _compose(), _java(), _memory(), _disk("disk for runs", runs))
+    try:
+        client = connect()
+        facts = engine_facts(client)
+    except EngineError as error:
+        engine = Check("engine", State.MISSING, f"{error.what}: {error.got}", error.next_step)
+        reason = f"not tried: {error.what}"
+        return DoctorReport(version, (engine, *local), tuple(Capability(kind, reason) for kind in PROBES))
+    has_base = base_if_cached(client) is not None
+    images = (_base(has_base=has_base), _kafka(version, survey(version, source, client)))
+    checks = (_engine(facts), *local, _disk("disk of the engine", Path(facts.data_root)), *images)
+    capabilities = tuple(Capability(kind, why_not) for kind, why_not in probe_faults(client).items())
+    return DoctorReport(version, checks, capabilities)
+
+
+def _python() -> Check:
+    return Check("python", State.OK, platform.python_version())
+
+
+def _engine(facts: EngineFacts) -> Check:
+    found = (
+        f"{facts.version} on {facts.system}, kernel {facts.kernel}, {facts.storage_driver}, "
+        f"cgroup v{facts.cgroup_version}, {facts.processors} processors"
+    )
+    return Check("engine", State.OK, found)
+
+
+def _compose() -> Check:
+    try:
+        return Check("compose", State.OK, " ".join(compose_binary()))
+    except EngineError as error:
+        return Check("compose", State.MISSING, error.got, SETUP)
+
+
+def _java() -> Check:
+    """Java on the host is for Maven and Spark; Kafka brings its own in the image."""
+    if not shutil.which("java"):
+        mend = "apt-get install default-jre-headless"
+        return Check("java", State.OPTIONAL, "none; Spark and building images want one", mend)
+    banner = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
+    return Check("java", State.OK, banner.partition('"')[2].partition('"')[0] or banner.strip())
+
+
+def _memory() -> Check:
+    available = _memory_available_bytes()
+    if available is None:
+        return Check("memory", State.OPTIONAL, "not known on this system")
+    found = f"{available / GIB:.1f} GiB available"
+    if available >= MEMORY_NEEDED_BYTES:
+        return Check("memory", State.OK, found)
+    return Check("memory", State.MISSING, f"{found}, three nodes want 2 GiB", "end what takes memory")
+
+
+def _memory_available_bytes() -> int | None:
+    if not MEMORY_INFORMATION.exists():
+        return None
+    lines = MEMORY_INFORMATION.read_text().splitlines()
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
+
+
+def _disk(name: str, folder: Path) -> Check:
+    """Free space where a folder is, or will be."""
+    existing = next((each for each in (folder, *folder.resolve().parents) if each.exists()), None)
+    if existing is None:
+        return Check(name, State.OPTIONAL, f"{folder} is not on this host")
+    free = shutil.disk_usage(existing).free
+    found = f"{free / GIB:.1f} GiB free at {existing.resolve()}"
+    if free >= DISK_NEEDED_BYTES:
+        return Check(name, State.OK, found)
+    return Check(name, State.MISSING, f"{found}, want 3 GiB", "docker image prune, or remove old runs")
+
+
+def _base(*, has_base: bool) -> Check:
+    if has_base:
+        return Check("base image", State.OK, "here")
+    return Check("base image", State.MISSING, "not built yet", SETUP)
+
+
+def _kafka(version: str, found: Survey) -> Check:
+    name = f"image of Kafka {version}"
+    if found.cached:
+        return Check(name, State.OK, f"{found.cached.reference}, from {found.cached.source.value}")
+    ways = "; ".join(f"{source.value}: {why_not or 'can'}" for source, why_not in found.ways.items())
+    missing = missing_for_images()
+    if found.registry_answers or not missing:
+        return Check(name, State.MISSING, f"not here yet; {ways}", SETUP)
+    return Check(name, State.MISSING, f"not here yet; {ways}", apt_line(missing))
