@@ -73,6 +73,7 @@ class Cluster:
     def __init__(self, client: docker.DockerClient, description: Description, folder: Path) -> None:
         self.description = description
         self.folder = folder
+        self._client = client
         self._containers = RunContainers(client, description.run)
         self.containers: Mapping[str, NodeContainers] = self._containers.nodes()
 
@@ -112,10 +113,7 @@ class Cluster:
         Raises:
             EngineError: if the engine refuses.
         """
-        self._containers.remove()
-        disks = self.folder / "disks"
-        if disks.exists():
-            shutil.rmtree(disks)
+        remove_run(self._client, self.description.run, self.folder)
 
     def leftovers(self) -> list[str]:
         """Names of containers, networks and volumes that still exist."""
@@ -145,6 +143,18 @@ def start_cluster(client: docker.DockerClient, plan: Plan, binary: tuple[str, ..
         _write_files(plan, description)
         compose_up(plan.folder, layout.project, binary)
     return Cluster(client, description, plan.folder)
+
+
+def remove_run(client: docker.DockerClient, run: str, folder: Path) -> None:
+    """Remove whatever there is of a run's containers and networks, then its disks.
+
+    Raises:
+        EngineError: if the engine refuses.
+    """
+    RunContainers(client, run).remove()
+    disks = folder / "disks"
+    if disks.exists():
+        shutil.rmtree(disks)
 
 
 def find_cluster(client: docker.DockerClient, folder: Path) -> Cluster:

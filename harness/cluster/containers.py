@@ -40,16 +40,19 @@ class NodeContainers:
         Raises:
             EngineError: if the command fails.
         """
-        code, output = self._holder.exec_run(["/bin/bash", "-c", command])
-        text = str(output.decode(errors="replace"))
-        if code != 0:
-            raise EngineError(
-                f"a command in the holder of {self.name} failed with {code}",
-                got=text.strip()[-500:],
-                where=f"{self._holder.name}: {command[:200]}",
-                next_step="krucible doctor",
-            )
-        return text
+        return _enter(self._holder, command)
+
+    def enter_kafka(self, command: str) -> str:
+        """Run a shell command beside Kafka, on its disk, and return what it printed.
+
+        Raises:
+            EngineError: if the command fails, or Kafka does not run.
+        """
+        return _enter(self._kafka, command)
+
+    def command_line(self) -> str:
+        """How Kafka's JVM was started, arguments separated by blanks."""
+        return self.enter_kafka("tr '\\0' ' ' </proc/1/cmdline")
 
     def kill(self) -> None:
         """SIGKILL Kafka and wait until the process is gone; one that had gone before stays so."""
@@ -153,6 +156,19 @@ def in_parallel(action: Callable[[Any], Any], things: Iterable[Any]) -> list[Any
         return []
     with ThreadPoolExecutor(max_workers=min(16, len(listed))) as pool:
         return list(pool.map(action, listed))
+
+
+def _enter(container: Container, command: str) -> str:
+    code, output = container.exec_run(["/bin/bash", "-c", command])
+    text = str(output.decode(errors="replace"))
+    if code != 0:
+        raise EngineError(
+            f"a command in {container.name} failed with {code}",
+            got=text.strip()[-500:],
+            where=command[:200],
+            next_step="krucible doctor",
+        )
+    return text
 
 
 def _remove_container(container: Container) -> None:

@@ -1,0 +1,100 @@
+"""Every fault takes effect on a real cluster, is seen by its probe, and is gone after its heal."""
+
+import itertools
+
+import pytest
+
+from harness.cluster.cluster import Cluster
+from harness.faults.activate import activate
+from harness.faults.contract import NotConfirmedError
+from harness.faults.partition import ActivePartition, remove_chain
+from harness.faults.targets import Resolved
+from harness.healing import bench_of
+from harness.readiness import await_ready
+from harness.vocabulary import Fault, Flavour, Kill, Partition, Pattern, Pause, Stop
+from harness.wire import answers
+
+pytestmark = pytest.mark.cluster
+PARTITIONS = [Partition(pattern, flavour=flavour) for pattern in Pattern for flavour in Flavour]
+numbers = itertools.count(1)
+
+
+@pytest.mark.parametrize("spec", [*PARTITIONS, Kill(), Pause(), Stop()], ids=repr)
+def test_a_fault_is_proven_and_healed(three_nodes: Cluster, spec: Fault) -> None:
+    bench = bench_of(three_nodes)
+    number = next(numbers)
+    fault = activate(spec, f"t{number}", Resolved(three_nodes.nodes[number % 3], "role"), bench)
+
+    fault.inject()
+    assert fault.took_effect()
+    fault.heal()
+    assert fault.healed()
+    await_ready(three_nodes)
+
+
+def test_the_probe_does_not_believe_a_cut_that_is_not_there(three_nodes: Cluster) -> None:
+    bench = bench_of(three_nodes)
+    target = Resolved(three_nodes.nodes[0], "role")
+    fault = ActivePartition(Partition(Pattern.ISOLATE_ONE), "t-bare", target, bench)
+    fault.inject()
+    bench.containers["n2"].enter_holder(f"iptables -w -F {fault.chain}")
+    try:
+        with pytest.raises(NotConfirmedError, match="n1->n2"):
+            fault.took_effect()
+    finally:
+        fault.heal()
+
+
+def test_the_probe_does_not_believe_a_heal_that_left_rules(three_nodes: Cluster) -> None:
+    bench = bench_of(three_nodes)
+    fault = ActivePartition(Partition(Pattern.BRIDGE), "t-left", Resolved(three_nodes.nodes[0], "role"), bench)
+    fault.inject()
+    with pytest.raises(NotConfirmedError, match="rules are left"):
+        fault.healed()
+    fault.heal()
+    assert fault.healed() == {"rules_left": 0}
+
+
+def test_a_heal_touches_no_rule_but_its_own(three_nodes: Cluster) -> None:
+    bench = bench_of(three_nodes)
+    node = bench.containers["n1"]
+    node.enter_holder("iptables -w -A INPUT -s 192.0.2.1 -j DROP")
+    before = node.enter_holder("iptables -w -S")
+    fault = ActivePartition(
+        Partition(Pattern.ISOLATE_ONE), "t-own", Resolved(three_nodes.nodes[0], "role"), bench
+    )
+    fault.inject()
+    fault.heal()
+    remove_chain(bench, "n1", fault.chain)
+
+    assert node.enter_holder("iptables -w -S") == before
+    node.enter_holder("iptables -w -D INPUT -s 192.0.2.1 -j DROP")
+
+
+def test_a_cut_survives_a_kill_and_a_restart(three_nodes: Cluster) -> None:
+    bench = bench_of(three_nodes)
+    target = Resolved(three_nodes.nodes[1], "role")
+    cut = ActivePartition(Partition(Pattern.ISOLATE_ONE), "t-kept", target, bench)
+    kill = activate(Kill(), "t-kill", target, bench)
+    cut.inject()
+    kill.inject()
+    kill.took_effect()
+    kill.heal()
+    kill.healed()
+    try:
+        assert cut.took_effect()["dropped"]
+    finally:
+        cut.heal()
+    await_ready(three_nodes)
+
+
+def test_a_paused_node_accepts_but_does_not_answer(three_nodes: Cluster) -> None:
+    bench = bench_of(three_nodes)
+    address = three_nodes.controller_listeners["n3"]
+    pause = activate(Pause(), "t-pause", Resolved(three_nodes.nodes[2], "role"), bench)
+    pause.inject()
+    try:
+        assert not answers(*address, timeout_s=0.5)
+    finally:
+        pause.heal()
+    assert pause.healed() == {"answers": True}
