@@ -1,0 +1,193 @@
+"""Turns a history into columns: NumPy arrays with one row per record sent, returned, or assigned.
+
+Checkers compute over these arrays and never loop over records in Python.  Names become small integers:
+partitions, readers and processes in the order of their first appearance.  A value that is an integer from 0
+stands for itself; any other JSON value becomes a negative code, looked up by `Columns.value_named`.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Integers = NDArray[np.int64]
+Booleans = NDArray[np.bool_]
+
+NEVER = np.iinfo(np.int64).max
+"""Time of what did not happen while the history lasted."""
+NONE = -1
+"""No offset, no operation, no row."""
+
+
+class Outcome(IntEnum):
+    """What became of one record that was sent."""
+
+    OK = 0
+    FAIL = 1
+    INFO = 2
+
+
+class PartitionName(NamedTuple):
+    """One partition of one topic."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}/{self.partition}"
+
+
+class ReaderName(NamedTuple):
+    """A client and the isolation at which it reads."""
+
+    client: str
+    isolation: str
+
+    def __str__(self) -> str:
+        return f"{self.client} ({self.isolation})"
+
+
+@dataclass(frozen=True, slots=True)
+class Sends:
+    """Records that were sent, one row each, in the order of invocation and, within a batch, of the batch.
+
+    So the rows of one process stand in the order in which it sent them.
+
+    Attributes:
+        partition: code of the partition.
+        value: the record's value, or its code.
+        offset: where the acknowledgement says that it stands, `NONE` where it does not say.
+        outcome: an `Outcome`.
+        process: code of the process.
+        invoked_ns: time of the invocation, nanoseconds.
+        completed_ns: time of the completion, nanoseconds; `NEVER` without one.
+        invoke_op: index of the invocation in the history.
+        complete_op: index of the completion in the history, `NONE` without one.
+    """
+
+    partition: Integers
+    value: Integers
+    offset: Integers
+    outcome: Integers
+    process: Integers
+    invoked_ns: Integers
+    completed_ns: Integers
+    invoke_op: Integers
+    complete_op: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Reads:
+    """Records that were returned, one row each, in the order of completion and, within it, as returned.
+
+    Attributes:
+        partition: code of the partition.
+        offset: where the record stands.
+        value: the record's value, or its code.
+        call: row of `Calls` that returned it.
+    """
+
+    partition: Integers
+    offset: Integers
+    value: Integers
+    call: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """Polls and final reads that returned, one row each, in the order of completion.
+
+    Attributes:
+        op: index of the completion in the history.
+        process: code of the process.
+        reader: code of client and isolation.
+        assignment: number of the assignment in which it polled; a final read has one of its own.
+        final: whether it is a final read.
+        invoked_ns: time of the invocation, nanoseconds.
+        completed_ns: time of the completion, nanoseconds.
+    """
+
+    op: Integers
+    process: Integers
+    reader: Integers
+    assignment: Integers
+    final: Booleans
+    invoked_ns: Integers
+    completed_ns: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Assigns:
+    """Partitions that consumers were assigned, one row each.
+
+    Attributes:
+        assignment: number of the assignment, unique in the history.
+        partition: code of the partition.
+        offset: where reading begins.
+        op: index of the operation in the history.
+    """
+
+    assignment: Integers
+    partition: Integers
+    offset: Integers
+    op: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class FinalReads:
+    """Final reads that told how far they came, one row each.
+
+    Attributes:
+        call: row of `Calls`.
+        partition: code of the partition.
+        start: first offset of the log, as listed before reading.
+        end: end of the log, as listed before reading.
+        position: where reading stopped.
+        whole: whether it reached the end that was listed.
+    """
+
+    call: Integers
+    partition: Integers
+    start: Integers
+    end: Integers
+    position: Integers
+    whole: Booleans
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """A history as columns.
+
+    Attributes:
+        partitions: names by code: those of the set-up, then others as they appear.
+        readers: names of clients and isolations by code.
+        others: values that are no integers from 0; the code of ``others[i]`` is ``-1 - i``.
+        sends: records sent.
+        reads: records returned.
+        calls: operations that returned records.
+        assigns: where consumers began.
+        final_reads: what the final reads covered.
+        final_readers: codes of readers that began a final read of any partition.
+        phases: name and beginning of each phase, nanoseconds.
+        acks: what producers waited for: ``all``, ``1`` or ``0``.
+        idempotent: whether producers were idempotent.
+    """
+
+    partitions: tuple[PartitionName, ...]
+    readers: tuple[ReaderName, ...]
+    others: tuple[Any, ...]
+    sends: Sends
+    reads: Reads
+    calls: Calls
+    assigns: Assigns
+    final_reads: FinalReads
+    final_readers: tuple[int, ...]
+    phases: dict[str, int]
+    acks: str = "all"
+    idempotent: bool = True
+
+    def value_named(self, code: int) -> Any:
+        """The value that a code stands for."""
+        return int(code) if code >= 0 else self.others[-1 - code]

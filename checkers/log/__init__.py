@@ -1,0 +1,85 @@
+"""Judges a log: what producers sent, what brokers acknowledged, what readers were given.
+
+Operations are those of docs/histories.md: *send* (a batch, every record acknowledged, failed or of unknown
+fate by itself), *assign*, *poll* and *final-read*.  Values are unique, so a record is known by its value, and
+offsets are known from acknowledgements and readers, so nothing is searched: every analysis sorts, or takes a
+prefix maximum, over the columns of one partition at a time.
+
+1. Acknowledgements and readers make *claims*: at this offset stands this value (`claims`).
+2. The claims of one partition must not contradict each other, nor what was sent: ``inconsistent-offsets``,
+   ``phantom``, ``G1a``, ``duplicate`` (`contents`).
+3. What is known must be in the final reads that cover it: ``lost-write``; where none covers it and nobody
+   read it, it is ``unseen``; final reads must agree: ``client-disagreement`` (`survival`).
+4. Offsets follow real time and the order of each process: ``realtime-order``, ``nonmonotonic-send``,
+   ``int-nonmonotonic-send`` (`order`).
+5. A consumer is given, within one assignment, every known record in order: ``poll-skip``,
+   ``nonmonotonic-poll`` and their ``int-`` forms within one poll (`polls`).
+
+A send of unknown fate may have happened or not; where a reader found it, it happened.  A poll may return less
+than there is: that is lag, a figure.  A gap in the offsets is no skip unless something is known to be there.
+What a licence covers is reported as legal.  Where final reads are missing or incomplete, what is visible
+still counts; the rest is unknown.
+"""
+
+from checkers.columns import Columns
+from checkers.history import History
+from checkers.licences import Licences, licences_of
+from checkers.loading import columns_of
+from checkers.log.contents import find_in_contents
+from checkers.log.figures import Tally, final_read_complete
+from checkers.log.findings import Found
+from checkers.log.order import find_in_order
+from checkers.log.partition import PartitionLog, partitions_of
+from checkers.log.polls import find_in_polls
+from checkers.log.survival import find_in_survival, survival_of
+from checkers.verdict import CheckerResult, result_of
+
+__all__ = ["check_columns", "check_log"]
+
+CHECKER = "log"
+"""The checker's name."""
+
+
+def check_log(history: History) -> CheckerResult:
+    """Judge the log of a history.
+
+    Args:
+        history: as `checkers.reading.read_history` returns it.
+    """
+    return check_columns(columns_of(history), licences_of(history), history.damage)
+
+
+def check_columns(
+    columns: Columns, licences: Licences | None = None, damage: tuple[str, ...] = ()
+) -> CheckerResult:
+    """Judge the log of a history that is loaded already.
+
+    Args:
+        columns: the history's columns.
+        licences: what it permits; nothing unless given.
+        damage: what of it could not be read.
+    """
+    tally = Tally()
+    for log in partitions_of(columns, licences or Licences()):
+        tally.add(log, _find_all(log, tally))
+    assumption = final_read_complete(columns)
+    return result_of(
+        CHECKER,
+        tally.anomalies(),
+        counts=tally.counts,
+        assumptions=(assumption,),
+        figures=tally.figures(columns),
+        unknown_because=tally.unknown_because(assumption, damage),
+    )
+
+
+def _find_all(log: PartitionLog, tally: Tally) -> list[Found]:
+    """Everything that can be found in one partition."""
+    survival = survival_of(log)
+    tally.undecided += int(survival.undecided.sum())
+    return [
+        *find_in_contents(log),
+        *find_in_survival(log, survival),
+        *find_in_order(log),
+        *find_in_polls(log),
+    ]

@@ -1,0 +1,96 @@
+"""Judges the order of appending, against real time and against the order in which a process sent."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.columns import NONE, Booleans, Integers, Outcome
+from checkers.licences import first_permit
+from checkers.log.claims import found_in
+from checkers.log.findings import Example, Found
+from checkers.log.partition import PartitionLog
+from checkers.log.telling import Teller, told
+
+_NOT_IDEMPOTENT = "the producers were not idempotent: a retried batch may be appended behind later ones"
+
+
+def find_in_order(log: PartitionLog) -> Iterator[Found]:
+    """Find realtime-order, nonmonotonic-send and int-nonmonotonic-send in one partition."""
+    yield from _realtime(log)
+    yield from _nonmonotonic(log)
+
+
+def _realtime(log: PartitionLog) -> Iterator[Found]:
+    """Records below an offset that was known, by acknowledgement or reading, before their sending began.
+
+    Sorted by the time at which they became known, the prefix maximum of the offsets is the end of the log as
+    far as it is known at any time; one binary search for each record asks where it was.
+    """
+    claims, horizon, teller = log.claims, log.horizon, Teller(log)
+    late = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE))
+    began_ns = log.sent.invoked_ns[claims.sent[late]]
+    before = np.searchsorted(horizon.known_ns, began_ns, side="left")
+    reached = np.append(horizon.highest, NONE)[before - 1]
+    wrong = np.flatnonzero(reached > claims.offset[late])
+    if not len(wrong):
+        return
+    late = late[wrong]
+    early = horizon.claim[np.searchsorted(horizon.highest, reached[wrong], side="left")]
+
+    def example(index: int) -> Example:
+        one, other = int(early[index]), int(late[index])
+        send = int(log.sent.send[claims.sent[other]])
+        witness, lines = told(teller.claim(one), teller.invocation(send), teller.claim(other))
+        subject = teller.subject(teller.offset_of(other))
+        summary = (
+            f"{teller.value_of(other)!r} stands at {subject}, below offset {teller.offset_of(one)} that was "
+            "known before its sending began"
+        )
+        return Example(subject, summary, witness, lines)
+
+    until_ns = np.maximum(claims.known_ns[late], claims.known_ns[early])
+    licence = first_permit(log.permits, claims.since_ns[early], until_ns, claims.returned[early])
+    yield Found("realtime-order", until_ns, licence, log.licences, example)
+
+
+def _nonmonotonic(log: PartitionLog) -> Iterator[Found]:
+    """Acknowledged neighbours of one process whose offsets go down, in one batch and between batches."""
+    sends = log.columns.sends
+    rows = log.sends[(sends.outcome[log.sends] == Outcome.OK) & (sends.offset[log.sends] != NONE)]
+    rows = rows[np.argsort(sends.process[rows], kind="stable")]
+    one, other = rows[:-1], rows[1:]
+    down = (sends.process[one] == sends.process[other]) & (sends.offset[one] > sends.offset[other])
+    together = sends.invoke_op[one] == sends.invoke_op[other]
+    for within in (True, False):
+        wrong = np.flatnonzero(down & (together == within))
+        if len(wrong):
+            yield _descent(log, one[wrong], other[wrong], within=within)
+
+
+def _descent(log: PartitionLog, one: Integers, other: Integers, *, within: bool) -> Found:
+    """Pairs of sends, each in one batch or each in two."""
+    sends, teller = log.columns.sends, Teller(log)
+
+    def example(index: int) -> Example:
+        rows = int(one[index]), int(other[index])
+        witness, lines = told(*(teller.acknowledgement(row) for row in rows))
+        subject = teller.subject(int(sends.offset[rows[1]]))
+        first, second = (log.columns.value_named(int(sends.value[row])) for row in rows)
+        summary = f"{second!r} was sent after {first!r} by one process, but stands before it at {subject}"
+        return Example(subject, summary, witness, lines)
+
+    since_ns, until_ns = sends.invoked_ns[one], sends.completed_ns[other]
+    if within and not log.columns.idempotent:
+        texts = (_NOT_IDEMPOTENT,)
+        return Found("int-nonmonotonic-send", until_ns, np.zeros_like(until_ns), texts, example)
+    licence = first_permit(log.permits, since_ns, until_ns, _was_returned(log, one))
+    identity = "int-nonmonotonic-send" if within else "nonmonotonic-send"
+    return Found(identity, until_ns, licence, log.licences, example)
+
+
+def _was_returned(log: PartitionLog, rows: Integers) -> Booleans:
+    """Whether the records that some sends appended were given to a reader."""
+    sends, claims = log.columns.sends, log.claims
+    slot = found_in(claims.slots, sends.offset[rows])
+    returned: Booleans = claims.returned[slot] & (claims.value[slot] == sends.value[rows])
+    return returned

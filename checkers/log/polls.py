@@ -1,0 +1,146 @@
+"""Judges what consumers were given: within an assignment, every known record, in the order of offsets."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.columns import NONE, Booleans, Integers
+from checkers.licences import first_permit
+from checkers.log.claims import at, found_in
+from checkers.log.findings import Example, Found, illegal
+from checkers.log.partition import PartitionLog
+from checkers.log.telling import Teller, told
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """What one assignment was given directly after something else.
+
+    Attributes:
+        before: row of reads that was given before, `NONE` where the step is the first of its assignment.
+        assign: row of assigns where reading began, for such a first step.
+        due: offset from which the step was to go on: behind the record before, or where reading began.
+        read: row of reads that was given next.
+        within: whether both were given by one call.
+    """
+
+    before: Integers
+    assign: Integers
+    due: Integers
+    read: Integers
+    within: Booleans
+
+
+def find_in_polls(log: PartitionLog) -> Iterator[Found]:
+    """Find (int-)poll-skip and (int-)nonmonotonic-poll in one partition.
+
+    A final read's order is judged like a poll's.  What it leaves out is not: it is a lost write, or the two
+    clients disagree.
+    """
+    steps = _steps(log)
+    final = log.columns.calls.final[log.columns.reads.call[steps.read]]
+    offset = log.columns.reads.offset[steps.read]
+    back = offset < steps.due
+    span = np.searchsorted(log.claims.slots, np.stack((steps.due, offset)))
+    skipped = (span[0] < span[1]) & ~final
+    for prefix, kind in (("int-", steps.within), ("", ~steps.within)):
+        rows = np.flatnonzero(back & kind)
+        if len(rows):
+            yield _retreats(log, f"{prefix}nonmonotonic-poll", steps, rows)
+        rows = np.flatnonzero(skipped & kind)
+        if len(rows):
+            yield _skips(log, f"{prefix}poll-skip", steps, rows, span[:, rows])
+
+
+def _steps(log: PartitionLog) -> _Steps:
+    """Pair each row with the one before it in its assignment or final read, or with where that begins."""
+    reads, calls, assigns = log.columns.reads, log.columns.calls, log.columns.assigns
+    call = reads.call[log.reads]
+    group = calls.assignment[call]
+    order = np.argsort(group, kind="stable")
+    rows, group, call = log.reads[order], group[order], call[order]
+    follows = np.diff(group, prepend=group[:1] - 1) == 0
+    before = np.where(follows, np.roll(rows, 1), NONE)
+    assign = np.where(follows, NONE, _assigned(log, group))
+    due = np.where(follows, reads.offset[before] + 1, at(assigns.offset, assign, NONE))
+    known = due != NONE
+    within = follows & (call == np.roll(call, 1))
+    return _Steps(before[known], assign[known], due[known], rows[known], within[known])
+
+
+def _assigned(log: PartitionLog, group: Integers) -> Integers:
+    """Row by which each assignment begins in this partition, `NONE` where there is none."""
+    assigns = log.columns.assigns
+    rows = np.flatnonzero(assigns.partition == log.code)
+    return at(rows, found_in(assigns.assignment[rows], group), NONE)
+
+
+def _retreats(log: PartitionLog, identity: str, steps: _Steps, rows: Integers) -> Found:
+    """Steps that go back."""
+    teller = Teller(log)
+
+    def example(index: int) -> Example:
+        step = int(rows[index])
+        read = int(steps.read[step])
+        witness, lines = told(_before(teller, steps, step), teller.returned(read))
+        subject = teller.subject(int(log.columns.reads.offset[read]))
+        summary = f"{subject} was returned where offset {int(steps.due[step])} was due"
+        return Example(subject, summary, witness, lines)
+
+    return illegal(identity, _read_ns(log, steps.read[rows]), example)
+
+
+def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, span: Integers) -> Found:
+    """Steps over known records; a record that some reader was given weighs more than an acknowledged one.
+
+    Args:
+        log: the partition.
+        identity: poll-skip or int-poll-skip.
+        steps: all steps.
+        rows: those that skip.
+        span: shape (2, rows), first slot that each passes over, and the slot that it comes to.
+    """
+    claims, teller = log.claims, Teller(log)
+    low, high = span
+    returned = np.flatnonzero(claims.returned[: len(claims.slots)])
+    skipped = np.append(returned, len(claims.slots))[np.searchsorted(returned, low)]
+    skipped = np.where(skipped < high, skipped, low)
+
+    def example(index: int) -> Example:
+        step, claim = int(rows[index]), int(skipped[index])
+        read = int(steps.read[step])
+        witness, lines = told(teller.claim(claim), _before(teller, steps, step), teller.returned(read))
+        subject = teller.subject(teller.offset_of(claim))
+        count = int(high[index] - low[index])
+        summary = (
+            f"{count} known records were passed over, {teller.value_of(claim)!r} at {subject} among them"
+        )
+        return Example(subject, summary, witness, lines)
+
+    time_ns = _read_ns(log, steps.read[rows])
+    until_ns = np.maximum(claims.known_ns[skipped], time_ns)
+    licence = first_permit(log.permits, claims.since_ns[skipped], until_ns, claims.returned[skipped])
+    return Found(identity, time_ns, licence, log.licences, example)
+
+
+def _before(teller: Teller, steps: _Steps, step: int) -> tuple[int, str]:
+    """What a step comes after: a record, or the assignment."""
+    if steps.before[step] == NONE:
+        return teller.assignment(int(steps.assign[step]))
+    return teller.returned(int(steps.before[step]))
+
+
+def _read_ns(log: PartitionLog, rows: Integers) -> Integers:
+    """When records were returned."""
+    return log.columns.calls.completed_ns[log.columns.reads.call[rows]]
+
+
+def lag_of(log: PartitionLog) -> int:
+    """Most records by which a poll that returned something ended behind what was known when it began."""
+    reads, calls, horizon = log.columns.reads, log.columns.calls, log.horizon
+    call = reads.call[log.reads]
+    last = np.flatnonzero((np.diff(call, append=NONE) != 0) & ~calls.final[call])
+    before = np.searchsorted(horizon.known_ns, calls.invoked_ns[call[last]], side="left")
+    reached = np.append(horizon.highest, NONE)[before - 1]
+    return int((reached - reads.offset[log.reads[last]]).max(initial=0))
