@@ -125,7 +125,8 @@ def result_of(
     """
     exact = dict(counts) if counts is not None else {}
     examples: dict[str, list[Anomaly]] = {}
-    for anomaly in anomalies:
+    # Illegal ones first, so that no number of licensed findings can crowd one out of the list.
+    for anomaly in sorted(anomalies, key=lambda anomaly: not anomaly.illegal):
         if counts is None:
             exact[anomaly.id] = exact.get(anomaly.id, 0) + 1
         kept = examples.setdefault(anomaly.id, [])

@@ -5,8 +5,9 @@ carried out, heal, wait for recovery, read everything back, gather evidence, jud
 """
 
 import threading
-from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import msgspec
@@ -15,16 +16,23 @@ from checkers.history import History
 from checkers.judge import judge
 from checkers.reading import read_history
 from checkers.verdict import Verdict
-from harness.cluster.cluster import Cluster
-from harness.events import Listener, PhaseBegan, RunBegan, RunEnded
+from harness.events import Listener, RunEnded
 from harness.evidence import gather_logs
+from harness.faults.targets import Sight
 from harness.folder import RUNS
+from harness.healing import bench_of
 from harness.journal import Recorder
 from harness.nemesis import Nemesis
+from harness.observers import Observers
 from harness.planning import RunPlan
 from harness.recovery import await_recovery
-from harness.stage import Stage, open_stage
-from harness.workloads.log import LogLoad, final_read
+from harness.stage import TOPIC, Stage, open_stage
+from harness.workloads.context import KafkaClients, LogContext
+from harness.workloads.final_read import final_read
+from harness.workloads.log import LogLoad
+from harness.workloads.probing import WriteProbe
+
+FINAL_READ_BOUND_S = 120.0
 
 
 class Host(msgspec.Struct, frozen=True):
@@ -58,15 +66,95 @@ def execute(
             and whatever was recorded stays in the folder.
     """
     with open_stage(plan, host.runs, listener, keep=host.keep) as stage:
-        with _observed(stage), _loaded(stage) as load:
-            _carry_out(stage, cancelled)
-            _recover(stage, load, cancelled)
-        if not cancelled.is_set():
-            _read_everything(stage)
-        _gather_evidence(stage)
-        if not cancelled.is_set():
-            stage.phase("done")
+        context = _context(stage)
+        with _observed(stage) as observers:
+            with _loaded(stage, context):
+                _carry_out(stage, observers, cancelled)
+                if not cancelled.is_set():
+                    _recover(stage, context)
+            if not cancelled.is_set():
+                _read_everything(stage, context)
+        _gather_evidence(stage, cancelled)
     history = read_history(stage.folder)
     verdict = judge(history)
     listener(RunEnded(str(stage.folder), verdict, plan.reproduce))
     return stage.folder, history, verdict
+
+
+def _context(stage: Stage) -> LogContext:
+    workload = stage.plan.scenario.workload
+    clients = KafkaClients(tuple(stage.cluster.bootstrap), TOPIC, workload)
+    return LogContext(workload, TOPIC, stage.journals, clients)
+
+
+@contextmanager
+def _observed(stage: Stage) -> Iterator[Observers]:
+    """Observers that look on from here to the end of the block."""
+    observers = Observers(stage.cluster, TOPIC, stage.journals)
+    observers.start()
+    try:
+        yield observers
+    finally:
+        observers.stop()
+
+
+@contextmanager
+def _loaded(stage: Stage, context: LogContext) -> Iterator[None]:
+    """Load from here to the end of the block."""
+    load = LogLoad(context)
+    stage.phase("load", limit_s=stage.plan.schedule.duration_ms / 1000)
+    load.start()
+    try:
+        yield
+    finally:
+        for complaint in load.stop():
+            stage.tell("load", complaint)
+
+
+def _carry_out(stage: Stage, observers: Observers, cancelled: threading.Event) -> None:
+    """The schedule of faults, and in any case the end of every fault."""
+
+    def look(down: frozenset[str]) -> Sight:
+        return Sight(
+            nodes=stage.cluster.nodes,
+            active_controller=observers.view.active_controller(),
+            leaders=observers.view.leaders(TOPIC),
+            down=down,
+        )
+
+    recorder = Recorder(stage.journals.open("nemesis"), "nemesis")
+    nemesis = Nemesis(recorder, stage.ledger, bench_of(stage.cluster), look, cancelled)
+    try:
+        nemesis.carry_out(stage.plan.schedule)
+    finally:
+        stage.phase("heal")
+        nemesis.heal_all()
+
+
+def _recover(stage: Stage, context: LogContext) -> None:
+    """Recovery, while the load goes on."""
+    bound_ms = stage.plan.scenario.assumptions.recovery_ms
+    stage.phase("recover", limit_s=bound_ms / 1000)
+    probe = WriteProbe(context)
+
+    def write(partitions: Sequence[int], deadline: float) -> dict[int, bool]:
+        return probe.write(max(0.0, deadline - time.monotonic()), partitions)
+
+    brokers = list(stage.cluster.observe_listeners.values())
+    await_recovery(stage.recorder, brokers, TOPIC, bound_ms, write)
+    for complaint in probe.complaints:
+        stage.tell("recover", complaint)
+
+
+def _read_everything(stage: Stage, context: LogContext) -> None:
+    stage.phase("final-read", limit_s=FINAL_READ_BOUND_S)
+    brokers = list(stage.cluster.observe_listeners.values())
+    for complaint in final_read(context, brokers, FINAL_READ_BOUND_S):
+        stage.tell("final-read", complaint)
+
+
+def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
+    stage.phase("evidence")
+    gather_logs(stage.cluster.containers, stage.folder, stage.recorder)
+    if not cancelled.is_set():
+        stage.phase("done")

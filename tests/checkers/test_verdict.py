@@ -1,0 +1,35 @@
+"""Results are put together so that nothing illegal is ever hidden."""
+
+from checkers.verdict import EXAMPLES_PER_ANOMALY, Anomaly, Assumption, Validity, result_of
+
+
+def anomaly(number: int, *, illegal: bool = True) -> Anomaly:
+    return Anomaly("lost-write", f"number {number}", "acks=all", "KIP-966", illegal=illegal, time_ns=number)
+
+
+def test_legal_findings_never_crowd_out_an_illegal_one() -> None:
+    legal = [anomaly(number, illegal=False) for number in range(EXAMPLES_PER_ANOMALY + 5)]
+    result = result_of("log", [*legal, anomaly(99)])
+
+    assert result.validity is Validity.INVALID
+    assert result.counts == {"lost-write": EXAMPLES_PER_ANOMALY + 6}
+    assert len(result.anomalies) == EXAMPLES_PER_ANOMALY
+    assert [found.summary for found in result.anomalies if found.illegal] == ["number 99"]
+
+
+def test_given_counts_stand() -> None:
+    result = result_of("log", [anomaly(1)], counts={"lost-write": 1000})
+
+    assert result.counts == {"lost-write": 1000}
+
+
+def test_doubt_gives_way_to_proof_only() -> None:
+    unmet = Assumption("fault-held", met=False, expected="5 s", observed="1 s")
+
+    assert result_of("log", []).validity is Validity.VALID
+    assert result_of("log", [anomaly(1, illegal=False)]).validity is Validity.VALID
+    assert result_of("log", [], unknown_because="no final read").validity is Validity.UNKNOWN
+    assert result_of("log", [], assumptions=(unmet,)).validity is Validity.UNKNOWN
+    decided = result_of("log", [anomaly(1)], assumptions=(unmet,), unknown_because="no final read")
+    assert decided.validity is Validity.INVALID
+    assert decided.unknown_because is None
