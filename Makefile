@@ -1,0 +1,78 @@
+# krucible's commands; `make help` lists them.  Everything Python lives in .venv, installed from pinned, hashed
+# requirements; stamp files there make a second call instant.
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+VENV_STAMP := $(VENV)/.stamp-venv
+RUN_STAMP  := $(VENV)/.stamp-run
+DEV_STAMP  := $(VENV)/.stamp-dev
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
+PIP_TOOLS := 7.6.2
+LOCK := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
+        --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
+
+.PHONY: help demo test test-fast check bench doctor lock clean
+
+help: ## list these targets
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
+	 while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
+
+demo: $(RUN_STAMP) ## set everything up, then break a three-node cluster and judge it
+	$(BIN)/krucible setup
+	$(BIN)/krucible run smoke/partition
+
+test: $(DEV_STAMP) check ## all tests, on real clusters too, with coverage gates
+	$(BIN)/krucible setup
+	$(BIN)/python -m pytest --cov --cov-report=
+	$(BIN)/python -m coverage report --include='checkers/*' --fail-under=100
+	$(BIN)/python -m coverage report --omit='checkers/*' --fail-under=85
+
+test-fast: $(DEV_STAMP) ## the tests that need no Docker
+	$(BIN)/python -m pytest -m 'not cluster'
+
+check: $(DEV_STAMP) ## lint, formatting, types, import rules
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(DEV_STAMP) ## measure what krucible promises about speed
+	set -e; for each in benchmarks/bench_*.py; do echo "== $$each"; $(BIN)/python "$$each"; done
+
+doctor: $(RUN_STAMP) ## what this host has and lacks
+	$(BIN)/krucible doctor
+
+lock: $(VENV_STAMP) ## renew requirements*.txt from requirements*.in
+	set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \
+	$(PYTHON) -m venv "$$tools"; "$$tools/bin/pip" --quiet install pip-tools==$(PIP_TOOLS); \
+	"$$tools/bin/"$(LOCK) $(UPGRADE) --output-file requirements.txt requirements.in; \
+	"$$tools/bin/"$(LOCK) $(UPGRADE) --output-file requirements-build.txt requirements-build.in; \
+	"$$tools/bin/"$(LOCK) $(UPGRADE) --constraint requirements.txt --output-file requirements-dev.txt requirements-dev.in
+
+clean: ## remove the virtual environment and caches; runs and images stay
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage* build *.egg-info
+	find . -name __pycache__ -not -path './runs/*' -prune -exec rm -rf {} +
+
+$(VENV_STAMP):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "krucible needs Python 3.11 or newer; $(PYTHON) is $$($(PYTHON) --version 2>&1)." >&2; \
+	  echo "Name another one: make PYTHON=/path/to/python3.11 $(MAKECMDGOALS)" >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
+	  echo "$(PYTHON) can't make virtual environments; on Debian: apt-get install python3-venv" >&2; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(RUN_STAMP): $(VENV_STAMP) requirements.txt requirements-build.txt pyproject.toml
+	$(PIP) --require-hashes -r requirements-build.txt
+	$(PIP) --require-hashes -r requirements.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DEV_STAMP): $(RUN_STAMP) requirements-dev.txt
+	$(PIP) --require-hashes -r requirements-dev.txt
+	@touch $@
