@@ -63,10 +63,10 @@ class FaultSeen(msgspec.Struct, kw_only=True):
 
 
 class Claim(NamedTuple):
-    """A controller's answer that it leads an epoch."""
+    """A controller's answer: the epoch that it leads, or None where it does not or did not say."""
 
     time_ns: int
-    epoch: int
+    epoch: int | None
 
 
 class PartitionView(NamedTuple):
@@ -136,7 +136,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
         records_final: records that the final read returned.
         faults: in order of injection.
         statuses: per node, when its container entered which status.
-        claims: per controller, its answers as leader.
+        claims: per controller, its answers.
         views: partitions as told, in order of time.
         logs: lines of node logs.
         recovery: None if the run did not come to it.
@@ -310,9 +310,8 @@ class _Collector:
             observer(operation.node or "?", operation.value, time_ns)
 
     def _quorum(self, node: str, value: dict[str, Any], time_ns: int) -> None:
-        claims = self._claims.setdefault(node, [])
-        if value["answer"] == "leader":
-            claims.append(Claim(time_ns, int(value["leader_epoch"])))
+        epoch = int(value["leader_epoch"]) if value["answer"] == "leader" else None
+        self._claims.setdefault(node, []).append(Claim(time_ns, epoch))
 
     def _partition_views(self, node: str, value: dict[str, Any], time_ns: int) -> None:
         for topic, partitions in value["topics"].items():

@@ -1,0 +1,95 @@
+"""The frame that all lanes of the timeline share: its width, its time axis, and what a lane is."""
+
+import math
+
+import msgspec
+from markupsafe import Markup
+
+from results.report import svg
+
+GUTTER = 58.0
+"""Left of the plot, for the names of rows."""
+PLOT = 980.0
+RIGHT = 12.0
+WIDTH = GUTTER + PLOT + RIGHT
+HEAD = 17.0
+"""Above each lane, for its caption."""
+INSET = 6.0
+"""Room above an axis with numbers."""
+_NS_PER_S = 1_000_000_000
+_CHARACTER = 6.2
+"""Width of an average character of the timeline's type, generously."""
+_TICKS = 10
+
+
+class Lane(msgspec.Struct, frozen=True):
+    """One band of the timeline.
+
+    Attributes:
+        name: its caption.
+        note: what the caption adds in lighter type.
+        height: of its body, without the caption.
+        body: drawn from y = 0 downwards, x on the frame.
+        legend: drawn on the caption's line, ending at x = 0.
+        inset: room between caption and body, for the label of an axis's upper end.
+    """
+
+    name: str
+    note: str
+    height: float
+    body: Markup
+    legend: Markup = svg.EMPTY
+    inset: float = 0.0
+
+
+class Frame(msgspec.Struct, frozen=True):
+    """Maps the run's time to x.
+
+    Attributes:
+        end_ns: the right edge, at least 1.
+    """
+
+    end_ns: int
+
+    def x(self, time_ns: float) -> float:
+        """Where a moment is drawn; moments outside the run at its edges."""
+        return GUTTER + PLOT * min(max(time_ns / self.end_ns, 0.0), 1.0)
+
+    def span(self, begin_ns: float, end_ns: float) -> tuple[float, float]:
+        """Place (x) and width of a time, at least wide enough to be seen."""
+        x = self.x(begin_ns)
+        return x, max(self.x(end_ns) - x, 1.5)
+
+    def ticks(self) -> list[tuple[float, str]]:
+        """Place (x) and label of the axis's ticks, in seconds."""
+        end_s = self.end_ns / _NS_PER_S
+        step = nice_step(end_s / _TICKS)
+        return [(self.x(i * step * _NS_PER_S), f"{i * step:g}") for i in range(int(end_s / step) + 1)]
+
+
+def nice_step(least: float) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that is not below a positive number."""
+    magnitude = 10.0 ** math.floor(math.log10(least))
+    return next(magnitude * factor for factor in (1, 2, 5, 10) if magnitude * factor >= least * 0.999_999)
+
+
+def at_seconds(time_ns: int) -> str:
+    """A moment for reading, e.g. ``12.3 s``."""
+    return f"{time_ns / _NS_PER_S:,.1f} s"
+
+
+def width_of(content: str) -> float:
+    """About how wide a text will be drawn."""
+    return len(content) * _CHARACTER
+
+
+def row_name(name: str, y: float) -> Markup:
+    """A row's name in the gutter."""
+    return svg.text(GUTTER - 8, y, name, class_="row", text_anchor="end")
+
+
+def label_in(content: str, x: float, y: float, width: float) -> Markup:
+    """A text inside a bar, centred; nothing where it does not fit."""
+    if width_of(content) + 4 > width:
+        return svg.EMPTY
+    return svg.text(x + width / 2, y, content, class_="in", text_anchor="middle")

@@ -1,0 +1,85 @@
+"""Shapes that carry a meaning without colour: of verdicts, kinds of faults, outcomes and anomalies."""
+
+from markupsafe import Markup
+
+from results.report import svg
+
+_FAULTS = {
+    "partition": "M-5 0H-1.6M1.6 0H5M-1.6 -4.5V4.5M1.6 -4.5V4.5",
+    "kill": "M-3.8 -3.8L3.8 3.8M3.8 -3.8L-3.8 3.8",
+    "pause": "M-2.4 -4.2V4.2M2.4 -4.2V4.2",
+    "stop": "M-3.6 -3.6H3.6V3.6H-3.6Z",
+}
+_FAULT_OTHER = "M0 -4.5L4.5 0L0 4.5L-4.5 0Z"
+_VERDICTS = {
+    "valid": ("M12 1a11 11 0 1 0 .01 0Z", "M6.5 12.5l3.8 3.8 7.2-8"),
+    "invalid": ("M7.5 1h9L23 7.5v9L16.5 23h-9L1 16.5v-9Z", "M8 8l8 8M16 8l-8 8"),
+    "unknown": ("M12 1.5L23.5 22H.5Z", "M9.6 11a2.4 2.2 0 1 1 3.4 2q-1 .6-1 2M12 18.2v.6"),
+}
+_OUTCOMES = {
+    "info": "M0 -3.4L3.2 2.6H-3.2Z",
+    "fail": "M-2.6 -2.6L2.6 2.6M2.6 -2.6L-2.6 2.6",
+}
+
+
+def fault(kind: str, x: float, y: float) -> Markup:
+    """A kind of fault, 10 units across."""
+    place = f"translate({svg.number(x)} {svg.number(y)})"
+    return svg.element("path", d=_FAULTS.get(kind, _FAULT_OTHER), transform=place, class_="fault-glyph")
+
+
+def fault_icon(kind: str) -> Markup:
+    """The same, to stand in a line of text."""
+    return svg.element(
+        "svg",
+        fault(kind, 0, 0),
+        class_="icon",
+        viewBox="-6 -6 12 12",
+        width=12,
+        height=12,
+        aria_hidden="true",
+    )
+
+
+def verdict(validity: str, size: int) -> Markup:
+    """A circle with a tick, an octagon with a cross or a triangle with a question mark."""
+    outline, sign = _VERDICTS[validity]
+    return svg.element(
+        "svg",
+        svg.element("path", d=outline, class_="outline"),
+        svg.element("path", d=sign, class_="sign"),
+        class_=f"verdict-glyph {validity}",
+        viewBox="0 0 24 24",
+        width=size,
+        height=size,
+        aria_hidden="true",
+    )
+
+
+def outcome(kind: str, x: float, y: float) -> Markup:
+    """How a send ended: a dot, a triangle or a cross."""
+    if kind == "ok":
+        return svg.element("circle", cx=x, cy=y, r=2.0, class_="ok-dot")
+    place = f"translate({svg.number(x)} {svg.number(y)})"
+    return svg.element("path", d=_OUTCOMES[kind], transform=place, class_=f"mark-{kind}")
+
+
+def anomaly(*, illegal: bool, x: float, y: float) -> Markup:
+    """A filled diamond where a promise is broken, else a ring."""
+    if not illegal:
+        return svg.element("circle", cx=x, cy=y, r=4.2, class_="anomaly-legal")
+    place = f"translate({svg.number(x)} {svg.number(y)})"
+    return svg.element("path", d="M0 -6L6 0L0 6L-6 0Z", transform=place, class_="anomaly-illegal")
+
+
+def anomaly_icon(*, illegal: bool) -> Markup:
+    """The same, to stand in a line of text."""
+    return svg.element(
+        "svg",
+        anomaly(illegal=illegal, x=0, y=0),
+        class_="icon",
+        viewBox="-7 -7 14 14",
+        width=14,
+        height=14,
+        aria_hidden="true",
+    )

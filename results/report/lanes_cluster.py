@@ -1,0 +1,181 @@
+"""Lanes of the cluster's state: leader of the quorum, nodes, leaders of partitions, the smallest ISR."""
+
+from collections.abc import Sequence
+
+from markupsafe import Markup
+
+from results.cleaning import clean
+from results.observed import Observed, PartitionName
+from results.report import svg
+from results.report.frame import GUTTER, INSET, PLOT, Frame, Lane, at_seconds, label_in, row_name
+from results.report.limits import Limits
+from results.report.spans import Reign, Span, changes, reigns, settled
+
+_ROW = 16.0
+_BAR = 12.0
+_PARTITION_ROW = 13.0
+_PARTITION_BAR = 11.0
+_ISR_STEP = 13.0
+_NODES_MAX = 12
+_COLOURS = 5
+NO_LEADER = -1
+
+
+def controllers(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
+    """A bar for every time that a controller answered as leader; hatched once a later epoch had a leader."""
+    if not any(claim.epoch is not None for claims in observed.claims.values() for claim in claims):
+        return None
+    nodes = sorted(observed.claims)[:_NODES_MAX]
+    ruled = reigns(observed.claims)
+    parts: list[Markup] = []
+    for row, node in enumerate(nodes):
+        own = [reign for reign in ruled if reign.node == node][: limits.segments]
+        parts.append(_named_row(node, row * _ROW))
+        parts += [_reign(reign, row * _ROW, frame) for reign in own]
+    note = "by each controller's own answer, with the epoch; hatched after another led a later one"
+    return Lane("Quorum leader", note, len(nodes) * _ROW, svg.group(parts))
+
+
+def _reign(reign: Reign, y: float, frame: Frame) -> Markup:
+    x, width = frame.span(reign.begin_ns, reign.end_ns)
+    told = f"epoch {reign.epoch}"
+    hint = (
+        f"{clean(reign.node, 40)} led {told} from {at_seconds(reign.begin_ns)} to {at_seconds(reign.end_ns)}"
+    )
+    bar = svg.element("rect", x=x, y=y + 2, width=width, height=_BAR, class_=f"reign odd{reign.epoch % 2}")
+    clear = width
+    parts = [bar]
+    if reign.superseded_ns is not None:
+        stale_x, stale_width = frame.span(reign.superseded_ns, reign.end_ns)
+        clear = stale_x - x
+        hint += f", although another led a later epoch from {at_seconds(reign.superseded_ns)}"
+        place = {"x": stale_x, "y": y + 2, "width": stale_width, "height": _BAR}
+        parts.append(svg.element("rect", **place, class_="stale"))
+    label = label_in(told, x, y + 11.5, clear) or label_in(str(reign.epoch), x, y + 11.5, clear)
+    return svg.group([svg.title(hint), *parts, label])
+
+
+def nodes(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
+    """A thin line while a node runs, a hatched block while it is paused, an empty one after it exited."""
+    names = sorted(observed.statuses)[:_NODES_MAX]
+    if not names:
+        return None
+    parts: list[Markup] = []
+    for row, name in enumerate(names):
+        moments = sorted(observed.statuses[name])
+        parts.append(_named_row(name, row * _ROW))
+        parts += [
+            _status(name, span, row * _ROW, frame) for span in changes(moments, frame.end_ns, limits.segments)
+        ]
+    return Lane(
+        "Nodes", "thin while running; blocks while paused or exited", len(names) * _ROW, svg.group(parts)
+    )
+
+
+def _status(node: str, span: Span, y: float, frame: Frame) -> Markup:
+    x, width = frame.span(span.begin_ns, span.end_ns)
+    state = clean(span.state, 20)
+    hint = svg.title(
+        f"{clean(node, 40)} {state} from {at_seconds(span.begin_ns)} to {at_seconds(span.end_ns)}"
+    )
+    if state == "running":
+        return svg.element("rect", hint, x=x, y=y + 7, width=width, height=2.0, class_="running")
+    kind = "paused" if state == "paused" else "exited"
+    block = svg.element("rect", hint, x=x, y=y + 2, width=width, height=_BAR, class_=kind)
+    return block + label_in(state, x, y + 11.5, width)
+
+
+def partitions(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
+    """A row for each partition, coloured and numbered by its leader; those that changed most come first."""
+    states = settled(observed.views)
+    if not states:
+        return None
+    chosen = sorted(states, key=lambda name: (-len(states[name]), name))[: limits.partitions]
+    brokers = sorted({leader for moments in states.values() for _, (leader, _) in moments} - {NO_LEADER})
+    parts: list[Markup] = []
+    for row, name in enumerate(sorted(chosen)):
+        y = row * _PARTITION_ROW
+        spans = changes(((t, leader) for t, (leader, _) in states[name]), frame.end_ns, limits.segments)
+        parts.append(row_name(_short(name), y + 9.5))
+        parts += [_leader(name, span, y, frame, brokers) for span in spans]
+    note = "by node id; hatched without one"
+    if len(states) > len(chosen):
+        note += f"; {len(states) - len(chosen):,} partitions that changed less are not shown"
+    return Lane("Partition leaders", note, len(chosen) * _PARTITION_ROW, svg.group(parts))
+
+
+def _leader(name: PartitionName, span: Span, y: float, frame: Frame, brokers: Sequence[int]) -> Markup:
+    x, width = frame.span(span.begin_ns, span.end_ns)
+    led = "had no leader" if span.state == NO_LEADER else f"was led by {span.state}"
+    when = f"from {at_seconds(span.begin_ns)} to {at_seconds(span.end_ns)}"
+    hint = svg.title(f"{_short(name)} {led} {when}")
+    colour = "none" if span.state == NO_LEADER else f"broker{brokers.index(span.state) % _COLOURS}"
+    bar = svg.element("rect", hint, x=x, y=y, width=width, height=_PARTITION_BAR, class_=f"leader {colour}")
+    label = svg.EMPTY if span.state == NO_LEADER else label_in(str(span.state), x, y + 9, width)
+    return bar + label
+
+
+def isr(observed: Observed, frame: Frame, _: Limits) -> Lane | None:
+    """The smallest in-sync replica set of all partitions over time."""
+    states = settled(observed.views)
+    if not states:
+        return None
+    moments = _smallest(states)
+    most = min(max(size for _, size in moments), 9)
+    height = most * _ISR_STEP
+    parts = [_isr_rule(size, height) for size in range(most + 1)]
+    required = _min_isr(observed)
+    if required is not None and 0 < required <= most:
+        y = height - required * _ISR_STEP
+        hint = svg.title(f"min.insync.replicas = {required}")
+        parts.append(svg.element("line", hint, x1=GUTTER, x2=GUTTER + PLOT, y1=y, y2=y, class_="required"))
+    spans = changes(moments, frame.end_ns, 2_000)
+    path = " ".join(_step(span, height, most, frame) for span in spans)
+    parts.append(svg.element("polyline", points=path, class_="curve isr"))
+    note = "of all partitions" + (f"; dotted at min.insync.replicas = {required}" if required else "")
+    return Lane("Smallest ISR", note, height, svg.group(parts), inset=INSET)
+
+
+def _isr_rule(size: int, height: float) -> Markup:
+    y = height - size * _ISR_STEP
+    rule = svg.element("line", x1=GUTTER, x2=GUTTER + PLOT, y1=y, y2=y, class_="rule")
+    return rule + row_name(str(size), y + 3.5)
+
+
+def _step(span: Span, height: float, most: int, frame: Frame) -> str:
+    y = svg.number(height - min(span.state, most) * _ISR_STEP)
+    return f"{svg.number(frame.x(span.begin_ns))},{y} {svg.number(frame.x(span.end_ns))},{y}"
+
+
+def _smallest(states: dict[PartitionName, list[tuple[int, tuple[int, int]]]]) -> list[tuple[int, int]]:
+    """Moments at which any ISR changed, each with the smallest size from then on."""
+    news = sorted((t, name, size) for name, moments in states.items() for t, (_, size) in moments)
+    sizes: dict[PartitionName, int] = {}
+    counts: dict[int, int] = {}
+    smallest = []
+    for time_ns, name, size in news:
+        before = sizes.get(name)
+        if before is not None:
+            counts[before] -= 1
+        sizes[name] = size
+        counts[size] = counts.get(size, 0) + 1
+        smallest.append((time_ns, min(value for value, count in counts.items() if count)))
+    return smallest
+
+
+def _min_isr(observed: Observed) -> int | None:
+    """The first topic's ``min.insync.replicas``, where the setup tells it."""
+    try:
+        return int(observed.setup["topics"][0]["config"]["min.insync.replicas"])
+    except (KeyError, IndexError, TypeError, ValueError):
+        return None
+
+
+def _named_row(name: str, y: float) -> Markup:
+    return row_name(clean(name, 8), y + 11.5)
+
+
+def _short(name: PartitionName) -> str:
+    """``topic/partition``; of a long topic only the end."""
+    told = f"{clean(name[0], 60)}/{name[1]}"
+    return told if len(told) <= len("log-0/1000") - 1 else f"…{told[-8:]}"

@@ -1,0 +1,50 @@
+"""How much of a run a report shows, so that its size stays bounded whatever the run holds."""
+
+import msgspec
+
+PAGE_BYTES_MAX = 1_500_000
+"""A report that comes out larger is made again with the next smaller limits."""
+
+
+class Limits(msgspec.Struct, frozen=True, kw_only=True):
+    """Upper bounds of what is shown; what is left out is counted on the page.
+
+    Attributes:
+        anomalies: sections, illegal ones first.
+        witness: rows of one witness.
+        explanation: lines of one explanation.
+        cell: characters of a value in a table.
+        text: characters of a sentence.
+        rows: rows of any other table.
+        marks: dots of the latency scatter.
+        partitions: rows of the lane of partition leaders.
+        segments: bars of one row of a lane.
+    """
+
+    anomalies: int = 200
+    witness: int = 12
+    explanation: int = 24
+    cell: int = 160
+    text: int = 800
+    rows: int = 60
+    marks: int = 4_000
+    partitions: int = 24
+    segments: int = 120
+
+
+STEPS = (
+    Limits(),
+    Limits(anomalies=80, witness=6, explanation=10, cell=100, text=400, rows=40, marks=2_500),
+    Limits(
+        anomalies=30,
+        witness=4,
+        explanation=5,
+        cell=40,
+        text=160,
+        rows=20,
+        marks=1_000,
+        partitions=8,
+        segments=40,
+    ),
+)
+"""From generous to minimal; the last fits any run."""

@@ -1,0 +1,157 @@
+"""Puts a report's page together and writes it."""
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import msgspec
+from markupsafe import Markup
+
+from checkers.history import History
+from checkers.identity import RunIdentity
+from checkers.verdict import Validity, Verdict
+from results.cleaning import clean
+from results.measures import Measures, measure
+from results.observed import Observed, observe
+from results.report import glyphs, tables
+from results.report.findings import findings_of
+from results.report.limits import PAGE_BYTES_MAX, STEPS, Limits
+from results.report.timeline import timeline
+from results.store import anomaly_counts, write_whole
+from results.text import expectation, figures
+
+REPORT_FILE = "report.html"
+_TEMPLATES = Path(__file__).parent / "templates"
+_WORDS = {
+    Validity.VALID: "Valid",
+    Validity.INVALID: "Invalid",
+    Validity.UNKNOWN: "Unknown",
+}
+
+
+class _Run(msgspec.Struct, frozen=True):
+    """What a page is made from."""
+
+    history: History
+    observed: Observed
+    measures: Measures
+    verdict: Verdict
+    identity: RunIdentity | None
+
+
+def write_report(
+    folder: Path, history: History, verdict: Verdict, identity: RunIdentity | None = None
+) -> Path:
+    """Write ``report.html`` into a run's folder, whole or not at all.
+
+    Args:
+        folder: the run's folder.
+        history: as read, damaged or nearly empty ones included.
+        verdict: what was found in it.
+        identity: None where ``run.json`` could not be read.
+
+    Raises:
+        OSError: if it can't be written.
+    """
+    page = render_report(history, verdict, identity)
+    return write_whole(folder / REPORT_FILE, page.encode("utf-8", "backslashreplace"))
+
+
+def render_report(history: History, verdict: Verdict, identity: RunIdentity | None = None) -> str:
+    """The page as text, at most `PAGE_BYTES_MAX` bytes of UTF-8: what is too large shows less."""
+    observed = observe(history)
+    run = _Run(history, observed, measure(observed), verdict, identity)
+    page = ""
+    for limits in STEPS:
+        page = _rendered(run, limits)
+        if len(page.encode("utf-8", "replace")) <= PAGE_BYTES_MAX:
+            break
+    return page
+
+
+def _rendered(run: _Run, limits: Limits) -> str:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("report.html.j2").render(_context(run, limits))
+
+
+def _context(run: _Run, limits: Limits) -> dict[str, Any]:
+    found = findings_of(run.verdict, run.history, limits)
+    style, script = (_TEMPLATES / name for name in ("report.css", "report.js"))
+    return {
+        "style": _ours(style),
+        "style_hash": _hash(style),
+        "script": _ours(script),
+        "script_hash": _hash(script),
+        "name": _name(run),
+        "word": _WORDS[run.verdict.validity],
+        "validity": run.verdict.validity.value,
+        "expectation": clean(expectation(run.verdict), limits.text),
+        "as_expected": run.verdict.as_expected,
+        "reasons": [clean(reason, limits.text) for reason in run.verdict.reasons[: limits.rows]],
+        "caveats": _caveats(run, limits),
+        "figures": figures(run.measures),
+        "counts": anomaly_counts(run.verdict),
+        "found": found,
+        "timeline": timeline(run.observed, found.all, limits),
+        "glyphs": glyphs,
+        **_tables(run, limits),
+    }
+
+
+def _tables(run: _Run, limits: Limits) -> dict[str, Any]:
+    identity = run.identity
+    return {
+        "checkers": tables.checker_rows(run.verdict, limits),
+        "assumptions": tables.assumption_rows(run.verdict, limits),
+        "faults": tables.fault_rows(run.observed, run.measures, limits),
+        "logs": tables.log_table(run.observed, limits),
+        "reproduce": clean(identity.reproduce, 4_000) if identity else "",
+        "command": clean(" ".join(identity.argv), 4_000) if identity else "",
+        "identity": tables.identity_rows(identity, limits) if identity else (),
+        "checksums": tables.checksum_rows(identity, limits) if identity else (),
+    }
+
+
+def _name(run: _Run) -> tuple[str, ...]:
+    """Scenario, version and seed, or what is known of them."""
+    identity = run.identity
+    if identity is None:
+        return (f"run {clean(run.history.run, 40) or 'without a name'}",)
+    return (
+        clean(identity.scenario, 120),
+        f"Kafka {clean(identity.kafka_version, 40)}",
+        f"seed {identity.seed}",
+    )
+
+
+def _caveats(run: _Run, limits: Limits) -> list[str]:
+    """What a reader has to know before trusting the rest of the page."""
+    caveats = [
+        f"The history is damaged: {clean(text, limits.text)}." for text in run.history.damage[: limits.rows]
+    ]
+    if run.identity is None:
+        caveats.append("The run's identity could not be read, so there is no line that reproduces it.")
+    if not run.observed.setup:
+        caveats.append("The history has no setup: the run ended before its cluster was ready.")
+    if run.observed.misfits:
+        caveats.append(f"{run.observed.misfits:,} operations have an unexpected shape and are not drawn.")
+    return caveats
+
+
+def _ours(file: Path) -> Markup:
+    """A file of our own, which goes into the page as it is."""
+    return Markup(file.read_text(encoding="utf-8"))  # noqa: S704 - shipped with krucible, not from a run
+
+
+def _hash(file: Path) -> str:
+    """What the page's content security policy knows the file by, so that nothing else runs in it."""
+    digest = hashlib.sha256(file.read_text(encoding="utf-8").encode()).digest()
+    return f"sha256-{base64.b64encode(digest).decode()}"

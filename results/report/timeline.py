@@ -1,0 +1,107 @@
+"""The timeline: lanes stacked over one time axis, faults shaded through all of them."""
+
+from collections.abc import Callable, Sequence
+
+from markupsafe import Markup
+
+from results.observed import Observed
+from results.report import svg
+from results.report.findings import Finding
+from results.report.frame import GUTTER, HEAD, PLOT, WIDTH, Frame, Lane
+from results.report.lanes_cluster import controllers, isr, nodes, partitions
+from results.report.lanes_events import anomalies, faults, phases
+from results.report.lanes_load import latency, rates
+from results.report.limits import Limits
+
+_GAP = 13.0
+_AXIS = 34.0
+_TOP = 4.0
+_STATES: tuple[Callable[[Observed, Frame, Limits], Lane | None], ...] = (
+    controllers,
+    nodes,
+    partitions,
+    isr,
+    latency,
+    rates,
+)
+
+
+def timeline(observed: Observed, found: Sequence[Finding], limits: Limits) -> Markup:
+    """One SVG of everything that has a time; lanes of which nothing was recorded are left out."""
+    frame = Frame(observed.end_ns)
+    above = (phases(observed, frame, limits), faults(observed, frame, limits), anomalies(found, frame))
+    lanes = [*above, *(draw(observed, frame, limits) for draw in _STATES)]
+    drawn: list[Markup] = []
+    y = _TOP
+    for lane in lanes:
+        if lane is not None:
+            drawn.append(_placed(lane, y))
+            y += HEAD + lane.inset + lane.height + _GAP
+    behind = [_definitions(), *_windows(observed, frame, y, limits), *_anomaly_lines(found, frame, y)]
+    label = "Timeline of the run: faults, anomalies, leaders, in-sync replicas, latency and rates"
+    return svg.element(
+        "svg",
+        *behind,
+        _axis(frame, y),
+        *drawn,
+        _cursor(y),
+        id="timeline",
+        role="img",
+        aria_label=label,
+        viewBox=f"0 0 {svg.number(WIDTH)} {svg.number(y + _AXIS)}",
+        data_left=GUTTER,
+        data_width=PLOT,
+        data_end_s=repr(observed.end_ns / 1e9),
+    )
+
+
+def _placed(lane: Lane, y: float) -> Markup:
+    note = svg.element("tspan", lane.note, class_="note", dx=8)
+    caption = svg.element("text", lane.name, note, x=0, y=10, class_="caption")
+    legend = svg.group([lane.legend], transform=f"translate({svg.number(GUTTER + PLOT)} 10)")
+    body = svg.group([lane.body], transform=f"translate(0 {svg.number(HEAD + lane.inset)})")
+    return svg.group([caption, legend, body], class_="lane", transform=f"translate(0 {svg.number(y)})")
+
+
+def _windows(observed: Observed, frame: Frame, height: float, limits: Limits) -> list[Markup]:
+    attempted = [fault for fault in observed.faults if fault.attempted]
+    return [
+        svg.element("rect", x=x, y=0, width=width, height=height, class_="window")
+        for x, width in (
+            frame.span(fault.invoked_ns, fault.healed_ns or frame.end_ns)
+            for fault in attempted[: limits.segments]
+        )
+    ]
+
+
+def _anomaly_lines(found: Sequence[Finding], frame: Frame, height: float) -> list[Markup]:
+    places = sorted({round(frame.x(f.time_ns), 1) for f in found if f.illegal and f.time_ns is not None})
+    return [svg.element("line", x1=x, x2=x, y1=0, y2=height, class_="anomaly-line") for x in places]
+
+
+def _axis(frame: Frame, y: float) -> Markup:
+    line = svg.element("line", x1=GUTTER, x2=GUTTER + PLOT, y1=y, y2=y, class_="axis")
+    parts = [line]
+    for x, label in frame.ticks():
+        parts.append(svg.element("line", x1=x, x2=x, y1=0, y2=y + 4, class_="grid"))
+        parts.append(svg.text(x, y + 15, label, class_="tick", text_anchor="middle"))
+    name = svg.text(GUTTER + PLOT, y + 29, "seconds since the run began", class_="note", text_anchor="end")
+    return svg.group([*parts, name])
+
+
+def _cursor(height: float) -> Markup:
+    """Moved by the page's script."""
+    line = svg.element("line", x1=0, x2=0, y1=0, y2=height, class_="cursor-line")
+    told = svg.text(0, height + 29, "", class_="cursor-time", text_anchor="middle")
+    return svg.group([line, told], id="cursor", visibility="hidden", pointer_events="none")
+
+
+def _definitions() -> Markup:
+    return svg.element("defs", _hatch("hatch-bad"), _hatch("hatch-idle"))
+
+
+def _hatch(name: str) -> Markup:
+    ground = svg.element("rect", width=5, height=5, class_=f"{name}-ground")
+    stroke = svg.element("line", x1=0, x2=0, y1=0, y2=5, class_=name)
+    units = {"patternUnits": "userSpaceOnUse", "patternTransform": "rotate(45)"}
+    return svg.element("pattern", ground, stroke, id=name, width=5, height=5, **units)
