@@ -118,6 +118,7 @@ class Connection:
 
     def __init__(self, host: str, port: int, timeout_s: float) -> None:
         self._timeout_s = timeout_s
+        self._allowed_until: float | None = None
         self._correlation = 0
         self._deadline = time.monotonic() + timeout_s
         try:
@@ -156,8 +157,12 @@ class Connection:
         version = self._common_version(type(request))
         if version is None:
             raise WireError(f"{request.name}: no version in common, node has {self.versions}")
-        self._deadline = time.monotonic() + self._timeout_s
+        self._deadline = self._allowed_until or time.monotonic() + self._timeout_s
         return self._exchange(request, response_type, version)
+
+    def allow_until(self, deadline_s: float) -> None:
+        """Let all questions from now on end by this time of the monotonic clock, however many they are."""
+        self._allowed_until = deadline_s
 
     def close(self) -> None:
         """Close the socket."""
@@ -220,7 +225,7 @@ class Endpoint:
     Args:
         host: address of the listener.
         port: its port.
-        timeout_s: for connecting, and again for every question.
+        timeout_s: for every question, with connecting where that is needed.
     """
 
     def __init__(self, host: str, port: int, timeout_s: float = 1.5) -> None:
@@ -267,24 +272,25 @@ class Endpoint:
 
     def _ask(self, question: Callable[[Connection], T]) -> T:
         """Ask; a connection that broke while idle is renewed once, a silent node is not asked twice."""
-        began = time.monotonic()
-        reused = self._connection is not None
+        deadline_s = time.monotonic() + self.timeout_s
+        if self._connection is not None:
+            try:
+                return self._put(question, deadline_s)
+            except WireError:
+                if deadline_s - time.monotonic() < self.timeout_s / 2:
+                    raise
+        return self._put(question, deadline_s)
+
+    def _put(self, question: Callable[[Connection], T], deadline_s: float) -> T:
         try:
-            return question(self._connected())
-        except WireError:
-            self.close()
-            if not reused or time.monotonic() - began > self.timeout_s / 2:
-                raise
-        try:
-            return question(self._connected())
+            if self._connection is None:
+                left_s = max(0.001, deadline_s - time.monotonic())
+                self._connection = Connection(self.host, self.port, left_s)
+            self._connection.allow_until(deadline_s)
+            return question(self._connection)
         except WireError:
             self.close()
             raise
-
-    def _connected(self) -> Connection:
-        if self._connection is None:
-            self._connection = Connection(self.host, self.port, self.timeout_s)
-        return self._connection
 
 
 def answers(host: str, port: int, timeout_s: float) -> bool:

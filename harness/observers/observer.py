@@ -1,0 +1,58 @@
+"""An observer: a thread that looks at one thing again and again and records what it sees."""
+
+import time
+from typing import Any
+
+from harness.journal import Journals, Recorder
+from harness.workloads.worker import Worker
+
+REPEAT_S = 0.75
+"""What has not changed is recorded again by the next look after so long: at least once a second."""
+
+
+class Observer(Worker):
+    """Looks at a fixed interval until told to stop; subclasses say at what.
+
+    Args:
+        journals: where to write; the journal has the observer's name.
+        name: of the observer, ``observer-…``, its process in the history.
+        interval_s: between looks.
+    """
+
+    def __init__(self, journals: Journals, name: str, interval_s: float) -> None:
+        super().__init__(name)
+        self.clock = journals.clock
+        self._interval_s = interval_s
+        self._recorder = Recorder(journals.open(name), name)
+        self._told: dict[tuple[str, str], tuple[Any, float]] = {}
+
+    def work(self) -> None:
+        """Look, wait, look."""
+        try:
+            next_s = time.monotonic()
+            while not self.stopping.wait(max(0.0, next_s - time.monotonic())):
+                next_s = max(next_s + self._interval_s, time.monotonic())
+                self.look()
+        finally:
+            self.end()
+
+    def look(self) -> None:
+        """Look once and tell what is seen."""
+        raise NotImplementedError
+
+    def end(self) -> None:
+        """Let go of what the observer holds."""
+
+    def tell(self, key: str, node: str, began_ns: int, seen: dict[str, Any]) -> None:
+        """Record what was seen."""
+        self._told[key, node] = (seen, time.monotonic())
+        self._recorder.observe("observe", key, {"began_ns": began_ns, **seen}, node)
+
+    def tell_news(
+        self, key: str, node: str, began_ns: int, seen: dict[str, Any], repeat_s: float | None = REPEAT_S
+    ) -> None:
+        """Record what was seen if it has changed, or was last told `repeat_s` ago."""
+        last, at_s = self._told.get((key, node), (None, 0.0))
+        due = repeat_s is not None and time.monotonic() - at_s >= repeat_s
+        if seen != last or due:
+            self.tell(key, node, began_ns, seen)

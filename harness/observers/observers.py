@@ -1,0 +1,97 @@
+"""All observers of one run, started and stopped together."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from harness.journal import Journals
+from harness.observers.partitions import PartitionObserver
+from harness.observers.quorum import QuorumObserver
+from harness.observers.quorum_state import QuorumStateObserver
+from harness.observers.view import ClusterView
+from harness.vocabulary import Node
+from harness.wire import Endpoint
+from harness.workloads.worker import Worker, join_all, raise_failures
+
+ASK_TIMEOUT_S = 1.5
+STOP_BOUND_S = 5.0
+
+Address = tuple[str, int]
+
+
+class Observable(Protocol):
+    """What observers need of a cluster."""
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes."""
+        ...
+
+    @property
+    def controller_listeners(self) -> Mapping[str, Address]:
+        """Controller name to its CONTROLLER listener."""
+        ...
+
+    @property
+    def observe_listeners(self) -> Mapping[str, Address]:
+        """Broker name to its OBSERVE listener."""
+        ...
+
+    def disk(self, node: Node) -> Path:
+        """Where the node's log directory lies on the host."""
+        ...
+
+
+class Observers:
+    """Threads that record what the nodes believe, one per listener and one for the files.
+
+    Args:
+        cluster: whose nodes to look at.
+        topic: the topic to tell of.
+        journals: where to write.
+        interval_ms: between two looks of one observer.
+
+    Attributes:
+        view: the latest that they saw.
+    """
+
+    def __init__(self, cluster: Observable, topic: str, journals: Journals, interval_ms: int = 250) -> None:
+        self.view = ClusterView()
+        interval_s = interval_ms / 1000
+        files = QuorumStateObserver(
+            journals, {node.name: cluster.disk(node) for node in cluster.nodes}, interval_s
+        )
+        self._observers: list[Worker] = [files]
+        for node, address in cluster.controller_listeners.items():
+            endpoint = Endpoint(*address, ASK_TIMEOUT_S)
+            self._observers.append(QuorumObserver(journals, node, endpoint, self.view, interval_s))
+        for node, address in cluster.observe_listeners.items():
+            endpoint = Endpoint(*address, ASK_TIMEOUT_S)
+            self._observers.append(
+                PartitionObserver(journals, node, endpoint, self.view, topic, interval_s=interval_s)
+            )
+
+    def start(self) -> None:
+        """Let them begin."""
+        for observer in self._observers:
+            observer.start()
+
+    def check(self) -> None:
+        """Raise if one has died.
+
+        Raises:
+            JournalError: it could not write its history.
+            WorkloadError: it died of anything else.
+        """
+        raise_failures(self._observers)
+
+    def stop(self) -> None:
+        """Let them end, which takes no longer than one unanswered question, 1.5 s.
+
+        Raises:
+            JournalError: one could not write its history.
+            WorkloadError: one died of anything else, or did not end.
+        """
+        for observer in self._observers:
+            observer.stopping.set()
+        join_all(self._observers, STOP_BOUND_S)

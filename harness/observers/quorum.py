@@ -1,0 +1,52 @@
+"""Each controller's own view of the quorum, asked on its own listener."""
+
+import time
+
+from harness.journal import Journals
+from harness.observers.observer import Observer
+from harness.observers.view import ClusterView
+from harness.wire import Endpoint, QuorumAnswer, WireError
+
+
+class QuorumObserver(Observer):
+    """Asks one controller; only one that believes itself the leader says more than that it isn't."""
+
+    def __init__(
+        self, journals: Journals, node: str, endpoint: Endpoint, view: ClusterView, interval_s: float
+    ) -> None:
+        super().__init__(journals, f"observer-quorum-{node}", interval_s)
+        self._node = node
+        self._endpoint = endpoint
+        self._view = view
+
+    def look(self) -> None:
+        """Ask once; every answer of a leader is recorded, silence only when it begins."""
+        began_ns = self.clock.now_ns()
+        try:
+            answer = self._endpoint.quorum()
+        except WireError:
+            self._view.saw_controller(self._node, None)
+            self.tell_news("quorum", self._node, began_ns, {"answer": "error"}, repeat_s=None)
+            return
+        if answer.error:
+            self._view.saw_controller(self._node, None)
+            self.tell_news("quorum", self._node, began_ns, {"answer": "not-leader"})
+        else:
+            self._view.saw_controller(self._node, (answer.leader_id, answer.leader_epoch))
+            self.tell("quorum", self._node, began_ns, _as_leader(answer))
+
+    def end(self) -> None:
+        """Close the connection."""
+        self._endpoint.close()
+
+
+def _as_leader(answer: QuorumAnswer) -> dict[str, object]:
+    return {
+        "answer": "leader",
+        "leader_id": answer.leader_id,
+        "leader_epoch": answer.leader_epoch,
+        "high_watermark": answer.high_watermark,
+        "wall_ms": time.time_ns() // 1_000_000,
+        "voters": answer.voters,
+        "observers": answer.observers,
+    }

@@ -1,0 +1,73 @@
+"""What each node has promised on disk: leader, epoch and vote in its quorum-state file."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.journal import Journals
+from harness.observers.observer import Observer
+
+QUORUM_STATE = Path("__cluster_metadata-0", "quorum-state")
+META_PROPERTIES = "meta.properties"
+_ZERO_UUID = "AAAAAAAAAAAAAAAAAAAAAA"
+
+
+class _QuorumState(msgspec.Struct):
+    """Kafka's file, versions 0 and 1; the fields that both have or may lack."""
+
+    leader_id: int = msgspec.field(name="leaderId", default=-1)
+    leader_epoch: int = msgspec.field(name="leaderEpoch", default=-1)
+    voted_id: int = msgspec.field(name="votedId", default=-1)
+    voted_directory_id: str | None = msgspec.field(name="votedDirectoryId", default=None)
+
+
+class QuorumStateObserver(Observer):
+    """Reads the files of all nodes from the host.
+
+    Args:
+        journals: where to write.
+        folders: each node's metadata log directory, as the host sees it.
+        interval_s: between looks.
+    """
+
+    def __init__(self, journals: Journals, folders: Mapping[str, Path], interval_s: float) -> None:
+        super().__init__(journals, "observer-quorum-state", interval_s)
+        self._folders = dict(folders)
+
+    def look(self) -> None:
+        """Read every node's files; one that is absent or half written is read again next time."""
+        for node, folder in self._folders.items():
+            began_ns = self.clock.now_ns()
+            seen = read_quorum_state(folder)
+            if seen is not None:
+                self.tell_news("quorum-state", node, began_ns, seen)
+
+
+def read_quorum_state(folder: Path) -> dict[str, Any] | None:
+    """The node's directory id, and its quorum-state in the history's words; None if it has none to read now.
+
+    Raises:
+        OSError: the files are there but may not be read.
+    """
+    try:
+        state = msgspec.json.decode((folder / QUORUM_STATE).read_bytes(), type=_QuorumState)
+        directory_id = _property((folder / META_PROPERTIES).read_text(), "directory.id")
+    except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
+        return None
+    return {
+        "directory_id": directory_id,
+        "leader_id": state.leader_id,
+        "leader_epoch": state.leader_epoch,
+        "voted_id": state.voted_id,
+        "voted_directory_id": None if state.voted_directory_id == _ZERO_UUID else state.voted_directory_id,
+    }
+
+
+def _property(text: str, name: str) -> str | None:
+    for line in text.splitlines():
+        key, equals, value = line.partition("=")
+        if equals and key.strip() == name:
+            return value.strip()
+    return None

@@ -1,0 +1,78 @@
+"""The latest that observers have seen, for whoever must know now who leads."""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+
+from harness.wire import PartitionAnswer, TopicAnswer
+
+FRESH_S = 3.0
+"""Older sights are of a node that fell silent; what it believed says nothing about now."""
+
+
+class ClusterView:
+    """What every node last said of leaders; safe to share between threads.
+
+    Args:
+        fresh_s: how old a sight may be to count.
+        clock: seconds, monotonic.
+    """
+
+    def __init__(self, fresh_s: float = FRESH_S, clock: Callable[[], float] = time.monotonic) -> None:
+        self._fresh_s = fresh_s
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._controllers: dict[str, tuple[float, int, int]] = {}
+        self._brokers: dict[str, tuple[float, Mapping[str, TopicAnswer]]] = {}
+
+    def saw_controller(self, node: str, leader: tuple[int, int] | None) -> None:
+        """A controller said that it leads, (id, epoch), or did not."""
+        with self._lock:
+            self._controllers.pop(node, None)
+            if leader is not None:
+                self._controllers[node] = (self._clock(), *leader)
+
+    def saw_topics(self, node: str, topics: Mapping[str, TopicAnswer]) -> None:
+        """A broker told of topics."""
+        with self._lock:
+            self._brokers[node] = (self._clock(), topics)
+
+    def active_controller(self) -> int | None:
+        """Id of the controller that leads in the highest epoch, None if none said so lately."""
+        with self._lock:
+            leading = [(epoch, id_) for at, id_, epoch in self._controllers.values() if self._fresh(at)]
+        return max(leading)[1] if leading else None
+
+    def partition(self, topic: str, partition: int) -> PartitionAnswer | None:
+        """The partition as the broker with the newest leader epoch sees it, None if none told lately.
+
+        Among brokers that know the same epoch the one who told last is believed.
+        """
+        with self._lock:
+            told = self._told(topic)
+        states = [
+            (state.leader_epoch, at, state)
+            for at, answer in told
+            for state in answer.partitions
+            if state.partition == partition
+        ]
+        return max(states, key=lambda one: one[:2])[2] if states else None
+
+    def leader_of(self, topic: str, partition: int) -> int | None:
+        """Id of the partition's leader, None if it has none or nobody told lately."""
+        state = self.partition(topic, partition)
+        return None if state is None or state.leader < 0 else state.leader
+
+    def leaders(self, topic: str) -> tuple[int, ...]:
+        """Leaders of the partitions that have one, in the order of the partitions."""
+        with self._lock:
+            told = [answer for _, answer in self._told(topic)]
+        partitions = sorted({state.partition for answer in told for state in answer.partitions})
+        found = (self.leader_of(topic, partition) for partition in partitions)
+        return tuple(leader for leader in found if leader is not None)
+
+    def _told(self, topic: str) -> list[tuple[float, TopicAnswer]]:
+        return [(at, seen[topic]) for at, seen in self._brokers.values() if self._fresh(at) and topic in seen]
+
+    def _fresh(self, at: float) -> bool:
+        return self._clock() - at <= self._fresh_s
