@@ -3,13 +3,14 @@
 import platform
 import shutil
 import subprocess
+from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from harness.cluster.engine import EngineFacts, compose_binary, connect, engine_facts
+from harness.cluster.engine import Client, EngineFacts, compose_binary, connect, engine_facts
 from harness.cluster.images import Source, Survey, base_if_cached, require_version, survey
 from harness.cluster.probing import PROBES, probe_faults
 from harness.errors import EngineError
@@ -85,17 +86,26 @@ def doctor(version: str, source: str = Source.AUTO, runs: Path = Path()) -> Doct
     require_version(version)
     local = (_python(), _compose(), _java(), _memory(), _disk("disk for runs", runs))
     try:
-        client = connect()
-        facts = engine_facts(client)
+        with closing(connect()) as client:
+            checks, capabilities = _look_through(client, version, source)
     except EngineError as error:
-        engine = Check("engine", State.MISSING, f"{error.what}: {error.got}", error.next_step)
-        reason = f"not tried: {error.what}"
-        return DoctorReport(version, (engine, *local), tuple(Capability(kind, reason) for kind in PROBES))
-    has_base = base_if_cached(client) is not None
-    images = (_base(has_base=has_base), _kafka(version, survey(version, source, client)))
-    checks = (_engine(facts), *local, _disk("disk of the engine", Path(facts.data_root)), *images)
-    capabilities = tuple(Capability(kind, why_not) for kind, why_not in probe_faults(client).items())
-    return DoctorReport(version, checks, capabilities)
+        checks = (Check("engine", State.MISSING, f"{error.what}: {error.got}", error.next_step),)
+        capabilities = tuple(Capability(kind, f"not tried: {error.what}") for kind in PROBES)
+    return DoctorReport(version, (*checks, *local), capabilities)
+
+
+def _look_through(
+    client: Client, version: str, source: str
+) -> tuple[tuple[Check, ...], tuple[Capability, ...]]:
+    """What can only be seen with an engine."""
+    facts = engine_facts(client)
+    checks = (
+        _engine(facts),
+        _disk("disk of the engine", Path(facts.data_root)),
+        _base(has_base=base_if_cached(client) is not None),
+        _kafka(version, survey(version, source, client)),
+    )
+    return checks, tuple(Capability(kind, why_not) for kind, why_not in probe_faults(client).items())
 
 
 def _python() -> Check:

@@ -25,7 +25,7 @@ class Package(NamedTuple):
 def engine_answers() -> bool:
     """Whether there is a Docker engine that this user may talk to."""
     try:
-        connect(limit_s=5)
+        connect(limit_s=5).close()
     except EngineError:
         return False
     return True

@@ -1,5 +1,7 @@
 """Set-up: from a bare host to an engine that runs and an image of Kafka that is ready."""
 
+from contextlib import closing
+
 from harness.cluster.engine import connect, start_engine
 from harness.cluster.images import (
     KafkaImage,
@@ -33,13 +35,13 @@ def setup(version: str, source: str = Source.AUTO, say: Say = print) -> KafkaIma
         EngineError: if the engine can't be started or an image can't be built.
     """
     _ready_engine(say)
-    client = connect()
-    ways = survey(version, source, client)
-    everything_here = ways.cached is not None and base_if_cached(client) is not None
-    if not everything_here and not ways.registry_answers:
-        install(missing_for_images(), say)
-    ensure_base(say, client)
-    image = ensure_image(version, source, say, client)
+    with closing(connect()) as client:
+        ways = survey(version, source, client)
+        everything_here = ways.cached is not None and base_if_cached(client) is not None
+        if not everything_here and not ways.registry_answers:
+            install(missing_for_images(), say)
+        ensure_base(say, client)
+        image = ensure_image(version, source, say, client)
     say(f"ready: Kafka {image.version} from {image.source.value}, {image.reference}")
     return image
 

@@ -4,6 +4,8 @@ import os
 import shutil
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,9 @@ from requests.exceptions import RequestException
 
 from harness.cluster.folders import cache_folder
 from harness.errors import EngineError
+
+Client = docker.DockerClient
+"""What talks to the engine; named here for those who may not import docker."""
 
 ANSWER_LIMIT_S = 120
 START_LIMIT_S = 60
@@ -45,18 +50,35 @@ class EngineFacts:
     memory_bytes: int
 
 
-def connect(limit_s: int = ANSWER_LIMIT_S) -> docker.DockerClient:
+def connect(limit_s: int = ANSWER_LIMIT_S) -> Client:
     """A client of the engine, which may be silent for `limit_s` seconds in any one request.
 
     Raises:
         EngineError: if no engine answers.
     """
+    client = None
     try:
         client = docker.from_env(timeout=limit_s)
         client.ping()
     except (DockerException, RequestException) as error:
+        if client is not None:
+            client.close()
         raise _unreachable(str(error)) from error
     return client
+
+
+@contextmanager
+def client_or_new(client: Client | None) -> Iterator[Client]:
+    """The client that was given, or a new one that is closed afterwards.
+
+    Raises:
+        EngineError: if no engine answers.
+    """
+    if client is not None:
+        yield client
+        return
+    with closing(connect()) as new:
+        yield new
 
 
 def _unreachable(reason: str) -> EngineError:
@@ -74,7 +96,7 @@ def _unreachable(reason: str) -> EngineError:
     return EngineError(what, got=reason, expected="an engine that answers", where=where, next_step=step)
 
 
-def engine_facts(client: docker.DockerClient) -> EngineFacts:
+def engine_facts(client: Client) -> EngineFacts:
     """Ask an engine what it is.
 
     Raises:
@@ -153,7 +175,7 @@ def _wait_until_it_answers(log: Path | None, engine: "subprocess.Popen[bytes] | 
     deadline = time.monotonic() + START_LIMIT_S
     while True:
         try:
-            connect(limit_s=5)
+            connect(limit_s=5).close()
         except EngineError as error:
             ended = engine is not None and engine.poll() is not None
             if ended or time.monotonic() > deadline:

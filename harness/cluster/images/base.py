@@ -11,7 +11,7 @@ from docker import DockerClient
 from docker.errors import DockerException, ImageNotFound
 from docker.models.images import Image
 
-from harness.cluster.engine import connect
+from harness.cluster.engine import client_or_new
 from harness.cluster.images.building import build
 from harness.cluster.images.locks import build_lock
 from harness.cluster.images.model import Label, Progress, silent
@@ -40,14 +40,14 @@ def ensure_base(progress: Progress = silent, client: DockerClient | None = None)
         EngineError: if no engine answers.
         KrucibleError: if it can't be built, with the ways that were tried.
     """
-    client = client or connect()
     reference = base_reference()
-    if _exists(client, reference):
-        return reference
-    with build_lock("base", progress):
-        if not _exists(client, reference):
-            _build_base(client, progress).tag(reference)
-            progress(f"built {reference}")
+    with client_or_new(client) as engine:
+        if _exists(engine, reference):
+            return reference
+        with build_lock("base", progress):
+            if not _exists(engine, reference):
+                _build_base(engine, progress).tag(reference)
+                progress(f"built {reference}")
     return reference
 
 

@@ -7,6 +7,7 @@ by the same recipe as for artifacts: jars stay as they were published, nodes sta
 import os
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from typing import Any, NamedTuple
 
 from docker import DockerClient
@@ -96,7 +97,8 @@ class RegistryProvider:
         if parse_version(asked.version) < FIRST_OFFICIAL:
             return "there is no official image before 3.7.0"
         try:
-            connect(limit_s=PROBE_LIMIT_S).images.get_registry_data(self._upstream(asked))
+            with closing(connect(limit_s=PROBE_LIMIT_S)) as impatient:
+                impatient.images.get_registry_data(self._upstream(asked))
         except (DockerException, RequestException) as error:
             return _reason(error)
         return None

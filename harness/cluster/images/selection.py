@@ -5,7 +5,7 @@ from typing import NamedTuple, Protocol
 
 from docker import DockerClient
 
-from harness.cluster.engine import connect
+from harness.cluster.engine import client_or_new
 from harness.cluster.images.artifacts import ArtifactsProvider
 from harness.cluster.images.model import KafkaImage, Progress, Source, silent
 from harness.cluster.images.registry import RegistryProvider, wanted
@@ -46,8 +46,9 @@ def ensure_image(
         EngineError: if no engine answers or a build fails.
         KrucibleError: if the image can't be had, with every way that was tried.
     """
-    providers = candidates(version, source, client or connect())
-    return find_cached(version, providers) or _obtain_first(version, providers, progress)
+    with client_or_new(client) as engine:
+        providers = candidates(version, source, engine)
+        return find_cached(version, providers) or _obtain_first(version, providers, progress)
 
 
 def candidates(version: str, source: str, client: DockerClient) -> list[Provider]:

@@ -1,0 +1,142 @@
+"""Images on a real engine: every version boots from artifacts, as any user, with its class archive in use."""
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import docker
+import pytest
+from docker.models.containers import Container
+
+from harness.cluster.images import KafkaImage, base_if_cached, ensure_base, ensure_image
+from harness.cluster.probing import PROBES, probe_faults
+from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, parse_version
+
+pytestmark = pytest.mark.cluster
+
+LABELS = {"krucible.test": "images"}
+NOBODY_IN_PARTICULAR = "12345:54321"
+STARTED = "Kafka Server started"
+BOOT_LIMIT_S = 60
+LOADED = "/tmp/loaded.txt"  # noqa: S108 - a path inside a container of our own
+ARCHIVED_CLASSES_MIN = 3000
+STATIC = """
+controller.quorum.voters=1@127.0.0.1:9093
+advertised.listeners=CLIENT://127.0.0.1:9092
+"""
+DYNAMIC = """
+controller.quorum.bootstrap.servers=127.0.0.1:9093
+advertised.listeners=CLIENT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093
+"""
+COMMON = """
+node.id=1
+process.roles=broker,controller
+listeners=CLIENT://127.0.0.1:9092,CONTROLLER://127.0.0.1:9093
+listener.security.protocol.map=CLIENT:PLAINTEXT,CONTROLLER:PLAINTEXT
+inter.broker.listener.name=CLIENT
+controller.listener.names=CONTROLLER
+log.dirs=/var/lib/kafka/data
+"""
+
+
+@contextmanager
+def node(engine: docker.DockerClient, image: KafkaImage, folder: Path) -> Iterator[Container]:
+    dynamic = parse_version(image.version) >= FIRST_DYNAMIC_QUORUM
+    properties = folder / "server.properties"
+    properties.write_text(COMMON + (DYNAMIC if dynamic else STATIC))
+    container = engine.containers.run(
+        image.reference,
+        detach=True,
+        network_mode="none",
+        user=NOBODY_IN_PARTICULAR,
+        labels=LABELS,
+        volumes={str(properties): {"bind": "/server.properties", "mode": "ro"}},
+        environment={
+            "KRUCIBLE_CLUSTER_ID": "MkU3OEVBNTcwNTJENDM2Qk",
+            "KRUCIBLE_PROPERTIES": "/server.properties",
+            "KRUCIBLE_FORMAT_ARGS": "--standalone" if dynamic else "",
+            "KRUCIBLE_JVM_OPTS": f"-Xlog:class+load:file={LOADED}",
+        },
+    )
+    try:
+        yield container
+    finally:
+        container.remove(force=True, v=True)
+
+
+def wait_until(holds: Callable[[], bool], container: Container) -> None:
+    deadline = time.monotonic() + BOOT_LIMIT_S
+    while not holds():
+        assert time.monotonic() < deadline, container.logs(tail=30).decode()
+        time.sleep(0.1)
+
+
+def shell(container: Container, command: str) -> str:
+    code, output = container.exec_run(["sh", "-c", command])
+    assert code == 0, output
+    return output.decode().strip()
+
+
+@pytest.mark.parametrize("version", ["3.6.2", "3.7.1", "3.9.0", "4.1.1", "4.3.1"])
+def test_a_version_boots_from_artifacts_and_survives_a_restart(
+    engine: docker.DockerClient, tmp_path: Path, version: str
+) -> None:
+    image = ensure_image(version, "artifacts", client=engine)
+    with node(engine, image, tmp_path) as container:
+        wait_until(lambda: container.logs().count(STARTED.encode()) == 1, container)
+        archived = int(shell(container, f"grep -c 'shared objects file (top)' {LOADED}"))
+        assert archived > ARCHIVED_CLASSES_MIN, "the class archive is not used"
+        # ISO 8601 with milliseconds, in UTC.
+        assert shell(container, "cat /proc/1/comm") == "java"
+        last = container.logs(tail=1).decode()
+        assert last[:23].startswith(time.strftime("%Y-", time.gmtime()))
+        assert (last[10], last[19], last[23]) == ("T", ".", "Z")
+
+        container.stop(timeout=30)
+        assert container.wait()["StatusCode"] == 143, "SIGTERM did not reach Kafka, or it did not end in time"
+        container.start()
+        wait_until(lambda: container.logs().count(STARTED.encode()) == 2, container)
+        assert container.logs().count(b"Formatting") <= 1, "a formatted disk was formatted again"
+
+
+def test_an_image_tells_what_is_in_it(engine: docker.DockerClient) -> None:
+    image = ensure_image("4.3.1", "artifacts", client=engine)
+    labels = engine.images.get(image.reference).labels
+    assert labels["krucible.kafka.version"] == "4.3.1"
+    assert labels["krucible.image.source"] == "artifacts"
+    assert labels["krucible.image.checksums"] == image.checksums
+    said = engine.containers.run(
+        image.reference,
+        entrypoint=[
+            "sh",
+            "-c",
+            "sha512sum -c --quiet /opt/krucible/jars.sha512 && wc -l < /opt/krucible/jars.sha512",
+        ],
+        remove=True,
+        network_mode="none",
+        labels=LABELS,
+    )
+    assert int(said) > 40
+    assert len(image.checksums) == 64
+    assert image.java.startswith("17.")
+
+
+def test_an_image_that_is_here_is_found_at_once(engine: docker.DockerClient) -> None:
+    ensure_image("4.3.1", client=engine)
+    took = []
+    for _ in range(5):
+        began = time.monotonic()
+        ensure_image("4.3.1", client=engine)
+        took.append(time.monotonic() - began)
+    assert min(took) < 0.05
+
+
+def test_this_host_can_have_every_fault(engine: docker.DockerClient) -> None:
+    ensure_base(client=engine)
+    assert probe_faults(engine) == dict.fromkeys(PROBES)
+    assert engine.containers.list(all=True, filters={"label": "krucible.probe"}) == []
+
+
+def test_the_base_image_is_found_without_building(engine: docker.DockerClient) -> None:
+    assert ensure_base() == base_if_cached(engine)
