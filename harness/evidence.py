@@ -12,7 +12,9 @@ from harness.journal import Recorder
 LINES_MAX = 500
 TEXT_CHARACTERS_MAX = 2_000
 _LINE = re.compile(r"(?P<at>\d{4}-\d\d-\d\dT\S+) (?P<level>[A-Z]+)\s")
-_TELLING = re.compile(r"uncaught exception|uncaughtException|Exception in thread|thread.{0,40} died", re.IGNORECASE)
+_TELLING = re.compile(
+    r"uncaught exception|uncaughtException|Exception in thread|thread.{0,40} died", re.IGNORECASE
+)
 
 
 class Finding(msgspec.Struct, frozen=True):

@@ -117,7 +117,9 @@ def _version_problems(version: str, scenario: Scenario) -> list[str]:
     except VersionShapeError as error:
         return [str(error)]
     if numbers < parse_version(scenario.versions_min):
-        return [f"Kafka {version} is older than {scenario.versions_min}, the first this scenario makes sense on"]
+        return [
+            f"Kafka {version} is older than {scenario.versions_min}, the first this scenario makes sense on"
+        ]
     return []
 
 
@@ -205,7 +207,9 @@ def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
     if options.duration_s is None:
         return found
     if isinstance(schedule, FixedSchedule):
-        found.append(f"{options.scenario} has a fixed schedule of {schedule.duration_ms} ms; drop --duration-s")
+        found.append(
+            f"{options.scenario} has a fixed schedule of {schedule.duration_ms} ms; drop --duration-s"
+        )
     elif options.duration_s < DURATION_S_MIN:
         lead_s = (LEAD_MS + TAIL_MS) / 1000
         found.append(

@@ -7,7 +7,7 @@ carried out, heal, wait for recovery, read everything back, gather evidence, jud
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import msgspec
@@ -16,6 +16,7 @@ from checkers.history import History
 from checkers.judge import judge
 from checkers.reading import read_history
 from checkers.verdict import Verdict
+from harness.cluster.watching import NodeWatcher
 from harness.events import Listener, RunEnded
 from harness.evidence import gather_logs
 from harness.faults.targets import Sight
@@ -26,7 +27,7 @@ from harness.nemesis import Nemesis
 from harness.observers import Observers
 from harness.planning import RunPlan
 from harness.recovery import await_recovery
-from harness.stage import TOPIC, Stage, open_stage
+from harness.stage import OBSERVE_INTERVAL_MS, TOPIC, Stage, open_stage
 from harness.workloads.context import KafkaClients, LogContext
 from harness.workloads.final_read import final_read
 from harness.workloads.log import LogLoad
@@ -90,12 +91,13 @@ def _context(stage: Stage) -> LogContext:
 @contextmanager
 def _observed(stage: Stage) -> Iterator[Observers]:
     """Observers that look on from here to the end of the block."""
-    observers = Observers(stage.cluster, TOPIC, stage.journals)
-    observers.start()
-    try:
+    observers = Observers(stage.cluster, TOPIC, stage.journals, OBSERVE_INTERVAL_MS)
+    watcher = NodeWatcher(stage.cluster.containers, stage.journals.open("nodes"))
+    with ExitStack() as ending:
+        for observer in (observers, watcher):
+            observer.start()
+            ending.callback(observer.stop)
         yield observers
-    finally:
-        observers.stop()
 
 
 @contextmanager

@@ -4,6 +4,7 @@ import os
 import threading
 import time
 from collections import Counter
+from collections.abc import Sequence
 from types import TracebackType
 from typing import Any, Protocol, Self, TextIO
 
@@ -13,6 +14,7 @@ from rich.table import Table
 
 from checkers.history import Operation, OperationType
 from harness.events import Event, PhaseBegan, Recorded, RunBegan, RunEnded
+from harness.wire import PartitionAnswer
 
 REFRESH_PER_SECOND = 4
 _WORDS = {"inject": "inject", "heal": "heal", "recover": "recover"}
@@ -138,7 +140,7 @@ class Board:
                 said = "  ".join(f"{name} {count}" for name, count in counts.items())
                 rows.append((kind, f"{said}  ({rate:.0f} ok/s)"))
         if self._controller is not None:
-            rows.append(("controller", "node {} in epoch {}".format(*self._controller)))
+            rows.append(("controller", "node {1} in epoch {0}".format(*self._controller)))
         rows += [("leaders", text) for text in self._leaders.values()]
         rows.append(("faults", "; ".join(self._faults.values()) or "none"))
         return rows
@@ -163,7 +165,8 @@ class Board:
         if operation.f == "heal":
             self._faults.pop(operation.key, None)
         if operation.f == "observe" and operation.key == "quorum" and operation.value["answer"] == "leader":
-            self._controller = (operation.value["leader_id"], operation.value["leader_epoch"])
+            seen = (operation.value["leader_epoch"], operation.value["leader_id"])
+            self._controller = max(self._controller or seen, seen)
         if operation.f == "observe" and operation.key == "partitions":
             self._leaders = {t: _leader_text(t, rows) for t, rows in operation.value["topics"].items()}
 
@@ -174,7 +177,7 @@ class Board:
         if operation.f != "observe":
             return None
         if operation.key == "quorum" and self._controller is not None:
-            return self._once("controller", "controller is node {} in epoch {}".format(*self._controller))
+            return self._once("controller", "controller is node {1} in epoch {0}".format(*self._controller))
         if operation.key == "node":
             value = operation.value
             ended = f" with {value['exit_code']}" if value["status"] == "exited" else ""
@@ -207,6 +210,6 @@ def _outcome_text(operation: Operation) -> str:
     return f"{said} ({operation.error})" if operation.error else said
 
 
-def _leader_text(topic: str, rows: list[Any]) -> str:
-    parts = (f"{partition}→{leader} isr {len(isr)}" for partition, leader, _epoch, _r, isr, _e in rows)
+def _leader_text(topic: str, states: Sequence[PartitionAnswer]) -> str:
+    parts = (f"{state.partition}→{state.leader} isr {len(state.isr)}" for state in states)
     return f"{topic}  " + "  ".join(parts)
