@@ -79,14 +79,12 @@ def find_run(root: Path, name: str) -> Path:
     Raises:
         RunNotFoundError: if there is no such run.
     """
-    for candidate in (root / name, Path(name)):
-        if _is_run(candidate):
-            return candidate.resolve()
+    for candidate in (root / name, root / name / LATEST, Path(name)):
+        resolved = _resolved(candidate)
+        if resolved is not None and _is_run(resolved):
+            return resolved
     below = root if name == LATEST else root / name
     newest = max(_run_folders(below, _DEPTH_MAX), key=lambda folder: folder.name, default=None)
-    linked = below / LATEST
-    if name != LATEST and linked.is_dir() and _is_run(linked):
-        return linked.resolve()
     if newest is not None:
         return newest.resolve()
     raise RunNotFoundError(
@@ -211,15 +209,20 @@ def _subfolders(folder: Path) -> list[Path]:
         return []
 
 
-def _is_run(folder: Path) -> bool:
+def _resolved(path: Path) -> Path | None:
+    """Where a path leads; None for one that can't lead anywhere (a loop of links, a NUL in it)."""
     try:
-        return folder.is_dir() and (
-            (folder / IDENTITY_FILE).is_file()
-            or (folder / VERDICT_FILE).is_file()
-            or _RUN_NAME.fullmatch(folder.name) is not None
-        )
-    except (OSError, ValueError):
-        return False
+        return path.resolve()
+    except (OSError, ValueError, RuntimeError):
+        return None
+
+
+def _is_run(folder: Path) -> bool:
+    return folder.is_dir() and (
+        (folder / IDENTITY_FILE).is_file()
+        or (folder / VERDICT_FILE).is_file()
+        or _RUN_NAME.fullmatch(folder.name) is not None
+    )
 
 
 def _summary(root: Path, folder: Path) -> RunSummary:

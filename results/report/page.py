@@ -19,7 +19,7 @@ from results.report import glyphs, tables
 from results.report.findings import findings_of
 from results.report.limits import PAGE_BYTES_MAX, STEPS, Limits
 from results.report.timeline import timeline
-from results.store import anomaly_counts, write_whole
+from results.store import write_whole
 from results.text import expectation, figures
 
 REPORT_FILE = "report.html"
@@ -93,12 +93,12 @@ def _context(run: _Run, limits: Limits) -> dict[str, Any]:
         "name": _name(run),
         "word": _WORDS[run.verdict.validity],
         "validity": run.verdict.validity.value,
-        "expectation": clean(expectation(run.verdict), limits.text),
+        "expectation": _sentence(expectation(run.verdict)),
         "as_expected": run.verdict.as_expected,
         "reasons": [clean(reason, limits.text) for reason in run.verdict.reasons[: limits.rows]],
         "caveats": _caveats(run, limits),
         "figures": figures(run.measures),
-        "counts": anomaly_counts(run.verdict),
+        "counts": tables.count_rows(run.verdict, limits),
         "found": found,
         "timeline": timeline(run.observed, found.all, limits),
         "glyphs": glyphs,
@@ -140,10 +140,15 @@ def _caveats(run: _Run, limits: Limits) -> list[str]:
     if run.identity is None:
         caveats.append("The run's identity could not be read, so there is no line that reproduces it.")
     if not run.observed.setup:
-        caveats.append("The history has no setup: the run ended before its cluster was ready.")
+        caveats.append("The history has no setup, so it does not tell what ran.")
     if run.observed.misfits:
         caveats.append(f"{run.observed.misfits:,} operations have an unexpected shape and are not drawn.")
     return caveats
+
+
+def _sentence(text: str) -> str:
+    told = clean(text, 400)
+    return told[:1].upper() + told[1:]
 
 
 def _ours(file: Path) -> Markup:

@@ -13,6 +13,7 @@ from results.observed import FaultSeen, LogLine, Observed
 from results.report import glyphs
 from results.report.frame import at_seconds
 from results.report.limits import Limits
+from results.store import anomaly_counts
 from results.text import seconds
 
 _LEVELS = ("FATAL", "ERROR", "WARN")
@@ -32,6 +33,14 @@ class FaultRow(msgspec.Struct, frozen=True):
     attempted: bool
     unavailable: str
     error: str
+
+
+class CountRow(msgspec.Struct, frozen=True):
+    """How many anomalies have one id; legal where every example is."""
+
+    id: str
+    count: str
+    illegal: bool
 
 
 class CheckerRow(msgspec.Struct, frozen=True):
@@ -60,6 +69,18 @@ class LogTable(msgspec.Struct, frozen=True):
     rows: tuple[LogLine, ...]
     left_out: int
     notes: tuple[str, ...]
+
+
+def count_rows(verdict: Verdict, limits: Limits) -> tuple[CountRow, ...]:
+    """Exact numbers of anomalies, illegal ones first."""
+    examples = [anomaly for result in verdict.results for anomaly in result.anomalies]
+    illegal = {anomaly.id for anomaly in examples if anomaly.illegal}
+    legal = {anomaly.id for anomaly in examples} - illegal
+    rows = [
+        CountRow(clean(name, 60), f"{count:,}", name not in legal)
+        for name, count in anomaly_counts(verdict).items()
+    ]
+    return tuple(sorted(rows, key=lambda row: not row.illegal)[: limits.rows])
 
 
 def checker_rows(verdict: Verdict, limits: Limits) -> tuple[CheckerRow, ...]:

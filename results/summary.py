@@ -1,0 +1,204 @@
+"""Sums up several runs: what all of them together found, and one row for each."""
+
+import statistics
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from checkers.identity import RunIdentity
+from checkers.verdict import Verdict
+from results.measures import Measures, load_measures
+from results.store import RunUnreadableError, anomaly_counts, load_identity, load_verdict
+
+REASONS_MAX = 3
+
+
+class Outcome(StrEnum):
+    """How a run, or several, ended; the order is from the gravest."""
+
+    INVALID = "invalid"
+    FAILED = "failed"
+    """The harness failed, so that there is no verdict."""
+    UNKNOWN = "unknown"
+    VALID = "valid"
+
+
+class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
+    """One run of a campaign.
+
+    Attributes:
+        folder: its folder's name.
+        outcome: its verdict, or failed.
+        as_expected: None where nothing was expected or judged.
+        identity: None where it can't be read.
+        anomalies: exact numbers per id.
+        reasons: why it is not valid, or why it failed.
+        measures: its numbers; None where they were not kept.
+    """
+
+    folder: str
+    outcome: Outcome
+    as_expected: bool | None = None
+    identity: RunIdentity | None = None
+    anomalies: dict[str, int] = {}
+    reasons: tuple[str, ...] = ()
+    measures: Measures | None = None
+
+
+class AnomalyTotal(msgspec.Struct, frozen=True):
+    """How often anomalies of one id were found, and in which runs."""
+
+    id: str
+    count: int
+    seeds: tuple[int | None, ...]
+
+
+class Spread(msgspec.Struct, frozen=True):
+    """Middle and largest of some durations, ms."""
+
+    median_ms: int
+    max_ms: int
+
+
+class FaultTotal(msgspec.Struct, frozen=True, kw_only=True):
+    """All faults of one kind: how many, how many were proven, how long nothing was acknowledged."""
+
+    kind: str
+    count: int
+    proven: int
+    unavailable: Spread | None
+
+
+class Summary(msgspec.Struct, frozen=True, kw_only=True):
+    """What several runs found together.
+
+    Attributes:
+        outcome: invalid if any run is; otherwise failed if any did; otherwise unknown if any is.
+        counts: runs by outcome, every outcome listed.
+        as_expected: runs whose verdict was the expected one.
+        unexpected: runs whose verdict was not.
+        sent_ok: acknowledged records of all runs; `sent_info` and `sent_fail` alike.
+        anomalies: by id.
+        faults: by kind.
+        recovery: of the runs that recovered.
+        runs: in the order of their seeds.
+    """
+
+    outcome: Outcome
+    counts: dict[str, int]
+    as_expected: int
+    unexpected: int
+    sent_ok: int
+    sent_info: int
+    sent_fail: int
+    anomalies: tuple[AnomalyTotal, ...]
+    faults: tuple[FaultTotal, ...]
+    recovery: Spread | None
+    runs: tuple[RunOutcome, ...]
+
+
+def outcome_of(folder: Path) -> RunOutcome:
+    """Read what a run left; one without a readable verdict has failed, and says why."""
+    identity: RunIdentity | None = None
+    measures: Measures | None = None
+    try:
+        identity = _slim(load_identity(folder))
+        verdict = load_verdict(folder)
+    except RunUnreadableError as error:
+        return RunOutcome(
+            folder=folder.name, outcome=Outcome.FAILED, identity=identity, reasons=(str(error),)
+        )
+    try:
+        measures = load_measures(folder)
+    except RunUnreadableError:
+        measures = None
+    return judged(folder.name, verdict, identity, measures)
+
+
+def judged(
+    folder: str, verdict: Verdict, identity: RunIdentity | None = None, measures: Measures | None = None
+) -> RunOutcome:
+    """The outcome of a run that came to a verdict."""
+    return RunOutcome(
+        folder=folder,
+        outcome=Outcome(verdict.validity.value),
+        as_expected=verdict.as_expected,
+        identity=_slim(identity),
+        anomalies=anomaly_counts(verdict),
+        reasons=verdict.reasons[:REASONS_MAX],
+        measures=measures,
+    )
+
+
+def summarise(runs: Iterable[RunOutcome]) -> Summary:
+    """Sum up runs; none at all are unknown."""
+    ordered = tuple(sorted(runs, key=lambda run: (_seed(run) is None, _seed(run) or 0, run.folder)))
+    counts = {outcome.value: sum(run.outcome is outcome for run in ordered) for outcome in Outcome}
+    measured = [run.measures for run in ordered if run.measures is not None]
+    return Summary(
+        outcome=worst(run.outcome for run in ordered),
+        counts=counts,
+        as_expected=sum(run.as_expected is True for run in ordered),
+        unexpected=sum(run.as_expected is False for run in ordered),
+        sent_ok=sum(measures.sent_ok for measures in measured),
+        sent_info=sum(measures.sent_info for measures in measured),
+        sent_fail=sum(measures.sent_fail for measures in measured),
+        anomalies=_anomalies(ordered),
+        faults=_faults(measured),
+        recovery=_spread([m.recovery_ms for m in measured if m.recovered and m.recovery_ms is not None]),
+        runs=ordered,
+    )
+
+
+def worst(outcomes: Iterable[Outcome]) -> Outcome:
+    """The gravest of several outcomes; unknown of none."""
+    gravity = list(Outcome)
+    return min(outcomes, key=gravity.index, default=Outcome.UNKNOWN)
+
+
+def encode_summary(summary: Summary) -> bytes:
+    """A summary as JSON."""
+    return msgspec.json.format(msgspec.json.encode(summary), indent=2) + b"\n"
+
+
+def _slim(identity: RunIdentity | None) -> RunIdentity | None:
+    """Without the checksums of a hundred files, which the run's own folder keeps."""
+    if identity is None or identity.image is None:
+        return identity
+    image = msgspec.structs.replace(identity.image, checksums={})
+    return msgspec.structs.replace(identity, image=image)
+
+
+def _seed(run: RunOutcome) -> int | None:
+    return run.identity.seed if run.identity else None
+
+
+def _anomalies(runs: Sequence[RunOutcome]) -> tuple[AnomalyTotal, ...]:
+    ids = sorted({anomaly_id for run in runs for anomaly_id in run.anomalies})
+    return tuple(
+        AnomalyTotal(
+            anomaly_id,
+            sum(run.anomalies.get(anomaly_id, 0) for run in runs),
+            tuple(_seed(run) for run in runs if anomaly_id in run.anomalies),
+        )
+        for anomaly_id in ids
+    )
+
+
+def _faults(measured: Sequence[Measures]) -> tuple[FaultTotal, ...]:
+    faults = [fault for measures in measured for fault in measures.faults]
+    totals = []
+    for kind in sorted({fault.kind for fault in faults}):
+        alike = [fault for fault in faults if fault.kind == kind]
+        gaps = [fault.unavailable_ms_max for fault in alike if fault.unavailable_ms_max is not None]
+        proven = sum(fault.proven for fault in alike)
+        totals.append(FaultTotal(kind=kind, count=len(alike), proven=proven, unavailable=_spread(gaps)))
+    return tuple(totals)
+
+
+def _spread(durations_ms: Sequence[int]) -> Spread | None:
+    if not durations_ms:
+        return None
+    return Spread(round(statistics.median(durations_ms)), max(durations_ms))
