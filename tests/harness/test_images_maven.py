@@ -1,0 +1,100 @@
+"""Jars from Maven: what is asked for, what is kept, what is said when it fails."""
+
+import hashlib
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from harness.cluster.images import maven
+from harness.errors import KrucibleError, UsageError
+
+NOT_FOUND = (
+    "\x1b[0m[ERROR] Failed to execute goal: Could not find artifact org.apache.kafka:kafka_2.13:jar:9.9.9\n"
+    "[ERROR] \n"
+)
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return tmp_path / "cache" / "krucible"
+
+
+@pytest.fixture
+def install_mvn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder on PATH, alone with the few programs a script needs; tests put `mvn` there."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    monkeypatch.setenv("PATH", f"{programs}:/usr/bin:/bin")
+    return programs
+
+
+def script(path: Path, body: str) -> None:
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+
+
+def test_a_pom_asks_for_the_broker_first_and_for_one_logging_backend() -> None:
+    for version, backend in (("3.9.0", "reload4j"), ("4.3.1", "log4j-core")):
+        root = ET.fromstring(maven.pom(maven.coordinates(version)))  # noqa: S314 - our own text
+        names = [element.text for element in root.iter() if element.tag.endswith("}artifactId")][1:]
+        assert names[:2] == ["kafka_2.13", "kafka-tools"]
+        assert backend in names
+        assert ("reload4j" in names) != ("log4j-core" in names)
+
+
+def test_jars_are_resolved_once_with_strict_checksums(cache: Path, install_mvn: Path) -> None:
+    script(install_mvn / "mvn", 'echo "$@" >> "$0.calls"; mkdir libs; echo jar > libs/kafka_2.13-4.3.1.jar')
+    said: list[str] = []
+    folder = maven.resolve("4.3.1", said.append)
+    assert folder == maven.resolve("4.3.1", said.append) == cache / "jars" / "4.3.1"
+    assert [jar.name for jar in folder.iterdir()] == ["kafka_2.13-4.3.1.jar"]
+    calls = (install_mvn / "mvn.calls").read_text().splitlines()
+    assert len(calls) == 1
+    assert "--strict-checksums" in calls[0]
+    assert "-DincludeScope=runtime" in calls[0]
+    assert said == ["resolving Kafka 4.3.1 with Maven"]
+    assert [each.name for each in folder.parent.iterdir()] == ["4.3.1"], "the work folder is still there"
+
+
+def test_an_unknown_version_is_a_usage_error(cache: Path, install_mvn: Path) -> None:
+    script(install_mvn / "mvn", f"printf '%s' '{NOT_FOUND}'; exit 1")
+    with pytest.raises(UsageError, match=r"there is no Kafka 9\.9\.9") as caught:
+        maven.resolve("9.9.9", str)
+    assert caught.value.got.startswith("Failed to execute goal")
+    assert list((cache / "jars").iterdir()) == []
+
+
+@pytest.mark.usefixtures("cache")
+def test_another_failure_of_mavens_is_passed_on(install_mvn: Path) -> None:
+    script(install_mvn / "mvn", "echo 'no route to host'; exit 1")
+    with pytest.raises(KrucibleError, match="could not resolve") as caught:
+        maven.resolve("4.3.1", str)
+    assert caught.value.got == "no route to host"
+
+
+@pytest.mark.usefixtures("cache")
+def test_a_maven_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, install_mvn: Path) -> None:
+    script(install_mvn / "mvn", "exec sleep 60")
+    monkeypatch.setattr(maven, "RESOLVE_LIMIT_S", 0.1)
+    with pytest.raises(KrucibleError, match="within"):
+        maven.resolve("4.3.1", str)
+
+
+@pytest.mark.usefixtures("cache")
+def test_without_maven_the_error_names_the_packages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert maven.maven_missing() == "mvn is not installed"
+    with pytest.raises(KrucibleError) as caught:
+        maven.resolve("4.3.1", str)
+    assert "maven" in caught.value.next_step
+
+
+def test_the_checksum_of_a_set_of_jars_does_not_depend_on_their_order(tmp_path: Path) -> None:
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.jar").write_text(name)
+    sums = maven.jar_sums(tmp_path)
+    each = sorted(hashlib.sha512(name.encode()).hexdigest() for name in ("a", "b"))
+    expected = hashlib.sha256("".join(f"{line}\n" for line in each).encode()).hexdigest()
+    assert maven.checksums(sums) == maven.checksums(reversed(sums)) == expected

@@ -1,0 +1,184 @@
+"""The two providers against an engine that only remembers."""
+
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness.cluster.images import base, building, maven, registry
+from harness.cluster.images.artifacts import ArtifactsProvider
+from harness.cluster.images.model import Label, Source
+from harness.cluster.images.registry import RegistryProvider, layer_progress, require_version
+from harness.errors import EngineError, KrucibleError, UsageError
+from tests.harness.fake_engine import FakeEngine
+
+DIGEST = f"sha256:{'a' * 64}"
+JAR = "kafka_2.13-4.3.1.jar"
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv(registry.REPOSITORY_VARIABLE, raising=False)
+
+
+@pytest.fixture
+def engine() -> FakeEngine:
+    engine = FakeEngine(jars=f"{hashlib.sha512(b'jar').hexdigest()}  /opt/kafka/libs/{JAR}\n")
+    engine.add(base.base_reference())
+    return engine
+
+
+@pytest.fixture
+def jars(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "jars"
+    folder.mkdir()
+    (folder / JAR).write_bytes(b"jar")
+    monkeypatch.setattr(maven, "resolve", lambda _version, _progress: folder)
+    return folder
+
+
+@pytest.mark.usefixtures("jars")
+def test_artifacts_are_built_on_the_base_without_a_network_labelled_and_found_again(
+    engine: FakeEngine,
+) -> None:
+    provider = ArtifactsProvider(engine.client)
+    assert provider.cached("4.3.1") is None
+    image = provider.obtain("4.3.1", str)
+    build, labelling = engine.built
+    assert build.buildargs == {"BASE": base.base_reference()}
+    assert build.network_mode == labelling.network_mode == "none"
+    assert build.files == [
+        "Dockerfile",
+        "krucible/logging.properties",
+        "krucible/prepare-image",
+        "krucible/run-node",
+        f"libs/{JAR}",
+    ]
+    assert (image.version, image.source, image.java) == ("4.3.1", Source.ARTIFACTS, "17.0.21")
+    assert image.reference.startswith("krucible/kafka:4.3.1-")
+    assert image.checksums == maven.checksums([hashlib.sha512(b"jar").hexdigest()])
+    assert image.upstream == ""
+    assert provider.obtain("4.3.1", str) == provider.cached("4.3.1") == image
+    assert len(engine.built) == 2, "an image that is here was built again"
+
+
+def test_an_image_with_other_jars_than_it_was_built_from_is_refused(engine: FakeEngine, jars: Path) -> None:
+    (jars / "other.jar").write_bytes(b"other")
+    with pytest.raises(KrucibleError, match="does not hold the jars"):
+        ArtifactsProvider(engine.client).obtain("4.3.1", str)
+
+
+@pytest.mark.usefixtures("jars")
+def test_an_image_with_another_version_is_refused_and_gets_no_name(engine: FakeEngine) -> None:
+    provider = ArtifactsProvider(engine.client)
+    with pytest.raises(KrucibleError, match="another version") as caught:
+        provider.obtain("4.1.1", str)
+    assert caught.value.got == JAR
+    assert provider.cached("4.1.1") is None
+
+
+@pytest.mark.usefixtures("jars")
+def test_a_step_that_fails_shows_its_last_lines(engine: FakeEngine) -> None:
+    engine.build_error = "the node did not start"
+    with pytest.raises(EngineError) as caught:
+        ArtifactsProvider(engine.client).obtain("4.3.1", str)
+    assert caught.value.got == "Step 1/2 : FROM base\nthe node did not start"
+
+
+def test_an_image_without_our_labels_is_not_ours(engine: FakeEngine) -> None:
+    provider = ArtifactsProvider(engine.client)
+    engine.add(provider.reference("4.3.1"))
+    assert provider.cached("4.3.1") is None
+
+
+def test_maven_decides_whether_artifacts_can_be_had(
+    monkeypatch: pytest.MonkeyPatch, engine: FakeEngine
+) -> None:
+    monkeypatch.setenv("PATH", "")
+    assert ArtifactsProvider(engine.client).unavailable("4.3.1") == "mvn is not installed"
+
+
+@pytest.mark.parametrize(("asked", "name"), [("4.3.1", ":4.3.1"), (f"4.3.1@{DIGEST}", f"@{DIGEST}")])
+def test_the_official_image_is_pulled_and_gets_our_entry_script(
+    engine: FakeEngine, asked: str, name: str
+) -> None:
+    engine.pulls = [{"id": "l1", "status": "Pulling fs layer"}, {"id": "l1", "status": "Pull complete"}]
+    said: list[str] = []
+    provider = RegistryProvider(engine.client)
+    image = provider.obtain(asked, said.append)
+    assert f"apache/kafka{name}: 1 of 1 layers" in said
+    build = engine.built[0]
+    assert build.buildargs == {"BASE": f"apache/kafka{name}"}
+    assert not [file for file in build.files if file.startswith("libs/")]
+    assert (image.version, image.source) == ("4.3.1", Source.REGISTRY)
+    assert image.upstream == "apache/kafka@sha256:2"
+    assert provider.cached(asked) == image == provider.obtain(asked, said.append)
+
+
+def test_tag_digest_and_artifacts_have_images_of_their_own(engine: FakeEngine) -> None:
+    provider = RegistryProvider(engine.client)
+    names = {provider.reference("4.3.1"), provider.reference(f"4.3.1@{DIGEST}")}
+    names.add(ArtifactsProvider(engine.client).reference("4.3.1"))
+    assert len(names) == 3
+
+
+def test_a_mirror_is_taken_from_the_environment(monkeypatch: pytest.MonkeyPatch, engine: FakeEngine) -> None:
+    monkeypatch.setenv(registry.REPOSITORY_VARIABLE, "mirror/kafka")
+    image = RegistryProvider(engine.client).obtain("4.3.1", str)
+    assert engine.built[0].buildargs == {"BASE": "mirror/kafka:4.3.1"}
+    assert image.upstream == "mirror/kafka@sha256:1"
+
+
+def test_the_registry_is_asked_briefly_and_its_answer_is_passed_on(
+    monkeypatch: pytest.MonkeyPatch, engine: FakeEngine
+) -> None:
+    limits: list[int] = []
+
+    def connect(limit_s: int) -> Any:
+        limits.append(limit_s)
+        return engine
+
+    monkeypatch.setattr(registry, "connect", connect)
+    provider = RegistryProvider(engine.client)
+    assert provider.unavailable("4.3.1") == "no such host"
+    engine.registry_error = None
+    assert provider.unavailable("4.3.1") is None
+    assert limits == [registry.PROBE_LIMIT_S] * 2
+    assert engine.closed == 2
+    assert provider.unavailable("3.6.2") == "there is no official image before 3.7.0"
+    assert len(limits) == 2, "a registry was asked for what it can't have"
+
+
+def test_a_pull_that_fails_says_what_the_registry_said(engine: FakeEngine) -> None:
+    engine.pulls = [{"error": "manifest unknown"}]
+    with pytest.raises(EngineError) as caught:
+        RegistryProvider(engine.client).obtain("4.3.1", str)
+    assert caught.value.got == "manifest unknown"
+
+
+def test_layers_are_counted_once() -> None:
+    events = [
+        {"status": "Pulling from apache/kafka", "id": "4.3.1"},
+        {"status": "Pulling fs layer", "id": "a"},
+        {"status": "Already exists", "id": "b"},
+        {"status": "Downloading", "id": "a", "progressDetail": {"current": 1}},
+        {"status": "Pull complete", "id": "a"},
+        {"status": "Pull complete", "id": "a"},
+        {"status": "Digest: sha256:…"},
+    ]
+    assert list(layer_progress(iter(events))) == ["1 of 2 layers", "2 of 2 layers"]
+
+
+@pytest.mark.parametrize("text", ["", "foo", "4.3", "4.3.1@", "4.3.1@sha256:12", f"@{DIGEST}"])
+def test_what_is_no_version_is_refused(text: str) -> None:
+    with pytest.raises(UsageError):
+        require_version(text)
+
+
+def test_a_label_is_not_lost_between_building_and_finding(engine: FakeEngine) -> None:
+    image = engine.add("built")
+    labels = {Label.VERSION: "4.3.1", Label.SOURCE: "registry", Label.UPSTREAM: "apache/kafka@sha256:2"}
+    found = building.finish(engine.client, image.id, "krucible/kafka:x", labels, str)
+    assert engine.store["krucible/kafka:x"].labels[Label.UPSTREAM] == found.upstream

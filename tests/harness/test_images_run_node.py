@@ -1,0 +1,74 @@
+"""The entry script formats a fresh disk once and becomes Java; a script stands in for `java`."""
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SCRIPT = Path(__file__).parents[2] / "compose" / "images" / "run-node"
+FORMAT = "@/opt/krucible/storage.args kafka.tools.StorageTool format"
+
+
+class Sandbox:
+    """A node's files, and what `java` was called with."""
+
+    def __init__(self, folder: Path) -> None:
+        self.data = folder / "data"
+        self.data.mkdir()
+        self.properties = folder / "server.properties"
+        self.properties.write_text(f"node.id=1\nlog.dirs={self.data}/a,{self.data}/b\n")
+        self.calls_file = folder / "calls"
+        java = folder / "java"
+        java.write_text(f'#!/bin/sh\necho "$@" >> {self.calls_file}\nexit ${{JAVA_EXIT:-0}}\n')
+        java.chmod(0o755)
+
+    def run(self, **environment: str) -> "subprocess.CompletedProcess[str]":
+        given = {
+            "PATH": f"{self.properties.parent}:{os.environ['PATH']}",
+            "KRUCIBLE_CLUSTER_ID": "id",
+            "KRUCIBLE_PROPERTIES": str(self.properties),
+        }
+        return subprocess.run(
+            ["/bin/sh", str(SCRIPT)], env=given | environment, capture_output=True, text=True, check=False
+        )
+
+    @property
+    def calls(self) -> list[str]:
+        return self.calls_file.read_text().splitlines() if self.calls_file.exists() else []
+
+
+@pytest.fixture
+def sandbox(tmp_path: Path) -> Sandbox:
+    return Sandbox(tmp_path)
+
+
+def test_a_fresh_disk_is_formatted_first(sandbox: Sandbox) -> None:
+    done = sandbox.run(
+        KRUCIBLE_FORMAT_ARGS="--standalone --feature kraft.version=1", KRUCIBLE_JVM_OPTS="-Xmx1g -Da=b"
+    )
+    assert done.returncode == 0, done.stderr
+    assert sandbox.calls == [
+        f"{FORMAT} -t id -c {sandbox.properties} --standalone --feature kraft.version=1",
+        f"@/opt/krucible/kafka.args -Xmx1g -Da=b kafka.Kafka {sandbox.properties}",
+    ]
+
+
+def test_a_disk_of_which_one_directory_has_its_papers_is_left_alone(sandbox: Sandbox) -> None:
+    (sandbox.data / "b").mkdir()
+    (sandbox.data / "b" / "meta.properties").touch()
+    sandbox.run()
+    assert sandbox.calls == [f"@/opt/krucible/kafka.args kafka.Kafka {sandbox.properties}"]
+
+
+def test_where_formatting_fails_kafka_is_not_started(sandbox: Sandbox) -> None:
+    assert sandbox.run(JAVA_EXIT="7").returncode == 7
+    assert len(sandbox.calls) == 1
+
+
+@pytest.mark.parametrize("name", ["KRUCIBLE_CLUSTER_ID", "KRUCIBLE_PROPERTIES"])
+def test_a_missing_variable_is_named(sandbox: Sandbox, name: str) -> None:
+    done = sandbox.run(**{name: ""})
+    assert done.returncode != 0
+    assert name in done.stderr
+    assert sandbox.calls == []
