@@ -7,13 +7,19 @@ every history again.
 from pathlib import Path
 
 import msgspec
-import numpy as np
 
+from checkers.recovery import CHECKER as RECOVERY
+from checkers.verdict import Verdict
 from results.observed import FaultSeen, Observed, Recovery
 from results.store import load_record, save_record
 
 MEASURES_FILE = "measures.json"
 _NS_PER_MS = 1_000_000
+
+
+class _Unavailability(msgspec.Struct, frozen=True):
+    id: str
+    unavailable_ms: float | None = None
 
 
 class FaultMeasures(msgspec.Struct, frozen=True, kw_only=True):
@@ -25,8 +31,8 @@ class FaultMeasures(msgspec.Struct, frozen=True, kw_only=True):
         targets: names of the nodes acted upon.
         proven: whether the probe confirmed that it took effect.
         held_ms: how long it was proven to be in force.
-        unavailable_ms_max: longest time that any one partition acknowledged nothing, of all such times
-            that overlap the fault; None where nothing was acknowledged at all.
+        unavailable_ms_max: longest time between two acknowledgements of one partition, of all such times
+            that overlap the fault; None where it was not measured.
     """
 
     id: str
@@ -67,9 +73,10 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     recovery_ms: int | None = None
 
 
-def measure(observed: Observed) -> Measures:
-    """The numbers of a run."""
-    faults = tuple(_of_fault(fault, observed) for fault in observed.faults if fault.attempted)
+def measure(observed: Observed, verdict: Verdict) -> Measures:
+    """The numbers of a run: counted where they are counts, taken from the verdict where they were judged."""
+    gaps = _unavailable_ms(verdict)
+    faults = tuple(_of_fault(fault, gaps.get(fault.id)) for fault in observed.faults if fault.attempted)
     unavailable = [f.unavailable_ms_max for f in faults if f.unavailable_ms_max is not None]
     recovery: Recovery | None = observed.recovery
     return Measures(
@@ -105,36 +112,22 @@ def load_measures(folder: Path) -> Measures:
     return load_record(folder / MEASURES_FILE, Measures)
 
 
-def _of_fault(fault: FaultSeen, observed: Observed) -> FaultMeasures:
+def _of_fault(fault: FaultSeen, unavailable_ms: int | None) -> FaultMeasures:
     return FaultMeasures(
         id=fault.id,
         kind=fault.kind,
         targets=fault.targets,
         proven=fault.effective_ns is not None,
         held_ms=fault.held_ms,
-        unavailable_ms_max=_unavailable_ms(fault, observed),
+        unavailable_ms_max=unavailable_ms,
     )
 
 
-def _unavailable_ms(fault: FaultSeen, observed: Observed) -> int | None:
-    """Longest gap between two acknowledgements of one partition that overlaps the fault, ms.
-
-    Acknowledgements stop when the load does, so the last gap of a partition ends there.
-    """
-    until_ns = observed.end_ns if fault.healed_ns is None else fault.healed_ns
-    load_end_ns = _load_end_ns(observed)
-    longest: int | None = None
-    for partition in range(len(observed.acks.partitions)):
-        times = np.sort(observed.acks.time_ns[observed.acks.partition == partition])
-        edges = np.append(times, max(load_end_ns, int(times[-1])))
-        gaps = edges[1:] - edges[:-1]
-        touching = gaps[(edges[:-1] <= until_ns) & (edges[1:] >= fault.invoked_ns)]
-        if touching.size:
-            longest = max(longest or 0, int(touching.max()) // _NS_PER_MS)
-    return longest
-
-
-def _load_end_ns(observed: Observed) -> int:
-    """When the load ended: it goes on while faults are healed."""
-    ends = [time_ns for phase, time_ns in observed.phases if phase in {"recover", "final-read", "done"}]
-    return min(ends, default=observed.end_ns)
+def _unavailable_ms(verdict: Verdict) -> dict[str, int]:
+    """Per fault what the recovery checker measured; a verdict of another krucible may lack it."""
+    figures = next((result.figures for result in verdict.results if result.checker == RECOVERY), {})
+    try:
+        told = msgspec.convert(figures.get("faults", []), list[_Unavailability])
+    except msgspec.ValidationError:
+        return {}
+    return {fault.id: round(fault.unavailable_ms) for fault in told if fault.unavailable_ms is not None}

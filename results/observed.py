@@ -125,7 +125,8 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     """A history, sorted out.
 
     Attributes:
-        end_ns: time of the last operation, at least 1.
+        begin_ns: time of the first operation after the setup, 0 without one.
+        end_ns: time of the last operation, later than the first.
         operations: how many operations the history has.
         setup: the setup operation's value; empty without one.
         phases: name and beginning of each phase, in order.
@@ -143,6 +144,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
         misfits: operations that were left out because of their shape.
     """
 
+    begin_ns: int
     end_ns: int
     operations: int
     setup: dict[str, Any]
@@ -173,6 +175,7 @@ class _Collector:
     """Takes operations in their order; one method for each thing that is done."""
 
     def __init__(self) -> None:
+        self._begin_ns: int | None = None
         self._end_ns = 1
         self._misfits = 0
         self._setup: dict[str, Any] = {}
@@ -212,6 +215,8 @@ class _Collector:
         """Add an operation."""
         time_ns = min(max(operation.time_ns, 0), _LATEST_NS)
         self._end_ns = max(self._end_ns, time_ns)
+        if self._begin_ns is None and operation.f != "setup":
+            self._begin_ns = time_ns
         taker = self._takers.get(operation.f)
         if taker is None:
             return
@@ -222,10 +227,12 @@ class _Collector:
 
     def observed(self, operations: int) -> Observed:
         """Everything taken so far."""
+        begin_ns = self._begin_ns or 0
         self._records["info"] += sum(count for _, count in self._outstanding.values())
         ack_times, ack_partitions = _columns(self._acks, 2)
         return Observed(
-            end_ns=self._end_ns,
+            begin_ns=begin_ns,
+            end_ns=max(self._end_ns, begin_ns + 1),
             operations=operations,
             setup=self._setup,
             phases=tuple(self._phases),

@@ -20,6 +20,7 @@ _NS_PER_S = 1_000_000_000
 _CHARACTER = 6.2
 """Width of an average character of the timeline's type, generously."""
 _TICKS = 10
+_TICKS_MAX = 12
 
 
 class Lane(msgspec.Struct, frozen=True):
@@ -46,14 +47,17 @@ class Frame(msgspec.Struct, frozen=True):
     """Maps the run's time to x.
 
     Attributes:
-        end_ns: the right edge, at least 1.
+        begin_ns: the left edge, not negative.
+        end_ns: the right edge, later than the left one.
     """
 
+    begin_ns: int
     end_ns: int
 
     def x(self, time_ns: float) -> float:
         """Where a moment is drawn; moments outside the run at its edges."""
-        return GUTTER + PLOT * min(max(time_ns / self.end_ns, 0.0), 1.0)
+        share = (time_ns - self.begin_ns) / (self.end_ns - self.begin_ns)
+        return GUTTER + PLOT * min(max(share, 0.0), 1.0)
 
     def span(self, begin_ns: float, end_ns: float) -> tuple[float, float]:
         """Place (x) and width of a time, at least wide enough to be seen."""
@@ -62,9 +66,10 @@ class Frame(msgspec.Struct, frozen=True):
 
     def ticks(self) -> list[tuple[float, str]]:
         """Place (x) and label of the axis's ticks, in seconds."""
-        end_s = self.end_ns / _NS_PER_S
-        step = nice_step(end_s / _TICKS)
-        return [(self.x(i * step * _NS_PER_S), f"{i * step:g}") for i in range(int(end_s / step) + 1)]
+        begin_s, end_s = self.begin_ns / _NS_PER_S, self.end_ns / _NS_PER_S
+        step = nice_step((end_s - begin_s) / _TICKS)
+        numbers = range(math.ceil(begin_s / step), math.floor(end_s / step) + 1)
+        return [(self.x(number * step * _NS_PER_S), f"{number * step:g}") for number in numbers[:_TICKS_MAX]]
 
 
 def nice_step(least: float) -> float:

@@ -62,7 +62,7 @@ def write_report(
 def render_report(history: History, verdict: Verdict, identity: RunIdentity | None = None) -> str:
     """The page as text, at most `PAGE_BYTES_MAX` bytes of UTF-8: what is too large shows less."""
     observed = observe(history)
-    run = _Run(history, observed, measure(observed), verdict, identity)
+    run = _Run(history, observed, measure(observed, verdict), verdict, identity)
     page = ""
     for limits in STEPS:
         page = _rendered(run, limits)

@@ -16,6 +16,7 @@ from results.report.limits import Limits
 from results.store import anomaly_counts
 from results.text import seconds
 
+_ENTRIES_SHOWN = 6
 _LEVELS = ("FATAL", "ERROR", "WARN")
 
 
@@ -184,7 +185,21 @@ def _figure(value: Any, limits: Limits) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.3g}" if abs(value) < 1_000 else f"{value:,.0f}"  # noqa: PLR2004 - four digits need no more
+    if isinstance(value, list | dict):
+        return _collection(value, limits)
     return clean_value(value, limits.cell)
+
+
+def _collection(value: list[Any] | dict[str, Any], limits: Limits) -> str:
+    """A few plain values in a line; of anything larger only how much there is."""
+    inside = list(value.values()) if isinstance(value, dict) else value
+    if not inside:
+        return "none"
+    if len(inside) > _ENTRIES_SHOWN or any(isinstance(entry, list | dict) for entry in inside):
+        return "1 entry" if len(inside) == 1 else f"{len(inside):,} entries"
+    if isinstance(value, dict):
+        return clean(_pairs(value, " "), limits.cell)
+    return ", ".join(clean_value(entry, limits.cell) for entry in inside)
 
 
 def _fault(fault: FaultSeen, unavailable_ms: int | None, limits: Limits) -> FaultRow:

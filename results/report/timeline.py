@@ -16,6 +16,7 @@ from results.report.limits import Limits
 _GAP = 13.0
 _AXIS = 34.0
 _TOP = 4.0
+_START_SHARE_MAX = 0.08
 _STATES: tuple[Callable[[Observed, Frame, Limits], Lane | None], ...] = (
     controllers,
     nodes,
@@ -28,7 +29,7 @@ _STATES: tuple[Callable[[Observed, Frame, Limits], Lane | None], ...] = (
 
 def timeline(observed: Observed, found: Sequence[Finding], limits: Limits) -> Markup:
     """One SVG of everything that has a time; lanes of which nothing was recorded are left out."""
-    frame = Frame(observed.end_ns)
+    frame = _frame(observed)
     above = (phases(observed, frame, limits), faults(observed, frame, limits), anomalies(found, frame))
     lanes = [*above, *(draw(observed, frame, limits) for draw in _STATES)]
     drawn: list[Markup] = []
@@ -51,8 +52,15 @@ def timeline(observed: Observed, found: Sequence[Finding], limits: Limits) -> Ma
         viewBox=f"0 0 {svg.number(WIDTH)} {svg.number(y + _AXIS)}",
         data_left=GUTTER,
         data_width=PLOT,
-        data_end_s=repr(observed.end_ns / 1e9),
+        data_begin_s=repr(frame.begin_ns / 1e9),
+        data_end_s=repr(frame.end_ns / 1e9),
     )
+
+
+def _frame(observed: Observed) -> Frame:
+    """The whole run; without the start of its cluster, of which nothing is drawn, where that took long."""
+    long = observed.begin_ns > observed.end_ns * _START_SHARE_MAX
+    return Frame(observed.begin_ns if long else 0, observed.end_ns)
 
 
 def _placed(lane: Lane, y: float) -> Markup:
