@@ -89,7 +89,7 @@ def find_run(root: Path, name: str) -> Path:
         return newest.resolve()
     raise RunNotFoundError(
         f"no run is called {name!r}\n  expected: {LATEST!r}, a scenario with runs, or a run's folder\n"
-        f"  where:    {root}\n  next:     krucible list --runs"
+        f"  where:    {root}\n  next:     krucible list"
     )
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import click
 
+from checkers.reading import HistoryError
 from harness.errors import KrucibleError, UsageError
+from results.store import RunNotFoundError, StoreError
 
 EXIT_FAILED = KrucibleError.exit_code
 EXIT_USAGE = UsageError.exit_code
@@ -33,6 +35,10 @@ def invoke(arguments: list[str]) -> int:
         return EXIT_USAGE
     except click.Abort:
         return _complain("interrupted", EXIT_INTERRUPTED)
+    except RunNotFoundError as error:
+        return _complain(str(error), EXIT_USAGE)
+    except (HistoryError, StoreError) as error:
+        return _complain(str(error), EXIT_FAILED)
     except KrucibleError as error:
         return _complain(str(error), error.exit_code)
     except Exception as error:  # noqa: BLE001 - the last line of defence: saved to a file, never hidden

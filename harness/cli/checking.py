@@ -5,14 +5,12 @@ from pathlib import Path
 import click
 import msgspec
 
-from checkers.identity import RunIdentity
 from checkers.judge import judge
 from checkers.reading import read_history
+from harness.cli.keeping import EXIT_CODES, identity_of, keep, show
 from harness.cli.options import runs_option
-from harness.cli.running import EXIT_CODES
 from results.report import write_report
-from results.store import RunUnreadableError, find_run, load_identity, save_verdict
-from results.text import last_lines
+from results.store import find_run
 
 
 @click.command()
@@ -22,12 +20,13 @@ from results.text import last_lines
 def check(run: str, as_json: bool, runs: Path) -> int:  # noqa: FBT001 - click hands flags over like this
     """Judge a stored RUN again: latest, a scenario's name, or a folder."""
     folder = find_run(runs, run)
-    verdict = judge(read_history(folder))
-    save_verdict(folder, verdict)
+    history = read_history(folder)
+    verdict = judge(history)
+    text = keep(folder, history, verdict)
     if as_json:
         click.echo(msgspec.json.encode(verdict).decode())
     else:
-        click.echo(last_lines(verdict, folder, _identity(folder)))
+        show(text)
     return EXIT_CODES[verdict.validity]
 
 
@@ -38,13 +37,4 @@ def report(run: str, runs: Path) -> None:
     """Write a stored RUN's report again and say where it is."""
     folder = find_run(runs, run)
     history = read_history(folder)
-    path = write_report(folder, history, judge(history), _identity(folder))
-    click.echo(path)
-
-
-def _identity(folder: Path) -> RunIdentity | None:
-    """None where the harness was killed before it had written one."""
-    try:
-        return load_identity(folder)
-    except RunUnreadableError:
-        return None
+    click.echo(write_report(folder, history, judge(history), identity_of(folder)))

@@ -31,7 +31,10 @@ def list_command(only_scenarios: bool, as_json: bool, runs: Path) -> None:  # no
         click.echo(msgspec.json.encode(listing).decode())
         return
     console = Console()
-    table = Table("scenario", "what happens", "Kafka", title="Scenarios", title_justify="left")
+    table = Table(title="Scenarios", title_justify="left")
+    table.add_column("scenario", no_wrap=True)
+    table.add_column("what happens")
+    table.add_column("Kafka", no_wrap=True)
     for name, scenario in scenarios.items():
         table.add_row(name, scenario.summary, scenario.kafka_version)
     console.print(table)

@@ -12,19 +12,15 @@ from typing import Any
 
 import click
 
-from checkers.identity import RunIdentity
-from checkers.verdict import Validity, Verdict
+from checkers.verdict import Verdict
 from harness.cli.campaigns import Campaign
 from harness.cli.console import console_for
+from harness.cli.keeping import EXIT_CODES, keep, show
 from harness.cli.options import Seeds, runs_option, topology_options
 from harness.errors import KrucibleError, UsageError
 from harness.planning import RunOptions, RunPlan, plan_run
 from harness.runner import Host, execute
-from results.report import write_report
-from results.store import load_identity, save_verdict
-from results.text import last_lines
 
-EXIT_CODES = {Validity.VALID: 0, Validity.INVALID: 1, Validity.UNKNOWN: 2}
 _SEEDS = 100_000
 
 
@@ -39,7 +35,7 @@ _SEEDS = 100_000
 @click.option("--rate", type=click.IntRange(min=1), help="Send operations a second, all producers together.")
 @click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
 @runs_option
-def run(scenario: str, seed: int | None, seeds: range | None, keep: bool, runs: Path, **given: Any) -> int:  # noqa: FBT001 - click hands flags over like this
+def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **given: Any) -> int:
     """Run SCENARIO and judge it.
 
     The last lines say the verdict, where everything lies, and the one line that runs it again.
@@ -47,11 +43,14 @@ def run(scenario: str, seed: int | None, seeds: range | None, keep: bool, runs: 
     if seeds is not None and seed is not None:
         raise UsageError("--seed and --seeds exclude each other", next_step="drop one of them")
     if seeds is not None:
+        if given.pop("keep"):
+            raise UsageError("--keep is for a single run", next_step="drop it, or name one --seed")
         return _run_many(scenario, seeds, runs, given)
+    kept = given.pop("keep")
     chosen = random.SystemRandom().randrange(_SEEDS) if seed is None else seed
     plan = plan_run(_options(scenario, chosen, given))
     with _cancellable() as cancelled:
-        _folder, verdict = _run_one(plan, Host(runs=runs, keep=keep), cancelled)
+        _folder, verdict = _run_one(plan, Host(runs=runs, keep=kept), cancelled)
     return EXIT_CODES[verdict.validity]
 
 
@@ -64,10 +63,7 @@ def _run_one(plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Pat
     """Run, judge, write verdict and report, and say how it ended."""
     with console_for(sys.stdout) as console:
         folder, history, verdict = execute(plan, host, console.hear, cancelled)
-        save_verdict(folder, verdict)
-        identity: RunIdentity = load_identity(folder)
-        write_report(folder, history, verdict, identity)
-    click.echo(last_lines(verdict, folder, identity))
+    show(keep(folder, history, verdict))
     return folder, verdict
 
 
@@ -76,13 +72,15 @@ def _run_many(scenario: str, seeds: range, runs: Path, given: dict[str, Any]) ->
     plans = {seed: plan_run(_options(scenario, seed, given)) for seed in seeds}
     campaign = Campaign(runs, scenario, plans)
     with _cancellable() as cancelled:
-        for number, seed in enumerate(campaign.missing(), start=1):
+        missing = campaign.missing()
+        for number, seed in enumerate(missing, start=1):
             if cancelled.is_set():
                 break
-            click.echo(f"--- seed {seed} ({number} of {len(campaign.missing())} to go)")
+            click.echo(f"--- seed {seed} ({number} of {len(missing)})")
             try:
                 folder, _verdict = _run_one(plans[seed], Host(runs=runs), cancelled)
-                campaign.record(seed, folder)
+                if not cancelled.is_set():
+                    campaign.record(seed, folder)
             except KrucibleError as error:
                 campaign.record_failure(seed, str(error))
                 click.echo(f"krucible: seed {seed} failed: {error}", err=True)

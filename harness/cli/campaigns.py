@@ -1,0 +1,103 @@
+"""Campaigns: one scenario under many seeds, resumed where it was interrupted, summed up in one place."""
+
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+import msgspec
+
+from harness.errors import KrucibleError
+from harness.planning import RunPlan, reproduce_line
+from results.campaign import render_campaign
+from results.store import load_record, save_record, write_whole
+from results.summary import Outcome, RunOutcome, Summary, encode_summary, outcome_of, summarise
+
+STATE_FILE = "campaign.json"
+SUMMARY_FILE = "summary.md"
+EXIT_CODES = {Outcome.VALID: 0, Outcome.INVALID: 1, Outcome.UNKNOWN: 2, Outcome.FAILED: 3}
+_FOLDER = "campaigns"
+
+
+class _State(msgspec.Struct):
+    """What a campaign has done so far; seeds are text because they are keys of JSON."""
+
+    asked: str
+    done: dict[str, str] = {}
+    failed: dict[str, str] = {}
+
+
+class Campaign:
+    """Many seeds of one plan; its state is on disk after every run.
+
+    The same command again goes on with what is missing, and begins anew once nothing is.
+
+    Args:
+        runs: the store.
+        scenario: the scenario's name.
+        plans: a plan for every seed.
+    """
+
+    def __init__(self, runs: Path, scenario: str, plans: Mapping[int, RunPlan]) -> None:
+        first = next(iter(plans.values()))
+        asked = reproduce_line(msgspec.structs.replace(first.options, seed=0))
+        asked += f" of seeds {min(plans)}..{max(plans)}"
+        name = hashlib.sha256(asked.encode()).hexdigest()[:10]
+        self._seeds = list(plans)
+        self.folder = runs / scenario / _FOLDER / name
+        self._state = self._resumed(asked)
+
+    def missing(self) -> list[int]:
+        """Seeds that have no verdict yet; those whose run failed are tried again."""
+        return [seed for seed in self._seeds if str(seed) not in self._state.done]
+
+    def record(self, seed: int, folder: Path) -> None:
+        """A run came to its verdict."""
+        self._state.done[str(seed)] = str(folder)
+        self._state.failed.pop(str(seed), None)
+        self._save()
+
+    def record_failure(self, seed: int, why: str) -> None:
+        """The harness failed in a run."""
+        self._state.failed[str(seed)] = why
+        self._save()
+
+    def finish(self) -> int:
+        """Write the summary of what there is, say where, and give the exit code."""
+        summary = self._summary()
+        write_whole(self.folder / SUMMARY_FILE, render_campaign(summary).encode())
+        write_whole(self.folder / "summary.json", encode_summary(summary))
+        counts = ", ".join(f"{count} {name}" for name, count in summary.counts.items() if count)
+        click.echo(f"{summary.outcome.upper()}: {len(self._seeds)} seeds, {counts or 'none run'}")
+        click.echo(f"summary  {self.folder / SUMMARY_FILE}")
+        if self.missing():
+            click.echo(f"missing  {len(self.missing())} seeds; the same command goes on with them")
+        return EXIT_CODES[summary.outcome]
+
+    def _summary(self) -> Summary:
+        outcomes = [outcome_of(Path(folder)) for folder in self._state.done.values()]
+        outcomes += [
+            RunOutcome(folder=f"seed {seed}", outcome=Outcome.FAILED, reasons=(why,))
+            for seed, why in self._state.failed.items()
+        ]
+        return summarise(outcomes)
+
+    def _resumed(self, asked: str) -> _State:
+        path = self.folder / STATE_FILE
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise KrucibleError(
+                "the campaign's folder can't be made", got=str(error), where=str(self.folder)
+            ) from error
+        if not path.exists():
+            return _State(asked)
+        state = load_record(path, _State)
+        done = {seed: folder for seed, folder in state.done.items() if Path(folder).exists()}
+        if set(done) >= {str(seed) for seed in self._seeds}:
+            return _State(asked)
+        click.echo(f"resuming: {len(done)} of {len(self._seeds)} seeds are done already")
+        return _State(asked, done, state.failed)
+
+    def _save(self) -> None:
+        save_record(self.folder / STATE_FILE, self._state)
