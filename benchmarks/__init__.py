@@ -1,0 +1,1 @@
+"""Measures what krucible promises about speed; each module is run by itself."""
