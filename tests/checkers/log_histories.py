@@ -1,0 +1,194 @@
+"""Tells histories of a log in lines of text; the n-th line happens at n ms.
+
+A record is ``partition@offset=value``; the offset is ``-`` (acknowledged without one), ``x`` (failed) or
+``?`` (unknown) where there is none.
+
+    setup acks=1 idempotent=no unclean=yes topic_unclean=no version=3.8.1 partitions=2
+    p0 > 0=1 0=2             process 0 begins to send
+    p0 < 0@7=1 0@?=2         and is answered, half a millisecond into the line
+    p0 ! info                or the whole operation ended so
+    p0 send 0@7=1            both, within the line
+    r9 assign 0@0            process 9 begins to read at offset 0
+    r9 poll 0@7=1 0@8=2      one poll
+    a final 0 0..9 0@7=1     final read of partition 0, listed from 0 to 9; ``0..9:8`` stops at 8
+    epoch 0 5                a broker says that partition 0 is in leader epoch 5
+    f1 inject kill           also ``f1 inject-fail kill``, ``f1 heal kill``, ``f1 heal-info kill``
+    phase load
+
+Readers a, b, c, d are the two clients at the two isolation levels.  The set-up, with one partition, comes
+first where none is told.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from checkers.history import History, Operation, OperationType
+from checkers.log import check_log
+from checkers.verdict import Anomaly, CheckerResult
+
+MS = 1_000_000
+READERS = {
+    "a": ("kafka-python", "read_uncommitted"),
+    "b": ("confluent-kafka", "read_uncommitted"),
+    "c": ("kafka-python", "read_committed"),
+    "d": ("confluent-kafka", "read_committed"),
+}
+TOPIC = "log-0"
+Type = OperationType
+
+
+class Story:
+    """Collects operations; `line` is the line being told."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self.line = 0
+
+    def add(
+        self, process: int | str, kind: Type, f: str, key: Any, value: Any, *, late: bool = False
+    ) -> None:
+        """Add one operation at the line's beginning or, late, in its middle."""
+        time_ns = self.line * MS + (MS // 2 if late else 0)
+        self.operations.append(Operation(len(self.operations), time_ns, process, kind, f, key, value))
+
+    def both(self, process: int | str, f: str, asked: Any, kind: Type, answer: Any) -> None:
+        """Add an invocation and its completion."""
+        self.add(process, Type.INVOKE, f, TOPIC, asked)
+        self.add(process, kind, f, TOPIC, answer, late=True)
+
+    def tell(self, text: str) -> None:
+        """Add what one line says."""
+        self.line += 1
+        who, *words = text.split()
+        if who in _SINGLE:
+            _SINGLE[who](self, words)
+        elif who in READERS:
+            self.final(who, words[1:])
+        elif who[0] == "f":
+            self.fault(who, *words)
+        else:
+            _VERBS[words[0]](self, int(who[1:]), words[1:])
+
+    def setup(self, words: list[str]) -> None:
+        said = dict(word.split("=") for word in words)
+        name = "unclean.leader.election.enable"
+        flags = {"yes": "true", "no": "false"}
+        config = {name: flags[said["unclean"]]} if "unclean" in said else {}
+        topic = {name: flags[said["topic_unclean"]]} if "topic_unclean" in said else {}
+        partitions = int(said.get("partitions", "1"))
+        value = {
+            "kafka_version": said.get("version", "4.3.1"),
+            "topics": [{"name": TOPIC, "partitions": partitions, "config": topic}],
+            "config": config,
+            "workload": {"acks": said.get("acks", "all"), "idempotent": said.get("idempotent") != "no"},
+        }
+        self.add("runner", Type.OK, "setup", None, value)
+
+    def phase(self, words: list[str]) -> None:
+        self.add("runner", Type.OK, "phase", words[0], None)
+
+    def epoch(self, words: list[str]) -> None:
+        partition, epoch = map(int, words)
+        seen = {"began_ns": self.line * MS, "topics": {TOPIC: [[partition, 1, epoch, [1], [1], None]]}}
+        self.add("observer-1", Type.OK, "observe", "partitions", seen)
+
+    def invoke(self, process: int, words: list[str]) -> None:
+        self.add(process, Type.INVOKE, "send", TOPIC, [_pair(word) for word in words])
+
+    def answer(self, process: int, words: list[str]) -> None:
+        records = [_answer(word) for word in words]
+        self.add(process, _together(records), "send", TOPIC, records, late=True)
+
+    def end(self, process: int, words: list[str]) -> None:
+        self.add(process, Type(words[0]), "send", TOPIC, None, late=True)
+
+    def send(self, process: int, words: list[str]) -> None:
+        self.invoke(process, [word[: word.index("@")] + word[word.index("=") :] for word in words])
+        self.answer(process, words)
+
+    def assign(self, process: int, words: list[str]) -> None:
+        places = [[int(part) for part in word.split("@")] for word in words]
+        self.both(process, "assign", places, Type.OK, places)
+
+    def poll(self, process: int, words: list[str]) -> None:
+        who = {"client": "kafka-python", "isolation": "read_uncommitted"}
+        self.both(process, "poll", who, Type.OK, {**who, "records": [_chunk(word) for word in words]})
+
+    def final(self, reader: str, words: list[str]) -> None:
+        client, isolation = READERS[reader]
+        asked = {"client": client, "isolation": isolation, "partition": int(words[0])}
+        start, _, rest = words[1].partition("..")
+        end, _, position = rest.partition(":")
+        kind = Type.INFO if position and int(position) < int(end) else Type.OK
+        limits = {"start": int(start), "end": int(end), "position": int(position or end)}
+        records = [_chunk(word) for word in words[2:]]
+        self.both(f"reader-{reader}", "final-read", asked, kind, {**asked, **limits, "records": records})
+
+    def fault(self, name: str, verb: str, kind: str) -> None:
+        f, _, result = verb.partition("-")
+        self.add("nemesis", Type.INVOKE, f, name, {"kind": kind, "spec": {}})
+        self.add("nemesis", Type(result or "ok"), f, name, {"kind": kind, "spec": {}}, late=True)
+
+
+_Verb = Callable[[Story, int, list[str]], None]
+_SINGLE: dict[str, Callable[[Story, list[str]], None]] = {
+    "setup": Story.setup,
+    "phase": Story.phase,
+    "epoch": Story.epoch,
+}
+_VERBS: dict[str, _Verb] = {
+    ">": Story.invoke,
+    "<": Story.answer,
+    "!": Story.end,
+    "send": Story.send,
+    "assign": Story.assign,
+    "poll": Story.poll,
+}
+
+
+def _value(text: str) -> Any:
+    return int(text) if text.isdigit() else text
+
+
+def _pair(word: str) -> list[Any]:
+    partition, _, value = word.partition("=")
+    return [int(partition), _value(value)]
+
+
+def _answer(word: str) -> list[Any]:
+    place, _, value = word.partition("=")
+    partition, _, offset = place.partition("@")
+    outcome = {"x": "fail", "?": "info"}.get(offset, "ok")
+    return [int(partition), _value(value), int(offset) if offset.isdigit() else None, outcome]
+
+
+def _together(records: list[list[Any]]) -> Type:
+    outcomes = {record[3] for record in records}
+    return Type(outcomes.pop()) if len(outcomes) == 1 else Type.INFO
+
+
+def _chunk(word: str) -> list[Any]:
+    partition, value, offset, _ = _answer(word)
+    return [partition, [offset], [value]]
+
+
+def told(text: str, damage: tuple[str, ...] = ()) -> History:
+    """The history that a text tells."""
+    story = Story()
+    lines = [line for line in map(str.strip, text.splitlines()) if line]
+    if not lines or not lines[0].startswith("setup"):
+        story.setup([])
+    for line in lines:
+        story.tell(line)
+    return History("run", "2026-11-20T21:56:57Z", tuple(story.operations), damage)
+
+
+def judged(text: str) -> CheckerResult:
+    """What the log checker says of a text."""
+    return check_log(told(text))
+
+
+def only(result: CheckerResult) -> Anomaly:
+    """The one anomaly of a result."""
+    (anomaly,) = result.anomalies
+    return anomaly
