@@ -145,6 +145,7 @@ class FinalReads:
         start: first offset of the log, as listed before reading.
         end: end of the log, as listed before reading.
         position: where reading stopped.
+        listed_ns: a time before which start and end were not listed, nanoseconds.
         whole: whether it reached the end that was listed.
     """
 
@@ -153,6 +154,7 @@ class FinalReads:
     start: Integers
     end: Integers
     position: Integers
+    listed_ns: Integers
     whole: Booleans
 
 

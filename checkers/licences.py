@@ -17,7 +17,8 @@ import msgspec
 import numpy as np
 
 from checkers.columns import NEVER, NONE, Booleans, Integers, PartitionName
-from checkers.history import History, OperationType
+from checkers.faults import FOREVER_NS, fault_windows
+from checkers.history import History
 from checkers.shapes import PartitionsSeen, Setup, Topic
 
 HONOURED_SINCE = (3, 9)
@@ -178,19 +179,11 @@ def leader_moves(history: History) -> Iterator[Event]:
 
 
 def faults(history: History) -> Iterator[Event]:
-    """Find faults that were injected, or attempted so that they may have taken effect."""
-    injected: dict[str, Event] = {}
-    for operation in history.operations:
-        if operation.f == "inject" and operation.type is OperationType.INVOKE:
-            text = f"{operation.key} ({operation.value['kind']})"
-            injected[operation.key] = Event(operation.time_ns, NEVER, None, text)
-        elif operation.f == "inject" and operation.type is OperationType.FAIL:
-            injected.pop(operation.key, None)
-        elif operation.f == "heal" and operation.type is OperationType.OK and operation.key in injected:
-            injected[operation.key] = injected[operation.key]._replace(to_ns=operation.time_ns)
-    for event in injected.values():
-        span = _span(event.from_ns, event.to_ns)
-        yield event._replace(text=f"fault {event.text} was in force {span}")
+    """Every fault that was injected, or attempted so that it may have taken effect."""
+    for window in fault_windows(history):
+        span = _span(window.invoked_ns, window.end_ns)
+        text = f"fault {window.id} ({window.kind}) was in force {span}"
+        yield Event(window.invoked_ns, window.end_ns, None, text)
 
 
 def _epochs(seen: PartitionsSeen) -> Iterator[tuple[PartitionName, int]]:
@@ -200,7 +193,7 @@ def _epochs(seen: PartitionsSeen) -> Iterator[tuple[PartitionName, int]]:
 
 
 def _span(from_ns: int, to_ns: int) -> str:
-    until = "the end" if to_ns == NEVER else f"{to_ns / _NS_PER_S:.3f} s"
+    until = "the end" if to_ns == FOREVER_NS else f"{to_ns / _NS_PER_S:.3f} s"
     return f"between {from_ns / _NS_PER_S:.3f} s and {until}"
 
 

@@ -142,7 +142,7 @@ class _ReadRows:
         self._offset: list[int] = []
         self._chunks: list[tuple[int, int, int]] = []
         self._calls: list[tuple[int, int, int, int, int, int, int]] = []
-        self._final: list[tuple[int, int, int, int, int, int]] = []
+        self._final: list[tuple[int, int, int, int, int, int, int]] = []
 
     def call(self, operation: Operation, process: int, reader: int, assignment: int, invoked_ns: int) -> None:
         """Note a call that returned."""
@@ -159,7 +159,7 @@ class _ReadRows:
             self._offset.extend(offsets)
             self.value.extend(values)
 
-    def coverage(self, operation: Operation, codes: _PartitionCodes) -> None:
+    def coverage(self, operation: Operation, codes: _PartitionCodes, listed_ns: int) -> None:
         """Note how far the last call, a final read, came."""
         value = operation.value
         whole = operation.type is OperationType.OK and value["position"] >= value["end"]
@@ -170,6 +170,7 @@ class _ReadRows:
                 value["start"],
                 value["end"],
                 value["position"],
+                listed_ns,
                 int(whole),
             )
         )
@@ -191,8 +192,8 @@ class _ReadRows:
 
     def final_reads(self) -> FinalReads:
         """What final reads covered, as columns."""
-        call, partition, start, end, position, whole = _transposed(self._final, 6)
-        return FinalReads(call, partition, start, end, position, _booleans(whole))
+        call, partition, start, end, position, listed_ns, whole = _transposed(self._final, 7)
+        return FinalReads(call, partition, start, end, position, listed_ns, _booleans(whole))
 
 
 class _Loader:
@@ -219,6 +220,7 @@ class _Loader:
         self._assigns: list[tuple[int, int, int, int]] = []
         self._assignments = 0
         self._phases: dict[str, int] = {}
+        self._final_began_ns = NEVER
         self._workload = Setup().workload
 
     def columns(self) -> Columns:
@@ -282,9 +284,18 @@ class _Loader:
         if operation.type is OperationType.INVOKE:
             self._invoked_ns[operation.process] = operation.time_ns
             self._final_readers.add(self._readers[_reader_of(operation)])
+            self._final_began_ns = min(self._final_began_ns, operation.time_ns)
         elif operation.type is not OperationType.FAIL and operation.value.get("position") is not None:
             self._returned(operation)
-            self._reads.coverage(operation, self._codes_of(operation.key))
+            self._reads.coverage(operation, self._codes_of(operation.key), self._listed_ns())
+
+    def _listed_ns(self) -> int:
+        """Time before which no final read listed its offsets: when the phase began, or the first of them.
+
+        A reader lists once and then reads one partition after the other, so the invocation of a single
+        final read would be too late a time: what came in between need not be below the end.
+        """
+        return self._phases.get("final-read", self._final_began_ns)
 
     def _returned(self, operation: Operation) -> None:
         process = self._processes[operation.process]

@@ -19,7 +19,7 @@ class FinalView:
         start: first offset of the log when it began.
         position: where it stopped.
         whole: whether it came to the end that was listed.
-        invoked_ns: when it began.
+        listed_ns: what was known before this must lie below the end that was listed for it.
         completed_ns: when it ended.
         saw: shape (claims,), whether it returned the record.
     """
@@ -28,18 +28,18 @@ class FinalView:
     start: int
     position: int
     whole: bool
-    invoked_ns: int
+    listed_ns: int
     completed_ns: int
     saw: Booleans
 
     def covers(self, claims: Claims) -> Booleans:
         """Which claims it must have seen if they are true.
 
-        What it passed is covered; so is what was known before it began, if it came to the end, wherever it
-        stood: then the log has become shorter.  Where no offset was told, only a log that is still whole
-        from offset 0 decides.
+        What it passed is covered; so is, if it came to the end, what was known before the end was listed,
+        wherever it stood: then the log has become shorter.  Where no offset was told, only a log that is
+        still whole from offset 0 decides.
         """
-        before = self.whole & (claims.known_ns < self.invoked_ns)
+        before = self.whole & (claims.known_ns < self.listed_ns)
         passed = (claims.offset >= self.start) & ((claims.offset < self.position) | before)
         return np.where(claims.offset >= 0, passed, before & (self.start == 0))
 
@@ -121,7 +121,7 @@ def _finals(columns: Columns, code: int, reads: Integers, claims: Claims) -> Ite
             start=int(final.start[row]),
             position=int(final.position[row]),
             whole=bool(final.whole[row]),
-            invoked_ns=int(columns.calls.invoked_ns[call]),
+            listed_ns=int(final.listed_ns[row]),
             completed_ns=int(columns.calls.completed_ns[call]),
             saw=saw,
         )
