@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import socket
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,6 +20,7 @@ from harness.errors import EngineError
 Client = docker.DockerClient
 """What talks to the engine; named here for those who may not import docker."""
 
+DEFAULT_HOST = "unix:///var/run/docker.sock"
 ANSWER_LIMIT_S = 120
 START_LIMIT_S = 60
 POLL_S = 0.2
@@ -56,15 +58,26 @@ def connect(limit_s: int = ANSWER_LIMIT_S) -> Client:
     Raises:
         EngineError: if no engine answers.
     """
-    client = None
     try:
+        _knock(limit_s)
         client = docker.from_env(timeout=limit_s)
         client.ping()
-    except (DockerException, RequestException) as error:
-        if client is not None:
-            client.close()
-        raise _unreachable(str(error)) from error
+    except (OSError, DockerException, RequestException) as error:
+        raise _unreachable(error) from error
     return client
+
+
+def _host() -> str:
+    return os.environ.get("DOCKER_HOST", DEFAULT_HOST)
+
+
+def _knock(limit_s: int) -> None:
+    """Try the engine's socket ourselves: the client library leaves a socket open when that fails."""
+    scheme, _, path = _host().partition("://")
+    if scheme == "unix":
+        with socket.socket(socket.AF_UNIX) as door:
+            door.settimeout(limit_s)
+            door.connect(path)
 
 
 @contextmanager
@@ -81,10 +94,9 @@ def client_or_new(client: Client | None) -> Iterator[Client]:
         yield new
 
 
-def _unreachable(reason: str) -> EngineError:
+def _unreachable(error: Exception) -> EngineError:
     """The three ways in which an engine is out of reach, each with its own mend."""
-    where = os.environ.get("DOCKER_HOST", "unix:///var/run/docker.sock")
-    if "PermissionError" in reason:
+    if isinstance(error, PermissionError):
         what, step = (
             "this user may not talk to the Docker engine",
             "sudo usermod -aG docker $USER, log in again",
@@ -93,7 +105,7 @@ def _unreachable(reason: str) -> EngineError:
         what, step = "there is no Docker engine on this host", "krucible setup"
     else:
         what, step = "the Docker engine does not answer", "krucible setup, or systemctl start docker"
-    return EngineError(what, got=reason, expected="an engine that answers", where=where, next_step=step)
+    return EngineError(what, got=str(error), expected="an engine that answers", where=_host(), next_step=step)
 
 
 def engine_facts(client: Client) -> EngineFacts:
@@ -105,7 +117,7 @@ def engine_facts(client: Client) -> EngineFacts:
     try:
         info = client.info()
     except (DockerException, RequestException) as error:
-        raise _unreachable(str(error)) from error
+        raise _unreachable(error) from error
     return EngineFacts(
         version=str(info["ServerVersion"]),
         storage_driver=str(info["Driver"]),
@@ -160,6 +172,7 @@ def start_engine() -> Path | None:
             ["dockerd"], stdin=subprocess.DEVNULL, stdout=output, stderr=output, start_new_session=True
         )
     _wait_until_it_answers(log, engine)
+    engine.returncode = 0  # it outlives us: nobody waits for it, and Popen need not warn of that
     return log
 
 

@@ -1,0 +1,131 @@
+"""The doctor: every lack has its mend, every fault its reason, and a sick host is no traceback."""
+
+import io
+import json
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from harness import doctor as module
+from harness.cluster.engine import EngineFacts
+from harness.cluster.images import KafkaImage, Source, Survey
+from harness.doctor import Check, DoctorReport, State, doctor
+from harness.doctor_view import show
+from harness.errors import EngineError, UsageError
+from harness.packages import Package
+
+IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", Source.ARTIFACTS, "sha256:0", "", "17", "0")
+FACTS = EngineFacts("20.10", "overlay2", "/", "1", "6.1", "Debian", 2, 1 << 34)
+HEALTHY: dict[str, str | None] = {"partition": None, "kill": None, "pause": None, "stop": None}
+
+
+class Client:
+    def close(self) -> None:
+        pass
+
+
+@pytest.fixture(autouse=True)
+def _healthy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    memory = tmp_path / "meminfo"
+    memory.write_text("MemTotal: 9000000 kB\nMemAvailable: 8000000 kB\n")
+    monkeypatch.setattr(module, "MEMORY_INFORMATION", memory)
+    monkeypatch.setattr(module, "DISK_NEEDED_BYTES", 1)
+    monkeypatch.setattr(module, "connect", Client)
+    monkeypatch.setattr(module, "engine_facts", lambda _client: FACTS)
+    monkeypatch.setattr(module, "compose_binary", lambda: ("docker-compose",))
+    monkeypatch.setattr(module, "base_if_cached", lambda _client: "krucible/base:x")
+    monkeypatch.setattr(module, "survey", lambda *_: Survey(IMAGE, {}))
+    monkeypatch.setattr(module, "probe_faults", lambda _client: HEALTHY)
+    monkeypatch.setattr(module, "missing_for_images", list)
+
+
+def check(report: DoctorReport, name: str) -> Check:
+    return next(each for each in report.checks if each.name == name)
+
+
+def shown(report: DoctorReport) -> str:
+    stream = io.StringIO()
+    show(report, Console(file=stream, width=160))
+    return stream.getvalue()
+
+
+def test_a_healthy_host_is_ready_for_every_fault() -> None:
+    report = doctor("4.3.1")
+    assert report.ready
+    assert {each.fault: each.why_not for each in report.capabilities} == HEALTHY
+    assert "Ready to run Kafka 4.3.1." in shown(report)
+    assert json.loads(json.dumps(report.as_json()))["ready"] is True
+
+
+def test_without_an_engine_the_rest_is_still_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse() -> None:
+        raise EngineError("the Docker engine does not answer", got="no socket", next_step="krucible setup")
+
+    monkeypatch.setattr(module, "connect", refuse)
+    report = doctor("4.3.1")
+    assert not report.ready
+    assert check(report, "engine") == Check(
+        "engine", State.MISSING, "the Docker engine does not answer: no socket", "krucible setup"
+    )
+    assert check(report, "compose").state is State.OK
+    assert {each.why_not for each in report.capabilities} == {"not tried: the Docker engine does not answer"}
+    text = shown(report)
+    assert "To mend engine: krucible setup" in text
+    assert "Not ready yet." in text
+
+
+def test_a_missing_compose_has_its_mend(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing() -> None:
+        raise EngineError("there is no compose", got="neither works")
+
+    monkeypatch.setattr(module, "compose_binary", missing)
+    assert check(doctor("4.3.1"), "compose") == Check(
+        "compose", State.MISSING, "neither works", "krucible setup"
+    )
+
+
+def test_an_image_that_is_not_here_tells_how_it_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    ways: dict[Source, str | None] = {Source.ARTIFACTS: None, Source.REGISTRY: "no such host"}
+    monkeypatch.setattr(module, "survey", lambda *_: Survey(None, ways))
+    monkeypatch.setattr(module, "base_if_cached", lambda _client: None)
+    report = doctor("4.3.1")
+    image = check(report, "image of Kafka 4.3.1")
+    assert image.found == "not here yet; artifacts: can; registry: no such host"
+    assert image.mend == check(report, "base image").mend == "krucible setup"
+    monkeypatch.setattr(module, "missing_for_images", lambda: [Package("maven", "jars")])
+    assert check(doctor("4.3.1"), "image of Kafka 4.3.1").mend.endswith(" maven")
+
+
+def test_little_memory_and_disk_are_missing_unknown_ones_are_not(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(module, "MEMORY_NEEDED_BYTES", 1 << 50)
+    monkeypatch.setattr(module, "DISK_NEEDED_BYTES", 1 << 60)
+    report = doctor("4.3.1", runs=tmp_path / "not" / "yet" / "there")
+    assert check(report, "memory").state is State.MISSING
+    assert str(tmp_path) in check(report, "disk for runs").found
+    assert check(report, "disk for runs").state is State.MISSING
+    monkeypatch.setattr(module, "MEMORY_INFORMATION", tmp_path / "none")
+    assert check(doctor("4.3.1"), "memory").state is State.OPTIONAL
+
+
+def test_java_on_the_host_is_optional(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    report = doctor("4.3.1")
+    assert check(report, "java").state is State.OPTIONAL
+    assert report.ready
+    java = tmp_path / "java"
+    java.write_text("#!/bin/sh\necho 'openjdk version \"17.0.15\" 2025' >&2\n")
+    java.chmod(0o755)
+    assert check(doctor("4.3.1"), "java").found == "17.0.15"
+
+
+def test_a_fault_that_cannot_be_had_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "probe_faults", lambda _client: HEALTHY | {"partition": "iptables: denied"})
+    assert "iptables: denied" in shown(doctor("4.3.1"))
+
+
+def test_what_is_no_version_is_refused() -> None:
+    with pytest.raises(UsageError):
+        doctor("newest")
