@@ -188,6 +188,11 @@ def judged(text: str) -> CheckerResult:
     return check_log(told(text))
 
 
+def ids_of(text: str) -> dict[str, int]:
+    """How many anomalies of each id the log checker finds in a text."""
+    return judged(text).counts
+
+
 def only(result: CheckerResult) -> Anomaly:
     """The one anomaly of a result."""
     (anomaly,) = result.anomalies
