@@ -1,6 +1,7 @@
 """Options that several commands share, and the shapes of their values."""
 
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -53,6 +54,15 @@ class Mount(click.ParamType):
         return NodeFile(str(Path(source).resolve()), destination)
 
 
+class Word(click.Choice[Any]):
+    """A word of the vocabulary, by its value (click would go by the member's name)."""
+
+    def normalize_choice(self, choice: Any, ctx: click.Context | None) -> str:
+        """The word as it is typed."""
+        del ctx
+        return str(choice.value if isinstance(choice, Enum) else choice)
+
+
 class Seeds(click.ParamType):
     """``A..B``: every seed from A to B, both included."""
 
@@ -84,10 +94,10 @@ def topology_options(function: F) -> F:
     """What a cluster is made of; None leaves it to the scenario."""
     choices = (
         click.option("--kafka-version", metavar="V", help="Kafka's version, such as 4.3.1."),
-        click.option("--mode", type=click.Choice(list(Mode)), help="Brokers and controllers in one, or apart."),
+        click.option("--mode", type=Word(list(Mode)), help="Brokers and controllers in one, or apart."),
         click.option("--controllers", type=click.IntRange(1, 5), help="How many controllers."),
         click.option("--brokers", type=click.IntRange(1, 5), help="How many brokers."),
-        click.option("--quorum", type=click.Choice(list(Quorum)), help="How the voters are kept."),
+        click.option("--quorum", type=Word(list(Quorum)), help="How the voters are kept."),
         click.option("--feature", type=Level(), multiple=True, help="Feature level to format with; repeatable."),
         click.option("--config", type=Pair(), multiple=True, help="Kafka property of every node; repeatable."),
         click.option("--jvm-option", multiple=True, metavar="OPT", help="Option of every node's JVM; repeatable."),

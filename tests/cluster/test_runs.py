@@ -1,0 +1,185 @@
+"""Whole runs as their users start them: the demo, the regression, chaos, a harness that is killed or interrupted."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import docker
+import pytest
+
+from checkers.verdict import Validity, Verdict
+from harness.cli import invoke
+from harness.cluster.containers import RunContainers, labelled_runs
+from harness.healing import leftovers
+from results.store import find_run, load_identity, load_verdict
+
+pytestmark = pytest.mark.cluster
+REGRESSION = "regressions/kafka-15489-zombie-leader"
+
+
+def ids(verdict: Verdict) -> set[str]:
+    return {anomaly.id for result in verdict.results for anomaly in result.anomalies if anomaly.illegal}
+
+
+@pytest.fixture
+def nothing_left(engine: docker.DockerClient) -> Iterator[None]:
+    """Whatever the test does, none of its containers and networks outlives it."""
+    before = set(labelled_runs(engine))
+    yield
+    new = set(labelled_runs(engine)) - before
+    for run in new:
+        RunContainers(engine, run).remove()
+    assert not new
+
+
+def test_the_demo_is_valid_and_leaves_a_report(
+    tmp_path: Path, nothing_left: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert invoke(["run", "smoke/partition", "--seed", "7", "--runs", str(tmp_path)]) == 0
+
+    folder = find_run(tmp_path, "smoke/partition")
+    said = capsys.readouterr().out
+    assert "VALID" in said
+    assert "krucible run smoke/partition --seed 7" in said
+    assert load_verdict(folder).as_expected is True
+    assert load_identity(folder).features == {}
+    assert (folder / "report.html").stat().st_size < 1_500_000
+    assert not (folder / "disks").exists()
+    for name in ("compose.yaml", "schedule.json", "nodes/n1/server.log", "nodes/n1/server.properties"):
+        assert (folder / name).stat().st_size > 0
+    # The stored run is judged the same without the engine.
+    assert invoke(["check", str(folder), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["validity"] == "valid"
+
+
+@pytest.mark.parametrize(
+    ("version", "validity", "anomalies"),
+    [("3.6.2", Validity.INVALID, {"zombie-leader"}), ("3.7.1", Validity.VALID, set())],
+)
+def test_the_zombie_leader_is_red_where_kafka_had_it_and_green_where_it_was_mended(
+    tmp_path: Path, nothing_left: None, version: str, validity: Validity, anomalies: set[str]
+) -> None:
+    words = ["run", REGRESSION, "--kafka-version", version, "--seed", "7", "--runs", str(tmp_path)]
+    code = invoke(words)
+
+    verdict = load_verdict(find_run(tmp_path, REGRESSION))
+    assert verdict.validity is validity, verdict.reasons
+    assert verdict.as_expected is True
+    assert ids(verdict) == anomalies
+    assert code == (1 if anomalies else 0)
+
+
+def test_a_campaign_over_seeds_is_summed_up_and_resumed(
+    tmp_path: Path, nothing_left: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    words = ["run", "exploratory/chaos", "--mode", "isolated", "--duration-s", "30", "--runs", str(tmp_path)]
+    assert invoke([*words, "--seeds", "3..4"]) == 0
+    (summary,) = tmp_path.glob("exploratory/chaos/campaigns/*/summary.md")
+    assert "2 valid" in summary.read_text()
+
+    # One of the runs is lost: the same command does that one again and nothing else.
+    folders = [path for path in (tmp_path / "exploratory/chaos").iterdir() if re.search(r"Z-4$", path.name)]
+    folders[0].rename(tmp_path / "lost")
+    capsys.readouterr()
+    assert invoke([*words, "--seeds", "3..4"]) == 0
+    said = capsys.readouterr().out
+    assert "1 of 2 seeds are done already" in said
+    assert "seed 4 (1 of 1)" in said
+
+
+class KilledRun:
+    """A run in a process of its own, stopped in mid-fault."""
+
+    def __init__(self, runs: Path) -> None:
+        self.runs = runs
+        words = ["run", "smoke/partition", "--seed", "7", "--runs", str(runs)]
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", f"from harness.cli import main; main({words!r})"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def await_fault(self) -> None:
+        self._await(lambda: self._nemesis_says('"type":"ok","f":"inject"'), 60)
+
+    def end(self, number: int) -> tuple[int, str]:
+        os.kill(self.process.pid, number)
+        said, _ = self.process.communicate(timeout=90)
+        return self.process.returncode, said
+
+    def _nemesis_says(self, text: str) -> bool:
+        journals = list(self.runs.glob("smoke/partition/*/history-nemesis.jsonl"))
+        return bool(journals) and text in journals[0].read_text()
+
+    def _await(self, condition: Callable[[], bool], bound_s: float) -> None:
+        deadline = time.monotonic() + bound_s
+        while not condition():
+            assert self.process.poll() is None, self.process.communicate()[0]
+            assert time.monotonic() < deadline, "the run came to no fault"
+            time.sleep(0.1)
+
+
+def test_a_harness_killed_in_mid_fault_leaves_a_history_to_judge_and_a_mess_that_heals(
+    tmp_path: Path,
+    engine: docker.DockerClient,
+    nothing_left: None,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    bystander = engine.networks.create("krucible-bystander", internal=True)
+    try:
+        run = KilledRun(tmp_path)
+        run.await_fault()
+        assert run.end(signal.SIGKILL)[0] == -signal.SIGKILL
+
+        assert invoke(["check", "smoke/partition", "--runs", str(tmp_path)]) == 2
+        said = capsys.readouterr()
+        assert "UNKNOWN" in said.out
+        assert not ids(load_verdict(find_run(tmp_path, "smoke/partition")))
+        assert "Traceback" not in said.out + said.err
+
+        (left,) = [left for left in leftovers(engine) if left.folder.is_relative_to(tmp_path)]
+        assert not left.live
+        assert invoke(["heal"]) == 0
+        assert "undid f1" in capsys.readouterr().out
+        assert RunContainers(engine, left.run).leftovers() == []
+        assert not (left.folder / "disks").exists()
+        assert (left.folder / "history-nemesis.jsonl").exists()
+        assert bystander.id in {network.id for network in engine.networks.list()}
+    finally:
+        bystander.remove()
+
+
+def test_an_interrupted_run_heals_cleans_up_and_is_unknown(tmp_path: Path, nothing_left: None) -> None:
+    run = KilledRun(tmp_path)
+    run.await_fault()
+    code, said = run.end(signal.SIGINT)
+
+    assert code == 2, said
+    assert "UNKNOWN" in said
+    assert "Traceback" not in said
+    assert "heal f1" in said
+
+
+def test_heal_leaves_live_and_kept_clusters_alone_unless_named(
+    tmp_path: Path, nothing_left: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    up = ["cluster", "up", "--controllers", "1", "--brokers", "1", "--runs", str(tmp_path)]
+    assert invoke(up) == 0
+    (name,) = re.findall(r"cluster (\w+) is ready", capsys.readouterr().out)
+
+    assert invoke(["heal"]) == 0
+    assert f"run {name}: left alone, " in capsys.readouterr().out
+    assert invoke(["cluster", "status"]) == 0
+    assert name in capsys.readouterr().out
+    assert invoke(["heal", "no-such-run"]) == 3
+    assert invoke(["cluster", "down", name]) == 0
+    assert invoke(["cluster", "down"]) == 64
+    assert invoke(["cluster", "status"]) == 0
+    assert name not in capsys.readouterr().out

@@ -1,0 +1,80 @@
+"""What a run shows while it goes on."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from checkers.history import Operation, OperationType
+from checkers.verdict import Validity, Verdict
+from harness.cli.console import LineConsole, LiveConsole, console_for
+from harness.events import Event, PhaseBegan, Recorded, RunBegan, RunEnded
+from harness.wire import PartitionAnswer
+
+OK, INFO = OperationType.OK, OperationType.INFO
+CUT = {"kind": "partition", "spec": {"pattern": "halves"}, "targets": ("n1",)}
+LED = {"answer": "leader", "leader_id": 2, "leader_epoch": 5}
+STATES = (PartitionAnswer(0, 2, 5, (1, 2, 3), (1, 2), None),)
+
+
+def told(kind: OperationType, f: str, key: object = None, value: object = None, **more: str) -> Event:
+    return Recorded(Operation(0, 0, "x", kind, f, key, value, **more))
+
+
+STORY: tuple[Event, ...] = (
+    RunBegan("smoke/partition", "4.3.1", 7, "runs/x"),
+    PhaseBegan("load", limit_s=45.0),
+    told(OK, "observe", "node", {"status": "running", "exit_code": 0}, node="n1"),
+    told(OK, "observe", "quorum", LED, node="n2"),
+    told(OK, "observe", "quorum", LED, node="n2"),
+    told(OK, "observe", "quorum", {"answer": "error"}, node="n1"),
+    told(OK, "observe", "partitions", {"topics": {"log-0": STATES}}, node="n2"),
+    told(OperationType.INVOKE, "send"),
+    told(OK, "send"),
+    told(INFO, "send"),
+    told(OK, "inject", "f1", CUT),
+    told(OK, "observe", "node", {"status": "exited", "exit_code": 137}, node="n1"),
+    told(INFO, "heal", "f1", CUT, error="rules are left"),
+    told(OK, "recover", None, {"took_ms": 1200}),
+    PhaseBegan("image", "downloading"),
+    RunEnded("runs/x", Verdict(Validity.VALID, ()), "krucible run x"),
+)
+LINES = [
+    "smoke/partition on Kafka 4.3.1, seed 7, in runs/x",
+    "load",
+    "node n1 running",
+    "controller is node 2 in epoch 5",
+    "inject f1 partition halves n1: proven",
+    "node n1 exited with 137",
+    "heal f1 partition halves n1: not confirmed (rules are left)",
+    "recover within 1.2 s: every partition writable",
+    "image: downloading",
+]
+
+
+def test_a_pipe_gets_one_line_an_event_and_none_an_operation() -> None:
+    stream = io.StringIO()
+    with console_for(stream) as console:
+        assert isinstance(console, LineConsole)
+        for event in STORY:
+            console.hear(event)
+
+    assert [line.split(" s  ", 1)[1] for line in stream.getvalue().splitlines()] == LINES
+
+
+def test_a_terminal_gets_a_panel_with_rates_leaders_and_faults(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("CI", raising=False)
+    screen = Console(file=io.StringIO(), force_terminal=True, width=120, height=40)
+    console = LiveConsole(screen)
+    with console:
+        for event in STORY[:12]:
+            console.hear(event)
+        sheet = Console(file=io.StringIO(), width=120)
+        sheet.print(console._render())
+
+    panel = sheet.file.getvalue()  # type: ignore[attr-defined]
+    assert "ok 1  fail 0  info 1" in panel
+    assert "node 2 in epoch 5" in panel
+    assert "0→2 isr 2" in panel
+    assert "f1 partition halves n1" in panel
+    assert "of 45 s" in panel

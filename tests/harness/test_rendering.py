@@ -1,0 +1,111 @@
+"""What is written for a cluster: properties and compose files, by version and mode."""
+
+import re
+
+import pytest
+import yaml
+
+from harness.cluster.rendering import (
+    format_arguments,
+    kafka_uuid,
+    new_layout,
+    problems_with,
+    render_compose,
+    render_properties,
+)
+from harness.vocabulary import Mode, NodeFile, Quorum, Topology
+from harness.vocabulary.version import VersionShapeError, parse_version
+
+ISOLATED = Topology(mode=Mode.ISOLATED, controllers=3, brokers=2, quorum=Quorum.STATIC)
+
+
+def properties(topology: Topology, position: int, version: str) -> dict[str, str]:
+    layout = new_layout("abc", "10.213.4.0/24", topology)
+    text = render_properties(topology, layout, topology.nodes()[position], version)
+    lines = (line for line in text.splitlines() if line and not line.startswith("#"))
+    return dict(line.split("=", 1) for line in lines)
+
+
+def test_a_combined_node_has_all_listeners_and_advertises_its_controller_when_dynamic() -> None:
+    written = properties(Topology(), 0, "4.3.1")
+
+    assert written["process.roles"] == "broker,controller"
+    assert set(re.findall(r"([A-Z]+)://", written["listeners"])) == {
+        "CLIENT",
+        "REPLICATION",
+        "OBSERVE",
+        "CONTROLLER",
+    }
+    assert "CONTROLLER://10.213.4.11:9093" in written["advertised.listeners"]
+    assert written["controller.quorum.bootstrap.servers"].count(":9093") == 3
+    assert "controller.quorum.voters" not in written
+
+
+@pytest.mark.parametrize("version", ["3.6.2", "3.8.1", "4.3.1"])
+def test_a_static_quorum_names_its_voters_and_advertises_no_controller(version: str) -> None:
+    controller, broker = properties(ISOLATED, 0, version), properties(ISOLATED, 3, version)
+
+    assert controller["controller.quorum.voters"] == (
+        "101@10.213.4.11:9093,102@10.213.4.12:9093,103@10.213.4.13:9093"
+    )
+    assert "advertised.listeners" not in controller
+    assert "inter.broker.listener.name" not in controller
+    assert "CONTROLLER" not in broker["advertised.listeners"]
+    assert broker["listeners"].startswith("CLIENT://10.213.4.14:9092")
+
+
+def test_overrides_beat_defaults() -> None:
+    written = properties(Topology(config={"broker.session.timeout.ms": "9000"}), 0, "4.3.1")
+
+    assert written["broker.session.timeout.ms"] == "9000"
+
+
+def test_storage_is_formatted_as_the_quorum_needs() -> None:
+    dynamic = Topology(mode=Mode.ISOLATED, controllers=1, brokers=1, features={"b": 2, "a": 1})
+    layout = new_layout("abc", "10.213.4.0/24", dynamic)
+    controller, broker = (format_arguments(dynamic, layout, node) for node in dynamic.nodes())
+
+    assert controller[:2] == ["--initial-controllers", f"101@10.213.4.11:9093:{layout.directory_ids['c1']}"]
+    assert broker[0] == "--no-initial-controllers"
+    assert controller[2:] == ["--feature", "a=1", "--feature", "b=2"]
+    static = new_layout("abc", "10.213.4.0/24", ISOLATED)
+    assert format_arguments(ISOLATED, static, ISOLATED.nodes()[0]) == []
+
+
+def test_the_compose_file_has_two_containers_a_node_and_our_labels() -> None:
+    topology = Topology(jvm_options=("-Dprice=$5",), node_files=(NodeFile("/a", "/b"),))
+    layout = new_layout("abc", "10.213.4.0/24", topology)
+    labels = {"krucible.run": "abc"}
+    text = render_compose(
+        topology, layout, kafka_image="kafka:1", holder_image="base:1", user="7:8", labels=labels
+    )
+    compose = yaml.safe_load(text)
+
+    assert set(compose["services"]) == {f"n{i}{part}" for i in (1, 2, 3) for part in ("", "-net")}
+    kafka, holder = compose["services"]["n2"], compose["services"]["n2-net"]
+    assert kafka["network_mode"] == "service:n2-net"
+    assert kafka["user"] == "7:8"
+    assert kafka["environment"]["KRUCIBLE_JVM_OPTS"] == "-Dprice=$$5"
+    assert "/a:/b:ro" in kafka["volumes"]
+    assert holder["networks"]["cluster"]["ipv4_address"] == "10.213.4.12"
+    assert compose["networks"]["cluster"]["internal"] is True
+    for thing in (kafka, holder, compose["networks"]["cluster"]):
+        assert thing["labels"]["krucible.run"] == "abc"
+
+
+def test_ids_are_never_taken_for_options() -> None:
+    drawn = {kafka_uuid() for _ in range(2000)}
+
+    assert len(drawn) == 2000
+    assert all(re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_-]{21}", text) for text in drawn)
+
+
+def test_what_a_version_cannot_do_is_told() -> None:
+    assert problems_with(Topology(), "3.8.1")
+    assert not problems_with(Topology(), "3.9.0")
+
+
+def test_versions_compare_as_numbers() -> None:
+    assert parse_version("3.10.0") > parse_version("3.9.1-rc1")
+    with pytest.raises(VersionShapeError, match=r"4\.3\.1"):
+        parse_version("4.3")
