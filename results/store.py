@@ -205,7 +205,7 @@ def _subfolders(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
             return sorted(Path(e.path) for e in entries if e.is_dir(follow_symlinks=False))
-    except OSError:
+    except (OSError, ValueError):
         return []
 
 

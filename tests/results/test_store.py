@@ -1,0 +1,194 @@
+"""The store lists whole, half-written and corrupt runs, and finds each by any of its names."""
+
+import errno
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from checkers.identity import encode_identity
+from checkers.verdict import Validity, Verdict, result_of
+from results.store import (
+    RunNotFoundError,
+    RunUnreadableError,
+    find_run,
+    list_runs,
+    load_identity,
+    load_verdict,
+    save_verdict,
+)
+from tests.results.story import IDENTITY, Run
+
+FIRST, SECOND = "20261120T215657Z-7", "20261121T080000Z-8"
+VALID = Verdict(Validity.VALID, (result_of("log", []),))
+
+
+def run_folder(root: Path, name: str = FIRST, scenario: str = "smoke/partition") -> Path:
+    folder = root / scenario / name
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def whole(root: Path, red_run: Run) -> Path:
+    folder = run_folder(root)
+    (folder / "run.json").write_bytes(encode_identity(IDENTITY))
+    save_verdict(folder, red_run.verdict)
+    return folder
+
+
+def test_an_empty_or_missing_store_lists_nothing(root: Path) -> None:
+    assert list_runs(root) == ()
+    root.mkdir()
+    assert list_runs(root) == ()
+
+
+def test_a_whole_run_is_listed_with_what_was_found(root: Path, whole: Path) -> None:
+    (run,) = list_runs(root)
+    assert run.folder == whole
+    assert (run.scenario, run.kafka_version, run.seed) == ("smoke/partition", "4.3.1", 7)
+    assert (run.validity, run.as_expected) == (Validity.INVALID, False)
+    assert run.anomalies == {"lost-write": 3, "offsets-reused": 1, "zombie-leader": 1}
+    assert run.problems == ()
+
+
+def test_newest_runs_come_first_whatever_their_scenario(root: Path, whole: Path) -> None:
+    newer = run_folder(root, SECOND, "exploratory/chaos")
+    assert [run.folder for run in list_runs(root)] == [newer, whole]
+
+
+def test_links_to_the_latest_runs_are_not_listed_twice(root: Path, whole: Path) -> None:
+    (root / "latest").symlink_to(whole)
+    (whole.parent / "latest").symlink_to(whole.name)
+    assert len(list_runs(root)) == 1
+
+
+def test_a_run_killed_before_it_wrote_anything_is_listed_by_its_place(root: Path) -> None:
+    run_folder(root)
+    (run,) = list_runs(root)
+    assert (run.scenario, run.seed, run.validity) == ("smoke/partition", 7, None)
+    assert [problem.split(" in ")[0] for problem in run.problems] == [
+        "run.json is missing",
+        "verdict.json is missing",
+    ]
+
+
+@pytest.mark.parametrize("content", [b"", b'{"run": "9f', b"\xff\xfe", b"[" * 100_000, b"[]", b'"\\ud800"'])
+@pytest.mark.parametrize("file", ["run.json", "verdict.json"])
+def test_a_corrupt_file_is_a_problem_and_no_crash(root: Path, whole: Path, file: str, content: bytes) -> None:
+    (whole / file).write_bytes(content)
+    (run,) = list_runs(root)
+    (problem,) = run.problems
+    assert problem.startswith(f"{file} is damaged")
+
+
+def test_a_file_that_is_a_folder_is_a_problem_and_no_crash(root: Path) -> None:
+    (run_folder(root) / "verdict.json").mkdir()
+    (run,) = list_runs(root)
+    assert any("can't be read" in problem for problem in run.problems)
+
+
+def test_folders_without_runs_are_passed_over(root: Path, whole: Path) -> None:
+    (root / "smoke" / "notes").mkdir()
+    (root / "smoke" / "notes" / "todo.txt").write_text("")
+    assert [run.folder for run in list_runs(root)] == [whole]
+
+
+def test_a_folder_that_nobody_may_read_is_passed_over(
+    root: Path, whole: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    closed = root / "closed"
+    closed.mkdir()
+    scandir = os.scandir
+
+    def guarded(path: Path) -> object:
+        if path == closed:
+            raise PermissionError(errno.EACCES, "Permission denied")
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", guarded)
+    assert [run.folder for run in list_runs(root)] == [whole]
+
+
+def test_a_run_is_found_by_every_name(root: Path, whole: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (root / "latest").symlink_to(whole)
+    (whole.parent / "latest").symlink_to(whole.name)
+    monkeypatch.chdir(whole.parent)
+    names = (
+        "latest",
+        "smoke/partition",
+        "smoke/partition/latest",
+        f"smoke/partition/{FIRST}",
+        str(whole),
+        FIRST,
+    )
+    assert {find_run(root, name) for name in names} == {whole.resolve()}
+
+
+def test_without_links_the_newest_run_is_the_latest(root: Path, whole: Path) -> None:
+    newer = run_folder(root, SECOND)
+    assert find_run(root, "latest") == newer.resolve()
+    assert find_run(root, "smoke/partition") == newer.resolve()
+    assert find_run(root, "smoke") == newer.resolve() != whole
+
+
+def test_the_link_decides_where_there_is_one(root: Path, whole: Path) -> None:
+    run_folder(root, SECOND)
+    (whole.parent / "latest").symlink_to(whole.name)
+    assert find_run(root, "smoke/partition") == whole.resolve()
+
+
+def test_a_dangling_link_is_no_obstacle(root: Path, whole: Path) -> None:
+    (root / "latest").symlink_to("gone")
+    assert find_run(root, "latest") == whole.resolve()
+
+
+@pytest.mark.parametrize("name", ["latest", "smoke/nothing", "/nowhere", "nul\0", "loop"])
+def test_an_unknown_run_is_told_with_where_and_what_next(root: Path, name: str) -> None:
+    root.mkdir()
+    (root / "loop").symlink_to("loop")
+    with pytest.raises(RunNotFoundError, match=r"no run is called(?s:.*)expected(?s:.*)where(?s:.*)next"):
+        find_run(root, name)
+
+
+def test_a_verdict_survives_its_file(root: Path, red_run: Run) -> None:
+    folder = run_folder(root)
+    path = save_verdict(folder, red_run.verdict)
+    assert load_verdict(folder) == red_run.verdict
+    assert path.read_bytes().endswith(b"}\n")
+    assert [path.name for path in folder.iterdir()] == ["verdict.json"]
+
+
+def test_a_verdict_that_was_never_given_is_told(root: Path) -> None:
+    with pytest.raises(RunUnreadableError, match=r"verdict\.json is missing in"):
+        load_verdict(run_folder(root))
+
+
+def test_an_identity_of_another_format_is_told(root: Path) -> None:
+    folder = run_folder(root)
+    other = msgspec.structs.replace(IDENTITY, krucible_run=9)
+    (folder / "run.json").write_bytes(encode_identity(other))
+    with pytest.raises(RunUnreadableError, match=r"run.json is damaged: format version 9"):
+        load_identity(folder)
+
+
+def test_a_full_disk_leaves_the_earlier_verdict(
+    root: Path, red_run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = run_folder(root)
+    save_verdict(folder, VALID)
+
+    def full(_: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="No space left"):
+        save_verdict(folder, red_run.verdict)
+    assert load_verdict(folder) == VALID
+    assert [path.name for path in folder.iterdir()] == ["verdict.json"]
