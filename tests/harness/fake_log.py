@@ -1,0 +1,115 @@
+"""A log in memory with two clients, whose errors the test decides."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+
+from checkers.history import OperationType
+from harness.clients import (
+    ClientFailedError,
+    ClientKind,
+    Isolation,
+    LogConsumer,
+    LogProducer,
+    Message,
+    ReadError,
+    Record,
+    Sent,
+)
+
+OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
+
+
+class FakeLog:
+    """Implements `Clients`; every hook returns what is to go wrong, or None."""
+
+    def __init__(self, partitions: int) -> None:
+        self.partitions: list[list[bytes | None]] = [[] for _ in range(partitions)]
+        self.lock = threading.Lock()
+        self.made: list[str] = []
+        self.closed = 0
+        self.on_make: Callable[[str], Exception | None] = lambda _what: None
+        self.on_send: Callable[[Record], Sent | None] = lambda _record: None
+        self.on_assign: Callable[[Mapping[int, int]], Exception | None] = lambda _positions: None
+        self.on_poll: Callable[[], Exception | None] = lambda: None
+        self.on_offsets: Callable[[], Exception | None] = lambda: None
+        self.on_close: Callable[[], Exception | None] = lambda: None
+
+    def producer(self, kind: ClientKind, *, durable: bool = False) -> LogProducer:
+        self._make(f"{kind} producer{' durable' if durable else ''}")
+        return FakeProducer(self)
+
+    def consumer(self, kind: ClientKind, isolation: Isolation) -> LogConsumer:
+        self._make(f"{kind} {isolation}")
+        return FakeConsumer(self)
+
+    def _make(self, what: str) -> None:
+        raise_if(self.on_make(what))
+        with self.lock:
+            self.made.append(what)
+
+    def append(self, record: Record) -> int:
+        with self.lock:
+            self.partitions[record.partition].append(record.value)
+            return len(self.partitions[record.partition]) - 1
+
+    def close(self) -> None:
+        with self.lock:
+            self.closed += 1
+        raise_if(self.on_close())
+
+
+class FakeProducer:
+    def __init__(self, log: FakeLog) -> None:
+        self._log = log
+
+    def send(self, batch: Sequence[Record]) -> list[Sent]:
+        return [self._log.on_send(record) or Sent(OK, self._log.append(record)) for record in batch]
+
+    def close(self, timeout_s: float) -> None:
+        assert timeout_s > 0
+        self._log.close()
+
+
+class FakeConsumer:
+    def __init__(self, log: FakeLog) -> None:
+        self._log = log
+        self._positions: dict[int, int] = {}
+
+    def assign(self, positions: Mapping[int, int]) -> None:
+        raise_if(self._log.on_assign(positions))
+        self._positions = dict(positions)
+
+    def poll(self, max_wait_s: float) -> list[Message]:
+        assert max_wait_s > 0
+        raise_if(self._log.on_poll())
+        found = []
+        with self._log.lock:
+            for partition, position in self._positions.items():
+                values = self._log.partitions[partition][position : position + 2]
+                found += [Message(partition, position + i, value) for i, value in enumerate(values)]
+                self._positions[partition] += len(values)
+        return found
+
+    def offsets(self, partitions: Sequence[int], timeout_s: float) -> dict[int, tuple[int, int]]:
+        assert timeout_s > 0
+        raise_if(self._log.on_offsets())
+        with self._log.lock:
+            return {partition: (0, len(self._log.partitions[partition])) for partition in partitions}
+
+    def close(self, timeout_s: float) -> None:
+        assert timeout_s > 0
+        self._log.close()
+
+
+def raise_if(error: Exception | None) -> None:
+    if error is not None:
+        raise error
+
+
+def once(error: Exception) -> Callable[[], Exception | None]:
+    """A hook that goes wrong the first time."""
+    errors: list[Exception] = [error]
+    return lambda: errors.pop() if errors else None
+
+
+__all__ = ["ClientFailedError", "FakeLog", "ReadError", "once"]
