@@ -115,10 +115,11 @@ def install(packages: list[Package], say: Say) -> None:
     say(f"will install: {listed}")
     for command in apt_commands(packages):
         say(f"+ {' '.join(command)}")
-        _apt(command, say)
+        _apt(command, {package.name for package in packages}, say)
 
 
-def _apt(command: tuple[str, ...], say: Say) -> None:
+def _apt(command: tuple[str, ...], wanted: set[str], say: Say) -> None:
+    """Run apt-get; of the many packages that it sets up, only those that were asked for are told."""
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive", "LC_ALL": "C.UTF-8"}
     said: list[str] = []
     with subprocess.Popen(
@@ -126,7 +127,7 @@ def _apt(command: tuple[str, ...], say: Say) -> None:
     ) as apt:
         for line in apt.stdout or ():
             said.append(line.strip())
-            if line.startswith("Setting up "):
+            if line.startswith("Setting up ") and line.split()[2].partition(":")[0] in wanted:
                 say(line.strip())
     if apt.returncode != 0:
         raise KrucibleError(

@@ -97,14 +97,16 @@ def test_what_may_not_be_installed_is_listed_with_the_commands(monkeypatch: pyte
 
 @pytest.mark.usefixtures("allowed")
 def test_what_will_be_installed_is_said_first(programs: Path) -> None:
-    script(programs / "apt-get", 'echo "$DEBIAN_FRONTEND: $*" >> "$0.calls"; echo "Setting up maven (3.8)"')
+    body = 'echo "$DEBIAN_FRONTEND: $*" >> "$0.calls"; echo "Setting up maven:amd64 (3.8)"'
+    script(programs / "apt-get", f'{body}; echo "Setting up libasound2 (1.2)"')
     said: list[str] = []
     packages.install([], said.append)
     assert said == []
     packages.install([MAVEN], said.append)
     assert said[0] == "will install: maven (Kafka's jars)"
     assert said[1].startswith("+ apt-get")
-    assert "Setting up maven (3.8)" in said
+    assert "Setting up maven:amd64 (3.8)" in said
+    assert not [line for line in said if "libasound2" in line]
     update, install = Path(f"{programs}/apt-get.calls").read_text().splitlines()
     assert update == "noninteractive: -o DPkg::Lock::Timeout=120 update"
     assert install.endswith(" maven")
