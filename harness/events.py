@@ -9,7 +9,7 @@ from checkers.verdict import Verdict
 
 
 class PhaseBegan(msgspec.Struct, frozen=True):
-    """The run entered a phase: ``image``, ``start``, ``load``, ``heal``, ``recover``, ``final-read``, ``evidence``, ``check``."""
+    """The run entered a phase, such as ``image``, ``start``, ``load``, ``recover`` or ``final-read``."""
 
     phase: str
     detail: str = ""

@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-import docker
 import msgspec
 
 from harness.cluster.cluster import Cluster, find_cluster
@@ -14,6 +13,7 @@ from harness.cluster.containers import (
     RunContainers,
     labelled_runs,
 )
+from harness.cluster.engine import Engine
 from harness.errors import KrucibleError
 from harness.faults.contract import Bench
 from harness.faults.partition import remove_chain
@@ -39,7 +39,7 @@ class Leftover(msgspec.Struct, frozen=True):
     kept: bool
 
 
-def leftovers(client: docker.DockerClient) -> tuple[Leftover, ...]:
+def leftovers(client: Engine) -> tuple[Leftover, ...]:
     """Every run of ours that the engine still knows."""
     return tuple(
         Leftover(
@@ -52,7 +52,7 @@ def leftovers(client: docker.DockerClient) -> tuple[Leftover, ...]:
     )
 
 
-def heal(client: docker.DockerClient, named: tuple[str, ...], say: Say) -> list[str]:
+def heal(client: Engine, named: tuple[str, ...], say: Say) -> list[str]:
     """Undo pending faults and remove what is left, run by run; ids of the runs that were healed.
 
     A run whose harness is alive, or that was kept, is left alone unless it is named by id.
@@ -92,7 +92,7 @@ def _left_alone_because(leftover: Leftover, named: tuple[str, ...]) -> str | Non
     return f"{why}; krucible heal {leftover.run} takes it down all the same"
 
 
-def _heal_one(client: docker.DockerClient, leftover: Leftover, say: Say) -> None:
+def _heal_one(client: Engine, leftover: Leftover, say: Say) -> None:
     entries = read_ledger(leftover.folder)
     if (leftover.folder / "cluster.json").exists():
         cluster = find_cluster(client, leftover.folder)
@@ -111,7 +111,7 @@ def _heal_one(client: docker.DockerClient, leftover: Leftover, say: Say) -> None
 
 
 def _undo(cluster: Cluster, undo: Undo) -> None:
-    """One step back; a node whose containers are gone has nothing to undo, and none is started to be removed."""
+    """One step back; a node whose containers are gone has nothing to undo, none is started to be removed."""
     containers = cluster.containers.get(undo.node)
     if containers is None or not containers.has_namespace:
         return

@@ -61,7 +61,7 @@ def _host(engine: str) -> HostIdentity:
 
 
 def _commit() -> str:
-    """Our commit, ``-dirty`` where the tree has changes; empty where krucible does not run from a checkout."""
+    """Our commit, ``-dirty`` where the tree has changes; empty where there is no checkout."""
     here = Path(__file__).parent
     try:
         commit = _git(here, "rev-parse", "--short=12", "HEAD")

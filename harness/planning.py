@@ -203,7 +203,8 @@ def _workload_problems(scenario: Scenario) -> list[str]:
 
 
 def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
-    schedule, found = scenario.schedule, []
+    schedule = scenario.schedule
+    found: list[str] = []
     if options.duration_s is None:
         return found
     if isinstance(schedule, FixedSchedule):

@@ -34,6 +34,8 @@ from harness.workloads.log import LogLoad
 from harness.workloads.probing import WriteProbe
 
 FINAL_READ_BOUND_S = 120.0
+TRAFFIC_BOUND_S = 20.0
+"""How long a run waits for the traffic that its assumptions ask for; without it the verdict is unknown."""
 
 
 class Host(msgspec.Struct, frozen=True):
@@ -72,7 +74,7 @@ def execute(
             with _loaded(stage, context):
                 _carry_out(stage, observers, cancelled)
                 if not cancelled.is_set():
-                    _recover(stage, context)
+                    _recover(stage, context, cancelled)
             if not cancelled.is_set():
                 _read_everything(stage, context)
         _gather_evidence(stage, cancelled)
@@ -126,6 +128,8 @@ def _carry_out(stage: Stage, observers: Observers, cancelled: threading.Event) -
 
     recorder = Recorder(stage.journals.open("nemesis"), "nemesis")
     nemesis = Nemesis(recorder, stage.ledger, bench_of(stage.cluster), look, cancelled)
+    needed = stage.plan.scenario.assumptions.acked_before
+    stage.tally.await_more(needed, TRAFFIC_BOUND_S, cancelled)
     try:
         nemesis.carry_out(stage.plan.schedule)
     finally:
@@ -133,8 +137,8 @@ def _carry_out(stage: Stage, observers: Observers, cancelled: threading.Event) -
         nemesis.heal_all()
 
 
-def _recover(stage: Stage, context: LogContext) -> None:
-    """Recovery, while the load goes on."""
+def _recover(stage: Stage, context: LogContext, cancelled: threading.Event) -> None:
+    """Recovery, while the load goes on, and some traffic after it."""
     bound_ms = stage.plan.scenario.assumptions.recovery_ms
     stage.phase("recover", limit_s=bound_ms / 1000)
     probe = WriteProbe(context)
@@ -144,6 +148,7 @@ def _recover(stage: Stage, context: LogContext) -> None:
 
     brokers = list(stage.cluster.observe_listeners.values())
     await_recovery(stage.recorder, brokers, TOPIC, bound_ms, write)
+    stage.tally.await_more(stage.plan.scenario.assumptions.acked_after, TRAFFIC_BOUND_S, cancelled)
     for complaint in probe.complaints:
         stage.tell("recover", complaint)
 

@@ -14,7 +14,7 @@ from harness.admin import NewTopic, create_topic
 from harness.cluster.cluster import Cluster, Plan, remove_run, start_cluster
 from harness.cluster.engine import compose_binary, connect, engine_facts
 from harness.cluster.images import KafkaImage, ensure_base, ensure_image
-from harness.events import Listener, PhaseBegan, RunBegan
+from harness.events import Event, Listener, PhaseBegan, RunBegan
 from harness.folder import SCHEDULE_FILE, create_run_folder
 from harness.identification import identify
 from harness.journal import Clock, Journals, Recorder
@@ -23,6 +23,7 @@ from harness.ownership import this_process
 from harness.planning import RunPlan
 from harness.readiness import Readiness, await_ready
 from harness.schedule import encode
+from harness.tally import Tally
 from harness.wire import TopicAnswer
 
 TOPIC = "log-0"
@@ -36,12 +37,20 @@ class Stage:
     """What every part of a run needs."""
 
     def __init__(
-        self, plan: RunPlan, folder: Path, journals: Journals, ledger: Ledger, listener: Listener
+        self,
+        *,
+        plan: RunPlan,
+        folder: Path,
+        journals: Journals,
+        ledger: Ledger,
+        listener: Listener,
+        tally: Tally,
     ) -> None:
         self.plan = plan
         self.folder = folder
         self.journals = journals
         self.ledger = ledger
+        self.tally = tally
         self.recorder = Recorder(journals.open("runner"), "runner")
         self._listener = listener
         self.cluster: Cluster
@@ -71,11 +80,19 @@ def open_stage(plan: RunPlan, runs: Path, listener: Listener, *, keep: bool) -> 
     listener(RunBegan(plan.options.scenario, plan.version, plan.options.seed, str(folder)))
     run = secrets.token_hex(4)
     with ExitStack() as cleanup:
-        journals = Journals(folder, run, Clock(), listener)
+        tally = Tally()
+
+        def tell_both(event: Event) -> None:
+            tally.hear(event)
+            listener(event)
+
+        journals = Journals(folder, run, Clock(), tell_both)
         cleanup.callback(journals.close)
         ledger = Ledger(folder)
         cleanup.callback(ledger.close)
-        stage = Stage(plan, folder, journals, ledger, listener)
+        stage = Stage(
+            plan=plan, folder=folder, journals=journals, ledger=ledger, listener=listener, tally=tally
+        )
         stage.tell("image", f"Kafka {plan.version}")
         progress = lambda line: stage.tell("image", line)  # noqa: E731 - two callers, one thought
         image = ensure_image(plan.version, plan.options.image_source, progress, client)

@@ -33,22 +33,25 @@ def invoke(arguments: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return EXIT_USAGE
-    except click.Abort:
-        return _complain("interrupted", EXIT_INTERRUPTED)
-    except RunNotFoundError as error:
-        return _complain(str(error), EXIT_USAGE)
-    except (HistoryError, StoreError) as error:
-        return _complain(str(error), EXIT_FAILED)
-    except KrucibleError as error:
-        return _complain(str(error), error.exit_code)
-    except Exception as error:  # noqa: BLE001 - the last line of defence: saved to a file, never hidden
-        return _complain(_saved_traceback(error), EXIT_FAILED)
+    except Exception as error:  # noqa: BLE001 - the last line of defence: told, or saved to a file, never hidden
+        text, code = _explained(error)
+        click.echo(f"krucible: {text}", err=True)
     return code if isinstance(code, int) else 0
 
 
-def _complain(text: str, code: int) -> int:
-    click.echo(f"krucible: {text}", err=True)
-    return code
+def _explained(error: Exception) -> tuple[str, int]:
+    """What to say of an error, and the exit code."""
+    match error:
+        case click.Abort():
+            return "interrupted", EXIT_INTERRUPTED
+        case RunNotFoundError():
+            return str(error), EXIT_USAGE
+        case HistoryError() | StoreError():
+            return str(error), EXIT_FAILED
+        case KrucibleError():
+            return str(error), error.exit_code
+        case _:
+            return _saved_traceback(error), EXIT_FAILED
 
 
 def _saved_traceback(error: Exception) -> str:

@@ -13,8 +13,8 @@ from rich.table import Table
 
 from harness.cli.options import runs_option, topology_options
 from harness.cluster.cluster import Plan, find_cluster, start_cluster
-from harness.cluster.images import ensure_base, ensure_image
 from harness.cluster.engine import compose_binary, connect
+from harness.cluster.images import ensure_base, ensure_image
 from harness.errors import UsageError
 from harness.folder import create_run_folder
 from harness.healing import heal as heal_runs

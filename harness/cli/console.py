@@ -74,7 +74,10 @@ class LiveConsole:
         self._board = Board()
         self._lock = threading.Lock()
         self._live = Live(
-            get_renderable=self._render, console=console, refresh_per_second=REFRESH_PER_SECOND, transient=True
+            get_renderable=self._render,
+            console=console,
+            refresh_per_second=REFRESH_PER_SECOND,
+            transient=True,
         )
 
     def hear(self, event: Event) -> None:
@@ -149,7 +152,9 @@ class Board:
         """The line that an event deserves, if any."""
         match event:
             case RunBegan():
-                return f"{event.scenario} on Kafka {event.kafka_version}, seed {event.seed}, in {event.folder}"
+                return (
+                    f"{event.scenario} on Kafka {event.kafka_version}, seed {event.seed}, in {event.folder}"
+                )
             case PhaseBegan():
                 return f"{event.phase}{': ' if event.detail else ''}{event.detail}"
             case Recorded():

@@ -13,12 +13,14 @@ from harness.vocabulary.topology import Mode, NodeFile, Quorum
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-class Pair(click.ParamType):
+class Pair(click.ParamType[Any]):
     """``KEY=VALUE``."""
 
     name = "KEY=VALUE"
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[str, str]:
         """Split at the first equals sign."""
         key, separator, text = str(value).partition("=")
         if not separator or not key:
@@ -39,7 +41,7 @@ class Level(Pair):
         return key, int(text)
 
 
-class Mount(click.ParamType):
+class Mount(click.ParamType[NodeFile]):
     """``SRC:DST``: a file of this host, and where every node finds it."""
 
     name = "SRC:DST"
@@ -63,7 +65,7 @@ class Word(click.Choice[Any]):
         return str(choice.value if isinstance(choice, Enum) else choice)
 
 
-class Seeds(click.ParamType):
+class Seeds(click.ParamType[range]):
     """``A..B``: every seed from A to B, both included."""
 
     name = "A..B"
@@ -98,9 +100,15 @@ def topology_options(function: F) -> F:
         click.option("--controllers", type=click.IntRange(1, 5), help="How many controllers."),
         click.option("--brokers", type=click.IntRange(1, 5), help="How many brokers."),
         click.option("--quorum", type=Word(list(Quorum)), help="How the voters are kept."),
-        click.option("--feature", type=Level(), multiple=True, help="Feature level to format with; repeatable."),
-        click.option("--config", type=Pair(), multiple=True, help="Kafka property of every node; repeatable."),
-        click.option("--jvm-option", multiple=True, metavar="OPT", help="Option of every node's JVM; repeatable."),
+        click.option(
+            "--feature", type=Level(), multiple=True, help="Feature level to format with; repeatable."
+        ),
+        click.option(
+            "--config", type=Pair(), multiple=True, help="Kafka property of every node; repeatable."
+        ),
+        click.option(
+            "--jvm-option", multiple=True, metavar="OPT", help="Option of every node's JVM; repeatable."
+        ),
         click.option("--node-file", type=Mount(), multiple=True, help="File for every node; repeatable."),
         click.option(
             "--image-source",

@@ -26,7 +26,9 @@ _SEEDS = 100_000
 
 @click.command()
 @click.argument("scenario")
-@click.option("--seed", type=click.IntRange(min=0), help="Fixes the schedule; drawn and printed if not given.")
+@click.option(
+    "--seed", type=click.IntRange(min=0), help="Fixes the schedule; drawn and printed if not given."
+)
 @click.option("--seeds", type=Seeds(), help="One run per seed, resumable, one merged summary.")
 @click.option("--duration-s", type=int, help="How long the load runs (random schedules only).")
 @topology_options

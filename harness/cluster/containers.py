@@ -79,7 +79,7 @@ class NodeContainers:
             self._kafka.unpause()
 
     def state(self) -> dict[str, Any]:
-        """The engine's view of the Kafka container: Status, Running, Paused, OOMKilled, ExitCode, StartedAt…"""
+        """The engine's view of Kafka's container: Status, Running, Paused, OOMKilled, ExitCode, StartedAt."""
         self._kafka.reload()
         return dict(self._kafka.attrs["State"])
 
@@ -94,7 +94,7 @@ class RunContainers:
     def __init__(self, client: docker.DockerClient, run: str) -> None:
         self._client = client
         self.run = run
-        self._filter = {"label": f"{RUN_LABEL}={run}"}
+        self._filter: dict[str, str | list[str] | bool] = {"label": f"{RUN_LABEL}={run}"}
 
     def nodes(self) -> dict[str, NodeContainers]:
         """Nodes whose holder and Kafka container both exist."""
@@ -125,7 +125,9 @@ class RunContainers:
         """Names of what still exists."""
         networks = self._client.networks.list(filters=self._filter)
         volumes = self._client.volumes.list(filters=self._filter)
-        return [str(thing.name) for thing in (*self._containers(), *networks, *volumes)]
+        names = [container.name for container in self._containers()]
+        names += [network.name for network in networks] + [volume.name for volume in volumes]
+        return [str(name) for name in names]
 
     def _containers(self) -> list[Container]:
         return list(self._client.containers.list(all=True, filters=self._filter, ignore_removed=True))
@@ -134,7 +136,7 @@ class RunContainers:
 def labelled_runs(client: docker.DockerClient) -> dict[str, dict[str, str]]:
     """Every run that still has a container or a network: its id to the labels of one of them."""
     found: dict[str, dict[str, str]] = {}
-    filters = {"label": RUN_LABEL}
+    filters: dict[str, str | list[str] | bool] = {"label": RUN_LABEL}
     for network in client.networks.list(filters=filters):
         labels = network.attrs["Labels"]
         found[labels[RUN_LABEL]] = labels
@@ -160,7 +162,8 @@ def in_parallel(action: Callable[[Any], Any], things: Iterable[Any]) -> list[Any
 
 def _enter(container: Container, command: str) -> str:
     code, output = container.exec_run(["/bin/bash", "-c", command])
-    text = str(output.decode(errors="replace"))
+    assert isinstance(output, bytes), "not asked to stream"  # noqa: S101 - narrows a union of the library
+    text = output.decode(errors="replace")
     if code != 0:
         raise EngineError(
             f"a command in {container.name} failed with {code}",

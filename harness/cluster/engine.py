@@ -21,6 +21,8 @@ Client = docker.DockerClient
 """What talks to the engine; named here for those who may not import docker."""
 
 DEFAULT_HOST = "unix:///var/run/docker.sock"
+Engine = docker.DockerClient
+"""For the annotations of those who pass an engine on without using Docker's interface."""
 ANSWER_LIMIT_S = 120
 START_LIMIT_S = 60
 POLL_S = 0.2

@@ -74,7 +74,7 @@ class ActiveKill(_Restarting):
 
 
 class ActiveStop(_Restarting):
-    """SIGTERM: Kafka shuts down in a controlled way, or is killed after `STOP_BOUND_S` (and recorded as hard)."""
+    """SIGTERM: Kafka shuts down in a controlled way; killed after `STOP_BOUND_S`, and recorded as hard."""
 
     def inject(self) -> None:
         """Ask it to end."""

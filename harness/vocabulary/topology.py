@@ -5,7 +5,7 @@ from enum import StrEnum
 import msgspec
 
 FIRST_CONTROLLER_ID = 101
-"""Isolated controllers are numbered from here, brokers from 1, as in a cluster one can tell apart at a glance."""
+"""Isolated controllers are numbered from here, brokers from 1, so that one can tell them apart."""
 NODES_MAX = 5
 
 

@@ -24,6 +24,7 @@ from harness.workloads.worker import Worker, join_all
 
 _POLL_WAIT_S = 0.5
 _PAUSE_S = 0.1
+_SHARE_FOR_LEADERS = 0.5
 _OFFSETS_TIMEOUT_S = 5.0
 _ASK_TIMEOUT_S = 1.5
 _END_GRACE_S = 15.0
@@ -45,8 +46,9 @@ def final_read(context: LogContext, brokers: Sequence[Address], bound_s: float) 
         JournalError: the history could not be written.
         WorkloadError: a reader died, or did not end 15 s after the bound.
     """
-    deadline = time.monotonic() + bound_s
-    missing = leaderless(context, brokers, deadline)
+    began = time.monotonic()
+    deadline = began + bound_s
+    missing = leaderless(context, brokers, began + bound_s * _SHARE_FOR_LEADERS)
     readers = [FinalReader(context, index, deadline, missing) for index in range(len(FINAL_READERS))]
     for reader in readers:
         reader.start()

@@ -47,7 +47,9 @@ def test_the_probe_does_not_believe_a_cut_that_is_not_there(three_nodes: Cluster
 
 def test_the_probe_does_not_believe_a_heal_that_left_rules(three_nodes: Cluster) -> None:
     bench = bench_of(three_nodes)
-    fault = ActivePartition(Partition(Pattern.BRIDGE), "t-left", Resolved(three_nodes.nodes[0], "role"), bench)
+    fault = ActivePartition(
+        Partition(Pattern.BRIDGE), "t-left", Resolved(three_nodes.nodes[0], "role"), bench
+    )
     fault.inject()
     with pytest.raises(NotConfirmedError, match="rules are left"):
         fault.healed()

@@ -1,4 +1,4 @@
-"""Whole runs as their users start them: the demo, the regression, chaos, a harness that is killed or interrupted."""
+"""Whole runs as their users start them: the demo, the regression, chaos, a harness that is killed."""
 
 import json
 import os
@@ -27,7 +27,7 @@ def ids(verdict: Verdict) -> set[str]:
     return {anomaly.id for result in verdict.results for anomaly in result.anomalies if anomaly.illegal}
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def nothing_left(engine: docker.DockerClient) -> Iterator[None]:
     """Whatever the test does, none of its containers and networks outlives it."""
     before = set(labelled_runs(engine))
@@ -38,9 +38,7 @@ def nothing_left(engine: docker.DockerClient) -> Iterator[None]:
     assert not new
 
 
-def test_the_demo_is_valid_and_leaves_a_report(
-    tmp_path: Path, nothing_left: None, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_demo_is_valid_and_leaves_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert invoke(["run", "smoke/partition", "--seed", "7", "--runs", str(tmp_path)]) == 0
 
     folder = find_run(tmp_path, "smoke/partition")
@@ -63,7 +61,7 @@ def test_the_demo_is_valid_and_leaves_a_report(
     [("3.6.2", Validity.INVALID, {"zombie-leader"}), ("3.7.1", Validity.VALID, set())],
 )
 def test_the_zombie_leader_is_red_where_kafka_had_it_and_green_where_it_was_mended(
-    tmp_path: Path, nothing_left: None, version: str, validity: Validity, anomalies: set[str]
+    tmp_path: Path, version: str, validity: Validity, anomalies: set[str]
 ) -> None:
     words = ["run", REGRESSION, "--kafka-version", version, "--seed", "7", "--runs", str(tmp_path)]
     code = invoke(words)
@@ -76,7 +74,7 @@ def test_the_zombie_leader_is_red_where_kafka_had_it_and_green_where_it_was_mend
 
 
 def test_a_campaign_over_seeds_is_summed_up_and_resumed(
-    tmp_path: Path, nothing_left: None, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["run", "exploratory/chaos", "--mode", "isolated", "--duration-s", "30", "--runs", str(tmp_path)]
     assert invoke([*words, "--seeds", "3..4"]) == 0
@@ -129,7 +127,6 @@ class KilledRun:
 def test_a_harness_killed_in_mid_fault_leaves_a_history_to_judge_and_a_mess_that_heals(
     tmp_path: Path,
     engine: docker.DockerClient,
-    nothing_left: None,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     bystander = engine.networks.create("krucible-bystander", internal=True)
@@ -156,7 +153,7 @@ def test_a_harness_killed_in_mid_fault_leaves_a_history_to_judge_and_a_mess_that
         bystander.remove()
 
 
-def test_an_interrupted_run_heals_cleans_up_and_is_unknown(tmp_path: Path, nothing_left: None) -> None:
+def test_an_interrupted_run_heals_cleans_up_and_is_unknown(tmp_path: Path) -> None:
     run = KilledRun(tmp_path)
     run.await_fault()
     code, said = run.end(signal.SIGINT)
@@ -168,7 +165,7 @@ def test_an_interrupted_run_heals_cleans_up_and_is_unknown(tmp_path: Path, nothi
 
 
 def test_heal_leaves_live_and_kept_clusters_alone_unless_named(
-    tmp_path: Path, nothing_left: None, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     up = ["cluster", "up", "--controllers", "1", "--brokers", "1", "--runs", str(tmp_path)]
     assert invoke(up) == 0

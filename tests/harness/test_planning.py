@@ -64,7 +64,9 @@ def test_defaults_stay_out_of_the_line() -> None:
 def test_all_problems_are_told_at_once() -> None:
     with pytest.raises(UsageError) as caught:
         plan_run(
-            options(kafka_version="3.7.1", quorum=Quorum.DYNAMIC, acks="1", idempotent=True, duration_s=3, rate=0)
+            options(
+                kafka_version="3.7.1", quorum=Quorum.DYNAMIC, acks="1", idempotent=True, duration_s=3, rate=0
+            )
         )
     assert caught.value.exit_code == 64
     told = str(caught.value)
@@ -117,7 +119,8 @@ def test_the_zombie_is_expected_before_its_fix_only() -> None:
 
 
 @pytest.mark.parametrize(
-    "words", [["--config", "novalue"], ["--feature", "a=b"], ["--node-file", "/nope:/x"], ["--node-file", "x"]]
+    "words",
+    [["--config", "novalue"], ["--feature", "a=b"], ["--node-file", "/nope:/x"], ["--node-file", "x"]],
 )
 def test_option_values_are_checked_where_they_are_given(words: list[str]) -> None:
     with pytest.raises(click.UsageError), run.make_context("run", ["smoke/partition", *words]):

@@ -34,7 +34,9 @@ def test_seeds_differ() -> None:
 
 
 @given(SEEDS, st.sampled_from([Mode.COMBINED, Mode.ISOLATED]), st.integers(30_000, 300_000))
-def test_random_steps_leave_load_before_and_after_every_fault(seed: int, mode: Mode, duration_ms: int) -> None:
+def test_random_steps_leave_load_before_and_after_every_fault(
+    seed: int, mode: Mode, duration_ms: int
+) -> None:
     schedule = RandomSchedule(duration_ms=duration_ms)
     planned = plan(schedule, Topology(mode=mode), seed)
 
