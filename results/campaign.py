@@ -45,8 +45,8 @@ def _title(summary: Summary) -> str:
 def _decision(summary: Summary) -> str:
     runs = len(summary.runs)
     parts = [f"{count:,} {name}" for name, count in summary.counts.items() if count]
-    first = f"**{summary.outcome.capitalize()}**: {_number(runs, 'run')}"
-    line = f"{_MARKS[summary.outcome]} {first}, of which {', '.join(parts)}." if runs else f"{first}."
+    first = f"{_MARKS[summary.outcome]} **{summary.outcome.capitalize()}**: {_number(runs, 'run')}"
+    line = f"{first}, of which {', '.join(parts)}." if runs else f"{first}."
     if summary.unexpected:
         return f"{line} {_number(summary.unexpected, 'verdict')} not as expected."
     if summary.as_expected:

@@ -24,7 +24,7 @@ class Run(msgspec.Struct):
 
     history: History
     verdict: Verdict
-    identity: RunIdentity
+    identity: RunIdentity | None
 
 
 class Story:
