@@ -6,6 +6,7 @@ import msgspec
 from markupsafe import Markup
 
 from checkers.identity import RunIdentity
+from checkers.node_logs import HARMLESS
 from checkers.verdict import CheckerResult, Verdict
 from results.cleaning import clean, clean_value
 from results.measures import Measures
@@ -64,10 +65,21 @@ class AssumptionRow(msgspec.Struct, frozen=True):
     observed: str
 
 
+class LogRow(msgspec.Struct, frozen=True):
+    """A line of a node's log, and why it is harmless where that is known."""
+
+    node: str
+    line: int
+    at: str
+    level: str
+    text: str
+    harmless: str
+
+
 class LogTable(msgspec.Struct, frozen=True):
     """Lines of node logs, gravest first; how many more there are, with what the harness left out itself."""
 
-    rows: tuple[LogLine, ...]
+    rows: tuple[LogRow, ...]
     left_out: int
     notes: tuple[str, ...]
 
@@ -113,22 +125,12 @@ def fault_rows(observed: Observed, measures: Measures, limits: Limits) -> tuple[
 
 def log_table(observed: Observed, limits: Limits) -> LogTable:
     """Lines that nodes logged."""
-    lines = [line for line in observed.logs if line.line is not None]
-    lines.sort(key=lambda line: (_gravity(line.level), line.at))
-    rows = tuple(
-        LogLine(
-            clean(line.node, 40),
-            line.line,
-            clean(line.at, 40),
-            clean(line.level, 12),
-            clean(line.text, limits.text),
-        )
-        for line in lines[: limits.rows]
-    )
+    rows = [_log(line, line.line, limits) for line in observed.logs if line.line is not None]
+    rows.sort(key=lambda row: (bool(row.harmless), _gravity(row.level), row.at))
     notes = tuple(
         clean(f"{line.node}: {line.text}", limits.cell) for line in observed.logs if line.line is None
     )
-    return LogTable(rows, len(lines) - len(rows), notes[: limits.rows])
+    return LogTable(tuple(rows[: limits.rows]), max(0, len(rows) - limits.rows), notes[: limits.rows])
 
 
 def identity_rows(identity: RunIdentity, limits: Limits) -> tuple[tuple[str, str], ...]:
@@ -216,6 +218,17 @@ def _fault(fault: FaultSeen, unavailable_ms: int | None, limits: Limits) -> Faul
         attempted=fault.attempted,
         unavailable=seconds(unavailable_ms) if fault.attempted else "",
         error=clean(fault.error or "", limits.text),
+    )
+
+
+def _log(line: LogLine, number: int, limits: Limits) -> LogRow:
+    return LogRow(
+        node=clean(line.node, 40),
+        line=number,
+        at=clean(line.at, 40),
+        level=clean(line.level, 12),
+        text=clean(line.text, limits.text),
+        harmless=next((known.reason for known in HARMLESS if known.text.search(line.text)), ""),
     )
 
 

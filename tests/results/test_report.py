@@ -18,6 +18,7 @@ from results.report import render_report, write_report
 from results.report.findings import findings_of
 from results.report.frame import GUTTER, PLOT, Frame, nice_step
 from results.report.limits import PAGE_BYTES_MAX, STEPS
+from results.report.tables import log_table
 from results.report.timeline import timeline
 from tests.results.story import MS, Run, S, Story
 
@@ -300,6 +301,16 @@ def test_witnesses_outside_the_history_are_counted_and_not_shown(killed_run: Run
     (finding,) = findings_of(verdict, killed_run.history, STEPS[0]).illegal
     assert [row.index for row in finding.witness] == [0]
     assert finding.witness_left_out == 2
+
+
+def test_harmless_log_lines_come_last_with_their_reason() -> None:
+    story = Story()
+    for number, text in ((1, "Graceful shutdown of RaftClient failed"), (2, "disk on fire")):
+        line = {"line": number, "at": "2026", "level": "ERROR", "text": text}
+        story.add(1 * S, "o", "ok", "observe", "node-log", line, node="n1")
+    table = log_table(observe(story.history()), STEPS[0])
+    assert [(row.line, bool(row.harmless)) for row in table.rows] == [(2, False), (1, True)]
+    assert "harmless: a node that stops" in render_report(story.history(), Verdict(Validity.VALID, ()))
 
 
 @pytest.mark.parametrize(
