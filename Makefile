@@ -16,7 +16,7 @@ PIP_TOOLS := 7.6.2
 LOCK := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
         --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help demo test test-fast check bench doctor lock clean
+.PHONY: help demo test test-fast check bench doctor docs lock clean
 
 help: ## list these targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -46,6 +46,9 @@ bench: $(DEV_STAMP) ## measure what krucible promises about speed
 
 doctor: $(RUN_STAMP) ## what this host has and lacks
 	$(BIN)/krucible doctor
+
+docs: $(RUN_STAMP) ## renew the generated pages
+	$(BIN)/python -m results.glossary docs/anomalies.md
 
 lock: $(VENV_STAMP) ## renew requirements*.txt from requirements*.in
 	set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \

@@ -38,7 +38,7 @@ def doctor(kafka_version: str, image_source: str, as_json: bool, runs: Path) -> 
     """
     report = look(kafka_version, image_source, runs)
     if as_json:
-        click.echo(msgspec.json.encode(report).decode())
+        click.echo(msgspec.json.encode(report.as_json()).decode())
     else:
         show(report, Console())
     return 0 if report.ready else NOT_READY

@@ -57,7 +57,7 @@ def pom(wanted: Iterable[Coordinate]) -> str:
         for group, artifact, version in wanted
     )
     return (
-        '<project xmlns="http://maven.apache.org/POM/4.0.0">\n'
+        "<project>\n"
         "  <modelVersion>4.0.0</modelVersion>\n"
         "  <groupId>krucible</groupId><artifactId>kafka-image</artifactId><version>1</version>\n"
         "  <packaging>pom</packaging>\n"

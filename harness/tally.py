@@ -1,0 +1,42 @@
+"""A tally of acknowledged records, so that a run can wait for traffic instead of for time."""
+
+import threading
+import time
+
+from checkers.history import OperationType
+from harness.events import Event, Recorded
+
+
+class Tally:
+    """A listener that counts acknowledged records; safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._acked = 0
+
+    @property
+    def acked(self) -> int:
+        """Records acknowledged so far."""
+        with self._changed:
+            return self._acked
+
+    def hear(self, event: Event) -> None:
+        """Count what a completed send acknowledged."""
+        if not isinstance(event, Recorded):
+            return
+        operation = event.operation
+        if operation.f != "send" or operation.type is OperationType.INVOKE or operation.value is None:
+            return
+        acked = sum(1 for record in operation.value if record[-1] == OperationType.OK)
+        with self._changed:
+            self._acked += acked
+            self._changed.notify_all()
+
+    def await_more(self, records: int, bound_s: float, cancelled: threading.Event) -> bool:
+        """Wait until so many more records are acknowledged; whether they came within the bound."""
+        deadline = time.monotonic() + bound_s
+        with self._changed:
+            wanted = self._acked + records
+            while self._acked < wanted and time.monotonic() < deadline and not cancelled.is_set():
+                self._changed.wait(0.1)
+            return self._acked >= wanted

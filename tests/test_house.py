@@ -1,0 +1,124 @@
+"""The rules of the house, enforced: sizes, names, imports, and that docs tell the truth."""
+
+import ast
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+
+from harness.catalogue import load_scenario, scenario_names
+from harness.cli.commands import krucible
+from results.glossary import render_anomalies
+
+ROOT = Path(__file__).parent.parent
+ROOMS = ("checkers", "compose", "harness", "results", "scenarios")
+MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
+FORBIDDEN_NAMES = {"utils", "util", "helpers", "common", "misc", "manager", "base_classes"}
+DOCUMENTS = sorted([ROOT / "README.md", ROOT / "ARCHITECTURE.md", *(ROOT / "docs").glob("*.md")])
+
+
+def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    tree = ast.parse(path.read_text())
+    return (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
+
+
+def imports(path: Path) -> set[str]:
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            found |= {name.name for name in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            found.add(node.module)
+    return found
+
+
+def importing(package: str) -> set[str]:
+    """Folders below the root, two levels deep, of the modules that import a package."""
+    users = (p for p in MODULES if any(n == package or n.startswith(f"{package}.") for n in imports(p)))
+    return {"/".join(path.relative_to(ROOT).parts[:2]).removesuffix(".py") for path in users}
+
+
+def test_files_and_functions_stay_small() -> None:
+    long_files = [str(p) for p in MODULES if p.read_text().count("\n") > 400]
+    sizes = [(node.end_lineno or 0) - node.lineno + 1 for path in MODULES for node in functions(path)]
+    sizes.sort()
+
+    assert not long_files
+    assert sizes[-1] <= 100
+    assert sizes[len(sizes) * 95 // 100] <= 45
+    assert sizes[len(sizes) // 2] <= 10
+
+
+def test_no_module_is_a_drawer() -> None:
+    assert not [path for path in MODULES if path.stem in FORBIDDEN_NAMES]
+
+
+def test_docker_is_spoken_in_two_rooms_only() -> None:
+    for package in ("docker", "testcontainers"):
+        assert importing(package) <= {"harness/cluster", "harness/faults"}
+
+
+def test_only_the_command_line_knows_results() -> None:
+    assert {place for place in importing("results") if not place.startswith("results")} == {"harness/cli"}
+
+
+def test_every_module_says_what_it_is_for() -> None:
+    assert not [str(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text()))]
+
+
+def commands(path: Path) -> Iterator[list[str]]:
+    """Every ``krucible …`` command in a document's code, one a line."""
+    for block in re.findall(r"```(?:sh|console)\n(.*?)```", path.read_text(), re.DOTALL):
+        for line in block.splitlines():
+            words = shlex.split(line.removeprefix("$ "), comments=True)
+            if words and words[0] == "krucible":
+                yield words[1:]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_commands_in_documents_parse(path: Path) -> None:
+    for words in commands(path):
+        command: click.Command = krucible
+        rest = words
+        while isinstance(command, click.Group) and rest:
+            assert rest[0] in command.commands, words
+            command, rest = command.commands[rest[0]], rest[1:]
+        with command.make_context(" ".join(words), rest, resilient_parsing=False) as context:
+            scenario = context.params.get("scenario")
+        assert scenario is None or load_scenario(scenario)
+
+
+def test_make_targets_in_documents_exist_and_are_few() -> None:
+    shown = subprocess.run(["make", "-C", ROOT, "-s", "help"], capture_output=True, text=True, check=True)
+    targets = set(re.findall(r"make (\S+)", shown.stdout))
+    named = {t for path in DOCUMENTS for t in re.findall(r"`make ([a-z-]+)`", path.read_text())}
+
+    assert 0 < len(targets) <= 10
+    assert named <= targets
+
+
+def test_generated_pages_are_up_to_date() -> None:
+    assert (ROOT / "docs/anomalies.md").read_text() == render_anomalies(), "run: make docs"
+
+
+def test_every_scenario_says_why_in_a_sentence() -> None:
+    for name in scenario_names():
+        scenario = load_scenario(name)
+        assert scenario.why.endswith("."), name
+        assert scenario.summary.endswith("."), name
+
+
+def test_nothing_names_a_registry_or_this_machine() -> None:
+    hosts = r"https?://[A-Za-z0-9.-]*(pypi|pythonhosted|maven|npmjs|debian|crates|golang)\."
+    pattern = f"/{'work'}/|/{'tmp'}/bash_jobs|{hosts}"
+    found = subprocess.run(
+        ["git", "-C", ROOT, "grep", "-nE", pattern, "--", ".", ":!tests/test_house.py"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert found.stdout == ""
