@@ -92,6 +92,12 @@ def test_commands_in_documents_parse(path: Path) -> None:
         assert scenario is None or load_scenario(scenario)
 
 
+@pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: path.name)
+def test_links_in_documents_lead_somewhere(path: Path) -> None:
+    targets = re.findall(r"\]\((?!https?:)([^)#]+)", path.read_text())
+    assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
 def test_make_targets_in_documents_exist_and_are_few() -> None:
     shown = subprocess.run(["make", "-C", ROOT, "-s", "help"], capture_output=True, text=True, check=True)
     targets = set(re.findall(r"make (\S+)", shown.stdout))

@@ -70,7 +70,7 @@ class ProducerOptions(msgspec.Struct, frozen=True):
         bootstrap: ``host:port`` of every broker.
         topic: where it sends to.
         acks: ``all``, ``1`` or ``0``.
-        idempotent: with it the library retries on its own, without it nothing does.
+        idempotent: with it the library retries on its own, without it it is told not to.
         delivery_ms: after so long a record's fate is reported, whatever it is.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
@@ -83,11 +83,6 @@ class ProducerOptions(msgspec.Struct, frozen=True):
     delivery_ms: int = 12_000
     request_ms: int = 5_000
     connect_ms: int = 5_000
-
-    @property
-    def only_attempt(self) -> bool:
-        """Whether an error is about the one and only attempt to send a record."""
-        return not self.idempotent
 
 
 class ConsumerOptions(msgspec.Struct, frozen=True):

@@ -169,7 +169,7 @@ class KafkaPythonProducer:
         outcome, reason = classify(
             Source.BROKER if broker else Source.KAFKA_PYTHON,
             error.errno if broker else type(error).__name__,  # type: ignore[attr-defined]
-            only_attempt=self._options.only_attempt,
+            only_attempt=not self._options.idempotent,
             acks=self._options.acks,
         )
         return Sent(outcome, error=f"{describe(error)} ({reason})")

@@ -19,7 +19,7 @@ from harness.workloads.values import ValueCodec
 
 DELIVERY_MS = 2_500
 REQUEST_MS = 2_000
-"""A record's fate is reported after 2.5 s, so that each producer invokes at least twice during a fault of five
+"""A record's fate is reported after 2.5 s, so that each producer invokes at least once during a fault of five
 seconds even where nothing is acknowledged; what was given up too early is found by the final read."""
 FINAL_READERS = tuple((kind, isolation) for kind in ClientKind for isolation in Isolation)
 

@@ -35,6 +35,7 @@ class FakeNode:
     """Answers each request by `answers[key](request)`: a response, raw bytes, or None for silence.
 
     Attributes:
+        requests: classes that decode requests, by key.
         versions: highest version by key, as ApiVersions tells.
         features: finalized levels by name.
         answers: by request key.
@@ -46,6 +47,7 @@ class FakeNode:
         self.versions = {VERSIONS: 3, METADATA: 12, QUORUM: 2, ELR: 0}
         self.features: dict[str, int] = {}
         self.answers: dict[int, Callable[[Any], Any]] = {VERSIONS: self._api_versions}
+        self.requests: dict[int, Any] = dict(REQUESTS)
         self.asked: list[tuple[int, int]] = []
         self.connections = 0
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -109,7 +111,7 @@ class FakeNode:
     def _reply(self, frame: bytes) -> bytes | None:
         key, version, correlation = struct.unpack(">hhi", frame[:8])
         self.asked.append((key, version))
-        answer = self.answers[key](REQUESTS[key].decode(frame, version=version, header=True))
+        answer = self.answers[key](self.requests[key].decode(frame, version=version, header=True))
         if answer is None or isinstance(answer, bytes):
             return answer
         return encoded(answer, version, correlation)

@@ -236,8 +236,11 @@ def test_a_full_disk_is_told_before_anything_else(bench: Bench) -> None:
         raise left.pop(0)
 
     bench.log.on_send = broken
+    bench.load.start()
+    while left:
+        threading.Event().wait(0.005)
     with pytest.raises(JournalError):
-        bench.run_until(lambda: not left)
+        bench.load.stop()
 
 
 def test_a_client_that_will_not_close_is_complained_about(bench: Bench) -> None:
