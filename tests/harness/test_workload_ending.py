@@ -1,0 +1,215 @@
+"""Recovery's write probe and the final read: bounded, complete, and honest about what they could not do."""
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from checkers.history import Operation, OperationType
+from harness.clients import ClientFailedError, ReadError, Sent
+from harness.journal import Clock, Journals
+from harness.vocabulary import LogWorkload
+from harness.workloads import final_read as final_read_module
+from harness.workloads import probing
+from harness.workloads.context import FINAL_READERS, KafkaClients, LogContext
+from harness.workloads.final_read import final_read, leaderless
+from harness.workloads.probing import WriteProbe
+from tests.harness.fake_log import FakeLog, once
+from tests.harness.fake_node import METADATA, FakeNode, metadata_answer
+
+OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
+WORKLOAD = LogWorkload(producers=2, consumers=1, partitions=3)
+BOUND_S = 5.0
+
+
+class Bench:
+    """A fake log, a fake broker that tells who leads, and the history."""
+
+    def __init__(self, folder: Path, node: FakeNode) -> None:
+        self.folder = folder
+        self.log = FakeLog(WORKLOAD.partitions)
+        for partition, values in enumerate(self.log.partitions):
+            values += [f"run:{partition + 1}{i}".encode() for i in range(1, 6)]
+        self.node = node
+        self.lead(1, 1, 1)
+        self.journals = Journals(folder, "run", Clock())
+        self.context = LogContext(WORKLOAD, "log-0", self.journals, self.log)
+
+    def lead(self, *leaders: int) -> None:
+        self.node.answers[METADATA] = lambda _request: metadata_answer([1], [(one, 0) for one in leaders])
+
+    def operations(self) -> list[Operation]:
+        found = []
+        for path in sorted(self.folder.glob("history-*.jsonl")):
+            found += [
+                msgspec.json.decode(line, type=Operation) for line in path.read_bytes().splitlines()[1:]
+            ]
+        return found
+
+    def completions(self) -> list[Operation]:
+        return [operation for operation in self.operations() if operation.type is not INVOKE]
+
+    def read(self, bound_s: float = BOUND_S) -> list[Operation]:
+        assert final_read(self.context, [self.node.address], bound_s) == []
+        assert self.log.closed == len(self.log.made)
+        return self.completions()
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    monkeypatch.setattr(probing, "_RETRY_PAUSE_S", 0.005)
+    monkeypatch.setattr(final_read_module, "_PAUSE_S", 0.005)
+    with FakeNode() as node:
+        made = Bench(tmp_path, node)
+        yield made
+        made.journals.close()
+
+
+def test_everything_is_read_by_both_clients_in_both_isolation_levels(bench: Bench) -> None:
+    reads = bench.read()
+    assert {operation.type for operation in reads} == {OK}
+    assert {(r.value["client"], r.value["isolation"], r.value["partition"]) for r in reads} == {
+        (client, isolation, partition)
+        for client in ("kafka-python", "confluent-kafka")
+        for isolation in ("read_uncommitted", "read_committed")
+        for partition in range(3)
+    }
+    for read in reads:
+        partition = read.value["partition"]
+        assert (read.value["start"], read.value["end"], read.value["position"]) == (0, 5, 5)
+        values = [int(f"{partition + 1}{i}") for i in range(1, 6)]
+        assert read.value["records"] == [[partition, [0, 1, 2, 3, 4], values]]
+
+
+def test_final_readers_are_processes_of_their_own(bench: Bench) -> None:
+    assert {operation.process for operation in bench.read()} == {4, 5, 6, 7}
+    assert bench.context.workers == 8
+
+
+def test_an_empty_partition_is_read_to_its_end(bench: Bench) -> None:
+    bench.log.partitions[1] = []
+    empty = [read for read in bench.read() if read.value["partition"] == 1]
+    assert [(read.type, read.value["position"], read.value["records"]) for read in empty] == [(OK, 0, [])] * 4
+
+
+def test_reading_goes_on_after_an_error(bench: Bench) -> None:
+    bench.log.on_poll = once(ReadError("cut"))
+    assert {operation.type for operation in bench.read()} == {OK}
+    assert len(bench.log.made) == 5
+
+
+def test_offsets_are_asked_for_again_after_an_error(bench: Bench) -> None:
+    bench.log.on_offsets = once(ReadError("cut"))
+    make = once(ClientFailedError("gone"))
+    bench.log.on_make = lambda _what: make()
+    assert {operation.type for operation in bench.read()} == {OK}
+
+
+def test_what_can_not_be_read_to_its_end_is_open(bench: Bench) -> None:
+    bench.log.on_poll = lambda: ReadError("always cut")
+    reads = bench.read(bound_s=0.2)
+    assert {(read.type, read.error) for read in reads if read.value["partition"] == 0} == {
+        (INFO, "ReadError: always cut")
+    }
+    assert all(read.value["position"] < read.value["end"] for read in reads if "end" in read.value)
+
+
+def test_without_offsets_nothing_is_claimed(bench: Bench) -> None:
+    bench.log.on_offsets = lambda: ReadError("no answer")
+    reads = bench.read(bound_s=0.1)
+    assert {(read.type, read.error) for read in reads} == {(INFO, "ReadError: no answer")}
+    assert all(set(read.value) == {"client", "isolation", "partition"} for read in reads)
+
+
+def test_a_leaderless_partition_is_not_believed_to_be_empty(bench: Bench) -> None:
+    bench.lead(1, -1, 1)
+    reads = bench.read(bound_s=0.5)
+    assert {(read.value["partition"], read.type, read.error) for read in reads} == {
+        (0, OK, None),
+        (1, INFO, "not every broker saw a leader"),
+        (2, OK, None),
+    }
+
+
+def test_reading_waits_for_the_leaders(bench: Bench) -> None:
+    answers = iter([(-1, 1, 1), (1, 1, -1)])
+    bench.node.answers[METADATA] = lambda _request: metadata_answer(
+        [1], [(leader, 0) for leader in next(answers, (1, 1, 1))]
+    )
+    assert {operation.type for operation in bench.read()} == {OK}
+
+
+def test_every_broker_must_see_the_leader(bench: Bench) -> None:
+    nobody = ("127.0.0.1", 1)
+    missing = leaderless(bench.context, [bench.node.address, nobody], time.monotonic() + 0.1)
+    assert missing == {0, 1, 2}
+
+
+def test_the_probe_writes_to_every_partition(bench: Bench) -> None:
+    assert WriteProbe(bench.context).write(BOUND_S) == {0: True, 1: True, 2: True}
+    (send,) = bench.completions()
+    assert (send.f, send.type, send.process) == ("send", OK, 3)
+    assert [(partition, value) for partition, value, *_ in send.value] == [
+        (0, 3_000_000_001),
+        (1, 3_000_000_002),
+        (2, 3_000_000_003),
+    ]
+    assert bench.log.made == ["kafka-python producer durable"]
+    assert bench.log.closed == 1
+
+
+def test_the_probe_sends_a_new_value_with_the_other_client_where_one_was_not_acknowledged(
+    bench: Bench,
+) -> None:
+    failed = [Sent(INFO, error="timed out")]
+    bench.log.on_send = lambda record: failed.pop() if record.partition == 1 and failed else None
+    probe = WriteProbe(bench.context)
+    assert all(probe.write(BOUND_S).values())
+    first, second = bench.completions()
+    assert (first.type, first.process) == (INFO, 3)
+    assert (second.type, second.process) == (OK, 3 + bench.context.workers)
+    assert [entry[:2] for entry in second.value] == [[1, 3_000_000_004]]
+    assert bench.log.made[1] == "confluent-kafka producer durable"
+
+
+def test_the_probe_gives_up_at_its_bound(bench: Bench) -> None:
+    bench.log.on_send = lambda record: Sent(FAIL, error="no") if record.partition == 2 else None
+    assert WriteProbe(bench.context).write(0.1) == {0: True, 1: True, 2: False}
+
+
+def test_the_probe_can_be_told_where_to_write(bench: Bench) -> None:
+    probe = WriteProbe(bench.context)
+    assert probe.write(BOUND_S, [2]) == {2: True}
+    assert probe.write(BOUND_S, [0]) == {0: True}
+    values = [operation.value[0][1] for operation in bench.completions()]
+    assert values == [3_000_000_001, 3_000_000_002]
+
+
+def test_the_probe_waits_for_a_cluster(bench: Bench) -> None:
+    make = once(ClientFailedError("gone"))
+    bench.log.on_make = lambda _what: make()
+    assert all(WriteProbe(bench.context).write(BOUND_S).values())
+    assert [operation.type for operation in bench.completions()] == [FAIL, OK]
+
+
+def test_a_probe_that_will_not_close_is_complained_about(bench: Bench) -> None:
+    bench.log.on_close = once(ClientFailedError("did not end"))
+    probe = WriteProbe(bench.context)
+    assert all(probe.write(BOUND_S).values())
+    assert probe.complaints == ["did not end"]
+
+
+def test_real_clients_are_told_what_the_workload_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = []
+    monkeypatch.setattr("harness.workloads.context.open_producer", lambda _kind, o: made.append(o))
+    monkeypatch.setattr("harness.workloads.context.open_consumer", lambda _kind, o: made.append(o))
+    clients = KafkaClients(("b:1",), "log-0", LogWorkload(acks="1", idempotent=False))
+    kind, isolation = FINAL_READERS[-1]
+    clients.producer(kind)
+    clients.producer(kind, durable=True)
+    clients.consumer(kind, isolation)
+    assert [(one.acks, one.idempotent) for one in made[:2]] == [("1", False), ("all", True)]
+    assert made[2].isolation == isolation
+    assert all(one.bootstrap == ("b:1",) and one.topic == "log-0" for one in made)
