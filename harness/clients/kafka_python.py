@@ -1,13 +1,15 @@
 """kafka-python behind the client interface.
 
-Four habits of version 3.0 are mended here: a constructor spends all its time on one bootstrap server drawn
-at random, paused or not, and leaves its sockets open when it fails; ``KafkaProducer.close(timeout)`` raises
-and leaves its thread running while records wait; and joining a consumer's thread has no bound.
+Five habits of version 3.0 are mended here: a constructor spends all its time on one bootstrap server drawn
+at random, paused or not, and leaves its sockets open when it fails; a connection that does not come about
+leaves its socket to the garbage collector; ``KafkaProducer.close(timeout)`` raises and leaves its thread
+running while records wait; and joining a consumer's thread has no bound.
 """
 
 import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
+from socket import socket as Socket  # noqa: N812 - the library calls a method `socket`
 from typing import Any
 
 from kafka import KafkaConsumer, KafkaProducer, TopicPartition
@@ -21,6 +23,7 @@ from kafka.errors import (
     OffsetOutOfRangeError,
 )
 from kafka.net.compat import KafkaNetClient
+from kafka.net.inet import KafkaNetSocket
 
 from checkers.history import OperationType
 from harness.clients.bounded import within
@@ -48,6 +51,28 @@ _SETUP = {"socket_connection_setup_timeout_ms": 2000, "socket_connection_setup_t
 logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)  # the history tells what failed, stderr need not
 
 
+class _ClosingSocket(KafkaNetSocket):  # type: ignore[misc]  # the library has no types
+    """Connects directly, and closes the socket where that fails or is cancelled."""
+
+    SCHEMES = ("krucible-direct",)
+    """The library finds its socket makers by the scheme of a proxy's URL."""
+
+    def socket(self, *kind: int) -> Socket:
+        """A new socket, remembered."""
+        made: Socket = super().socket(*kind)
+        self._socket = made
+        return made
+
+    async def connect(self, *where: Any, **options: Any) -> Socket:
+        """Connect the new socket, or close it."""
+        try:
+            connected: Socket = await super().connect(*where, **options)
+        except BaseException:
+            self._socket.close()
+            raise
+        return connected
+
+
 class _Networks:
     """Makes network clients for the library, and closes the last one if its owner was never finished."""
 
@@ -55,7 +80,7 @@ class _Networks:
         self._last: Any = None
 
     def __call__(self, **config: Any) -> Any:
-        self._last = KafkaNetClient(**_SETUP, **config)
+        self._last = KafkaNetClient(**{**config, **_SETUP, "proxy_url": f"{_ClosingSocket.SCHEMES[0]}://"})
         return self._last
 
     def close(self) -> None:

@@ -231,6 +231,16 @@ def test_kafka_python_that_learns_of_no_cluster_leaves_nothing_behind(broker: Fa
         KafkaPythonProducer(ProducerOptions((broker.bootstrap,), "log-0", request_ms=300, connect_ms=300))
 
 
+def test_refused_connections_leave_no_socket_behind(broker: FakeBroker) -> None:
+    """The library would leave them to the garbage collector, which warns, and warnings are errors here."""
+    broker.produce_error = None
+    client = producer(broker.bootstrap, ClientKind.KAFKA_PYTHON, idempotent=True)
+    broker.close()
+    assert outcomes(client.send([Record(0, b"a")])) == [INFO]
+    client.close(2.0)
+    gc.collect()
+
+
 def test_confluent_kafka_without_a_broker_reports_and_closes() -> None:
     sender = producer(NOBODY, ClientKind.CONFLUENT)
     assert outcomes(sender.send([Record(0, b"a")])) == [INFO]
