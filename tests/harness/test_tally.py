@@ -1,0 +1,48 @@
+"""The tally counts acknowledged records, and waits for more of them."""
+
+import threading
+
+from checkers.history import Operation, OperationType
+from harness.events import PhaseBegan, Recorded
+from harness.tally import Tally
+
+OK, INFO, INVOKE = OperationType.OK, OperationType.INFO, OperationType.INVOKE
+
+
+def sent(kind: OperationType, *outcomes: str) -> Recorded:
+    value = [[0, number, number, outcome] for number, outcome in enumerate(outcomes)]
+    return Recorded(Operation(0, 0, 1, kind, "send", "log-0", value))
+
+
+def test_only_acknowledged_records_count() -> None:
+    tally = Tally()
+    for event in (
+        PhaseBegan("load"),
+        Recorded(Operation(0, 0, 1, OK, "poll", "log-0", {"records": []})),
+        Recorded(Operation(0, 0, 1, INVOKE, "send", "log-0", [[0, 1], [0, 2]])),
+        Recorded(Operation(0, 0, 1, INFO, "send", "log-0", None)),
+        sent(OK, "ok", "ok"),
+        sent(INFO, "ok", "info", "fail"),
+    ):
+        tally.hear(event)
+
+    assert tally.acked == 3
+
+
+def test_waiting_ends_when_enough_have_come() -> None:
+    tally = Tally()
+    result: list[bool] = []
+    waiter = threading.Thread(target=lambda: result.append(tally.await_more(5, 10, threading.Event())))
+    waiter.start()
+    while waiter.is_alive():
+        tally.hear(sent(OK, "ok"))
+    waiter.join()
+
+    assert result == [True]
+
+
+def test_waiting_ends_with_its_bound_or_when_cancelled() -> None:
+    cancelled = threading.Event()
+    assert not Tally().await_more(1, 0.01, cancelled)
+    cancelled.set()
+    assert not Tally().await_more(1, 60, cancelled)
