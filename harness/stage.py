@@ -12,7 +12,7 @@ import msgspec
 from checkers.identity import IDENTITY_FILE, encode_identity
 from harness.admin import NewTopic, create_topic
 from harness.cluster.cluster import Cluster, Plan, remove_run, start_cluster
-from harness.cluster.engine import compose_binary, connect, engine_facts
+from harness.cluster.engine import Engine, compose_binary, connect, engine_facts
 from harness.cluster.images import KafkaImage, ensure_base, ensure_image
 from harness.events import Event, Listener, PhaseBegan, RunBegan
 from harness.folder import SCHEDULE_FILE, create_run_folder
@@ -66,66 +66,90 @@ class Stage:
         self.tell(name, detail, limit_s)
 
 
+class _Images(msgspec.Struct, frozen=True):
+    """What a cluster is made of: Kafka's image, and the reference of the holders' one."""
+
+    kafka: KafkaImage
+    holder: str
+
+
 @contextmanager
 def open_stage(plan: RunPlan, runs: Path, listener: Listener, *, keep: bool) -> Iterator[Stage]:
-    """Make the folder, start the cluster, wait until it is ready, create the topic, record the setup.
+    """Have the images, make the folder, start the cluster, create the topic, record the setup.
 
     On the way out the cluster and its disks are removed, unless it is to be kept.
 
     Raises:
-        KrucibleError: if any of it fails; nothing is left behind but the folder.
+        KrucibleError: if any of it fails; nothing is left behind but the folder, and not even that where
+            the images can't be had.
     """
-    client = connect()
-    folder = create_run_folder(runs, plan.options.scenario, plan.options.seed)
-    listener(RunBegan(plan.options.scenario, plan.version, plan.options.seed, str(folder)))
-    run = secrets.token_hex(4)
     with ExitStack() as cleanup:
-        tally = Tally()
-
-        def tell_both(event: Event) -> None:
-            tally.hear(event)
-            listener(event)
-
-        journals = Journals(folder, run, Clock(), tell_both)
-        cleanup.callback(journals.close)
-        ledger = Ledger(folder)
-        cleanup.callback(ledger.close)
-        stage = Stage(
-            plan=plan, folder=folder, journals=journals, ledger=ledger, listener=listener, tally=tally
-        )
-        stage.tell("image", f"Kafka {plan.version}")
-        progress = lambda line: stage.tell("image", line)  # noqa: E731 - two callers, one thought
-        image = ensure_image(plan.version, plan.options.image_source, progress, client)
-        holder = ensure_base(progress, client)
-        _write_identity(stage, run, image, engine_facts(client).version)
-        ledger.write(RunOpened(run=run, owner=this_process(os.getpid()), kept=keep))
-        topology = plan.scenario.topology
-        stage.tell("start", f"{len(topology.nodes())} nodes, {topology.mode}, {topology.quorum} quorum")
-        start = Plan(
-            run=run,
-            folder=folder,
-            topology=topology,
-            version=plan.version,
-            kafka_image=image.reference,
-            holder_image=holder,
-            kept=keep,
-        )
-        if not keep:
-            cleanup.callback(_remove, client, start, ledger)
-        stage.cluster = start_cluster(client, start, compose_binary())
+        client = connect()
+        cleanup.callback(client.close)
+        images = _images(plan, client, listener)
+        folder = create_run_folder(runs, plan.options.scenario, plan.options.seed)
+        listener(RunBegan(plan.options.scenario, plan.version, plan.options.seed, str(folder)))
+        stage = _opened(plan, folder, listener, cleanup)
+        _write_identity(stage, images.kafka, engine_facts(client).version)
+        _start(stage, client, images, cleanup, keep=keep)
         ready = await_ready(stage.cluster)
         stage.topic = _create_topic(stage)
         stage.recorder.observe("setup", None, _setup(stage, ready))
         yield stage
 
 
-def _remove(client: Any, plan: Plan, ledger: Ledger) -> None:
+def _images(plan: RunPlan, client: Engine, listener: Listener) -> _Images:
+    """The images, built or pulled where they are not here yet."""
+
+    def progress(line: str) -> None:
+        listener(PhaseBegan("image", line))
+
+    kafka = ensure_image(plan.version, plan.options.image_source, progress, client)
+    return _Images(kafka, ensure_base(progress, client))
+
+
+def _opened(plan: RunPlan, folder: Path, listener: Listener, cleanup: ExitStack) -> Stage:
+    """Journals and ledger in the folder, closed at the end."""
+    tally = Tally()
+
+    def tell_both(event: Event) -> None:
+        tally.hear(event)
+        listener(event)
+
+    journals = Journals(folder, secrets.token_hex(4), Clock(), tell_both)
+    cleanup.callback(journals.close)
+    ledger = Ledger(folder)
+    cleanup.callback(ledger.close)
+    return Stage(plan=plan, folder=folder, journals=journals, ledger=ledger, listener=listener, tally=tally)
+
+
+def _start(stage: Stage, client: Engine, images: _Images, cleanup: ExitStack, *, keep: bool) -> None:
+    """Start the containers; they are removed at the end, unless they are to be kept."""
+    topology = stage.plan.scenario.topology
+    run = stage.journals.run
+    stage.ledger.write(RunOpened(run=run, owner=this_process(os.getpid()), kept=keep))
+    stage.tell("start", f"{len(topology.nodes())} nodes, {topology.mode}, {topology.quorum} quorum")
+    plan = Plan(
+        run=run,
+        folder=stage.folder,
+        topology=topology,
+        version=stage.plan.version,
+        kafka_image=images.kafka.reference,
+        holder_image=images.holder,
+        kept=keep,
+    )
+    if not keep:
+        cleanup.callback(_remove, client, plan, stage.ledger)
+    stage.cluster = start_cluster(client, plan, compose_binary())
+
+
+def _remove(client: Engine, plan: Plan, ledger: Ledger) -> None:
     remove_run(client, plan.run, plan.folder)
     ledger.write(RunRemoved())
 
 
-def _write_identity(stage: Stage, run: str, image: KafkaImage, engine: str) -> None:
-    identity = identify(stage.plan, run, stage.journals.began_at, image, engine)
+def _write_identity(stage: Stage, image: KafkaImage, engine: str) -> None:
+    identity = identify(stage.plan, stage.journals.run, stage.journals.began_at, image, engine)
     (stage.folder / IDENTITY_FILE).write_bytes(encode_identity(identity))
     (stage.folder / SCHEDULE_FILE).write_bytes(encode(stage.plan.schedule))
 
