@@ -25,6 +25,7 @@ from harness.readiness import Readiness, await_ready
 from harness.schedule import encode
 from harness.tally import Tally
 from harness.wire import TopicAnswer
+from harness.workloads.context import workers_of
 
 TOPIC = "log-0"
 OBSERVE_INTERVAL_MS = 250
@@ -187,7 +188,7 @@ def _setup(stage: Stage, ready: Readiness) -> dict[str, Any]:
         "nodes": [{"name": node.name, "id": node.id, "roles": node.roles} for node in topology.nodes()],
         "topics": [topic],
         "config": topology.config,
-        "workload": {"kind": "log", **msgspec.to_builtins(workload)},
+        "workload": {"kind": "log", "workers": workers_of(workload), **msgspec.to_builtins(workload)},
         "controller_fetch_timeout_ms": int(fetch_timeout),
         "observe_interval_ms": OBSERVE_INTERVAL_MS,
         "assumptions": msgspec.to_builtins(plan.scenario.assumptions),

@@ -107,4 +107,9 @@ class LogContext(msgspec.Struct, frozen=True):
 
         A retired process's successor has so much higher a number.
         """
-        return self.probe + 1 + len(FINAL_READERS)
+        return workers_of(self.workload)
+
+
+def workers_of(workload: LogWorkload) -> int:
+    """Number of all workers of a workload; see `LogContext.workers`."""
+    return workload.producers + workload.consumers + 1 + len(FINAL_READERS)
