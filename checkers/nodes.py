@@ -1,7 +1,7 @@
 """The nodes checker: processes that ended unplanned, and what nodes' logs tell of things gone wrong."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -35,6 +35,15 @@ class _Status(msgspec.Struct, frozen=True):
     status: str
     exit_code: int | None = None
     oom: bool | None = None
+    started_at: str | None = None
+
+    def ended_since(self, last: "_Status | None") -> bool:
+        """Whether a process ended that had not when the node was looked at last.
+
+        One that was started and ended again between two looks is known by the time of its start.
+        """
+        same = last is not None and last.status == "exited" and last.started_at == self.started_at
+        return self.status == "exited" and not same
 
 
 def check_nodes(history: History) -> CheckerResult:
@@ -59,22 +68,32 @@ def check_nodes(history: History) -> CheckerResult:
 def _deaths(
     observed: Sequence[Operation], windows: Iterable[FaultWindow], done_ns: int | None
 ) -> Iterator[Anomaly]:
-    """Every end of a process before the run was done that no kill or stop explains."""
-    down = [window for window in windows if window.kind in DOWN_KINDS]
-    last: dict[str | None, str] = {}
+    """Every end of a process before the run was done that no kill or stop explains.
+
+    A kill or stop ends a node's process once: if the one that its heal started ends too, that is a death.
+    """
+    spent = {window: set[str]() for window in windows if window.kind in DOWN_KINDS}
+    last: dict[str | None, _Status] = {}
     for operation in observed:
         status = msgspec.convert(operation.value, _Status)
-        ended = status.status == "exited" and last.get(operation.node) != "exited"
-        last[operation.node] = status.status
+        ended = status.ended_since(last.get(operation.node))
+        last[operation.node] = status
         over = done_ns is not None and operation.time_ns >= done_ns
-        if ended and not over and not _explained(operation, status, down):
+        if ended and not over and not _explained(operation, status, spent):
             yield _death(operation, status)
 
 
-def _explained(operation: Operation, status: _Status, down: Iterable[FaultWindow]) -> bool:
-    """A kill or stop of the node was going on; the kernel's killing for want of memory is never planned."""
+def _explained(operation: Operation, status: _Status, spent: Mapping[FaultWindow, set[str]]) -> bool:
+    """A kill or stop of the node was going on, and no other end of it was put down to that one.
+
+    The kernel's killing for want of memory is never planned.
+    """
     node, time_ns = operation.node or "", operation.time_ns
-    return not status.oom and any(w.concerns(node) and w.overlaps(time_ns, time_ns) for w in down)
+    for window, ended in spent.items():
+        if window.concerns(node) and window.overlaps(time_ns, time_ns) and node not in ended:
+            ended.add(node)
+            return not status.oom
+    return False
 
 
 def _death(operation: Operation, status: _Status) -> Anomaly:

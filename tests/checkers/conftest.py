@@ -9,7 +9,8 @@ Every line is a time in seconds, who, and what:
     1.0 c2 file 2 leader=c1 vote=c1 disk=d9
     5.0 f1 kill c1 ok                  injected at 5.0, completed 0.1 s later (ok, info, fail or lost)
     9.0 f1 heal ok                     the same for its heal
-    1.0 c1 running                     also: ``paused``, ``exited 137``, ``exited 1 oom``
+    1.0 c1 running                     also: ``paused``, ``exited 137``, ``exited 1 oom``,
+                                       ``exited 1 started=7`` where that process was started at 7.0
     1.0 c1 log FATAL some text         also: ``log -`` for the last entry of a log of which not all was kept
     1.0 send log-0/3 x100 ok           100 records, invoked 10 ms before (ok, fail, info or lost)
     1.0 phase done
@@ -206,9 +207,11 @@ def _paused(_: float, __: str, ___: list[str]) -> Node:
 
 
 def _exited(_: float, __: str, words: list[str]) -> Node:
+    started_at = _options(words).get("started", "")
+    oom = "oom" in words
     yield {
         "key": "node",
-        "value": {"status": "exited", "exit_code": int(words[0]), "oom": "oom" in words, "started_at": ""},
+        "value": {"status": "exited", "exit_code": int(words[0]), "oom": oom, "started_at": started_at},
     }
 
 

@@ -49,6 +49,23 @@ def test_a_node_that_dies_by_itself(story: Story) -> None:
         pytest.param(
             "5 f1 kill c1 ok\n7 c1 exited 137 oom\n9 f1 heal ok", 1, id="out of memory while killed"
         ),
+        pytest.param(
+            "5 f1 kill c1 ok\n5.1 c1 exited 137\n9 f1 heal info\n9.3 c1 running\n9.9 c1 exited 1",
+            1,
+            id="killed, started again, dead again",
+        ),
+        pytest.param(
+            "5 f1 kill c1 ok\n5.1 c1 exited 137\n9 f1 heal info\n9.3 c1 exited 1 started=9",
+            1,
+            id="started and dead again between two looks",
+        ),
+        pytest.param(
+            "5 f1 kill c1 ok\n5.1 c1 exited 137\n7 f1 heal ok\n7 c1 running\n"
+            "9 f2 stop c1 ok\n9.1 c1 exited 143\n12 f2 heal ok",
+            0,
+            id="killed, then stopped",
+        ),
+        pytest.param("5 f1 kill c1 lost\n6 c1 exited 137\n6 c2 exited 137", 0, id="perhaps both killed"),
         pytest.param("5 c1 exited 1\n6 c1 exited 1", 1, id="one death, seen twice"),
         pytest.param("5 c1 exited 1\n6 c1 running\n7 c1 exited 1", 2, id="two deaths"),
         pytest.param("5 phase done\n5.1 c1 exited 143", 0, id="the run is over"),
