@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from checkers.faults import FaultWindow, fault_windows
+from checkers.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.history import History, OperationType
 from checkers.sends import acknowledged, invoked_ns
 from checkers.setup import RequiredNumbers, Setup, setup_of
@@ -28,7 +28,7 @@ def check_assumptions(history: History) -> CheckerResult:
     windows = fault_windows(history)
     met = [_setup_present(setup), _undamaged(history), _complete(history)]
     if setup is not None:
-        met.append(_injected(history, setup, windows))
+        met += [_injected(history, setup, windows), _loaded(history, setup)]
         if windows:
             met += _of_faults(windows) + _under_load(history, setup.assumptions, windows)
     return result_of(CHECKER, [], assumptions=tuple(met), figures={"faults": len(windows)})
@@ -69,6 +69,27 @@ def _refused(history: History) -> list[str]:
         for operation in history.operations
         if operation.f == "inject" and operation.type is OperationType.FAIL
     ]
+
+
+def _loaded(history: History, setup: Setup) -> Assumption:
+    """Every partition took writes before the heal began: of one without traffic nothing is known.
+
+    What comes later proves recovery and says nothing of the time under faults.
+    """
+    acked = acknowledged(history)
+    ended_ns = next((o.time_ns for o in history.operations if o.f == "phase" and o.key == "heal"), FOREVER_NS)
+    under_load = acked.time_ns < ended_ns
+    pairs = np.stack((acked.topic[under_load], acked.partition[under_load]), axis=1)
+    loaded = {(acked.topics[topic], number) for topic, number in np.unique(pairs, axis=0).tolist()}
+    idle = ", ".join(
+        f"{topic}/{number}" for topic, number in setup.partitions if (topic, number) not in loaded
+    )
+    return Assumption(
+        "partitions-loaded",
+        not idle,
+        "each partition acknowledged a record before phase heal",
+        f"without any: {idle or 'none'}",
+    )
 
 
 def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:

@@ -10,6 +10,7 @@ from checkers.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.history import History, Operation, OperationType
 from checkers.kinds import AnomalyKind, by_id
 from checkers.sends import Acknowledged, Integers, acknowledged
+from checkers.setup import Setup, setup_of
 from checkers.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "recovery"
@@ -72,7 +73,7 @@ class Gaps(NamedTuple):
 def check_recovery(history: History) -> CheckerResult:
     """Judge whether all partitions recovered, and measure how long none of their writes was acknowledged.
 
-    Unknown unless a recover operation told how each partition stood.
+    Unknown unless a recover operation told how each partition of the setup stood.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -91,7 +92,7 @@ def check_recovery(history: History) -> CheckerResult:
             "unavailable_ms_max": _longest(gaps, 0, FOREVER_NS)["unavailable_ms"],
             "faults": unavailability(gaps, fault_windows(history)),
         },
-        unknown_because=_doubt(ended, recoveries),
+        unknown_because=_doubt(ended, recoveries, setup_of(history)),
     )
 
 
@@ -119,13 +120,21 @@ def _judged(operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
         )
 
 
-def _doubt(ended: Sequence[Operation], recoveries: Sequence[tuple[Operation, Recovery]]) -> str | None:
+def _doubt(
+    ended: Sequence[Operation], recoveries: Sequence[tuple[Operation, Recovery]], setup: Setup | None
+) -> str | None:
     if not ended:
         return "no recover operation was completed"
     if not recoveries:
         return f"recovery told nothing of the partitions: {ended[-1].error or 'no reason given'}"
     if not all(recovery.partitions for _, recovery in recoveries):
         return "recovery looked at no partition"
+    expected = () if setup is None else setup.partitions
+    for _, recovery in recoveries:
+        seen = {(state.topic, state.partition) for state in recovery.partitions}
+        unseen = [f"{topic}/{number}" for topic, number in expected if (topic, number) not in seen]
+        if unseen:
+            return f"recovery did not look at {', '.join(unseen)}"
     unsure = [operation for operation, _ in recoveries if operation.type is not OperationType.OK]
     return f"recovery ended without success: {unsure[0].error or 'no reason given'}" if unsure else None
 

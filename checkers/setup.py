@@ -3,6 +3,7 @@
 import msgspec
 
 from checkers.history import History, OperationType
+from checkers.shapes import Topic
 from checkers.verdict import Validity
 
 
@@ -38,6 +39,7 @@ class Setup(msgspec.Struct, frozen=True):
     Attributes:
         kafka_version: e.g. ``4.3.1``.
         nodes: every Kafka process of the cluster.
+        topics: every topic that the run loaded.
         controller_fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
         observe_interval_ms: how often observers ask.
         assumptions: the scenario's numbers.
@@ -51,9 +53,15 @@ class Setup(msgspec.Struct, frozen=True):
     controller_fetch_timeout_ms: int
     observe_interval_ms: int
     assumptions: RequiredNumbers
+    topics: tuple[Topic, ...] = ()
     planned_faults: int | None = None
     expected: Validity | None = None
     expected_anomalies: tuple[str, ...] = ()
+
+    @property
+    def partitions(self) -> tuple[tuple[str, int], ...]:
+        """Topic and number of every partition that the run loaded."""
+        return tuple((topic.name, number) for topic in self.topics for number in range(topic.partitions))
 
 
 def setup_of(history: History) -> Setup | None:

@@ -39,6 +39,7 @@ def test_a_good_run_meets_all(story: Story) -> None:
         "history-undamaged": "all journals are whole",
         "run-complete": "ended in phase done",
         "faults-injected": "1 proven faults",
+        "partitions-loaded": "without any: none",
         "fault-proven": "not proven: none",
         "fault-healed": "not healed: none",
         "acked-before": "f1: 100",
@@ -111,3 +112,20 @@ def test_damage(story: Story) -> None:
 
 def test_without_a_setup_nothing_can_be_asked(story: Story) -> None:
     assert unmet(story(run(), without_setup=True)) == {"setup-present"}
+
+
+@pytest.mark.parametrize(
+    ("text", "observed"),
+    [
+        pytest.param("", "without any: log-0/1", id="never"),
+        pytest.param("14 send log-0/1 x5 ok", "without any: log-0/1", id="by the write probe alone"),
+        pytest.param("4 send log-0/1 x5 info", "without any: log-0/1", id="nothing acknowledged"),
+        pytest.param("4 send log-1/1 x5 ok", "without any: log-0/1", id="another topic"),
+        pytest.param("4 send log-0/1 x5 ok", "without any: none", id="under load"),
+    ],
+)
+def test_each_partition_must_have_had_traffic(story: Story, text: str, observed: str) -> None:
+    topics = [{"name": "log-0", "partitions": 2}]
+    result = check_assumptions(story(run(heal_phase="13 phase heal", more=text), setup={"topics": topics}))
+    (found,) = (one for one in result.assumptions if one.name == "partitions-loaded")
+    assert (found.observed, found.met) == (observed, observed.endswith("none"))

@@ -44,6 +44,19 @@ def test_every_partition_is_told(story: Story) -> None:
     assert result.counts == {"not-recovered": 2}
 
 
+def test_a_partition_that_recovery_left_out_makes_it_unknown(story: Story) -> None:
+    topics = [{"name": "log-0", "partitions": 3}]
+    result = check_recovery(story(RECOVERED, setup={"topics": topics}))
+    assert result.validity is Validity.UNKNOWN
+    assert result.unknown_because == "recovery did not look at log-0/2"
+
+
+def test_all_partitions_of_the_setup_looked_at(story: Story) -> None:
+    topics = [{"name": "log-0", "partitions": 2}]
+    assert check_recovery(story(RECOVERED, setup={"topics": topics})).validity is Validity.VALID
+    assert check_recovery(story(RECOVERED, without_setup=True)).validity is Validity.VALID
+
+
 def test_too_late_is_not_recovered(story: Story) -> None:
     result = check_recovery(story("99 recover ok 61000/60000 log-0/0:1:1,2:acked"))
     assert result.counts == {"not-recovered": 1}
