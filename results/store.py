@@ -17,12 +17,15 @@ import msgspec
 
 from checkers.identity import IDENTITY_FILE, RunIdentity, decode_identity
 from checkers.verdict import Validity, Verdict
+from results.cleaning import clean
 
 VERDICT_FILE = "verdict.json"
+REPORT_FILE = "report.html"
 LATEST = "latest"
 _Record = TypeVar("_Record", bound=msgspec.Struct)
 _RUN_NAME = re.compile(r"\d{4}-?\d{2}-?\d{2}T[\d:.-]+Z?-(?P<seed>\d{1,20})", re.ASCII)
 _DEPTH_MAX = 8
+_NAME_MAX = 200
 
 
 class StoreError(Exception):
@@ -88,7 +91,8 @@ def find_run(root: Path, name: str) -> Path:
     if newest is not None:
         return newest.resolve()
     raise RunNotFoundError(
-        f"no run is called {name!r}\n  expected: {LATEST!r}, a scenario with runs, or a run's folder\n"
+        f"no run is called {clean(repr(name), _NAME_MAX)}\n"
+        f"  expected: {LATEST!r}, a scenario with runs, or a run's folder\n"
         f"  where:    {root}\n  next:     krucible list"
     )
 
@@ -218,9 +222,10 @@ def _resolved(path: Path) -> Path | None:
 
 
 def _is_run(folder: Path) -> bool:
-    return folder.is_dir() and (
-        (folder / IDENTITY_FILE).is_file()
-        or (folder / VERDICT_FILE).is_file()
+    """Judged with `os.path`, which says no of a place that can't be looked at, where `Path` would raise."""
+    return os.path.isdir(folder) and (  # noqa: PTH112
+        os.path.isfile(folder / IDENTITY_FILE)  # noqa: PTH113
+        or os.path.isfile(folder / VERDICT_FILE)  # noqa: PTH113
         or _RUN_NAME.fullmatch(folder.name) is not None
     )
 

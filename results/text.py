@@ -8,7 +8,7 @@ from checkers.identity import RunIdentity
 from checkers.verdict import Anomaly, Validity, Verdict
 from results.cleaning import clean
 from results.measures import Measures
-from results.store import anomaly_counts
+from results.store import REPORT_FILE, anomaly_counts
 
 LABEL_WIDTH = 11
 _TEXT_MAX = 240
@@ -48,7 +48,7 @@ def closing_lines(
         lines += _labelled("figures", figures(measures))
     if identity is not None:
         lines.append(Line("run", identity_line(identity)))
-    lines.append(Line("folder", str(folder)))
+    lines += [Line("folder", str(folder)), Line("report", f"{folder / REPORT_FILE}   (open it in a browser)")]
     if identity is not None:
         lines.append(Line("reproduce", clean(identity.reproduce, 2_000)))
     lines.append(Line("next", _next_command(folder, verdict)))

@@ -19,10 +19,9 @@ from results.report import glyphs, tables
 from results.report.findings import findings_of
 from results.report.limits import PAGE_BYTES_MAX, STEPS, Limits
 from results.report.timeline import timeline
-from results.store import write_whole
+from results.store import REPORT_FILE, write_whole
 from results.text import expectation, figures
 
-REPORT_FILE = "report.html"
 _TEMPLATES = Path(__file__).parent / "templates"
 _WORDS = {
     Validity.VALID: "Valid",

@@ -26,9 +26,10 @@ def test_a_red_run_says_what_why_how_much_where_and_what_next(red_run: Run) -> N
     assert lines[4].startswith("           1 offsets-reused (legal): offset 77")
     assert lines[5].startswith("           1 zombie-leader: n1 still answered")
     assert "3 faults, 3 proven; longest unavailability 2.3 s" in text_of(red_run)
-    assert lines[-4:] == [
+    assert lines[-5:] == [
         "run        smoke/partition · Kafka 4.3.1 · seed 7",
         f"folder     {FOLDER}",
+        f"report     {FOLDER}/report.html   (open it in a browser)",
         "reproduce  krucible run smoke/partition --kafka-version 4.3.1 --seed 7",
         f"next       krucible report {FOLDER}   (its anomalies say what happened)",
     ]
@@ -40,6 +41,7 @@ def test_a_green_run_is_short(green_run: Run) -> None:
         ("verdict", "VALID (as expected: valid)"),
         ("anomalies", "none found"),
         ("folder", str(FOLDER)),
+        ("report", f"{FOLDER}/report.html   (open it in a browser)"),
         ("next", f"krucible report {FOLDER}"),
     ]
 
@@ -70,7 +72,7 @@ def test_terminal_escapes_do_not_get_through() -> None:
     verdict = Verdict(Validity.INVALID, (result_of("log", [hostile]),), reasons=("\x1b[31m",))
     told = closing_text(FOLDER, verdict)
     assert "\x1b" not in told
-    assert len(told.splitlines()) == 5
+    assert len(told.splitlines()) == 6
 
 
 def test_many_reasons_are_cut_short() -> None:
