@@ -9,6 +9,19 @@ Every one says what went wrong, what was found, what was expected, where, and wh
 A traceback that reaches a user is a defect.
 """
 
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_NEXT_STEPS = {
+    errno.ENOSPC: "free space on that disk, then try again",
+    errno.EDQUOT: "raise the quota of that disk, then try again",
+    errno.EROFS: "name a place that can be written to, for example with --runs",
+    errno.EACCES: "give yourself the right to it, or name another place, for example with --runs",
+    errno.EPERM: "give yourself the right to it, or name another place, for example with --runs",
+    errno.EIO: "look at the host's disk (dmesg)",
+}
+
 
 class KrucibleError(Exception):
     """Something the harness can't work around.
@@ -58,3 +71,22 @@ class UsageError(KrucibleError):
 
 class EngineError(KrucibleError):
     """The Docker engine is missing, can't be reached, or refused."""
+
+
+@contextmanager
+def disk_errors_told() -> Iterator[None]:
+    """Whatever the operating system refuses in the block becomes an error that names file and next step."""
+    try:
+        yield
+    except OSError as error:
+        raise refused(error) from error
+
+
+def refused(error: OSError) -> KrucibleError:
+    """What to tell of something that the operating system refused."""
+    return KrucibleError(
+        "the operating system refused",
+        got=error.strerror or str(error) or type(error).__name__,
+        where=str(error.filename or ""),
+        next_step=_NEXT_STEPS.get(error.errno or 0, "mend that, then try again"),
+    )

@@ -9,6 +9,7 @@ import msgspec
 from harness.cluster.containers import NodeContainers, in_parallel
 from harness.journal import Recorder
 
+LOG_FILE = "server.log"
 LINES_MAX = 500
 TEXT_CHARACTERS_MAX = 2_000
 _LINE = re.compile(r"(?P<at>\d{4}-\d\d-\d\dT\S+) (?P<level>[A-Z]+)\s")
@@ -27,12 +28,19 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
-    """Save every node's log as ``nodes/<name>/server.log`` and record what stands out."""
-    names = list(containers)
-    for name, log in zip(names, in_parallel(lambda name: containers[name].logs(), names), strict=True):
-        (folder / "nodes" / name / "server.log").write_bytes(log)
+    """Save every node's log and record what stands out."""
+    for name, log in save_logs(containers, folder).items():
         for finding in findings(log.decode(errors="replace")):
             recorder.observe("observe", "node-log", msgspec.to_builtins(finding), node=name)
+
+
+def save_logs(containers: Mapping[str, NodeContainers], folder: Path) -> dict[str, bytes]:
+    """Save every node's log as ``nodes/<name>/server.log``, and return them all."""
+    names = list(containers)
+    logs = dict(zip(names, in_parallel(lambda name: containers[name].logs(), names), strict=True))
+    for name, log in logs.items():
+        (folder / "nodes" / name / LOG_FILE).write_bytes(log)
+    return logs
 
 
 def findings(log: str) -> Iterator[Finding]:

@@ -1,11 +1,12 @@
 """`krucible heal`: undo what a harness that was killed left behind, and touch nothing else."""
 
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
 
-from harness.cluster.cluster import Cluster, find_cluster
+from harness.cluster.cluster import Cluster, find_cluster, remove_run
 from harness.cluster.containers import (
     FOLDER_LABEL,
     KEPT_LABEL,
@@ -14,10 +15,20 @@ from harness.cluster.containers import (
     labelled_runs,
 )
 from harness.cluster.engine import Engine
-from harness.errors import KrucibleError
+from harness.errors import EngineError, KrucibleError, disk_errors_told
 from harness.faults.contract import Bench
 from harness.faults.partition import remove_chain
-from harness.ledger import FaultUndone, Ledger, RunRemoved, Undo, pending_undos, read_ledger
+from harness.ledger import (
+    Entry,
+    FaultPlanned,
+    FaultUndone,
+    Ledger,
+    RunOpened,
+    RunRemoved,
+    Undo,
+    pending_undos,
+    read_ledger,
+)
 from harness.ownership import owner_from_label
 
 Say = Callable[[str], None]
@@ -93,21 +104,62 @@ def _left_alone_because(leftover: Leftover, named: tuple[str, ...]) -> str | Non
 
 
 def _heal_one(client: Engine, leftover: Leftover, say: Say) -> None:
-    entries = read_ledger(leftover.folder)
-    if (leftover.folder / "cluster.json").exists():
-        cluster = find_cluster(client, leftover.folder)
-        ledger = Ledger(leftover.folder)
-        for fault in pending_undos(entries):
-            for undo in fault.undo:
-                _undo(cluster, undo)
-            ledger.write(FaultUndone(fault=fault.fault))
-            say(f"run {leftover.run}: undid {fault.fault}")
-        cluster.remove()
-        ledger.write(RunRemoved())
-        ledger.close()
+    """Undo and remove; what the run's folder can't tell any more does not keep its containers alive."""
+    cluster = _described(client, leftover)
+    if cluster is None:
+        _remove_undescribed(client, leftover)
+        say(f"run {leftover.run}: removed its containers and network; {leftover.folder} does not describe it")
+        return
+    undone = [fault for fault in _pending(leftover) if _undid(cluster, fault, leftover, say)]
+    remove_run(client, leftover.run, leftover.folder)
+    _note(leftover, (*(FaultUndone(fault=fault.fault) for fault in undone), RunRemoved()), say)
+    say(f"run {leftover.run}: removed its containers and network; its history stays in {leftover.folder}")
+
+
+def _remove_undescribed(client: Engine, leftover: Leftover) -> None:
+    """Disks go only if the folder's ledger says that they are this run's."""
+    with disk_errors_told():
+        entries = read_ledger(leftover.folder)
+    if any(isinstance(entry, RunOpened) and entry.run == leftover.run for entry in entries):
+        remove_run(client, leftover.run, leftover.folder)
     else:
         RunContainers(client, leftover.run).remove()
-    say(f"run {leftover.run}: removed its containers and network; its history stays in {leftover.folder}")
+
+
+def _described(client: Engine, leftover: Leftover) -> Cluster | None:
+    """The cluster by its description; None where that is gone, damaged, or another run's."""
+    try:
+        cluster = find_cluster(client, leftover.folder)
+    except KrucibleError:
+        return None
+    return cluster if cluster.description.run == leftover.run else None
+
+
+def _pending(leftover: Leftover) -> tuple[FaultPlanned, ...]:
+    with disk_errors_told():
+        return pending_undos(read_ledger(leftover.folder))
+
+
+def _undid(cluster: Cluster, fault: FaultPlanned, leftover: Leftover, say: Say) -> bool:
+    """Whether every step back was taken; one that fails goes with the containers."""
+    try:
+        for undo in fault.undo:
+            _undo(cluster, undo)
+    except EngineError as error:
+        say(f"run {leftover.run}: {fault.fault} could not be undone ({error.got}), but goes with its nodes")
+        return False
+    say(f"run {leftover.run}: undid {fault.fault}")
+    return True
+
+
+def _note(leftover: Leftover, entries: tuple[Entry, ...], say: Say) -> None:
+    """Write down what was done; a disk that takes nothing has not kept it from being done."""
+    try:
+        with disk_errors_told(), closing(Ledger(leftover.folder)) as ledger:
+            for entry in entries:
+                ledger.write(entry)
+    except KrucibleError as error:
+        say(f"run {leftover.run}: healed, but its ledger could not be written: {error.got}")
 
 
 def _undo(cluster: Cluster, undo: Undo) -> None:

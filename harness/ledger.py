@@ -5,6 +5,7 @@ One file in the run's folder, one JSON object a line, each synced before anythin
 """
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
 
@@ -56,8 +57,12 @@ class Ledger:
     """The writer; one per run."""
 
     def __init__(self, folder: Path) -> None:
-        self._file = os.open(folder / LEDGER_FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
-        self._where = str(folder / LEDGER_FILE)
+        path = folder / LEDGER_FILE
+        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        self._where = str(path)
+        # A writer that was killed, or whose disk was full, may have left a line without an end.
+        size = os.fstat(self._file).st_size
+        self._gap = b"\n" if size and os.pread(self._file, 1, size - 1) != b"\n" else b""
 
     def write(self, entry: Entry) -> None:
         """Append an entry and sync it.
@@ -65,8 +70,11 @@ class Ledger:
         Raises:
             KrucibleError: if the disk does not take it; then nothing may be injected.
         """
+        line = self._gap + msgspec.json.encode(entry) + b"\n"
         try:
-            os.write(self._file, msgspec.json.encode(entry) + b"\n")
+            while line:  # a disk that is nearly full takes a part, then says so
+                line = line[os.write(self._file, line) :]
+                self._gap = b"\n" if line else b""
             os.fsync(self._file)
         except OSError as error:
             raise KrucibleError(
@@ -82,13 +90,18 @@ class Ledger:
 
 
 def read_ledger(folder: Path) -> tuple[Entry, ...]:
-    """All whole entries; one that SIGKILL cut short was never acted upon and is left out."""
+    """All whole entries; one that SIGKILL or a full disk cut short was never acted upon and is left out."""
     path = folder / LEDGER_FILE
-    if not path.exists():
-        return ()
+    return tuple(_whole(path.read_bytes())) if path.exists() else ()
+
+
+def _whole(data: bytes) -> Iterator[Entry]:
     decoder = msgspec.json.Decoder(Entry)
-    lines = path.read_bytes().split(b"\n")
-    return tuple(decoder.decode(line) for line in lines[:-1])
+    for line in data.split(b"\n")[:-1]:
+        try:
+            yield decoder.decode(line)
+        except (msgspec.MsgspecError, UnicodeDecodeError):
+            continue
 
 
 def pending_undos(entries: tuple[Entry, ...]) -> tuple[FaultPlanned, ...]:

@@ -2,11 +2,13 @@
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Any
 
 import msgspec
 
 from checkers.history import OperationType
+from harness.errors import KrucibleError
 from harness.faults.activate import activate, as_value, process_fault
 from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
 from harness.faults.targets import Resolved, Sight, resolve
@@ -70,9 +72,29 @@ class Nemesis:
         self._heal_until(began_ns + schedule.duration_ms * NS_PER_MS)
 
     def heal_all(self) -> None:
-        """Heal everything that is in force, whatever its time."""
+        """Heal everything that is in force, whatever its time.
+
+        Raises:
+            KrucibleError: the first that went wrong; the other faults are healed all the same, and so is one
+                whose heal could not be recorded.
+        """
+        errors: list[KrucibleError] = []
         for held in sorted(self._held, key=lambda held: held.until_ns):
-            self._end(held)
+            try:
+                self._end(held)
+            except KrucibleError as error:
+                errors.append(error)
+                self._undo_unrecorded(held)
+        if errors:
+            raise errors[0]
+
+    def _undo_unrecorded(self, held: _Held) -> None:
+        """A full disk must not keep a fault in force; what can't be undone stays in the ledger."""
+        if held in self._held:
+            with suppress(KrucibleError):
+                held.active.heal()
+                self._held.remove(held)
+                self._ledger.write(FaultUndone(fault=held.fault))
 
     def _heal_until(self, moment_ns: int) -> None:
         """Heal what falls due until a moment, which is then awaited."""

@@ -57,8 +57,10 @@ def await_ready(cluster: Cluster, bound_s: float = READY_BOUND_S) -> Readiness:
         write = _Write(by_id[broker], made, partition)
         until(write.acknowledged, f"broker {broker} acknowledges no write")
     write_s = time.monotonic() - began
-    delete_topic(brokers[0], READY_TOPIC)
-    return Readiness(controller_s, brokers_s, write_s, _features(brokers[0]))
+    until(lambda: _deleted(brokers[0]), f"topic {READY_TOPIC} can't be deleted")
+    features: dict[str, int] = {}
+    until(lambda: _told_features(brokers[0], features), "no broker tells its features")
+    return Readiness(controller_s, brokers_s, write_s, features)
 
 
 class _Write:
@@ -95,12 +97,24 @@ def _sees(address: Address, expected: frozenset[int]) -> bool:
         endpoint.close()
 
 
-def _features(address: Address) -> dict[str, int]:
+def _deleted(address: Address) -> bool:
+    try:
+        delete_topic(address, READY_TOPIC)
+    except WireError:
+        return False
+    return True
+
+
+def _told_features(address: Address, features: dict[str, int]) -> bool:
+    """Whether the broker answered; the finalized levels are then in `features`."""
     endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
     try:
-        return endpoint.features()
+        features.update(endpoint.features())
+    except WireError:
+        return False
     finally:
         endpoint.close()
+    return True
 
 
 def _complain_about_ended_nodes(cluster: Cluster) -> None:

@@ -17,6 +17,7 @@ from checkers.judge import judge
 from checkers.reading import read_history
 from checkers.verdict import Verdict
 from harness.cluster.watching import NodeWatcher
+from harness.errors import disk_errors_told
 from harness.events import Listener, RunEnded
 from harness.evidence import gather_logs
 from harness.faults.targets import Sight
@@ -50,6 +51,7 @@ class Host(msgspec.Struct, frozen=True):
     keep: bool = False
 
 
+@disk_errors_told()
 def execute(
     plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event
 ) -> tuple[Path, History, Verdict]:
@@ -71,8 +73,8 @@ def execute(
     with open_stage(plan, host.runs, listener, keep=host.keep) as stage:
         context = _context(stage)
         with _observed(stage) as observers:
-            with _loaded(stage, context):
-                _carry_out(stage, observers, cancelled)
+            with _loaded(stage, context) as load:
+                _carry_out(stage, load, observers, cancelled)
                 if not cancelled.is_set():
                     _recover(stage, context, cancelled)
             if not cancelled.is_set():
@@ -103,22 +105,24 @@ def _observed(stage: Stage) -> Iterator[Observers]:
 
 
 @contextmanager
-def _loaded(stage: Stage, context: LogContext) -> Iterator[None]:
+def _loaded(stage: Stage, context: LogContext) -> Iterator[LogLoad]:
     """Load from here to the end of the block."""
     load = LogLoad(context)
     stage.phase("load", limit_s=stage.plan.schedule.duration_ms / 1000)
     load.start()
     try:
-        yield
+        yield load
     finally:
         for complaint in load.stop():
             stage.tell("load", complaint)
 
 
-def _carry_out(stage: Stage, observers: Observers, cancelled: threading.Event) -> None:
-    """The schedule of faults, and in any case the end of every fault."""
+def _carry_out(stage: Stage, load: LogLoad, observers: Observers, cancelled: threading.Event) -> None:
+    """The schedule of faults, and in any case the end of every fault; none begins once a worker has died."""
 
     def look(down: frozenset[str]) -> Sight:
+        load.check()
+        observers.check()
         return Sight(
             nodes=stage.cluster.nodes,
             active_controller=observers.view.active_controller(),

@@ -3,7 +3,7 @@
 import os
 import secrets
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,12 @@ import msgspec
 from checkers.identity import IDENTITY_FILE, encode_identity
 from harness.admin import NewTopic, create_topic
 from harness.cluster.cluster import Cluster, Plan, remove_run, start_cluster
+from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine, compose_binary, connect, engine_facts
 from harness.cluster.images import KafkaImage, ensure_base, ensure_image
+from harness.errors import KrucibleError
 from harness.events import Event, Listener, PhaseBegan, RunBegan
+from harness.evidence import LOG_FILE, save_logs
 from harness.folder import SCHEDULE_FILE, create_run_folder
 from harness.identification import identify
 from harness.journal import Clock, Journals, Recorder
@@ -145,8 +148,13 @@ def _start(stage: Stage, client: Engine, images: _Images, cleanup: ExitStack, *,
 
 
 def _remove(client: Engine, plan: Plan, ledger: Ledger) -> None:
+    """Take the cluster away; a run that failed before its evidence was gathered keeps its nodes' logs."""
+    if not list(plan.folder.glob(f"nodes/*/{LOG_FILE}")):
+        with suppress(KrucibleError, OSError):
+            save_logs(RunContainers(client, plan.run).nodes(), plan.folder)
     remove_run(client, plan.run, plan.folder)
-    ledger.write(RunRemoved())
+    with suppress(KrucibleError):  # the disk is full, which has been told; nothing is left to heal
+        ledger.write(RunRemoved())
 
 
 def _write_identity(stage: Stage, image: KafkaImage, engine: str) -> None:

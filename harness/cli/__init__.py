@@ -3,15 +3,15 @@
 Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the harness failed, 64 usage.
 """
 
+import io
 import sys
 import tempfile
 import traceback
-from pathlib import Path
 
 import click
 
 from checkers.reading import HistoryError
-from harness.errors import KrucibleError, UsageError
+from harness.errors import KrucibleError, UsageError, refused
 from results.store import RunNotFoundError, StoreError
 
 EXIT_FAILED = KrucibleError.exit_code
@@ -21,6 +21,9 @@ EXIT_INTERRUPTED = 130
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit; whatever goes wrong, no traceback reaches the user."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):  # names of files may hold what the terminal can't show
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(invoke(sys.argv[1:] if arguments is None else arguments))
 
 
@@ -33,6 +36,8 @@ def invoke(arguments: list[str]) -> int:
     except click.ClickException as error:
         error.show()
         return EXIT_USAGE
+    except SystemExit:  # click's way of saying that whoever read our output has gone; its 1 would say invalid
+        return EXIT_FAILED
     except Exception as error:  # noqa: BLE001 - the last line of defence: told, or saved to a file, never hidden
         text, code = _explained(error)
         click.echo(f"krucible: {text}", err=True)
@@ -50,17 +55,23 @@ def _explained(error: Exception) -> tuple[str, int]:
             return str(error), EXIT_FAILED
         case KrucibleError():
             return str(error), error.exit_code
+        case OSError():
+            return str(refused(error)), EXIT_FAILED
         case _:
             return _saved_traceback(error), EXIT_FAILED
 
 
 def _saved_traceback(error: Exception) -> str:
-    with tempfile.NamedTemporaryFile(
-        "w", prefix="krucible-", suffix=".traceback", delete=False, encoding="utf-8"
-    ) as file:
-        traceback.print_exception(error, file=file)
-    path = Path(file.name)
+    text = "".join(traceback.format_exception(error))
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", prefix="krucible-", suffix=".traceback", delete=False, encoding="utf-8", errors="replace"
+        ) as file:
+            file.write(text)
+        where = file.name
+    except OSError:  # no room even for that
+        where = " < ".join(line.strip() for line in reversed(text.splitlines()[-7:]))
     return (
         f"a defect of krucible's own\n  got:      {type(error).__name__}: {error}\n"
-        f"  where:    {path}\n  next:     please report it with that file"
+        f"  where:    {where}\n  next:     please report it with that"
     )

@@ -1,6 +1,7 @@
 """Campaigns: one scenario under many seeds, resumed where it was interrupted, summed up in one place."""
 
 import hashlib
+import shlex
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import msgspec
 from harness.errors import KrucibleError
 from harness.planning import RunPlan, reproduce_line
 from results.campaign import render_campaign
-from results.store import load_record, save_record, write_whole
+from results.store import RunUnreadableError, load_record, save_record, write_whole
 from results.summary import Outcome, RunOutcome, Summary, encode_summary, outcome_of, summarise
 
 STATE_FILE = "campaign.json"
@@ -92,7 +93,15 @@ class Campaign:
             ) from error
         if not path.exists():
             return _State(asked)
-        state = load_record(path, _State)
+        try:
+            state = load_record(path, _State)
+        except RunUnreadableError as error:
+            raise KrucibleError(
+                "what the campaign has done so far can't be read",
+                got=str(error),
+                where=str(path),
+                next_step=f"repair it, or begin anew: rm {shlex.quote(str(path))}",
+            ) from error
         done = {seed: folder for seed, folder in state.done.items() if Path(folder).exists()}
         if set(done) >= {str(seed) for seed in self._seeds}:
             return _State(asked)

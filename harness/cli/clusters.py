@@ -3,6 +3,7 @@
 import os
 import secrets
 import time
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +11,16 @@ import click
 import msgspec
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from harness.cli.options import runs_option, topology_options
-from harness.cluster.cluster import Plan, find_cluster, start_cluster
-from harness.cluster.engine import compose_binary, connect
+from harness.cluster.cluster import Cluster, Plan, find_cluster, remove_run, start_cluster
+from harness.cluster.containers import RunContainers
+from harness.cluster.engine import Engine, compose_binary, connect
 from harness.cluster.images import ensure_base, ensure_image
-from harness.errors import UsageError
+from harness.cluster.rendering import problems_with
+from harness.errors import KrucibleError, UsageError, disk_errors_told
+from harness.evidence import save_logs
 from harness.folder import create_run_folder
 from harness.healing import heal as heal_runs
 from harness.healing import leftovers
@@ -24,6 +29,7 @@ from harness.ownership import this_process
 from harness.planning import topology_of
 from harness.readiness import await_ready
 from harness.vocabulary.topology import Topology
+from harness.vocabulary.version import VersionShapeError
 
 DEFAULT_VERSION = "4.3.1"
 
@@ -39,31 +45,64 @@ def cluster() -> None:
 def up(kafka_version: str | None, image_source: str, runs: Path, **given: Any) -> None:
     """Start a cluster and leave it up; prints how to reach it and how to take it down."""
     version = kafka_version or DEFAULT_VERSION
-    topology = topology_of(Topology(), version, **given)
+    topology = _topology(version, given)
     began = time.monotonic()
-    client = connect()
-    folder = create_run_folder(runs, "clusters", seed=0)
-    plan = Plan(
-        run=secrets.token_hex(4),
-        folder=folder,
-        topology=topology,
-        version=version,
-        kafka_image=ensure_image(version, image_source, click.echo, client).reference,
-        holder_image=ensure_base(click.echo, client),
-        kept=True,
-    )
-    ledger = Ledger(folder)
-    ledger.write(RunOpened(run=plan.run, owner=this_process(os.getpid()), kept=True))
-    ledger.close()
-    started = start_cluster(client, plan, compose_binary())
-    await_ready(started)
-    click.echo(f"cluster {plan.run} is ready after {time.monotonic() - began:.1f} s")
+    with disk_errors_told(), closing(connect()) as client:
+        kafka_image = ensure_image(version, image_source, click.echo, client).reference
+        plan = Plan(
+            run=secrets.token_hex(4),
+            holder_image=ensure_base(click.echo, client),
+            folder=create_run_folder(runs, "clusters", seed=0),
+            topology=topology,
+            version=version,
+            kafka_image=kafka_image,
+            kept=True,
+        )
+        started = _started(client, plan)
+    _tell(started, time.monotonic() - began)
+
+
+def _topology(version: str, given: dict[str, Any]) -> Topology:
+    """What was asked for, refused before anything is made if it does not fit."""
+    try:
+        topology = topology_of(Topology(), version, **given)
+        problems = problems_with(topology, version)
+    except VersionShapeError as error:
+        problems = [str(error)]
+    if problems:
+        raise UsageError(
+            "there can't be such a cluster",
+            got="\n            ".join(problems),
+            next_step="krucible cluster up --help",
+        )
+    return topology
+
+
+def _started(client: Engine, plan: Plan) -> Cluster:
+    """A cluster that is ready; one that does not become so is taken down again."""
+    with closing(Ledger(plan.folder)) as ledger:
+        ledger.write(RunOpened(run=plan.run, owner=this_process(os.getpid()), kept=True))
+    try:
+        started = start_cluster(client, plan, compose_binary())
+        await_ready(started)
+    except BaseException:
+        click.echo("taking it down again", err=True)
+        with suppress(KrucibleError, OSError):
+            save_logs(RunContainers(client, plan.run).nodes(), plan.folder)
+        remove_run(client, plan.run, plan.folder)
+        raise
+    return started
+
+
+def _tell(started: Cluster, took_s: float) -> None:
+    run, folder = started.description.run, started.folder
+    click.echo(f"cluster {run} is ready after {took_s:.1f} s")
     for node in started.nodes:
         click.echo(f"  {node.name}  id {node.id:<4} {started.addresses[node.name]}  {', '.join(node.roles)}")
     click.echo(f"  bootstrap  {','.join(started.bootstrap)}")
     click.echo(f"  folder     {folder}")
-    click.echo(f"  enter      docker exec -it krucible-{plan.run}-{started.nodes[0].name} bash")
-    click.echo(f"  take down  krucible cluster down {plan.run}")
+    click.echo(f"  enter      docker exec -it krucible-{run}-{started.nodes[0].name} bash")
+    click.echo(f"  take down  krucible cluster down {run}")
 
 
 @cluster.command()
@@ -81,7 +120,8 @@ def status(as_json: bool) -> None:  # noqa: FBT001 - click hands flags over like
     table = Table("run", "state", "nodes", "folder")
     for leftover in found:
         state = "kept" if leftover.kept else "running" if leftover.live else "orphaned: krucible heal"
-        table.add_row(leftover.run, state, _nodes(client, leftover.folder), str(leftover.folder))
+        texts = (leftover.run, state, _nodes(client, leftover.folder), str(leftover.folder))
+        table.add_row(*map(Text, texts))
     Console().print(table)
 
 
@@ -112,7 +152,8 @@ def heal(run: tuple[str, ...]) -> None:
 
 
 def _nodes(client: Any, folder: Path) -> str:
-    if not (folder / "cluster.json").exists():
+    try:
+        found = find_cluster(client, folder).containers
+    except KrucibleError:
         return "unknown: its folder is gone"
-    found = find_cluster(client, folder).containers
     return ", ".join(f"{name} {containers.state()['Status']}" for name, containers in found.items())

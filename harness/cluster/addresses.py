@@ -34,11 +34,19 @@ def reserved_subnet(in_use: list[str], pool: IPv4Network = POOL) -> Iterator[str
         taken = [IPv4Network(text, strict=False) for text in in_use] + _host_routes()
         subnet = _first_free(pool, taken, folder)
         reservation = folder / str(subnet.network_address)
-        reservation.write_text(this_process(os.getpid()).label())
+        _reserve(reservation)
     try:
         yield str(subnet)
     finally:
         reservation.unlink(missing_ok=True)
+
+
+def _reserve(reservation: Path) -> None:
+    try:
+        reservation.write_text(this_process(os.getpid()).label())
+    except OSError:
+        reservation.unlink(missing_ok=True)
+        raise
 
 
 def _first_free(pool: IPv4Network, taken: list[IPv4Network], folder: Path) -> IPv4Network:
@@ -58,7 +66,11 @@ def _first_free(pool: IPv4Network, taken: list[IPv4Network], folder: Path) -> IP
 
 
 def _is_reserved(reservation: Path) -> bool:
-    return reservation.exists() and owner_from_label(reservation.read_text()).is_alive
+    """One that was never written whole, because its process was killed or the disk was full, is void."""
+    try:
+        return owner_from_label(reservation.read_text()).is_alive
+    except (FileNotFoundError, ValueError):
+        return False
 
 
 def _host_routes(table: Path = Path("/proc/net/route")) -> list[IPv4Network]:

@@ -29,7 +29,7 @@ from harness.cluster.rendering import (
     render_compose,
     render_properties,
 )
-from harness.errors import KrucibleError, UsageError
+from harness.errors import KrucibleError, UsageError, disk_errors_told
 from harness.ownership import this_process
 from harness.vocabulary.topology import Node, Topology
 
@@ -146,15 +146,20 @@ def start_cluster(client: docker.DockerClient, plan: Plan, binary: tuple[str, ..
 
 
 def remove_run(client: docker.DockerClient, run: str, folder: Path) -> None:
-    """Remove whatever there is of a run's containers and networks, then its disks.
+    """Remove whatever there is of a run: containers, disks, networks.
 
     Raises:
         EngineError: if the engine refuses.
+        KrucibleError: if a disk can't be removed.
     """
-    RunContainers(client, run).remove()
-    disks = folder / "disks"
-    if disks.exists():
-        shutil.rmtree(disks)
+
+    def remove_disks() -> None:
+        disks = folder / "disks"
+        if disks.exists():
+            with disk_errors_told():
+                shutil.rmtree(disks)
+
+    RunContainers(client, run).remove(before_network=remove_disks)
 
 
 def find_cluster(client: docker.DockerClient, folder: Path) -> Cluster:

@@ -8,6 +8,7 @@ import docker
 from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 
+from harness.cluster.engine import engine_errors_told
 from harness.errors import EngineError
 
 RUN_LABEL = "krucible.run"
@@ -16,6 +17,7 @@ FOLDER_LABEL = "krucible.folder"
 KEPT_LABEL = "krucible.kept"
 NODE_LABEL = "krucible.node"
 PART_LABEL = "krucible.part"
+_OURS = {RUN_LABEL, OWNER_LABEL, FOLDER_LABEL, KEPT_LABEL}
 
 SIGKILLED = 137
 
@@ -29,6 +31,7 @@ class NodeContainers:
         self._kafka = kafka
 
     @property
+    @engine_errors_told()
     def has_namespace(self) -> bool:
         """Whether the holder runs; with it go the node's address and every rule."""
         self._holder.reload()
@@ -54,35 +57,42 @@ class NodeContainers:
         """How Kafka's JVM was started, arguments separated by blanks."""
         return self.enter_kafka("tr '\\0' ' ' </proc/1/cmdline")
 
+    @engine_errors_told()
     def kill(self) -> None:
         """SIGKILL Kafka and wait until the process is gone; one that had gone before stays so."""
         if self.state()["Running"]:
             self._kafka.kill(signal="KILL")
         self._kafka.wait(timeout=30)
 
+    @engine_errors_told()
     def stop(self, timeout_s: int) -> int:
         """SIGTERM Kafka, SIGKILL after `timeout_s`; the exit code, 137 where it came to that."""
         self._kafka.stop(timeout=timeout_s)
         return int(self.state()["ExitCode"])
 
+    @engine_errors_told()
     def start(self) -> None:
         """Start Kafka again on its disk and in its network namespace."""
         self._kafka.start()
 
+    @engine_errors_told()
     def pause(self) -> None:
         """Freeze every thread of Kafka."""
         self._kafka.pause()
 
+    @engine_errors_told()
     def unpause(self) -> None:
         """Let Kafka go on; nothing to do if it already does."""
         if self.state()["Paused"]:
             self._kafka.unpause()
 
+    @engine_errors_told()
     def state(self) -> dict[str, Any]:
         """The engine's view of Kafka's container: Status, Running, Paused, OOMKilled, ExitCode, StartedAt."""
         self._kafka.reload()
         return dict(self._kafka.attrs["State"])
 
+    @engine_errors_told()
     def logs(self) -> bytes:
         """All that Kafka has printed, restarts included."""
         return bytes(self._kafka.logs(stdout=True, stderr=True))
@@ -109,18 +119,25 @@ class RunContainers:
             if found.keys() >= {"holder", "kafka"}
         }
 
-    def remove(self) -> None:
+    @engine_errors_told()
+    def remove(self, before_network: Callable[[], object] = lambda: None) -> None:
         """Remove every container, then every volume and network of the run; what is gone already is fine.
+
+        Args:
+            before_network: done when no container uses the disks any more and the network still stands, by
+                which the run can be found again if this is interrupted.
 
         Raises:
             EngineError: if the engine refuses.
         """
         in_parallel(_remove_container, self._containers())
+        before_network()
         for volume in self._client.volumes.list(filters=self._filter):
             _ignoring_absence(volume.remove)
         for network in self._client.networks.list(filters=self._filter):
             _ignoring_absence(network.remove)
 
+    @engine_errors_told()
     def leftovers(self) -> list[str]:
         """Names of what still exists."""
         networks = self._client.networks.list(filters=self._filter)
@@ -129,22 +146,27 @@ class RunContainers:
         names += [network.name for network in networks] + [volume.name for volume in volumes]
         return [str(name) for name in names]
 
+    @engine_errors_told()
     def _containers(self) -> list[Container]:
         return list(self._client.containers.list(all=True, filters=self._filter, ignore_removed=True))
 
 
+@engine_errors_told()
 def labelled_runs(client: docker.DockerClient) -> dict[str, dict[str, str]]:
     """Every run that still has a container or a network: its id to the labels of one of them."""
     found: dict[str, dict[str, str]] = {}
     filters: dict[str, str | list[str] | bool] = {"label": RUN_LABEL}
     for network in client.networks.list(filters=filters):
         labels = network.attrs["Labels"]
-        found[labels[RUN_LABEL]] = labels
+        if labels.keys() >= _OURS:
+            found[labels[RUN_LABEL]] = labels
     for container in client.containers.list(all=True, filters=filters, ignore_removed=True):
-        found[container.labels[RUN_LABEL]] = container.labels
+        if container.labels.keys() >= _OURS:
+            found[container.labels[RUN_LABEL]] = container.labels
     return found
 
 
+@engine_errors_told()
 def subnets_in_use(client: docker.DockerClient) -> list[str]:
     """Subnets of all networks that the engine has."""
     configs = (network.attrs["IPAM"]["Config"] or [] for network in client.networks.list())
@@ -160,6 +182,7 @@ def in_parallel(action: Callable[[Any], Any], things: Iterable[Any]) -> list[Any
         return list(pool.map(action, listed))
 
 
+@engine_errors_told()
 def _enter(container: Container, command: str) -> str:
     code, output = container.exec_run(["/bin/bash", "-c", command])
     assert isinstance(output, bytes), "not asked to stream"  # noqa: S101 - narrows a union of the library

@@ -69,6 +69,20 @@ def connect(limit_s: int = ANSWER_LIMIT_S) -> Client:
     return client
 
 
+@contextmanager
+def engine_errors_told() -> Iterator[None]:
+    """An engine that refuses or stops answering in the block becomes an `EngineError`."""
+    try:
+        yield
+    except (DockerException, RequestException) as error:
+        raise EngineError(
+            "the Docker engine refused, or stopped answering",
+            got=" ".join(str(error).split())[:500],
+            where=_host(),
+            next_step="krucible doctor; when the engine answers again, krucible heal",
+        ) from error
+
+
 def _host() -> str:
     return os.environ.get("DOCKER_HOST", DEFAULT_HOST)
 
