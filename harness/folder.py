@@ -4,7 +4,7 @@ import os
 from datetime import UTC, datetime
 from pathlib import Path
 
-from harness.errors import KrucibleError
+from harness.errors import KrucibleError, UsageError
 
 RUNS = Path("runs")
 SCHEDULE_FILE = "schedule.json"
@@ -18,9 +18,16 @@ def create_run_folder(root: Path, scenario: str, seed: int, now: datetime | None
 
     Raises:
         KrucibleError: if the folder can't be made.
+        UsageError: if compose could not mount what lies in it.
     """
     moment = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
     parent = root / scenario
+    if ":" in str(root.absolute()):
+        raise UsageError(
+            "runs can't be kept in a folder with a colon in its path: compose takes it for a separator",
+            got=str(root.absolute()),
+            next_step="name another place with --runs",
+        )
     try:
         parent.mkdir(parents=True, exist_ok=True)
         folder = _first_free(parent, f"{moment}-{seed}")

@@ -5,11 +5,13 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Any, Protocol, Self, TextIO
 
 from rich.console import Console
 from rich.live import Live
+from rich.markup import escape
 from rich.table import Table
 
 from checkers.history import Operation, OperationType
@@ -55,7 +57,9 @@ class LineConsole:
             self._board.take(event)
             text = self._board.news(event)
             if text:
-                print(f"{self._board.elapsed_s():7.1f} s  {text}", file=self._stream, flush=True)
+                # Whoever reads may have gone (`| head`): no reason for the run to end.
+                with suppress(BrokenPipeError):
+                    print(f"{self._board.elapsed_s():7.1f} s  {text}", file=self._stream, flush=True)
 
     def __enter__(self) -> Self:
         return self
@@ -86,7 +90,8 @@ class LiveConsole:
             self._board.take(event)
             text = self._board.news(event)
         if text:
-            self._console.print(f"[dim]{self._board.elapsed_s():7.1f} s[/dim]  {text}", highlight=False)
+            at = f"[dim]{self._board.elapsed_s():7.1f} s[/dim]"
+            self._console.print(f"{at}  {escape(text)}", highlight=False)
 
     def __enter__(self) -> Self:
         self._live.__enter__()
@@ -101,7 +106,7 @@ class LiveConsole:
         with self._lock:
             table = Table.grid(padding=(0, 2))
             for label, text in self._board.rows():
-                table.add_row(f"[bold]{label}[/bold]", text)
+                table.add_row(f"[bold]{label}[/bold]", escape(text))
             return table
 
 

@@ -6,10 +6,14 @@ import click
 import msgspec
 from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from harness.catalogue import load_scenario, scenario_names
 from harness.cli.options import runs_option
+from results.cleaning import clean
 from results.store import RunSummary, list_runs
+
+_TEXT_MAX = 500
 
 
 @click.command("list")
@@ -49,7 +53,6 @@ def _run_table(runs: tuple[RunSummary, ...]) -> Table:
         anomalies = ", ".join(f"{name} {count}" for name, count in run.anomalies.items())
         verdict = run.validity.value if run.validity else "not judged"
         seed = "" if run.seed is None else str(run.seed)
-        table.add_row(
-            verdict, run.scenario, run.kafka_version, seed, run.began_at, anomalies, str(run.folder)
-        )
+        texts = (verdict, run.scenario, run.kafka_version, seed, run.began_at, anomalies, str(run.folder))
+        table.add_row(*(Text(clean(text, _TEXT_MAX)) for text in texts))
     return table

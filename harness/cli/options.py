@@ -1,5 +1,7 @@
 """Options that several commands share, and the shapes of their values."""
 
+import os
+import re
 from collections.abc import Callable
 from enum import Enum
 from pathlib import Path
@@ -9,6 +11,12 @@ import click
 
 from harness.folder import RUNS
 from harness.vocabulary.topology import Mode, NodeFile, Quorum
+
+SEED_MAX = 2**63 - 1
+"""The largest whole number that every reader of JSON takes as one."""
+SEEDS_MAX = 10_000
+_SEED = re.compile(r"[0-9]{1,18}")
+_LEVEL = re.compile(r"[0-9]{1,4}")
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -36,7 +44,7 @@ class Level(Pair):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Split, and read the level."""
         key, text = super().convert(value, param, ctx)
-        if not text.isdecimal():
+        if not _LEVEL.fullmatch(text):
             self.fail(f"got {value!r}, expected a whole number after the equals sign", param, ctx)
         return key, int(text)
 
@@ -51,9 +59,12 @@ class Mount(click.ParamType[NodeFile]):
         source, separator, destination = str(value).rpartition(":")
         if not separator or not destination.startswith("/"):
             self.fail(f"got {value!r}, expected SRC:DST with an absolute DST", param, ctx)
-        if not Path(source).is_file():
+        if not os.path.isfile(source):  # noqa: PTH113 - False, not an error, for whatever can't be a file
             self.fail(f"{source!r} is not a file on this host", param, ctx)
-        return NodeFile(str(Path(source).resolve()), destination)
+        resolved = str(Path(source).resolve())
+        if ":" in resolved:
+            self.fail(f"{resolved!r} has a colon in it, which compose can't mount", param, ctx)
+        return NodeFile(resolved, destination)
 
 
 class Word(click.Choice[Any]):
@@ -75,9 +86,12 @@ class Seeds(click.ParamType[range]):
         if isinstance(value, range):
             return value
         first, separator, last = str(value).partition("..")
-        if not (separator and first.isdecimal() and last.isdecimal() and int(first) <= int(last)):
+        seeds = _SEED.fullmatch(first) and _SEED.fullmatch(last) and range(int(first), int(last) + 1)
+        if not (separator and seeds):
             self.fail(f"got {value!r}, expected A..B such as 1..20", param, ctx)
-        return range(int(first), int(last) + 1)
+        if len(seeds) > SEEDS_MAX:
+            self.fail(f"got {len(seeds)} seeds, expected at most {SEEDS_MAX}", param, ctx)
+        return seeds
 
 
 def runs_option(function: F) -> F:

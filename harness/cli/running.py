@@ -15,8 +15,8 @@ import click
 from checkers.verdict import Verdict
 from harness.cli.campaigns import Campaign
 from harness.cli.console import console_for
-from harness.cli.keeping import EXIT_CODES, keep, show
-from harness.cli.options import Seeds, runs_option, topology_options
+from harness.cli.keeping import EXIT_CODES, identity_of, keep, show
+from harness.cli.options import SEED_MAX, Seeds, runs_option, topology_options
 from harness.errors import KrucibleError, UsageError
 from harness.planning import RunOptions, RunPlan, plan_run
 from harness.runner import Host, execute
@@ -27,14 +27,20 @@ _SEEDS = 100_000
 @click.command()
 @click.argument("scenario")
 @click.option(
-    "--seed", type=click.IntRange(min=0), help="Fixes the schedule; drawn and printed if not given."
+    "--seed",
+    type=click.IntRange(0, SEED_MAX),
+    help="Fixes the schedule; drawn and printed if not given.",
 )
 @click.option("--seeds", type=Seeds(), help="One run per seed, resumable, one merged summary.")
-@click.option("--duration-s", type=int, help="How long the load runs (random schedules only).")
+@click.option(
+    "--duration-s", type=click.IntRange(max=86_400), help="How long the load runs (random schedules only)."
+)
 @topology_options
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="What producers wait for.")
 @click.option("--idempotent/--no-idempotent", default=None, help="Whether producers are idempotent.")
-@click.option("--rate", type=click.IntRange(min=1), help="Send operations a second, all producers together.")
+@click.option(
+    "--rate", type=click.IntRange(1, 1_000_000), help="Send operations a second, all producers together."
+)
 @click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
 @runs_option
 def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **given: Any) -> int:
@@ -52,7 +58,10 @@ def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **give
     chosen = random.SystemRandom().randrange(_SEEDS) if seed is None else seed
     plan = plan_run(_options(scenario, chosen, given))
     with _cancellable() as cancelled:
-        _folder, verdict = _run_one(plan, Host(runs=runs, keep=kept), cancelled)
+        folder, verdict = _run_one(plan, Host(runs=runs, keep=kept), cancelled)
+    identity = identity_of(folder)
+    if kept and identity is not None:
+        click.echo(f"kept       its cluster; krucible cluster down {identity.run}")
     return EXIT_CODES[verdict.validity]
 
 

@@ -1,6 +1,7 @@
 """From a topology to the files of a run's folder: a compose file and each node's server.properties."""
 
 import base64
+import json
 import uuid
 from importlib import resources
 from ipaddress import IPv4Network
@@ -142,7 +143,13 @@ def problems_with(topology: Topology, version: str) -> list[str]:
 def _template(name: str) -> jinja2.Template:
     # Nothing rendered here is HTML: these are compose and properties files of our own values.
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined, autoescape=False)  # noqa: S701
+    environment.filters["literal"] = _literal
     return environment.from_string(resources.files("compose").joinpath(name).read_text())
+
+
+def _literal(text: str) -> str:
+    """A text as YAML that compose takes as it is: a dollar sign would begin a variable of its own."""
+    return json.dumps(text).replace("$", "$$")
 
 
 def _listeners(node: Node) -> list[tuple[str, int]]:
@@ -206,7 +213,6 @@ def _compose_node(topology: Topology, layout: Layout, node: Node) -> dict[str, A
             "KRUCIBLE_CLUSTER_ID": layout.cluster_id,
             "KRUCIBLE_FORMAT_ARGS": " ".join(format_arguments(topology, layout, node)),
             "KRUCIBLE_PROPERTIES": "/etc/krucible/server.properties",
-            # Compose would take a dollar sign for a variable of its own.
-            "KRUCIBLE_JVM_OPTS": " ".join(topology.jvm_options).replace("$", "$$"),
+            "KRUCIBLE_JVM_OPTS": " ".join(topology.jvm_options),
         },
     }
