@@ -20,6 +20,7 @@ from checkers.quorum_rules import (
     two_leaders,
 )
 from checkers.quorum_views import NONE, LeaderClaim, StateFile, Views, views_of
+from checkers.quorum_watch import watched
 from checkers.quorum_zombie import (
     NS_PER_MS,
     ZOMBIE_LEADER,
@@ -40,7 +41,8 @@ def check_quorum(history: History) -> CheckerResult:
     """Judge the metadata quorum by what its nodes answered and wrote down.
 
     Unknown without a setup, and unless at least one node answered as leader and at least one quorum-state
-    file was read: otherwise nothing was tested.
+    file was read: otherwise nothing was tested.  Unknown also where a controller was silent for so long that
+    a zombie could have gone unseen, or did not come back.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -62,7 +64,7 @@ def check_quorum(history: History) -> CheckerResult:
     return result_of(
         CHECKER,
         found + zombies(runs, bound_ms),
-        assumptions=_assumptions(views),
+        assumptions=_assumptions(views) + watched(history, setup, windows, bound_ms),
         figures=_figures(views, stale, runs) | {"zombie_span_bound_ms": bound_ms},
     )
 

@@ -5,7 +5,7 @@ Every line is a time in seconds, who, and what:
     1.0 c1 leads 2 hw=5 c2=0.9 c3=?    c1 answers as leader of epoch 2; c2 last fetched at 0.9 s, c3 unknown;
                                        without voters all fetched just now; ``alone``: no other voter;
                                        ``leaving``: no voter itself; ``asked=0.5``: when it was asked
-    1.0 c1 refuses                     c1 answers that it is not the leader
+    1.0 c1 refuses                     c1 answers that it is not the leader; ``hangs``: it does not answer
     1.0 c2 file 2 leader=c1 vote=c1 disk=d9
     5.0 f1 kill c1 ok                  injected at 5.0, completed 0.1 s later (ok, info, fail or lost)
     9.0 f1 heal ok                     the same for its heal
@@ -182,6 +182,10 @@ def _refuses(at: float, _: str, __: list[str]) -> Node:
     yield {"key": "quorum", "value": {"began_ns": ns(at), "answer": "not-leader"}}
 
 
+def _hangs(at: float, _: str, __: list[str]) -> Node:
+    yield {"key": "quorum", "value": {"began_ns": ns(at), "answer": "error"}}
+
+
 def _file(at: float, _: str, words: list[str]) -> Node:
     options = _options(words)
     ids = {key: int(options[key][1:]) if key in options else -1 for key in ("leader", "vote")}
@@ -226,6 +230,7 @@ def _log(_: float, __: str, words: list[str]) -> Node:
 _NODES = {
     "leads": _leads,
     "refuses": _refuses,
+    "hangs": _hangs,
     "file": _file,
     "running": _running,
     "paused": _paused,

@@ -18,6 +18,8 @@ WHOLE = """
 0.1 c2 running
 0.1 c3 running
 1 c1 leads 1
+1 c2 refuses
+1 c3 refuses
 1 c2 file 1 leader=c1
 20 recover ok 900/60000 log-0/0:1:1,2:acked
 30 phase done

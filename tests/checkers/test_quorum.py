@@ -23,7 +23,7 @@ def counts(history: History) -> dict[str, int]:
 
 
 def test_a_quiet_quorum_is_valid(story: Story) -> None:
-    result = check_quorum(story(QUIET))
+    result = check_quorum(story(QUIET + "1.2 c2 refuses\n1.2 c3 refuses"))
     assert result.validity is Validity.VALID
     assert result.counts == {}
 
@@ -207,3 +207,50 @@ def test_the_order_of_events_at_one_time_does_not_matter(
     before = verdict()
     shuffle.shuffle(events)
     assert verdict() == before
+
+
+WATCHED = "".join(
+    f"{at} c1 leads 1\n{at} c2 refuses\n{at} c3 refuses\n{at} c2 file 1\n" for at in range(1, 9)
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "without", "unmet"),
+    [
+        pytest.param("", [], {}, id="all answer all the time"),
+        pytest.param(
+            "2 f1 kill c3 ok\n7 f1 heal ok", [3, 4, 5, 6, 7], {}, id="killed, and back after the heal"
+        ),
+        pytest.param(
+            "2 f1 kill c3 ok\n7 f1 heal ok",
+            [3, 4, 5, 6, 7, 8],
+            {"controllers-answered": "none of: c3"},
+            id="killed and never back",
+        ),
+        pytest.param(
+            "2 f1 partition c3 ok\n7 f1 heal ok",
+            [3, 4, 5, 6, 7],
+            {"controllers-watched": "6000 ms of c3"},
+            id="a cut is no reason not to answer the observer",
+        ),
+        pytest.param(
+            "",
+            list(range(1, 9)),
+            {"controllers-answered": "none of: c3", "controllers-watched": "7000 ms of c3"},
+            id="never answered",
+        ),
+        pytest.param("", [5, 6, 7, 8], {}, id="a silence too short for a zombie"),
+    ],
+)
+def test_a_quorum_must_be_watched(story: Story, text: str, without: list[int], unmet: dict[str, str]) -> None:
+    watched = WATCHED
+    for at in without:
+        watched = watched.replace(f"{at} c3 refuses", f"{at} c3 hangs")
+    result = check_quorum(story(watched + text))
+    assert {one.name: one.observed for one in result.assumptions if not one.met} == unmet
+    assert result.validity is (Validity.UNKNOWN if unmet else Validity.VALID)
+
+
+def test_without_controllers_there_is_no_silence(story: Story) -> None:
+    result = check_quorum(story("1 c1 file 1", setup={"nodes": []}))
+    assert {one.name: one.observed for one in result.assumptions}["controllers-watched"] == "no silence"

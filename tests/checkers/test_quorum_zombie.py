@@ -203,7 +203,8 @@ class Raft:
 def test_a_correct_quorum_is_always_quiet(story: Story, seed: int, elections: int) -> None:
     result = check_quorum(story(Raft(seed).story(elections)))
     assert result.counts == {}
-    assert result.validity is Validity.VALID
+    unmet = {assumption.name for assumption in result.assumptions if not assumption.met}
+    assert unmet <= {"controllers-answered", "controllers-watched"}, "these stories tell of leaders alone"
 
 
 @given(steps=st.lists(st.integers(50, 2000), min_size=3, max_size=40), deserted=st.booleans())

@@ -1,0 +1,72 @@
+"""Whether the quorum was watched so closely that a zombie, or a controller that stays away, would show."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from checkers.faults import SILENT_KINDS, FaultWindow
+from checkers.history import History
+from checkers.setup import Setup
+from checkers.verdict import Assumption
+
+NS_PER_MS = 1_000_000
+
+
+class _Silence(NamedTuple):
+    """A stretch in which a controller answered nothing."""
+
+    length_ns: int
+    node: str
+
+
+def watched(
+    history: History, setup: Setup, windows: Sequence[FaultWindow], bound_ms: float
+) -> tuple[Assumption, Assumption]:
+    """Test that each controller answered when all faults were over, and was never silent for long before.
+
+    Errors and timeouts are no answers.  Silence is excused while the node was paused, killed or stopped, and
+    from then until its next answer: without a majority a node that starts can't answer yet.
+
+    Args:
+        history: the run's.
+        setup: which nodes are controllers; one of whom nothing was observed counts as silent.
+        windows: the run's faults.
+        bound_ms: the longest silence in which no zombie could be missed.
+    """
+    answers: dict[str, list[int]] = {n.name: [] for n in setup.nodes if "controller" in n.roles}
+    looks: list[int] = []
+    for operation in history.operations:
+        if operation.f == "observe" and operation.key in {"quorum", "quorum-state"}:
+            looks.append(operation.time_ns)
+            if operation.key == "quorum" and operation.value["answer"] != "error":
+                answers.setdefault(operation.node or "", []).append(operation.time_ns)
+    over_ns = max((w.healed_ns for w in windows if w.healed_ns is not None), default=0)
+    away = [node for node, times in answers.items() if not times or times[-1] < over_ns]
+    silent = [window for window in windows if window.kind in SILENT_KINDS]
+    longest = max(
+        (s for node, times in answers.items() for s in _silences(node, times, looks, silent)), default=None
+    )
+    return (
+        Assumption(
+            "controllers-answered",
+            not away,
+            "an answer of each controller after the last heal",
+            f"none of: {', '.join(away) or 'nobody'}",
+        ),
+        Assumption(
+            "controllers-watched",
+            longest is None or longest.length_ns <= bound_ms * NS_PER_MS,
+            f"no controller that runs leaves questions unanswered for more than {bound_ms:.0f} ms",
+            "no silence" if longest is None else f"{longest.length_ns // NS_PER_MS} ms of {longest.node}",
+        ),
+    )
+
+
+def _silences(
+    node: str, answered: Sequence[int], looks: Sequence[int], silent: Sequence[FaultWindow]
+) -> Iterable[_Silence]:
+    """Times between answers, the first and last look included, in which the node could have answered."""
+    mine = [window for window in silent if window.concerns(node)]
+    for before, after in pairwise([*looks[:1], *answered, *looks[-1:]]):
+        if not any(window.overlaps(before, after) for window in mine):
+            yield _Silence(after - before, node)
