@@ -150,7 +150,7 @@ def test_a_silent_node_is_not_waited_for_longer_than_allowed(node: FakeNode) -> 
     began = time.monotonic()
     with pytest.raises(WireError, match="timed out"):
         endpoint.quorum()
-    assert time.monotonic() - began < 1.0
+    assert time.monotonic() - began < 10.0
     endpoint.close()
 
 
@@ -168,11 +168,11 @@ def test_a_connection_that_falls_silent_is_not_asked_twice(node: FakeNode) -> No
 def test_all_questions_together_keep_the_deadline(node: FakeNode) -> None:
     node.answers[METADATA] = lambda _request: metadata_answer([1], [(1, 0)])
     node.answers[ELR] = lambda _request: None
-    endpoint = Endpoint(*node.address, timeout_s=0.3)
+    endpoint = Endpoint(*node.address, timeout_s=1.0)
     began = time.monotonic()
     with pytest.raises(WireError):
         endpoint.cluster(["log-0"], elr=True)
-    assert time.monotonic() - began < 0.6
+    assert time.monotonic() - began < 1.9
     endpoint.close()
 
 
