@@ -1,5 +1,6 @@
 """The last lines of a run as plain text: what was found, why, in numbers, where it lies, what to do next."""
 
+import shlex
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -12,6 +13,7 @@ from results.store import REPORT_FILE, anomaly_counts
 
 LABEL_WIDTH = 11
 _TEXT_MAX = 240
+_PATH_MAX = 4_096
 _REASONS_MAX = 6
 _SECONDS_FROM_MS = 1_000
 
@@ -48,7 +50,8 @@ def closing_lines(
         lines += _labelled("figures", figures(measures))
     if identity is not None:
         lines.append(Line("run", identity_line(identity)))
-    lines += [Line("folder", str(folder)), Line("report", f"{folder / REPORT_FILE}   (open it in a browser)")]
+    place = clean(str(folder), _PATH_MAX)
+    lines += [Line("folder", place), Line("report", f"{place}/{REPORT_FILE}   (open it in a browser)")]
     if identity is not None:
         lines.append(Line("reproduce", clean(identity.reproduce, 2_000)))
     lines.append(Line("next", _next_command(folder, verdict)))
@@ -139,7 +142,8 @@ def _labelled(label: str, texts: Iterator[str] | tuple[str, ...]) -> list[Line]:
 
 
 def _next_command(folder: Path, verdict: Verdict) -> str:
+    command = f"krucible report {clean(shlex.quote(str(folder)), _PATH_MAX)}"
     if verdict.validity is Validity.VALID:
-        return f"krucible report {folder}"
+        return command
     what = "anomalies" if verdict.validity is Validity.INVALID else "assumptions"
-    return f"krucible report {folder}   (its {what} say what happened)"
+    return f"{command}   (its {what} say what happened)"

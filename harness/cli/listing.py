@@ -1,5 +1,6 @@
 """``krucible list``: scenarios, and the runs there are of them."""
 
+import json
 from pathlib import Path
 
 import click
@@ -32,7 +33,7 @@ def list_command(only_scenarios: bool, as_json: bool, runs: Path) -> None:  # no
             ],
             "runs": [msgspec.to_builtins(run, enc_hook=str) for run in found],
         }
-        click.echo(msgspec.json.encode(listing).decode())
+        click.echo(json.dumps(listing))  # names of folders need not be UTF-8, which msgspec insists on
         return
     console = Console()
     table = Table(title="Scenarios", title_justify="left")
