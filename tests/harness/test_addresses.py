@@ -27,9 +27,10 @@ def test_what_the_engine_uses_is_passed_over() -> None:
         assert subnet == "198.18.2.0/24"
 
 
-def test_a_reservation_of_a_dead_process_is_void(own_cache: Path) -> None:
+@pytest.mark.parametrize("text", ["1:99999999999", "", "1:"], ids=["dead", "never written", "cut short"])
+def test_a_reservation_of_a_process_that_died_is_void(own_cache: Path, text: str) -> None:
     own_cache.mkdir(parents=True)
-    (own_cache / "198.18.0.0").write_text("1:99999999999")
+    (own_cache / "198.18.0.0").write_text(text)
 
     with reserved_subnet([], POOL) as subnet:
         assert subnet == "198.18.0.0/24"

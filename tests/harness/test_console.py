@@ -78,3 +78,17 @@ def test_a_terminal_gets_a_panel_with_rates_leaders_and_faults(monkeypatch: pyte
     assert "0→2 isr 2" in panel
     assert "f1 partition halves n1" in panel
     assert "of 45 s" in panel
+
+
+def test_what_a_node_said_is_no_markup() -> None:
+    screen = Console(file=io.StringIO(), width=120)
+    LiveConsole(screen).hear(PhaseBegan("start", "no answer from [/10.213.0.11:9093]"))
+    assert "[/10.213.0.11:9093]" in screen.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_reader_that_has_gone_does_not_end_the_run() -> None:
+    class Gone(io.StringIO):
+        def write(self, _text: str) -> int:
+            raise BrokenPipeError
+
+    LineConsole(Gone()).hear(PhaseBegan("load"))

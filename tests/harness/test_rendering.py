@@ -109,3 +109,22 @@ def test_versions_compare_as_numbers() -> None:
     assert parse_version("3.10.0") > parse_version("3.9.1-rc1")
     with pytest.raises(VersionShapeError, match=r"4\.3\.1"):
         parse_version("4.3")
+
+
+def test_a_dollar_sign_is_one_to_compose() -> None:
+    topology = Topology(node_files=(NodeFile("/srv/$HOME/agent.jar", "/opt/agent.jar"),))
+    layout = new_layout("abc", "10.213.4.0/24", topology)
+    written = yaml.safe_load(
+        render_compose(
+            topology,
+            layout,
+            kafka_image="kafka",
+            holder_image="holder",
+            user="0:0",
+            labels={"krucible.folder": '/srv/$HOME\'s "runs"'},
+        )
+    )
+
+    node = written["services"]["n1"]
+    assert node["labels"]["krucible.folder"] == '/srv/$$HOME\'s "runs"'
+    assert "/srv/$$HOME/agent.jar:/opt/agent.jar:ro" in node["volumes"]

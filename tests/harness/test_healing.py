@@ -1,0 +1,158 @@
+"""Healing what a killed harness left, whatever became of its folder and disk."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from harness import healing
+from harness.errors import EngineError, KrucibleError
+from harness.healing import Leftover, heal
+from harness.ledger import LEDGER_FILE, FaultPlanned, Ledger, RunOpened, Undo, pending_undos, read_ledger
+from harness.ownership import Owner
+
+PAUSE = FaultPlanned(fault="f1", undo=(Undo(action="unpause", node="n1"),))
+CUT = FaultPlanned(fault="f2", undo=(Undo(action="remove-chain", node="n1", chain="KRUCIBLE-f2"),))
+
+
+class Node:
+    """A node's containers that remember what was done to them."""
+
+    has_namespace = True
+
+    def __init__(self, *, refuses: bool) -> None:
+        self.refuses = refuses
+        self.done: list[str] = []
+
+    def unpause(self) -> None:
+        if self.refuses:
+            raise EngineError("refused", got="no such container")
+        self.done.append("unpaused")
+
+    def enter_holder(self, command: str) -> str:
+        self.done.append(command)
+        return ""
+
+
+class Engine:
+    """What `heal` sees of the engine and of one run that is left over."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        self.folder = folder
+        self.removed: list[str] = []
+        self.node = Node(refuses=False)
+        self.described: str | None = "abc"
+        self.leftover = Leftover(run="abc", folder=folder, live=False, kept=False)
+        monkeypatch.setattr(healing, "leftovers", lambda _: (self.leftover,))
+        monkeypatch.setattr(healing, "find_cluster", self._find)
+        monkeypatch.setattr(healing, "remove_run", self._remove_run)
+        monkeypatch.setattr(healing, "RunContainers", self._containers)
+
+    def heal(self, *named: str) -> str:
+        said: list[str] = []
+        heal(self, named, said.append)  # type: ignore[arg-type]
+        return "\n".join(said)
+
+    def _find(self, *_: object) -> Any:
+        if self.described is None:
+            raise KrucibleError("this folder describes no cluster")
+        engine = self
+
+        class Cluster:
+            containers = {"n1": engine.node}  # noqa: RUF012 - a stand-in
+            nodes = ()
+            addresses: dict[str, str] = {}  # noqa: RUF012
+            description = type("Description", (), {"run": engine.described})
+
+        return Cluster()
+
+    def _remove_run(self, _client: object, run: str, folder: Path) -> None:
+        self.removed.append(f"{run} and the disks in {folder.name}")
+
+    def _containers(self, _client: object, run: str) -> Any:
+        return type("Containers", (), {"remove": lambda _: self.removed.append(run)})()
+
+
+@pytest.fixture
+def engine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Engine:
+    folder = tmp_path / "run"
+    folder.mkdir()
+    ledger = Ledger(folder)
+    ledger.write(RunOpened(run="abc", owner=Owner(1, 1)))
+    ledger.write(PAUSE)
+    ledger.write(CUT)
+    ledger.close()
+    return Engine(monkeypatch, folder)
+
+
+def test_faults_are_undone_newest_first_then_everything_goes(engine: Engine) -> None:
+    said = engine.heal()
+    assert "KRUCIBLE-f2" in engine.node.done[0]
+    assert engine.node.done[1:] == ["unpaused"]
+    assert engine.removed == ["abc and the disks in run"]
+    assert "its history stays" in said
+    assert pending_undos(read_ledger(engine.folder)) == ()
+
+
+def test_a_step_back_that_fails_keeps_nothing_alive(engine: Engine) -> None:
+    engine.node.refuses = True
+    assert "f1 could not be undone (no such container)" in engine.heal()
+    assert engine.removed == ["abc and the disks in run"]
+    assert pending_undos(read_ledger(engine.folder)) == (PAUSE,)
+
+
+def test_a_ledger_that_takes_nothing_keeps_nothing_alive(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = engine.folder / LEDGER_FILE
+
+    def remove_and_break_the_disk(*_: object) -> None:
+        engine.removed.append("abc")
+        ledger.unlink()
+        ledger.mkdir()
+
+    monkeypatch.setattr(healing, "remove_run", remove_and_break_the_disk)
+    assert "healed, but its ledger could not be written: Is a directory" in engine.heal()
+    assert engine.removed == ["abc"]
+
+
+def test_without_its_folder_the_containers_go_all_the_same(engine: Engine) -> None:
+    (engine.folder / LEDGER_FILE).unlink()
+    engine.folder.rmdir()
+    engine.described = None
+    assert "does not describe it" in engine.heal()
+    assert engine.removed == ["abc"]
+    assert not engine.folder.exists()
+
+
+def test_a_damaged_description_does_not_save_the_disks(engine: Engine) -> None:
+    engine.described = None
+    engine.heal()
+    assert engine.removed == ["abc and the disks in run"]
+
+
+def test_a_folder_that_another_run_took_over_is_left_alone(engine: Engine) -> None:
+    engine.described = "other"
+    (engine.folder / LEDGER_FILE).unlink()
+    engine.heal()
+    assert engine.removed == ["abc"]
+    assert engine.node.done == []
+
+
+@pytest.mark.parametrize(
+    ("live", "kept", "told"), [(True, False, "its harness is running"), (False, True, "it was kept")]
+)
+def test_what_is_alive_or_kept_stays_unless_named(
+    engine: Engine, *, live: bool, kept: bool, told: str
+) -> None:
+    engine.leftover = Leftover(run="abc", folder=engine.folder, live=live, kept=kept)
+    assert told in engine.heal()
+    assert engine.removed == []
+    engine.heal("abc")
+    assert engine.removed == ["abc and the disks in run"]
+
+
+def test_a_name_that_fits_nothing_is_refused_before_anything_is_touched(engine: Engine) -> None:
+    with pytest.raises(KrucibleError, match="no run nope"):
+        engine.heal("abc", "nope")
+    assert engine.removed == []

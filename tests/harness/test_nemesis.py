@@ -1,0 +1,102 @@
+"""The end of a schedule: whatever breaks, no fault is left in force that can be ended."""
+
+import threading
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from harness import nemesis as module
+from harness.errors import EngineError
+from harness.faults.contract import Bench
+from harness.faults.targets import Sight
+from harness.journal import Clock, JournalError, Journals, Recorder
+from harness.ledger import Ledger, pending_undos, read_ledger
+from harness.nemesis import Nemesis
+from harness.vocabulary.faults import Pause, Target
+from harness.vocabulary.scenario import FixedSchedule, Step
+from harness.vocabulary.topology import Topology
+
+TWO = FixedSchedule(
+    steps=(Step(0, 60_000, Pause(target=Target.RANDOM)), Step(1, 60_000, Pause(target=Target.RANDOM))),
+    duration_ms=2,
+)
+
+
+class Fake:
+    """A fault that notes what is done with it."""
+
+    targets = ("n1",)
+    cut = ()
+    undo = ()
+
+    def __init__(self, fault: str, done: list[str], refusing: set[str]) -> None:
+        self._fault, self._done, self._refusing = fault, done, refusing
+
+    def inject(self) -> None:
+        self._note("inject")
+
+    def heal(self) -> None:
+        self._note("heal")
+
+    def took_effect(self) -> dict[str, Any]:
+        return {}
+
+    healed = took_effect
+
+    def _note(self, what: str) -> None:
+        if f"{what} {self._fault}" in self._refusing:
+            raise EngineError(f"{what} {self._fault} refused")
+        self._done.append(f"{what} {self._fault}")
+
+
+class Rig:
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.done: list[str] = []
+        self.refusing: set[str] = set()
+        monkeypatch.setattr(
+            module, "activate", lambda _spec, fault, *_: Fake(fault, self.done, self.refusing)
+        )
+        self.folder = folder
+        self.journals = Journals(folder, "abc", Clock())
+        self.ledger = Ledger(folder)
+        recorder = Recorder(self.journals.open("nemesis"), "nemesis")
+        nodes = Topology().nodes()
+        self.nemesis = Nemesis(
+            recorder,
+            self.ledger,
+            cast("Bench", None),
+            lambda down: Sight(nodes=nodes, active_controller=1, leaders=(1,), down=down),
+            threading.Event(),
+        )
+        self.nemesis.carry_out(TWO)
+
+    def pending(self) -> list[str]:
+        return [entry.fault for entry in pending_undos(read_ledger(self.folder))]
+
+
+@pytest.fixture
+def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rig:
+    return Rig(tmp_path, monkeypatch)
+
+
+def test_all_that_is_in_force_is_ended(rig: Rig) -> None:
+    rig.nemesis.heal_all()
+    assert rig.done == ["inject f1", "inject f2", "heal f1", "heal f2"]
+    assert rig.pending() == []
+
+
+def test_a_heal_that_fails_does_not_keep_the_next_from_being_healed(rig: Rig) -> None:
+    rig.refusing.add("heal f1")
+    with pytest.raises(EngineError, match="heal f1 refused"):
+        rig.nemesis.heal_all()
+    assert rig.done[2:] == ["heal f2"]
+    assert rig.pending() == ["f1"]
+
+
+def test_a_history_that_can_not_be_written_does_not_keep_faults_in_force(rig: Rig) -> None:
+    rig.journals.close()
+    with pytest.raises(JournalError):
+        rig.nemesis.heal_all()
+    assert rig.done[2:] == ["heal f1", "heal f2"]
+    assert rig.pending() == []
