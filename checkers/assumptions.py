@@ -28,7 +28,7 @@ def check_assumptions(history: History) -> CheckerResult:
     windows = fault_windows(history)
     met = [_setup_present(setup), _undamaged(history), _complete(history)]
     if setup is not None:
-        met += [_injected(history, setup, windows), _loaded(history, setup)]
+        met += [_injected(history, setup, windows), _loaded(history, setup), _polled(history, setup)]
         if windows:
             met += _of_faults(windows) + _under_load(history, setup.assumptions, windows)
     return result_of(CHECKER, [], assumptions=tuple(met), figures={"faults": len(windows)})
@@ -89,6 +89,27 @@ def _loaded(history: History, setup: Setup) -> Assumption:
         not idle,
         "each partition acknowledged a record before phase heal",
         f"without any: {idle or 'none'}",
+    )
+
+
+def _polled(history: History, setup: Setup) -> Assumption:
+    """Where there are consumers, a poll returned something of every partition.
+
+    A consumer that cannot be made is tried again until the load ends, and leaves no operation behind.
+    """
+    polled = {
+        (operation.key, stretch[0])
+        for operation in history.operations
+        if operation.f == "poll" and operation.type is OperationType.OK
+        for stretch in operation.value["records"]
+    }
+    expected = setup.partitions if setup.workload.consumers else ()
+    unread = ", ".join(f"{topic}/{number}" for topic, number in expected if (topic, number) not in polled)
+    return Assumption(
+        "partitions-polled",
+        not unread,
+        "a record of each partition returned by a poll, if there are consumers",
+        f"without any: {unread or 'none'}",
     )
 
 

@@ -49,7 +49,8 @@ class _Status(msgspec.Struct, frozen=True):
 def check_nodes(history: History) -> CheckerResult:
     """Judge whether all processes lived as planned, and list what their logs tell.
 
-    Unknown where a node of the setup was never observed.  Log lines never make a history invalid.
+    Unknown where a node of the setup was never observed, or not when it was killed or stopped.  Log lines
+    never make a history invalid.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -60,7 +61,7 @@ def check_nodes(history: History) -> CheckerResult:
     return result_of(
         CHECKER,
         [*_deaths(observed, windows, _done_ns(history)), *findings(lines, windows)],
-        assumptions=_assumptions(setup_of(history), observed),
+        assumptions=(_all_observed(setup_of(history), observed), _ends_observed(observed, windows)),
         figures=_figures(lines),
     )
 
@@ -111,16 +112,35 @@ def _done_ns(history: History) -> int | None:
     return next((o.time_ns for o in history.operations if o.f == "phase" and o.key == "done"), None)
 
 
-def _assumptions(setup: Setup | None, observed: Sequence[Operation]) -> tuple[Assumption, ...]:
+def _all_observed(setup: Setup | None, observed: Sequence[Operation]) -> Assumption:
     expected = {node.name for node in setup.nodes} if setup else set()
     missing = sorted(expected - {operation.node for operation in observed})
-    return (
-        Assumption(
-            name="nodes-observed",
-            met=bool(expected) and not missing,
-            expected="the state of every node of the setup observed at least once",
-            observed=f"not observed: {', '.join(missing)}" if missing else f"{len(expected)} nodes observed",
-        ),
+    return Assumption(
+        name="nodes-observed",
+        met=bool(expected) and not missing,
+        expected="the state of every node of the setup observed at least once",
+        observed=f"not observed: {', '.join(missing)}" if missing else f"{len(expected)} nodes observed",
+    )
+
+
+def _ends_observed(observed: Sequence[Operation], windows: Iterable[FaultWindow]) -> Assumption:
+    """Whether each kill and stop that was proven and healed was seen: states are recorded on change alone.
+
+    An observer that does not see the planned ends would not see others.
+    """
+    seen = [(o.node, o.time_ns) for o in observed if o.value["status"] == "exited"]
+    missed = [
+        f"{window.id} of {node}"
+        for window in windows
+        if window.kind in DOWN_KINDS and window.held_ns > 0
+        for node in window.targets
+        if not any(name == node and window.overlaps(at, at) for name, at in seen)
+    ]
+    return Assumption(
+        name="ends-observed",
+        met=not missed,
+        expected="the end of every process that was killed or stopped observed",
+        observed=f"not observed: {', '.join(missed) or 'none'}",
     )
 
 

@@ -3,7 +3,7 @@
 import msgspec
 
 from checkers.history import History, OperationType
-from checkers.shapes import Topic
+from checkers.shapes import Topic, Workload
 from checkers.verdict import Validity
 
 
@@ -40,6 +40,7 @@ class Setup(msgspec.Struct, frozen=True):
         kafka_version: e.g. ``4.3.1``.
         nodes: every Kafka process of the cluster.
         topics: every topic that the run loaded.
+        workload: how producers and consumers were configured.
         controller_fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
         observe_interval_ms: how often observers ask.
         assumptions: the scenario's numbers.
@@ -54,6 +55,7 @@ class Setup(msgspec.Struct, frozen=True):
     observe_interval_ms: int
     assumptions: RequiredNumbers
     topics: tuple[Topic, ...] = ()
+    workload: Workload = Workload()
     planned_faults: int | None = None
     expected: Validity | None = None
     expected_anomalies: tuple[str, ...] = ()

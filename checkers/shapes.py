@@ -70,10 +70,17 @@ class Topic(msgspec.Struct, frozen=True):
 
 
 class Workload(msgspec.Struct, frozen=True):
-    """How the producers were configured; Kafka's own defaults (KIP-679) where the history is silent."""
+    """How the producers were configured; Kafka's own defaults (KIP-679) where the history is silent.
+
+    Attributes:
+        acks: what they wait for.
+        idempotent: whether they are idempotent.
+        consumers: how many consumers poll beside them; none where the history is silent.
+    """
 
     acks: str | int = "all"
     idempotent: bool = True
+    consumers: int = 0
 
 
 class Setup(msgspec.Struct, frozen=True):

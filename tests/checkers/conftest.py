@@ -13,6 +13,7 @@ Every line is a time in seconds, who, and what:
                                        ``exited 1 started=7`` where that process was started at 7.0
     1.0 c1 log FATAL some text         also: ``log -`` for the last entry of a log of which not all was kept
     1.0 send log-0/3 x100 ok           100 records, invoked 10 ms before (ok, fail, info or lost)
+    1.0 poll log-0/3 x5                5 records returned
     1.0 phase done
     9.0 recover ok 900/60000 log-0/0:1:1,2:acked log-0/1:-:1:-     took/bound, leader, ISR (replicas are 1,2)
 
@@ -82,8 +83,8 @@ def story() -> Callable[..., History]:
 
 
 def _told(at: float, who: str, words: list[str]) -> Iterator[Told]:
-    if who in {"phase", "send", "recover"}:
-        yield from {"phase": _phase, "send": _send, "recover": _recover}[who](at, words)
+    if who in _OTHERS:
+        yield from _OTHERS[who](at, words)
     elif who.startswith("f"):
         yield from _fault(at, who, words)
     else:
@@ -104,6 +105,14 @@ def _send(at: float, words: list[str]) -> Iterator[Told]:
         yield at, send | {"value": [[*entry, i, "ok"] for i, entry in enumerate(asked)]}
     elif outcome != "lost":
         yield at, send | {"type": OperationType(outcome), "value": asked, "error": "disconnected"}
+
+
+def _poll(at: float, words: list[str]) -> Iterator[Told]:
+    (topic, partition), count = words[0].split("/"), int(words[1][1:])
+    who = {"client": "kafka-python", "isolation": "read_committed"}
+    yield at - 0.01, {"f": "poll", "type": OperationType.INVOKE, "key": topic, "value": who}
+    records = [[int(partition), list(range(count)), list(range(count))]]
+    yield at, {"f": "poll", "key": topic, "value": who | {"records": records}}
 
 
 def _recover(at: float, words: list[str]) -> Iterator[Told]:
@@ -227,6 +236,7 @@ def _log(_: float, __: str, words: list[str]) -> Node:
     yield {"key": "node-log", "value": value}
 
 
+_OTHERS = {"phase": _phase, "send": _send, "poll": _poll, "recover": _recover}
 _NODES = {
     "leads": _leads,
     "refuses": _refuses,

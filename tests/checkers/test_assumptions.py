@@ -40,6 +40,7 @@ def test_a_good_run_meets_all(story: Story) -> None:
         "run-complete": "ended in phase done",
         "faults-injected": "1 proven faults",
         "partitions-loaded": "without any: none",
+        "partitions-polled": "without any: none",
         "fault-proven": "not proven: none",
         "fault-healed": "not healed: none",
         "acked-before": "f1: 100",
@@ -128,4 +129,22 @@ def test_each_partition_must_have_had_traffic(story: Story, text: str, observed:
     topics = [{"name": "log-0", "partitions": 2}]
     result = check_assumptions(story(run(heal_phase="13 phase heal", more=text), setup={"topics": topics}))
     (found,) = (one for one in result.assumptions if one.name == "partitions-loaded")
+    assert (found.observed, found.met) == (observed, observed.endswith("none"))
+
+
+@pytest.mark.parametrize(
+    ("consumers", "text", "observed"),
+    [
+        pytest.param(0, "", "without any: none", id="no consumers"),
+        pytest.param(2, "", "without any: log-0/0, log-0/1", id="consumers that never polled"),
+        pytest.param(2, "5 poll log-0/0 x3", "without any: log-0/1", id="one of two partitions"),
+        pytest.param(2, "5 poll log-0/0 x3\n5 poll log-0/1 x1", "without any: none", id="both"),
+    ],
+)
+def test_consumers_must_have_been_given_something(
+    story: Story, consumers: int, text: str, observed: str
+) -> None:
+    setup = {"topics": [{"name": "log-0", "partitions": 2}], "workload": {"consumers": consumers}}
+    result = check_assumptions(story(run(more=text), setup=setup))
+    (found,) = (one for one in result.assumptions if one.name == "partitions-polled")
     assert (found.observed, found.met) == (observed, observed.endswith("none"))

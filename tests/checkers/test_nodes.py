@@ -86,6 +86,23 @@ def test_a_node_that_was_never_observed_makes_it_unknown(story: Story) -> None:
     assert result.assumptions[0].observed == "not observed: c2, c3"
 
 
+@pytest.mark.parametrize(
+    ("text", "observed"),
+    [
+        pytest.param("5 f1 kill c1 ok\n6 c1 exited 137\n9 f1 heal ok", "none", id="seen"),
+        pytest.param("5 f1 stop c1 ok\n9 f1 heal ok", "f1 of c1", id="not seen"),
+        pytest.param("5 f1 kill c1 ok\n6 c2 exited 137\n9 f1 heal ok", "f1 of c1", id="another seen"),
+        pytest.param("5 f1 kill c1 ok\n9 f1 heal ok\n9.5 c1 exited 137", "f1 of c1", id="seen too late"),
+        pytest.param("5 f1 pause c1 ok\n9 f1 heal ok", "none", id="a pause ends nothing"),
+        pytest.param("5 f1 kill c1 info\n9 f1 heal ok", "none", id="perhaps not killed"),
+        pytest.param("5 f1 kill c1 ok", "none", id="the run ended first"),
+    ],
+)
+def test_planned_ends_must_be_seen(story: Story, text: str, observed: str) -> None:
+    assumption = check_nodes(story(ALL + text)).assumptions[1]
+    assert (assumption.observed, assumption.met) == (f"not observed: {observed}", observed == "none")
+
+
 def test_without_a_setup_it_is_unknown(story: Story) -> None:
     assert check_nodes(story(ALL, without_setup=True)).validity is Validity.UNKNOWN
 
@@ -104,13 +121,13 @@ def test_without_a_setup_it_is_unknown(story: Story) -> None:
     ],
 )
 def test_lines_that_are_listed_but_redden_nothing(story: Story, line: str, kind: str) -> None:
-    result = check_nodes(story(ALL + f"5 f1 kill c2 ok\n8 f1 heal ok\n30 c1 log {line}"))
+    result = check_nodes(story(ALL + f"5 f1 pause c2 ok\n8 f1 heal ok\n30 c1 log {line}"))
     assert result.validity is Validity.VALID
     assert result.counts == {kind: 1}
     (anomaly,) = result.anomalies
     assert not anomaly.illegal
     assert anomaly.time_ns == 5_500_000_000, "the line's own time, not the time when it was gathered"
-    assert anomaly.explanation == ("Line 7 of its log; faults at that time: f1 (kill of c2).",)
+    assert anomaly.explanation == ("Line 7 of its log; faults at that time: f1 (pause of c2).",)
 
 
 def test_ordinary_errors_are_counted_only(story: Story) -> None:
