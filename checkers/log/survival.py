@@ -90,9 +90,15 @@ def _lost(log: PartitionLog, survival: Survival) -> Iterator[Found]:
             (*lines, f"No final read of {teller.name} found {value!r}."),
         )
 
-    returned = _spread(log, claims.returned)[rows]
-    licence = first_permit(log.permits, claims.since_ns[rows], until_ns, returned)
+    kept = _spread(log, claims.returned | _durable(log))[rows]
+    licence = first_permit(log.permits, claims.since_ns[rows], until_ns, kept)
     yield Found("lost-write", until_ns, licence, log.licences, example)
+
+
+def _durable(log: PartitionLog) -> Booleans:
+    """Acknowledgements with an offset where producers wait for none: the write probe has acks=all."""
+    durable: Booleans = log.claims.acknowledged & (log.claims.offset != NONE) & (log.columns.acks == "0")
+    return durable
 
 
 def _unseen(log: PartitionLog, survival: Survival) -> Iterator[Found]:

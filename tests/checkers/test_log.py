@@ -301,6 +301,11 @@ class TestLicences:
         assert result.validity is Validity.VALID
         assert result.counts == {"int-poll-skip": 1, "lost-write": 1}
 
+    def test_with_acks_0_an_offset_tells_of_the_write_probe_whose_record_stays(self) -> None:
+        result = judged("setup acks=0\np0 send 0@0=1\na final 0 0..0")
+        assert result.counts == {"lost-write": 1}
+        assert result.validity is Validity.INVALID
+
     def test_with_acks_0_nothing_is_promised(self) -> None:
         result = judged("setup acks=0\np0 send 0@-=1\na final 0 0..0")
         assert result.validity is Validity.VALID
