@@ -16,6 +16,7 @@ from checkers.history import History
 from checkers.judge import judge
 from checkers.reading import read_history
 from checkers.verdict import Verdict
+from harness.cluster.engine import engine_errors_told
 from harness.cluster.watching import NodeWatcher
 from harness.errors import disk_errors_told
 from harness.events import Listener, RunEnded
@@ -52,6 +53,7 @@ class Host(msgspec.Struct, frozen=True):
 
 
 @disk_errors_told()
+@engine_errors_told()
 def execute(
     plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event
 ) -> tuple[Path, History, Verdict]:

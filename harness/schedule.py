@@ -14,7 +14,6 @@ LEAD_MS = 3_000
 """Load before the first fault."""
 _DRAWS = 1 << 16
 _KINDS: dict[str, type[Kill | Pause | Stop]] = {"kill": Kill, "pause": Pause, "stop": Stop}
-KINDS = ("partition", *_KINDS)
 
 
 def plan(schedule: FixedSchedule | RandomSchedule, topology: Topology, seed: int) -> FixedSchedule:

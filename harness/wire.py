@@ -25,10 +25,8 @@ from kafka.protocol.metadata import (
     MetadataResponse,
 )
 
-API_VERSIONS_KEY = 18
 API_VERSIONS_VERSION = 3
 """Every broker from 3.6 on knows it, and it is the first that tells of finalized features."""
-UNSUPPORTED_VERSION = 35
 METADATA_TOPIC = "__cluster_metadata"
 FRAME_BYTES_MAX = 64 * 1024 * 1024
 CLIENT_ID = "krucible-observer"

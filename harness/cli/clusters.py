@@ -16,7 +16,7 @@ from rich.text import Text
 from harness.cli.options import runs_option, topology_options
 from harness.cluster.cluster import Cluster, Plan, find_cluster, remove_run, start_cluster
 from harness.cluster.containers import RunContainers
-from harness.cluster.engine import Engine, compose_binary, connect
+from harness.cluster.engine import Engine, compose_binary, connect, engine_errors_told
 from harness.cluster.images import ensure_base, ensure_image
 from harness.cluster.rendering import problems_with
 from harness.errors import KrucibleError, UsageError, disk_errors_told
@@ -47,7 +47,7 @@ def up(kafka_version: str | None, image_source: str, runs: Path, **given: Any) -
     version = kafka_version or DEFAULT_VERSION
     topology = _topology(version, given)
     began = time.monotonic()
-    with disk_errors_told(), closing(connect()) as client:
+    with disk_errors_told(), engine_errors_told(), closing(connect()) as client:
         kafka_image = ensure_image(version, image_source, click.echo, client).reference
         plan = Plan(
             run=secrets.token_hex(4),

@@ -57,8 +57,8 @@ class LineConsole:
             self._board.take(event)
             text = self._board.news(event)
             if text:
-                # Whoever reads may have gone (`| head`): no reason for the run to end.
-                with suppress(BrokenPipeError):
+                # Whoever reads may have gone, a log's disk may be full: no reason for the run to end.
+                with suppress(OSError):
                     print(f"{self._board.elapsed_s():7.1f} s  {text}", file=self._stream, flush=True)
 
     def __enter__(self) -> Self:
@@ -91,7 +91,8 @@ class LiveConsole:
             text = self._board.news(event)
         if text:
             at = f"[dim]{self._board.elapsed_s():7.1f} s[/dim]"
-            self._console.print(f"{at}  {escape(text)}", highlight=False)
+            with suppress(OSError):
+                self._console.print(f"{at}  {escape(text)}", highlight=False)
 
     def __enter__(self) -> Self:
         self._live.__enter__()

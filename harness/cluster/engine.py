@@ -71,7 +71,10 @@ def connect(limit_s: int = ANSWER_LIMIT_S) -> Client:
 
 @contextmanager
 def engine_errors_told() -> Iterator[None]:
-    """An engine that refuses or stops answering in the block becomes an `EngineError`."""
+    """An engine that refuses or stops answering in the block becomes an `EngineError`.
+
+    Stands inside of `disk_errors_told`: to requests, what the network does is an OSError too.
+    """
     try:
         yield
     except (DockerException, RequestException) as error:

@@ -2,7 +2,8 @@
 
 import re
 
-_SHAPE = re.compile(r"(\d+)\.(\d+)\.(\d+)(?:[-.](.+))?")
+_SHAPE = re.compile(r"([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})(?:[-.][0-9A-Za-z][0-9A-Za-z.-]{0,40})?")
+"""The text becomes part of paths and of images' names, so that nothing else may be in it."""
 
 FIRST_DYNAMIC_QUORUM = (3, 9, 0)
 """KIP-853: the set of voters lives in the log."""
@@ -22,5 +23,5 @@ def parse_version(text: str) -> tuple[int, int, int]:
     match = _SHAPE.fullmatch(text)
     if match is None:
         raise VersionShapeError(f"{text!r} is not a Kafka version such as 4.3.1")
-    major, minor, patch = (int(part) for part in match.groups()[:3])
+    major, minor, patch = (int(part) for part in match.groups())
     return major, minor, patch

@@ -34,6 +34,8 @@ def folder_with(tmp_path: Path, history: bytes) -> Path:
         (["nosuch"], 64, "No such command"),
         (["run", "nosuch/x"], 64, "there is no scenario"),
         (["run", CHAOS, "--kafka-version", "abc"], 64, "is not a Kafka version"),
+        (["run", CHAOS, "--kafka-version", "4.3.1-../../x"], 64, "is not a Kafka version"),
+        (["run", CHAOS, "--kafka-version", f"4.3.{'1' * 5000}"], 64, "is not a Kafka version"),
         (["run", CHAOS, "--seed", str(2**63)], 64, "not in the range"),
         (["run", CHAOS, "--seeds", "1..99999999"], 64, "at most 10000"),
         (["run", CHAOS, "--seeds", "\u0661..\u0663"], 64, "expected A..B"),

@@ -3,9 +3,12 @@
 from pathlib import Path
 
 import pytest
+from docker.errors import DockerException
+from requests.exceptions import ConnectionError as RequestsConnectionError
 
 from harness.cluster import engine
-from harness.errors import EngineError
+from harness.cluster.engine import engine_errors_told
+from harness.errors import EngineError, disk_errors_told
 
 
 @pytest.fixture
@@ -203,3 +206,16 @@ def test_an_engine_tells_what_it_is() -> None:
     assert (facts.version, facts.cgroup_version, facts.memory_bytes) == ("20.10.24", "1", 1 << 30)
     with pytest.raises(EngineError):
         engine.engine_facts(Client(None))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("error", [RequestsConnectionError("hung up"), DockerException("refused")])
+def test_an_engine_that_dies_in_the_middle_is_told_as_such(error: Exception) -> None:
+    @disk_errors_told()
+    @engine_errors_told()
+    def work() -> None:
+        raise error
+
+    with pytest.raises(EngineError, match="refused, or stopped answering") as raised:
+        work()
+    assert raised.value.got == str(error)
+    assert "krucible heal" in raised.value.next_step
