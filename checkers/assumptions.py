@@ -29,6 +29,7 @@ def check_assumptions(history: History) -> CheckerResult:
     met = [_setup_present(setup), _undamaged(history), _complete(history)]
     if setup is not None:
         met += [_injected(history, setup, windows), _loaded(history, setup), _polled(history, setup)]
+        met.append(_finally_read(history, setup))
         if windows:
             met += _of_faults(windows) + _under_load(history, setup.assumptions, windows)
     return result_of(CHECKER, [], assumptions=tuple(met), figures={"faults": len(windows)})
@@ -110,6 +111,21 @@ def _polled(history: History, setup: Setup) -> Assumption:
         not unread,
         "a record of each partition returned by a poll, if there are consumers",
         f"without any: {unread or 'none'}",
+    )
+
+
+def _finally_read(history: History, setup: Setup) -> Assumption:
+    """Every planned reader began its final read; whether it came to the end is for the log checker to say."""
+    readers = {
+        (operation.value["client"], operation.value["isolation"])
+        for operation in history.operations
+        if operation.f == "final-read" and operation.type is OperationType.INVOKE
+    }
+    return Assumption(
+        "final-readers",
+        len(readers) >= setup.final_readers,
+        f"final reads by {setup.final_readers} pairs of client and isolation level",
+        f"by {len(readers)}",
     )
 
 

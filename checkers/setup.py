@@ -45,6 +45,7 @@ class Setup(msgspec.Struct, frozen=True):
         observe_interval_ms: how often observers ask.
         assumptions: the scenario's numbers.
         planned_faults: how many faults the schedule has; None where the run did not say.
+        final_readers: how many pairs of client and isolation level read everything at the end, at least.
         expected: what the scenario expects of this version, if anything.
         expected_anomalies: ids of which at least one is to be found where invalid is expected.
     """
@@ -57,6 +58,7 @@ class Setup(msgspec.Struct, frozen=True):
     topics: tuple[Topic, ...] = ()
     workload: Workload = Workload()
     planned_faults: int | None = None
+    final_readers: int = 0
     expected: Validity | None = None
     expected_anomalies: tuple[str, ...] = ()
 

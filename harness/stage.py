@@ -28,7 +28,7 @@ from harness.readiness import Readiness, await_ready
 from harness.schedule import encode
 from harness.tally import Tally
 from harness.wire import TopicAnswer
-from harness.workloads.context import workers_of
+from harness.workloads.context import FINAL_READERS, workers_of
 
 TOPIC = "log-0"
 OBSERVE_INTERVAL_MS = 250
@@ -201,6 +201,7 @@ def _setup(stage: Stage, ready: Readiness) -> dict[str, Any]:
         "observe_interval_ms": OBSERVE_INTERVAL_MS,
         "assumptions": msgspec.to_builtins(plan.scenario.assumptions),
         "planned_faults": len(plan.schedule.steps),
+        "final_readers": len(FINAL_READERS),
         "ready": {name: value for name, value in msgspec.to_builtins(ready).items() if name != "features"},
         "expected": expected.validity,
         "expected_anomalies": expected.anomalies,

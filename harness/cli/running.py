@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from checkers.reading import HistoryError
 from checkers.verdict import Verdict
 from harness.cli.campaigns import Campaign
 from harness.cli.console import console_for
@@ -21,6 +22,7 @@ from harness.errors import KrucibleError, UsageError
 from harness.planning import RunOptions, RunPlan, plan_run
 from harness.runner import Host, execute
 
+CANCELLING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SEEDS = 100_000
 
 
@@ -92,7 +94,7 @@ def _run_many(scenario: str, seeds: range, runs: Path, given: dict[str, Any]) ->
                 folder, _verdict = _run_one(plans[seed], Host(runs=runs), cancelled)
                 if not cancelled.is_set():
                     campaign.record(seed, folder)
-            except KrucibleError as error:
+            except (HistoryError, KrucibleError) as error:
                 campaign.record_failure(seed, str(error))
                 click.echo(f"krucible: seed {seed} failed: {error}", err=True)
     return campaign.finish()
@@ -112,7 +114,7 @@ def _cancellable() -> Iterator[threading.Event]:
         cancelled.set()
         click.echo("interrupted: healing and cleaning up; once more to stop at once", err=True)
 
-    before = {number: signal.signal(number, on_signal) for number in (signal.SIGINT, signal.SIGTERM)}
+    before = {number: signal.signal(number, on_signal) for number in CANCELLING}
     try:
         yield cancelled
     finally:

@@ -5,9 +5,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.cluster.containers import NodeContainers
+from harness.errors import EngineError
 from harness.journal import Journal, Recorder
 
 POLL_S = 0.4
+STOP_BOUND_S = 30.0
 
 
 class NodeWatcher:
@@ -32,9 +34,15 @@ class NodeWatcher:
             EngineError: if the engine stopped answering while the cluster was being watched.
         """
         self._stopping.set()
-        self._thread.join(timeout=30)
+        self._thread.join(timeout=STOP_BOUND_S)
         if self._failure is not None:
             raise self._failure
+        if self._thread.is_alive():
+            raise EngineError(
+                "the engine no longer tells how the nodes are",
+                got=f"no answer within {STOP_BOUND_S:.0f} s",
+                next_step="krucible doctor",
+            )
 
     def _watch(self) -> None:
         try:

@@ -56,17 +56,22 @@ def final_read(context: LogContext, brokers: Sequence[Address], bound_s: float) 
 
 
 def leaderless(context: LogContext, brokers: Sequence[Address], deadline: float) -> frozenset[int]:
-    """Wait until every broker sees a leader of every partition; the partitions where not all of them do."""
+    """Wait until all brokers see the same leader of each partition; the partitions where they don't.
+
+    A broker that still believes in a deposed leader would send its readers there, and their end would be old.
+    """
     everything = frozenset(range(context.workload.partitions))
     pause = Event()
     while True:
-        led = everything.intersection(*(_led(address, context.topic) for address in brokers))
+        views = [_leaders(address, context.topic) for address in brokers]
+        led = frozenset(partition for partition, _, _ in frozenset.intersection(*views))
         if led == everything or time.monotonic() >= deadline:
             return everything - led
         pause.wait(_PAUSE_S)
 
 
-def _led(address: Address, topic: str) -> frozenset[int]:
+def _leaders(address: Address, topic: str) -> frozenset[tuple[int, int, int]]:
+    """Partition, leader and leader epoch of each partition that has a leader, as one broker sees it."""
     endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
     try:
         seen = endpoint.cluster([topic]).topics[topic]
@@ -74,7 +79,9 @@ def _led(address: Address, topic: str) -> frozenset[int]:
         return frozenset()
     finally:
         endpoint.close()
-    return frozenset(state.partition for state in seen.partitions if state.leader >= 0)
+    return frozenset(
+        (state.partition, state.leader, state.leader_epoch) for state in seen.partitions if state.leader >= 0
+    )
 
 
 class FinalReader(Worker):

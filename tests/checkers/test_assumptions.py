@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from checkers.assumptions import check_assumptions
-from checkers.history import History
+from checkers.history import History, Operation, OperationType
 from checkers.verdict import Validity
 
 Story = Callable[..., History]
@@ -41,6 +42,7 @@ def test_a_good_run_meets_all(story: Story) -> None:
         "faults-injected": "1 proven faults",
         "partitions-loaded": "without any: none",
         "partitions-polled": "without any: none",
+        "final-readers": "by 0",
         "fault-proven": "not proven: none",
         "fault-healed": "not healed: none",
         "acked-before": "f1: 100",
@@ -148,3 +150,22 @@ def test_consumers_must_have_been_given_something(
     result = check_assumptions(story(run(more=text), setup=setup))
     (found,) = (one for one in result.assumptions if one.name == "partitions-polled")
     assert (found.observed, found.met) == (observed, observed.endswith("none"))
+
+
+def test_every_planned_reader_must_have_read_at_the_end(story: Story) -> None:
+    def observed(text: str) -> tuple[str, bool]:
+        history = story(run(), setup={"final_readers": 2})
+        reads = tuple(
+            Operation(
+                9_000 + number, 20 * 10**9, 50 + number, OperationType.INVOKE, "final-read", "log-0", value
+            )
+            for number, value in enumerate(
+                {"client": client, "isolation": "read_committed", "partition": 0} for client in text.split()
+            )
+        )
+        whole = msgspec.structs.replace(history, operations=history.operations + reads)
+        (found,) = (one for one in check_assumptions(whole).assumptions if one.name == "final-readers")
+        return found.observed, found.met
+
+    assert observed("kafka-python confluent-kafka") == ("by 2", True)
+    assert observed("kafka-python kafka-python") == ("by 1", False)
