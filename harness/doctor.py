@@ -10,7 +10,7 @@ from typing import Any
 
 import msgspec
 
-from harness.cluster.engine import Client, EngineFacts, compose_binary, connect, engine_facts
+from harness.cluster.engine import Engine, EngineFacts, compose_binary, connect, engine_facts
 from harness.cluster.images import Source, Survey, base_if_cached, require_version, survey
 from harness.cluster.probing import PROBES, probe_faults
 from harness.errors import EngineError
@@ -95,7 +95,7 @@ def doctor(version: str, source: str = Source.AUTO, runs: Path = Path()) -> Doct
 
 
 def _look_through(
-    client: Client, version: str, source: str
+    client: Engine, version: str, source: str
 ) -> tuple[tuple[Check, ...], tuple[Capability, ...]]:
     """What can only be seen with an engine."""
     facts = engine_facts(client)

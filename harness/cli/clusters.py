@@ -29,9 +29,7 @@ from harness.ownership import this_process
 from harness.planning import topology_of
 from harness.readiness import await_ready
 from harness.vocabulary.topology import Topology
-from harness.vocabulary.version import VersionShapeError
-
-DEFAULT_VERSION = "4.3.1"
+from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError
 
 
 @click.group()

@@ -10,8 +10,8 @@ from harness.cli.options import runs_option
 from harness.doctor import doctor as look
 from harness.doctor_view import show
 from harness.setup import setup as make_ready
+from harness.vocabulary.version import DEFAULT_VERSION
 
-DEFAULT_VERSION = "4.3.1"
 NOT_READY = 3
 
 version_option = click.option(

@@ -17,9 +17,6 @@ from requests.exceptions import RequestException
 from harness.cluster.folders import cache_folder
 from harness.errors import EngineError
 
-Client = docker.DockerClient
-"""What talks to the engine; named here for those who may not import docker."""
-
 DEFAULT_HOST = "unix:///var/run/docker.sock"
 Engine = docker.DockerClient
 """For the annotations of those who pass an engine on without using Docker's interface."""
@@ -54,7 +51,7 @@ class EngineFacts:
     memory_bytes: int
 
 
-def connect(limit_s: int = ANSWER_LIMIT_S) -> Client:
+def connect(limit_s: int = ANSWER_LIMIT_S) -> Engine:
     """A client of the engine, which may be silent for `limit_s` seconds in any one request.
 
     Raises:
@@ -100,7 +97,7 @@ def _knock(limit_s: int) -> None:
 
 
 @contextmanager
-def client_or_new(client: Client | None) -> Iterator[Client]:
+def client_or_new(client: Engine | None) -> Iterator[Engine]:
     """The client that was given, or a new one that is closed afterwards.
 
     Raises:
@@ -127,7 +124,7 @@ def _unreachable(error: Exception) -> EngineError:
     return EngineError(what, got=str(error), expected="an engine that answers", where=_host(), next_step=step)
 
 
-def engine_facts(client: Client) -> EngineFacts:
+def engine_facts(client: Engine) -> EngineFacts:
     """Ask an engine what it is.
 
     Raises:

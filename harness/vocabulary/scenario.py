@@ -5,6 +5,7 @@ import msgspec
 from checkers.verdict import Validity
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.topology import Topology
+from harness.vocabulary.version import DEFAULT_VERSION
 
 
 class LogWorkload(msgspec.Struct, frozen=True):
@@ -123,7 +124,7 @@ class Scenario(msgspec.Struct, frozen=True):
     schedule: FixedSchedule | RandomSchedule
     topology: Topology = Topology()
     workload: LogWorkload = LogWorkload()
-    kafka_version: str = "4.3.1"
+    kafka_version: str = DEFAULT_VERSION
     versions_min: str = "3.6.2"
     expectations: tuple[Expectation, ...] = ()
     assumptions: Assumptions = Assumptions()

@@ -12,13 +12,6 @@ def silent(_line: str) -> None:
     """Tells nobody."""
 
 
-DATA_DIR = "/var/lib/kafka/data"
-"""Where a node keeps its data; any user may write there."""
-
-RUN_NODE = "/opt/krucible/run-node"
-"""The entry point of every image: formats where needed, then becomes Kafka."""
-
-
 class Source(StrEnum):
     """Where Kafka's jars come from."""
 
