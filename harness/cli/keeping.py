@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import click
+from rich.console import Console
 
 from checkers.history import History
 from checkers.identity import RunIdentity
@@ -48,9 +49,10 @@ def identity_of(folder: Path) -> RunIdentity | None:
 
 
 def show(text: str) -> None:
-    """Print last lines, the verdict in its colour where there are colours."""
+    """Print last lines, the verdict in its colour on a terminal, unless NO_COLOR is set."""
     first, _, rest = text.partition("\n")
     colour = {"VALID": "green", "INVALID": "red", "UNKNOWN": "yellow"}
     word = next((name for name in ("INVALID", "UNKNOWN", "VALID") if name in first), "VALID")
-    click.secho(first, fg=colour[word], bold=True)
+    style = f"bold {colour[word]}"
+    Console().print(first, style=style, markup=False, highlight=False, soft_wrap=True)
     click.echo(rest)
