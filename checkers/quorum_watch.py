@@ -51,7 +51,7 @@ def watched(
             "controllers-answered",
             not away,
             "an answer of each controller after the last heal",
-            f"none of: {', '.join(away) or 'nobody'}",
+            f"without an answer: {', '.join(away) or 'none'}",
         ),
         Assumption(
             "controllers-watched",

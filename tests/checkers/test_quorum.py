@@ -224,7 +224,7 @@ WATCHED = "".join(
         pytest.param(
             "2 f1 kill c3 ok\n7 f1 heal ok",
             [3, 4, 5, 6, 7, 8],
-            {"controllers-answered": "none of: c3"},
+            {"controllers-answered": "without an answer: c3"},
             id="killed and never back",
         ),
         pytest.param(
@@ -236,7 +236,7 @@ WATCHED = "".join(
         pytest.param(
             "",
             list(range(1, 9)),
-            {"controllers-answered": "none of: c3", "controllers-watched": "7000 ms of c3"},
+            {"controllers-answered": "without an answer: c3", "controllers-watched": "7000 ms of c3"},
             id="never answered",
         ),
         pytest.param("", [5, 6, 7, 8], {}, id="a silence too short for a zombie"),
