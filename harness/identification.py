@@ -1,5 +1,6 @@
 """What ran, on what, from where: the run's identity, gathered once at its beginning."""
 
+import functools
 import os
 import platform
 import subprocess
@@ -60,8 +61,12 @@ def _host(engine: str) -> HostIdentity:
     )
 
 
+@functools.cache
 def _commit() -> str:
-    """Our commit, ``-dirty`` where the tree has changes; empty where there is no checkout."""
+    """Our commit, ``-dirty`` where the tree has changes; empty where there is no checkout.
+
+    Asked once: a campaign runs the code that it was started with, whatever happens to the tree meanwhile.
+    """
     here = Path(__file__).parent
     try:
         commit = _git(here, "rev-parse", "--short=12", "HEAD")
