@@ -178,5 +178,6 @@ def test_heal_leaves_live_and_kept_clusters_alone_unless_named(
     assert invoke(["heal", "no-such-run"]) == 3
     assert invoke(["cluster", "down", name]) == 0
     assert invoke(["cluster", "down"]) == 64
+    capsys.readouterr()
     assert invoke(["cluster", "status"]) == 0
     assert name not in capsys.readouterr().out
