@@ -11,6 +11,7 @@ from rich.text import Text
 
 from harness.catalogue import load_scenario, scenario_names
 from harness.cli.options import runs_option
+from harness.vocabulary.scenario import Scenario
 from results.cleaning import clean
 from results.store import RunSummary, list_runs
 
@@ -36,15 +37,20 @@ def list_command(only_scenarios: bool, as_json: bool, runs: Path) -> None:  # no
         click.echo(json.dumps(listing))  # names of folders need not be UTF-8, which msgspec insists on
         return
     console = Console()
-    table = Table(title="Scenarios", title_justify="left")
-    table.add_column("scenario", no_wrap=True)
-    table.add_column("what happens")
-    table.add_column("Kafka", no_wrap=True)
-    for name, scenario in scenarios.items():
-        table.add_row(name, scenario.summary, scenario.kafka_version)
-    console.print(table)
+    console.print(_scenario_table(scenarios))
     if found:
         console.print(_run_table(found))
+
+
+def _scenario_table(scenarios: dict[str, Scenario]) -> Table:
+    table = Table(title="Scenarios", title_justify="left", show_lines=True)
+    table.add_column("scenario", no_wrap=True)
+    table.add_column("what happens, and why it triggers what it triggers")
+    table.add_column("Kafka", no_wrap=True)
+    for name, scenario in scenarios.items():
+        story = Text.assemble(scenario.summary, "\n", (scenario.why, "dim"))
+        table.add_row(name, story, scenario.kafka_version)
+    return table
 
 
 def _run_table(runs: tuple[RunSummary, ...]) -> Table:
