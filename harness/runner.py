@@ -139,8 +139,11 @@ def _carry_out(stage: Stage, load: LogLoad, observers: Observers, cancelled: thr
     try:
         nemesis.carry_out(stage.plan.schedule)
     finally:
-        stage.phase("heal")
-        nemesis.heal_all()
+        try:
+            stage.phase("heal")
+        finally:
+            # A disk that no longer takes the phase must not keep faults in force.
+            nemesis.heal_all()
 
 
 def _recover(stage: Stage, context: LogContext, cancelled: threading.Event) -> None:
