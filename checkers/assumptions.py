@@ -8,10 +8,12 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from checkers.compaction import compaction_ran
 from checkers.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.history import History, OperationType
-from checkers.sends import acknowledged, invoked_ns
+from checkers.sends import Integers, acknowledged, invoked_ns
 from checkers.setup import RequiredNumbers, Setup, setup_of
+from checkers.transacted import KIND, transacted
 from checkers.verdict import Assumption, CheckerResult, result_of
 
 CHECKER = "assumptions"
@@ -30,6 +32,8 @@ def check_assumptions(history: History) -> CheckerResult:
     if setup is not None:
         met += [_injected(history, setup, windows), _loaded(history, setup), _polled(history, setup)]
         met.append(_finally_read(history, setup))
+        met += _played(history, setup) + compaction_ran(history, setup)
+        met += transacted(history) if setup.workload.kind == KIND else []
         if windows:
             met += _of_faults(windows) + _under_load(history, setup.assumptions, windows)
     return result_of(CHECKER, [], assumptions=tuple(met), figures={"faults": len(windows)})
@@ -83,7 +87,7 @@ def _loaded(history: History, setup: Setup) -> Assumption:
     pairs = np.stack((acked.topic[under_load], acked.partition[under_load]), axis=1)
     loaded = {(acked.topics[topic], number) for topic, number in np.unique(pairs, axis=0).tolist()}
     idle = ", ".join(
-        f"{topic}/{number}" for topic, number in setup.partitions if (topic, number) not in loaded
+        f"{topic}/{number}" for topic, number in setup.loaded_partitions if (topic, number) not in loaded
     )
     return Assumption(
         "partitions-loaded",
@@ -104,7 +108,7 @@ def _polled(history: History, setup: Setup) -> Assumption:
         if operation.f == "poll" and operation.type is OperationType.OK
         for stretch in operation.value["records"]
     }
-    expected = setup.partitions if setup.workload.consumers else ()
+    expected = setup.loaded_partitions if setup.workload.consumers else ()
     unread = ", ".join(f"{topic}/{number}" for topic, number in expected if (topic, number) not in polled)
     return Assumption(
         "partitions-polled",
@@ -129,6 +133,18 @@ def _finally_read(history: History, setup: Setup) -> Assumption:
     )
 
 
+def _played(history: History, setup: Setup) -> list[Assumption]:
+    """Every script went as it is written: otherwise a bug that it would show has had no chance to show."""
+    controls = [operation for operation in history.operations if operation.f == "control"]
+    found = []
+    for name in setup.controls:
+        ended = [o for o in controls if o.key == name and o.type is not OperationType.INVOKE]
+        played = bool(ended) and all(operation.type is OperationType.OK for operation in ended)
+        told = next((o.error for o in ended if o.error), "it never ended" if not ended else "as written")
+        found.append(Assumption("control-played", played, f"the script {name} is played to its end", told))
+    return found
+
+
 def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:
     """Every fault was seen to take effect, and was seen to be gone."""
     unproven = ", ".join(window.id for window in windows if not window.proven)
@@ -147,8 +163,8 @@ def _under_load(
     history: History, numbers: RequiredNumbers, windows: Sequence[FaultWindow]
 ) -> list[Assumption]:
     """Every fault was long enough, and there was traffic before, while and after."""
-    acked = acknowledged(history).time_ns
-    begun = invoked_ns(history)
+    acked = _with_writes(acknowledged(history).time_ns, history, OperationType.OK)
+    begun = _with_writes(invoked_ns(history), history, OperationType.INVOKE)
 
     def before(window: FaultWindow) -> int:
         return int(np.searchsorted(acked, window.invoked_ns, side="left"))
@@ -173,6 +189,16 @@ def _under_load(
         ),
         _at_least("fault-held", numbers.fault_held_ms, "ms in force of", windows, held_ms),
     ]
+
+
+def _with_writes(records_ns: Integers, history: History, kind: OperationType) -> Integers:
+    """Times of records and, of the same kind, of writes to registers; ascending."""
+    writes = [
+        operation.time_ns
+        for operation in history.operations
+        if operation.f == "write" and operation.type is kind
+    ]
+    return np.sort(np.concatenate((records_ns, np.array(writes, dtype=np.int64))))
 
 
 def _at_least(

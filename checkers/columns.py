@@ -5,7 +5,8 @@ partitions, readers and processes in the order of their first appearance.  A val
 stands for itself; any other JSON value becomes a negative code, looked up by `Columns.value_named`.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, NamedTuple
 
@@ -27,6 +28,8 @@ class Outcome(IntEnum):
     OK = 0
     FAIL = 1
     INFO = 2
+    ABORTED = 3
+    """Its transaction did not commit: it may stand in the log, and no read_committed reader is given it."""
 
 
 class PartitionName(NamedTuple):
@@ -45,6 +48,11 @@ class ReaderName(NamedTuple):
     client: str
     isolation: str
 
+    @property
+    def committed(self) -> bool:
+        """Whether it reads only what transactions committed."""
+        return self.isolation == "read_committed"
+
     def __str__(self) -> str:
         return f"{self.client} ({self.isolation})"
 
@@ -58,13 +66,15 @@ class Sends:
     Attributes:
         partition: code of the partition.
         value: the record's value, or its code.
-        offset: where the acknowledgement says that it stands, `NONE` where it does not say.
+        offset: where the acknowledgement says that it stands, `NONE` where it does not say.  Records of
+            aborted or undecided transactions may have one too.
         outcome: an `Outcome`.
         process: code of the process.
         invoked_ns: time of the invocation, nanoseconds.
         completed_ns: time of the completion, nanoseconds; `NEVER` without one.
         invoke_op: index of the invocation in the history.
         complete_op: index of the completion in the history, `NONE` without one.
+        transactional: whether it was sent in a transaction.
     """
 
     partition: Integers
@@ -76,6 +86,7 @@ class Sends:
     completed_ns: Integers
     invoke_op: Integers
     complete_op: Integers
+    transactional: Booleans
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +186,9 @@ class Columns:
         phases: name and beginning of each phase, nanoseconds.
         acks: what producers waited for: ``all``, ``1`` or ``0``.
         idempotent: whether producers were idempotent.
+        durable: shape (processes,), which of them were idempotent and had acks=all, whatever the others had.
+        keys: of compacted topics: a record's key is its value modulo this; None where nobody knows.
+        foreign: whether another harness recorded it: no set-up, and no final reads to expect.
     """
 
     partitions: tuple[PartitionName, ...]
@@ -189,6 +203,19 @@ class Columns:
     phases: dict[str, int]
     acks: str = "all"
     idempotent: bool = True
+    durable: Booleans = field(default_factory=lambda: np.zeros(0, np.bool_))
+    keys: Mapping[str, int | None] = field(default_factory=dict)
+    foreign: bool = False
+
+    def is_strict(self, rows: Integers) -> Booleans:
+        """Which sends were idempotent and waited for all replicas, whatever the workload's others did.
+
+        Transactions require both (KIP-98).
+        """
+        durable = np.append(self.durable, np.False_)
+        process = np.minimum(self.sends.process[rows], len(self.durable))
+        strict: Booleans = self.sends.transactional[rows] | durable[process]
+        return strict
 
     def value_named(self, code: int) -> Any:
         """The value that a code stands for."""

@@ -6,24 +6,42 @@ from pathlib import Path
 
 import msgspec
 
-from checkers import nodes, quorum, recovery
+from checkers import nodes, nonlinearizable, quorum, recovery
 from checkers.assumptions import check_assumptions
+from checkers.copying import check_copying
+from checkers.copying import kinds as copying
+from checkers.groups import check_groups
+from checkers.groups import kinds as groups
 from checkers.history import History
 from checkers.kinds import AnomalyKind
 from checkers.log import check_log
 from checkers.log.findings import PROMISES
+from checkers.metadata import check_metadata
+from checkers.metadata import kinds as metadata
 from checkers.nodes import check_nodes
 from checkers.quorum import check_quorum
 from checkers.recovery import check_recovery
+from checkers.registers import check_registers
+from checkers.registers import kept as registers
+from checkers.replicas import kinds as replicas
+from checkers.replicas.judging import check_replicas
 from checkers.setup import Setup, setup_of
+from checkers.transactions import anomalies as transactions
+from checkers.transactions import check_transactions
 from checkers.verdict import CheckerResult, Validity, Verdict, result_of
 
 Checker = Callable[[History], CheckerResult]
 
 CHECKERS: Mapping[str, Checker] = {
     "log": check_log,
+    "transactions": check_transactions,
+    "copying": check_copying,
+    "groups": check_groups,
+    "registers": check_registers,
+    "metadata": check_metadata,
     "quorum": check_quorum,
     "recovery": check_recovery,
+    "replicas": check_replicas,
     "nodes": check_nodes,
     "assumptions": check_assumptions,
 }
@@ -36,7 +54,12 @@ def judge(history: History) -> Verdict:
     A checker that raises makes its result unknown, with what it raised and where; a verdict is invalid if
     any result is, otherwise unknown if any is, otherwise valid.
     """
-    results = tuple(_result(name, checker, history) for name, checker in CHECKERS.items())
+    return judge_by(history, CHECKERS)
+
+
+def judge_by(history: History, checkers: Mapping[str, Checker]) -> Verdict:
+    """Judge a history by some checkers, as `judge` does by all."""
+    results = tuple(_result(name, checker, history) for name, checker in checkers.items())
     validity = combined(result.validity for result in results)
     setup = _setup_or_none(history)
     expected = None if setup is None else setup.expected
@@ -84,7 +107,23 @@ def known_anomalies() -> dict[str, AnomalyKind]:
         name: AnomalyKind(name, f"Broken: {promise.guarantee}", promise.guarantee, promise.source)
         for name, promise in PROMISES.items()
     }
-    return dict(sorted({**of_log, **quorum.ANOMALIES, **recovery.ANOMALIES, **nodes.ANOMALIES}.items()))
+    return dict(
+        sorted(
+            {
+                **transactions.ANOMALIES,
+                **copying.ANOMALIES,
+                **groups.ANOMALIES,
+                **of_log,
+                **quorum.ANOMALIES,
+                **recovery.ANOMALIES,
+                **nodes.ANOMALIES,
+                **replicas.ANOMALIES,
+                **nonlinearizable.ANOMALIES,
+                **registers.ANOMALIES,
+                **metadata.ANOMALIES,
+            }.items()
+        )
+    )
 
 
 def _result(name: str, checker: Checker, history: History) -> CheckerResult:

@@ -5,13 +5,14 @@ Everything else that does not fit docs/histories.md was changed after it was wri
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from checkers.history import FORMAT_VERSION, History, JournalHeader, Operation, OperationType
-from checkers.shapes import LARGEST, is_answered, is_observation, misfit_of
+from checkers.shapes import LARGEST, is_answered, is_observation, misfit_of, sends_of
 
 _T = TypeVar("_T")
 _RESTORE = "restore the journal as the run wrote it, or run the scenario again"
@@ -89,6 +90,15 @@ def read_history(folder: Path) -> History:
             place=str(folder),
             next_step="name the folder of a run, for example runs/latest",
         )
+    return read_journals(paths)
+
+
+def read_journals(paths: Sequence[Path]) -> History:
+    """Read journals of one run, as `read_history` reads all of them.
+
+    Raises:
+        HistoryError: one of them holds what the format does not allow.
+    """
     journals = [_read_journal(path) for path in paths]
     run, began_at = _run_of(journals)
     return History(
@@ -267,9 +277,38 @@ def _out_of_turn(invoked: Operation | None, operation: Operation) -> str | None:
         return f"completes {operation.f} without an invocation"
     if (operation.f, operation.key) != (invoked.f, invoked.key):
         return f"completes {operation.f} {operation.key} while {invoked.f} {invoked.key} is outstanding"
-    if operation.f == "send" and is_answered(operation.value):
-        if [entry[:2] for entry in operation.value] != invoked.value:
+    if operation.f == "send":
+        return _answers_another(invoked, operation)
+    transaction = operation.f == "txn" and operation.value is not None
+    if transaction and _records_of(operation) != _records_of(invoked):
+        return "answers other records than the transaction sent"
+    return None
+
+
+def _answers_another(invoked: Operation, operation: Operation) -> str | None:
+    """Why a completion does not answer its send; None if it does."""
+    if is_answered(operation.value):
+        runs = isinstance(operation.value, dict) and isinstance(invoked.value, dict)
+        same = _extent_of if runs else _asked
+        if same(operation.value) != same(invoked.value):
             return "answers other records than were sent"
-    elif operation.f == "send" and operation.type is OperationType.OK and invoked.value:
+    elif operation.type is OperationType.OK and invoked.value:
         return "answers no record of those that were sent"
     return None
+
+
+def _extent_of(value: dict[str, Any]) -> tuple[int, int, int]:
+    return value["partition"], value["first"], value["count"]
+
+
+def _asked(value: list[Any] | dict[str, Any]) -> list[list[Any]]:
+    """Partition and value of each record that a send's value lists, or tells as a run."""
+    if isinstance(value, dict):
+        first = value["first"]
+        return [[value["partition"], number] for number in range(first, first + value["count"])]
+    return [entry[:2] for entry in value]
+
+
+def _records_of(transaction: Operation) -> list[list[Any]]:
+    """Topic, partition and value of each record that a transaction sends."""
+    return [mop[1:4] for mop in sends_of(transaction)]

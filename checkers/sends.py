@@ -1,6 +1,6 @@
 """Sends as columns of times: which records were acknowledged where and when, and when sending began."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.history import History, Operation, OperationType
-from checkers.shapes import is_answered
+from checkers.shapes import count_of, is_answered, sends_of
 
 Integers = npt.NDArray[np.int64]
 
@@ -31,30 +31,81 @@ class Acknowledged(NamedTuple):
 
 
 def acknowledged(history: History) -> Acknowledged:
-    """All acknowledged records, in order of completion; loops over operations, never over records.
+    """All acknowledged records, in order of completion; of sends, loops over operations, never over records.
 
-    A batch that ended ``fail`` or ``info`` counts with those of its records that were acknowledged.
+    A batch that ended ``fail`` or ``info`` counts with those of its records that were acknowledged, a
+    transaction with all of its records once it is known to be committed.
     """
-    ended = [o for o in history.operations if o.f == "send" and o.type is not OperationType.INVOKE]
-    answered = [operation for operation in ended if is_answered(operation.value)]
-    codes = {name: code for code, name in enumerate({operation.key: None for operation in answered})}
-    sizes = _sizes(answered)
-    records = list(chain.from_iterable(operation.value for operation in answered))
-    ok = np.fromiter(map("ok".__eq__, map(itemgetter(3), records)), np.bool_, len(records))
-    partition = np.fromiter(map(itemgetter(0), records), np.int64, len(records))
-    topic = np.repeat(_integers(codes[operation.key] for operation in answered), sizes)
-    time_ns = np.repeat(_integers(operation.time_ns for operation in answered), sizes)
-    return Acknowledged(tuple(codes), topic[ok], partition[ok], time_ns[ok])
+    topics: dict[str, int] = {}
+    listed, alike = _Listed(topics), _Alike(topics)
+    for operation in history.operations:
+        if operation.type is OperationType.INVOKE or operation.value is None:
+            continue
+        if operation.f == "txn" and operation.type is OperationType.OK:
+            for mop in sends_of(operation):
+                alike.take(operation, mop[1], mop[2], 1)
+        elif operation.f == "send" and is_answered(operation.value):
+            if isinstance(operation.value, dict):
+                alike.take(operation, operation.key, operation.value["partition"], operation.value["count"])
+            else:
+                listed.take(operation)
+    columns = np.concatenate((listed.columns(), alike.columns()), axis=1)
+    _, topic, partition, time_ns = columns[:, np.argsort(columns[0], kind="stable")]
+    return Acknowledged(tuple(topics), topic, partition, time_ns)
 
 
 def invoked_ns(history: History) -> Integers:
     """When the sending of each record began, acknowledged or not; ascending, one element a record."""
-    begun = [o for o in history.operations if o.f == "send" and o.type is OperationType.INVOKE]
-    return np.repeat(_integers(operation.time_ns for operation in begun), _sizes(begun))
+    begun = [o for o in history.operations if o.f in {"send", "txn"} and o.type is OperationType.INVOKE]
+    return np.repeat(_integers(operation.time_ns for operation in begun), _integers(map(_size_of, begun)))
 
 
-def _sizes(operations: list[Operation]) -> Integers:
-    return _integers(len(operation.value) for operation in operations)
+def _size_of(invoked: Operation) -> int:
+    return len(sends_of(invoked)) if invoked.f == "txn" else count_of(invoked.value)
+
+
+class _Listed:
+    """Sends whose completions list each record."""
+
+    def __init__(self, topics: dict[str, int]) -> None:
+        self._topics = topics
+        self._operations: list[Operation] = []
+
+    def take(self, operation: Operation) -> None:
+        self._topics.setdefault(operation.key, len(self._topics))
+        self._operations.append(operation)
+
+    def columns(self) -> Integers:
+        """Position, topic, partition and time of each acknowledged record, shape (4, records)."""
+        sizes = _integers(len(operation.value) for operation in self._operations)
+        records = list(chain.from_iterable(operation.value for operation in self._operations))
+        ok = np.fromiter(map("ok".__eq__, map(itemgetter(3), records)), np.bool_, len(records))
+        partition = np.fromiter(map(itemgetter(0), records), np.int64, len(records))
+        told = [(o.index, self._topics[o.key], o.time_ns) for o in self._operations]
+        position, topic, time_ns = np.repeat(_table(told, 3), sizes, axis=1)
+        return np.stack((position, topic, partition, time_ns))[:, ok]
+
+
+class _Alike:
+    """Records that were acknowledged together: runs, and those of transactions."""
+
+    def __init__(self, topics: dict[str, int]) -> None:
+        self._topics = topics
+        self._rows: list[tuple[int, int, int, int, int]] = []
+
+    def take(self, operation: Operation, topic: str, partition: int, count: int) -> None:
+        code = self._topics.setdefault(topic, len(self._topics))
+        self._rows.append((operation.index, code, partition, operation.time_ns, count))
+
+    def columns(self) -> Integers:
+        """Position, topic, partition and time of each record, shape (4, records)."""
+        *columns, count = _table(self._rows, 5)
+        return np.repeat(np.stack(columns), count, axis=1)
+
+
+def _table(rows: Sequence[tuple[int, ...]], width: int) -> Integers:
+    """Equally wide rows of integers as columns, shape (width, rows)."""
+    return _integers(chain.from_iterable(rows)).reshape(-1, width).T
 
 
 def _integers(values: Iterable[int]) -> Integers:

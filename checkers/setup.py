@@ -1,5 +1,7 @@
 """The setup operation of a history, as a typed record: what was started and what was expected of it."""
 
+from collections.abc import Iterable
+
 import msgspec
 
 from checkers.history import History, OperationType
@@ -39,13 +41,14 @@ class Setup(msgspec.Struct, frozen=True):
     Attributes:
         kafka_version: e.g. ``4.3.1``.
         nodes: every Kafka process of the cluster.
-        topics: every topic that the run loaded.
+        topics: every topic that the run created for its workload.
         workload: how producers and consumers were configured.
         controller_fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
         observe_interval_ms: how often observers ask.
         assumptions: the scenario's numbers.
         planned_faults: how many faults the schedule has; None where the run did not say.
         final_readers: how many pairs of client and isolation level read everything at the end, at least.
+        controls: names of the scripts that must have been played as they are written.
         expected: what the scenario expects of this version, if anything.
         expected_anomalies: ids of which at least one is to be found where invalid is expected.
     """
@@ -59,13 +62,23 @@ class Setup(msgspec.Struct, frozen=True):
     workload: Workload = Workload()
     planned_faults: int | None = None
     final_readers: int = 0
+    controls: tuple[str, ...] = ()
     expected: Validity | None = None
     expected_anomalies: tuple[str, ...] = ()
 
     @property
     def partitions(self) -> tuple[tuple[str, int], ...]:
-        """Topic and number of every partition that the run loaded."""
-        return tuple((topic.name, number) for topic in self.topics for number in range(topic.partitions))
+        """Topic and number of every partition of the run's topics."""
+        return _partitions_of(self.topics)
+
+    @property
+    def loaded_partitions(self) -> tuple[tuple[str, int], ...]:
+        """Topic and number of every partition that the load itself writes to."""
+        return _partitions_of(topic for topic in self.topics if topic.loaded)
+
+
+def _partitions_of(topics: Iterable[Topic]) -> tuple[tuple[str, int], ...]:
+    return tuple((topic.name, number) for topic in topics for number in range(topic.partitions))
 
 
 def setup_of(history: History) -> Setup | None:

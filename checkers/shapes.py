@@ -10,6 +10,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 import msgspec
 
 from checkers.history import Operation, OperationType
+from checkers.replicas.observed import MetadataLogSeen, ReplicaSeen, columns_problem
 
 LARGEST = 2**62
 """Largest time, offset or position that is believed, so that sums of two still fit 64 bits."""
@@ -22,6 +23,81 @@ Isolation = Literal["read_uncommitted", "read_committed"]
 Sent = list[tuple[Partition, Any]]
 Answered = list[tuple[Partition, Any, Offset | None, SendOutcome]]
 Records = list[tuple[Partition, list[Offset], list[Any]]]
+LARGEST_RUN = 100_000
+"""Most records that one operation may send as a run, so that a short line can't ask for all memory."""
+
+
+class SentRun(msgspec.Struct, frozen=True):
+    """Consecutive values from `first`, `count` of them, sent to one partition."""
+
+    partition: Partition
+    first: Offset
+    count: Annotated[int, msgspec.Meta(ge=1, le=LARGEST_RUN)]
+
+
+class UnansweredRun(SentRun, frozen=True):
+    """A run of which nothing is known."""
+
+    offsets: None = None
+
+
+class AnsweredRun(SentRun, frozen=True):
+    """Where the records of a run, all acknowledged, stand: first offset and number of each stretch."""
+
+    offsets: list[tuple[Offset, Annotated[int, msgspec.Meta(ge=1, le=LARGEST_RUN)]]]
+
+
+class TxnSend(msgspec.Struct, frozen=True, array_like=True, tag="send"):
+    """A record that a transaction sends; the offset once it is acknowledged."""
+
+    topic: str
+    partition: Partition
+    value: Any
+    offset: Offset | None = None
+
+
+class TxnOffsets(msgspec.Struct, frozen=True, array_like=True, tag="offsets"):
+    """Offsets that a transaction commits for a group."""
+
+    group: str
+    topic: str
+    offsets: list[tuple[Partition, Offset]]
+
+
+class TxnPoll(msgspec.Struct, frozen=True, array_like=True, tag="poll"):
+    """Records that a transaction polls."""
+
+    topic: str
+    records: Records
+
+
+Consumed = list[tuple[str, Partition, list[Offset], list[Any]]]
+
+
+class Txn(msgspec.Struct, frozen=True):
+    """What a transaction does; in a completion, what it did."""
+
+    client: str
+    mops: list[TxnSend | TxnOffsets | TxnPoll]
+    consumed: Consumed = []
+    isolation: Isolation = "read_committed"
+    assigned: list[tuple[Partition, Offset]] | None = None
+
+
+class GroupAsked(msgspec.Struct, frozen=True):
+    """Which topic a group's offsets are asked for."""
+
+    topic: str
+
+
+class GroupFound(GroupAsked, frozen=True):
+    """Where a group is to go on; None where it committed nothing."""
+
+    offsets: list[tuple[Partition, Offset | None]]
+
+
+Membership = tuple[str, Annotated[int, msgspec.Meta(ge=0, lt=2**31)]]
+"""Id of a group's member, and the group's generation."""
 
 
 class PollAsked(msgspec.Struct, frozen=True):
@@ -31,10 +107,27 @@ class PollAsked(msgspec.Struct, frozen=True):
     isolation: Isolation
 
 
+class GroupPollAsked(PollAsked, frozen=True):
+    """And for which group, if any."""
+
+    group: str | None = None
+
+
 class Polled(PollAsked, frozen=True):
-    """What a poll returned."""
+    """What a poll returned, and where its consumer was to begin if its group assigned it anew."""
 
     records: Records
+    assigned: list[tuple[Partition, Offset]] | None = None
+    group: str | None = None
+    membership: Membership | None = None
+
+
+class Committing(msgspec.Struct, frozen=True):
+    """Where a group's member says that the group is to go on."""
+
+    topic: str
+    offsets: list[tuple[Partition, Offset]]
+    membership: Membership | None = None
 
 
 class FinalReadAsked(PollAsked, frozen=True):
@@ -62,25 +155,48 @@ class FinalRead(FinalReadAsked, frozen=True):
 
 
 class Topic(msgspec.Struct, frozen=True):
-    """A topic that the run created; its config is what overrides the cluster's."""
+    """A topic that the run created; its config is what overrides the cluster's.
+
+    `loaded` tells whether the load itself writes records to every partition of it.
+    """
 
     name: str
     partitions: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
     config: dict[str, Any] = {}
+    loaded: bool = True
+
+    @property
+    def cleanup(self) -> frozenset[str]:
+        """What becomes of old records: ``delete`` unless ``cleanup.policy`` says otherwise, ``compact``."""
+        return frozenset(part.strip() for part in str(self.config.get("cleanup.policy", "delete")).split(","))
 
 
 class Workload(msgspec.Struct, frozen=True):
     """How the producers were configured; Kafka's own defaults (KIP-679) where the history is silent.
 
     Attributes:
+        kind: its name.
         acks: what they wait for.
         idempotent: whether they are idempotent.
         consumers: how many consumers poll beside them; none where the history is silent.
+        workers: by how much the numbers of a process and its successor differ; 0 where nobody succeeds.
+        durable_processes: processes whose producers, with their successors', are idempotent and use acks=all.
+        keys: in compacted topics, the key of a record is its value modulo this.
     """
 
+    kind: str = "log"
     acks: str | int = "all"
     idempotent: bool = True
     consumers: int = 0
+    workers: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
+    durable_processes: tuple[int, ...] = ()
+    keys: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] | None = None
+
+    def is_durable(self, process: int | str) -> bool:
+        """Whether a process, or one that it succeeds, is among the durable ones."""
+        if isinstance(process, str) or not self.workers:
+            return process in self.durable_processes
+        return process % self.workers in {number % self.workers for number in self.durable_processes}
 
 
 class Setup(msgspec.Struct, frozen=True):
@@ -153,7 +269,24 @@ def is_observation(operation: Operation) -> bool:
 
 def is_answered(value: Any) -> bool:
     """Whether a send's completion tells the outcome of each record, not only what had been asked."""
+    if isinstance(value, dict):
+        return value.get("offsets") is not None
     return bool(value) and len(value[0]) == len(("partition", "value", "offset", "outcome"))
+
+
+def count_of(value: list[Any] | dict[str, Any]) -> int:
+    """How many records a send's value is about, whether it lists them or tells a run."""
+    return int(value["count"]) if isinstance(value, dict) else len(value)
+
+
+def sends_of(transaction: Operation) -> list[list[Any]]:
+    """The sends of a transaction: lists of ``send``, topic, partition, value and, completed, the offset."""
+    return [mop for mop in transaction.value["mops"] if mop[0] == "send"]
+
+
+def polls_of(transaction: Operation) -> list[list[Any]]:
+    """The polls of a transaction: lists of ``poll``, topic and records."""
+    return [mop for mop in transaction.value["mops"] if mop[0] == "poll"]
 
 
 def _name_of(operation: Operation) -> str:
@@ -173,14 +306,14 @@ def _of_its_partition(value: FinalRead | FinalReadPart) -> str | None:
     return _paired(value)
 
 
-def _paired(value: Polled | FinalRead | FinalReadPart) -> str | None:
+def _paired(value: Polled | FinalRead | FinalReadPart | TxnPoll) -> str | None:
     if all(len(offsets) == len(values) for _, offsets, values in value.records):
         return None
     return "Expected as many values as offsets"
 
 
-def _asked_or_answered(value: list[Any] | None) -> str | None:
-    if value is None:
+def _asked_or_answered(value: list[Any] | UnansweredRun | None) -> str | None:
+    if value is None or isinstance(value, UnansweredRun):
         return None
     try:
         msgspec.convert(value, Sent if all(map(_is_pair, value)) else Answered)
@@ -189,25 +322,57 @@ def _asked_or_answered(value: list[Any] | None) -> str | None:
     return None
 
 
+def _filled(value: list[Any] | AnsweredRun) -> str | None:
+    if isinstance(value, list) or sum(count for _, count in value.offsets) == value.count:
+        return None
+    return f"Expected stretches of {value.count} records together"
+
+
+def _transaction_paired(value: Txn) -> str | None:
+    if any(len(offsets) != len(values) for _, _, offsets, values in value.consumed):
+        return "Expected as many values as offsets"
+    answers = sum(isinstance(mop, TxnSend) for mop in value.mops)
+    if value.consumed and answers != sum(len(offsets) for _, _, offsets, _ in value.consumed):
+        return "Expected one send for each record consumed"
+    polls = (mop for mop in value.mops if isinstance(mop, TxnPoll))
+    return next(filter(None, map(_paired, polls)), None)
+
+
+def _perhaps_paired(value: Txn | None) -> str | None:
+    return None if value is None else _transaction_paired(value)
+
+
 def _is_pair(entry: Any) -> bool:
     return isinstance(entry, list) and len(entry) == len(("partition", "value"))
 
 
 _Type = OperationType
 _SHAPES: dict[tuple[str, OperationType], Shape] = {
-    ("send", _Type.INVOKE): Shape(str, Sent),
-    ("send", _Type.OK): Shape(str, Answered),
-    ("send", _Type.FAIL): Shape(str, list[Any] | None, _asked_or_answered),
-    ("send", _Type.INFO): Shape(str, list[Any] | None, _asked_or_answered),
+    ("send", _Type.INVOKE): Shape(str, Sent | SentRun),
+    ("send", _Type.OK): Shape(str, Answered | AnsweredRun, _filled),
+    ("send", _Type.FAIL): Shape(str, list[Any] | UnansweredRun | None, _asked_or_answered),
+    ("send", _Type.INFO): Shape(str, list[Any] | UnansweredRun | None, _asked_or_answered),
+    ("txn", _Type.INVOKE): Shape(Any, Txn, _transaction_paired),
+    ("txn", _Type.OK): Shape(Any, Txn, _transaction_paired),
+    ("txn", _Type.FAIL): Shape(Any, Txn | None, _perhaps_paired),
+    ("txn", _Type.INFO): Shape(Any, Txn | None, _perhaps_paired),
     ("assign", _Type.OK): Shape(str, list[tuple[Partition, Offset]]),
-    ("poll", _Type.INVOKE): Shape(str, PollAsked),
+    ("poll", _Type.INVOKE): Shape(str, GroupPollAsked),
     ("poll", _Type.OK): Shape(str, Polled, _paired),
     ("final-read", _Type.INVOKE): Shape(str, FinalReadAsked),
     ("final-read", _Type.OK): Shape(str, FinalRead, _of_its_partition),
     ("final-read", _Type.INFO): Shape(str, FinalReadPart, _all_or_nothing),
+    ("commit", _Type.INVOKE): Shape(str, Committing),
+    ("committed-offsets", _Type.INVOKE): Shape(str, GroupAsked),
+    ("committed-offsets", _Type.OK): Shape(str, GroupFound),
+    ("delete-records", _Type.INVOKE): Shape(str, list[tuple[Partition, Offset]]),
+    ("write", _Type.INVOKE): Shape(str, Any),
+    ("read", _Type.INVOKE): Shape(str, None),
     ("setup", _Type.OK): Shape(Any, Setup),
     ("phase", _Type.OK): Shape(str, Any),
     ("inject", _Type.INVOKE): Shape(str, Fault),
     ("heal", _Type.INVOKE): Shape(str, Fault),
     ("observe partitions", _Type.OK): Shape(Any, PartitionsSeen),
+    ("observe replica", _Type.OK): Shape(Any, ReplicaSeen, columns_problem),
+    ("observe metadata-log", _Type.OK): Shape(Any, MetadataLogSeen, columns_problem),
 }

@@ -15,23 +15,34 @@ prefix maximum, over the columns of one partition at a time.
 5. A consumer is given, within one assignment, every known record in order: ``poll-skip``,
    ``nonmonotonic-poll`` and their ``int-`` forms within one poll (`polls`).
 
+A history without a set-up and without final reads is another harness's: there 3. goes by what readers passed
+over (`imported`).  Records of transactions are visible to read_committed readers as `visibility` says.
+
 A send of unknown fate may have happened or not; where a reader found it, it happened.  A poll may return less
 than there is: that is lag, a figure.  A gap in the offsets is no skip unless something is known to be there.
 What a licence covers is reported as legal.  Where final reads are missing or incomplete, what is visible
 still counts; the rest is unknown.
 """
 
-from checkers.columns import Columns
+from functools import cache
+
+import numpy as np
+
+from checkers.columns import Columns, Integers, PartitionName
 from checkers.history import History
 from checkers.licences import Licences, licences_of
 from checkers.loading import columns_of
+from checkers.log.attribution import Attribution, Evidence, attribute
 from checkers.log.contents import find_in_contents
 from checkers.log.figures import Tally, final_read_complete
 from checkers.log.findings import Found
+from checkers.log.imported import find_in_passing
 from checkers.log.order import find_in_order
-from checkers.log.partition import PartitionLog, partitions_of
+from checkers.log.partition import PartitionLog, split
 from checkers.log.polls import find_in_polls
+from checkers.log.screening import screened
 from checkers.log.survival import find_in_survival, survival_of
+from checkers.replicas.evidence import batches_of
 from checkers.verdict import CheckerResult, result_of
 
 __all__ = ["check_columns", "check_log"]
@@ -46,11 +57,15 @@ def check_log(history: History) -> CheckerResult:
     Args:
         history: as `checkers.reading.read_history` returns it.
     """
-    return check_columns(columns_of(history), licences_of(history), history.damage)
+    evidence = cache(lambda: batches_of(history))
+    return check_columns(columns_of(history), licences_of(history), history.damage, evidence)
 
 
 def check_columns(
-    columns: Columns, licences: Licences | None = None, damage: tuple[str, ...] = ()
+    columns: Columns,
+    licences: Licences | None = None,
+    damage: tuple[str, ...] = (),
+    evidence: Evidence | None = None,
 ) -> CheckerResult:
     """Judge the log of a history that is loaded already.
 
@@ -58,28 +73,47 @@ def check_columns(
         columns: the history's columns.
         licences: what it permits; nothing unless given.
         damage: what of it could not be read.
+        evidence: what lay on the replicas' disks.
     """
-    tally = Tally()
-    for log in partitions_of(columns, licences or Licences()):
-        tally.add(log, _find_all(log, tally))
-    assumption = final_read_complete(columns)
+    tally = Tally(columns)
+    rows = split(columns)
+    screening = screened(rows)
+    tally.add_cleared(screening)
+    for code in sorted({*np.flatnonzero(screening.judged).tolist(), *screening.shown}):
+        log = rows.log_of(code, licences or Licences())
+        if screening.judged[code]:
+            tally.add(log, _find_all(log, tally, evidence))
+        else:
+            tally.show(_find_unseen(log))
+    assumptions = () if columns.foreign else (final_read_complete(columns),)
     return result_of(
         CHECKER,
         tally.anomalies(),
         counts=tally.counts,
-        assumptions=(assumption,),
-        figures=tally.figures(columns),
-        unknown_because=tally.unknown_because(assumption, damage),
+        assumptions=assumptions,
+        figures=tally.figures(),
+        unknown_because=tally.unknown_because(assumptions, damage),
     )
 
 
-def _find_all(log: PartitionLog, tally: Tally) -> list[Found]:
+def _find_all(log: PartitionLog, tally: Tally, evidence: Evidence | None) -> list[Found]:
     """Everything that can be found in one partition."""
+
+    def attributing(partition: PartitionName, offsets: Integers) -> Attribution:
+        attribution = attribute(evidence, partition, offsets)
+        tally.add_duplicates(attribution)
+        return attribution
+
+    found = [*find_in_contents(log, attributing), *find_in_order(log), *find_in_polls(log)]
+    if log.columns.foreign:
+        return [*found, *find_in_passing(log)]
     survival = survival_of(log)
     tally.undecided += int(survival.undecided.sum())
-    return [
-        *find_in_contents(log),
-        *find_in_survival(log, survival),
-        *find_in_order(log),
-        *find_in_polls(log),
-    ]
+    return [*found, *find_in_survival(log, survival)]
+
+
+def _find_unseen(log: PartitionLog) -> list[Found]:
+    """What can be found in a partition that screening cleared but for records that nobody read."""
+    if log.columns.foreign:
+        return list(find_in_passing(log))
+    return list(find_in_survival(log, survival_of(log)))

@@ -68,6 +68,12 @@ class Claims:
         return is_row(self.ack)
 
 
+def acknowledged(sends: Sends, rows: Integers) -> Booleans:
+    """Which of some sends were acknowledged; of a transaction that did not commit, those with offsets."""
+    told: Booleans = (sends.outcome[rows] == Outcome.OK) | (sends.offset[rows] != NONE)
+    return told
+
+
 def sent_to(sends: Sends, rows: Integers) -> Sent:
     """Gather the values of some sends.
 
@@ -94,7 +100,7 @@ def claims_of(columns: Columns, send_rows: Integers, read_rows: Integers, sent: 
         sent: the values sent to the partition.
     """
     sends, reads, calls = columns.sends, columns.reads, columns.calls
-    acked = send_rows[sends.outcome[send_rows] == Outcome.OK]
+    acked = send_rows[acknowledged(sends, send_rows)]
     acked = acked[np.argsort(sends.completed_ns[acked], kind="stable")]
     told = sends.offset[acked] != NONE
     placed, unplaced = acked[told], acked[~told]
@@ -105,9 +111,9 @@ def claims_of(columns: Columns, send_rows: Integers, read_rows: Integers, sent: 
     count = len(slot)
     slot = np.concatenate((slot, np.full(len(unplaced), NONE)))
     value = np.concatenate((value, sends.value[unplaced]))
-    ack = _first(len(slot), claim_of[: len(placed)], placed)
+    ack = first_of(len(slot), claim_of[: len(placed)], placed)
     ack[count:] = unplaced
-    read = _first(len(slot), claim_of[len(placed) :], read_rows)
+    read = first_of(len(slot), claim_of[len(placed) :], read_rows)
     known_ns = np.minimum(
         at(sends.completed_ns, ack, NEVER), at(calls.completed_ns, at(reads.call, read, NONE), NEVER)
     )
@@ -205,7 +211,7 @@ def _told_apart(
     return claim_of, slot, np.concatenate((value, pairs[1])), contested[slot]
 
 
-def _first(size: int, claim_of: Integers, rows: Integers) -> Integers:
+def first_of(size: int, claim_of: Integers, rows: Integers) -> Integers:
     """First of some rows for each claim; of equal indices, the last assignment stays."""
     first = np.full(size, NONE, dtype=np.int64)
     first[claim_of[::-1]] = rows[::-1]

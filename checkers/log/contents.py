@@ -4,21 +4,31 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.columns import NONE, Booleans, Integers
-from checkers.licences import first_permit
-from checkers.log.claims import Claims
+from checkers.columns import NEVER, NONE, Booleans, Integers, Outcome
+from checkers.log.attribution import Attributing
+from checkers.log.claims import at, found_in, is_row
 from checkers.log.findings import Example, Found, illegal
+from checkers.log.licensing import truncated
 from checkers.log.partition import PartitionLog
 from checkers.log.telling import Teller, told
 
 _NOT_IDEMPOTENT = "the producers were not idempotent: a retried send may append again"
+_GIVEN_UP = (
+    "the client gave up its delivery, and had sent it under another number meanwhile: a producer's promise "
+    "ends with its epoch"
+)
 
 
-def find_in_contents(log: PartitionLog) -> Iterator[Found]:
-    """Find phantom, G1a, duplicate and inconsistent-offsets in one partition."""
+def find_in_contents(log: PartitionLog, attributing: Attributing) -> Iterator[Found]:
+    """Find phantom, G1a, duplicate and inconsistent-offsets in one partition.
+
+    Args:
+        log: the partition.
+        attributing: says whose fault duplicates are.
+    """
     yield from _phantoms(log)
     yield from _aborted(log)
-    yield from _duplicates(log)
+    yield from _duplicates(log, attributing)
     yield from _inconsistent(log)
 
 
@@ -40,23 +50,34 @@ def _phantoms(log: PartitionLog) -> Iterator[Found]:
 
 
 def _aborted(log: PartitionLog) -> Iterator[Found]:
-    """Values that were returned although every attempt to send them definitely failed."""
+    """Values that were returned although every attempt to send them definitely failed or was aborted.
+
+    A record of an aborted transaction stays in the log, where read_uncommitted readers find it.
+    """
     claims, teller = log.claims, Teller(log)
-    was_sent = np.flatnonzero(claims.sent != NONE)
-    rows = was_sent[log.sent.possible[claims.sent[was_sent]] == 0]
+    failed = (claims.sent != NONE) & (np.append(log.sent.possible, 0)[claims.sent] == 0)
+    aborted = log.visibility.never & is_row(log.visibility.read)
+    rows = np.flatnonzero(failed | aborted)
 
     def example(index: int) -> Example:
         claim = int(rows[index])
-        send = int(log.sent.send[claims.sent[claim]])
-        witness, lines = told(teller.failure(send), teller.claim(claim))
         subject = teller.subject(teller.offset_of(claim))
         value = teller.value_of(claim)
-        return Example(subject, f"{value!r} was read at {subject} although its send failed", witness, lines)
+        if failed[claim]:
+            witness, lines = told(teller.failure(int(send[claim])), teller.claim(claim))
+            said = f"{value!r} was read at {subject} although its send failed"
+        else:
+            read = int(log.visibility.read[claim])
+            witness, lines = told(teller.abort(int(send[claim])), teller.returned(read))
+            said = f"{value!r} was read at {subject} by a read_committed reader although it was aborted"
+        return Example(subject, said, witness, lines)
 
-    yield illegal("G1a", claims.known_ns[rows], example)
+    send = at(log.sent.send, claims.sent, NONE)
+    read_ns = read_at_ns(log, log.visibility.read[rows])
+    yield illegal("G1a", np.where(failed[rows], claims.known_ns[rows], read_ns), example)
 
 
-def _duplicates(log: PartitionLog) -> Iterator[Found]:
+def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[Found]:
     """Values at more offsets than their sends can account for; contested offsets are not counted."""
     claims, teller = log.claims, Teller(log)
     rows = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE) & ~claims.contested)
@@ -70,6 +91,7 @@ def _duplicates(log: PartitionLog) -> Iterator[Found]:
     pairs = np.stack((rows[first], rows[first + places[doubled] - 1]))
     since_ns = claims.since_ns[pairs].min(axis=0)
     until_ns = claims.known_ns[pairs].max(axis=0)
+    attribution = attributing(log.name, claims.offset[pairs])
 
     def example(index: int) -> Example:
         one, other = pairs[:, index].tolist()
@@ -78,15 +100,33 @@ def _duplicates(log: PartitionLog) -> Iterator[Found]:
         subject = teller.subject(teller.offset_of(other))
         value = teller.value_of(one)
         copies = int(places[doubled[index]])
-        return Example(
-            subject, f"{value!r} stands at {copies} offsets of {teller.name}: {offsets}", witness, lines
-        )
+        summary = f"{value!r} stands at {copies} offsets of {teller.name}: {offsets}"
+        return Example(subject, summary, witness, (*lines, attribution.lines[index]))
 
-    if log.columns.idempotent:
-        licence = first_permit(log.permits, since_ns, until_ns, np.ones(len(doubled), np.bool_))
-        yield Found("duplicate", until_ns, licence, log.licences, example)
-    else:
-        yield Found("duplicate", until_ns, np.zeros_like(since_ns), (_NOT_IDEMPOTENT,), example)
+    licence, texts = truncated(log, since_ns, until_ns, np.ones(len(doubled), np.bool_))
+    if not log.columns.idempotent:
+        relaxed = (licence == NONE) & ~_sent_strictly(log)[doubled] & ~attribution.of_broker
+        licence, texts = np.where(relaxed, len(texts), licence), (*texts, _NOT_IDEMPOTENT)
+    given_up = (licence == NONE) & attribution.of_client & _given_up(log)[doubled]
+    licence, texts = np.where(given_up, len(texts), licence), (*texts, _GIVEN_UP)
+    yield Found("duplicate", until_ns, licence, texts, example)
+
+
+def _given_up(log: PartitionLog) -> Booleans:
+    """Which of the values sent were in a batch some of which the client gave up."""
+    sends = log.columns.sends
+    operations = np.unique(sends.invoke_op[sends.outcome == Outcome.INFO])
+    rows = log.sends[np.isin(sends.invoke_op[log.sends], operations)]
+    places = found_in(log.sent.value, sends.value[rows])
+    return np.bincount(places, minlength=len(log.sent.value)) > 0
+
+
+def _sent_strictly(log: PartitionLog) -> Booleans:
+    """Which of the values sent were sent by idempotent producers only."""
+    value = found_in(log.sent.value, log.columns.sends.value[log.sends])
+    careless = value[~log.columns.is_strict(log.sends)]
+    strict: Booleans = np.bincount(careless, minlength=len(log.sent.value)) == 0
+    return strict
 
 
 def _inconsistent(log: PartitionLog) -> Iterator[Found]:
@@ -95,10 +135,10 @@ def _inconsistent(log: PartitionLog) -> Iterator[Found]:
     slots = np.unique(claims.slot[claims.contested])
     if not len(slots):
         return
-    rivals = _rivals(claims, slots)
+    rivals = _rivals(log, slots)
     since_ns = claims.since_ns[rivals].min(axis=0)
     until_ns = claims.known_ns[rivals[1]]
-    returned: Booleans = claims.returned[rivals[0]] & claims.returned[rivals[1]]
+    kept: Booleans = log.kept[rivals[0]] & log.kept[rivals[1]]
 
     def example(index: int) -> Example:
         one, other = rivals[:, index].tolist()
@@ -107,17 +147,22 @@ def _inconsistent(log: PartitionLog) -> Iterator[Found]:
         summary = f"{subject} is {teller.value_of(one)!r} to one and {teller.value_of(other)!r} to another"
         return Example(subject, summary, witness, lines)
 
-    licence = first_permit(log.permits, since_ns, until_ns, returned)
-    yield Found("inconsistent-offsets", until_ns, licence, log.licences, example)
+    yield Found("inconsistent-offsets", until_ns, *truncated(log, since_ns, until_ns, kept), example)
 
 
-def _rivals(claims: Claims, slots: Integers) -> Integers:
+def read_at_ns(log: PartitionLog, rows: Integers) -> Integers:
+    """When rows of `Reads` were returned; `NEVER` without a row."""
+    return at(log.columns.calls.completed_ns, at(log.columns.reads.call, rows, NONE), NEVER)
+
+
+def _rivals(log: PartitionLog, slots: Integers) -> Integers:
     """Two claims of each contested slot, shape (2, slots), the earlier first.
 
-    Both were returned to readers wherever two were: such a contradiction is the graver one.
+    Both were returned to readers, or kept, wherever two were: such a contradiction is the graver one.
     """
+    claims = log.claims
     rows = np.flatnonzero(claims.contested)
-    rows = rows[np.lexsort((claims.known_ns[rows], ~claims.returned[rows], claims.slot[rows]))]
+    rows = rows[np.lexsort((claims.known_ns[rows], ~log.kept[rows], claims.slot[rows]))]
     first = np.searchsorted(claims.slot[rows], slots)
     pairs = np.stack((rows[first], rows[first + 1]))
     turned = claims.known_ns[pairs[0]] > claims.known_ns[pairs[1]]

@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 
 from checkers.columns import NONE, Columns, Outcome, Sends
+from checkers.log.attribution import Attribution, Culprit
 from checkers.log.claims import found_in
 from checkers.log.findings import Found
 from checkers.log.partition import PartitionLog
 from checkers.log.polls import lag_of
+from checkers.log.screening import Screening
 from checkers.verdict import Anomaly, Assumption
 
 _NS_PER_S = 1_000_000_000
@@ -23,7 +25,8 @@ class Tally:
         undecided: claims on which no final read decides.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
         self.counts: dict[str, int] = {}
         self.legal: dict[str, int] = {}
         self.undecided = 0
@@ -31,6 +34,7 @@ class Tally:
         self._distinct = 0
         self._resolved = 0
         self._lag = 0
+        self._duplicates_by: dict[Culprit, int] = {}
 
     def add(self, log: PartitionLog, findings: list[Found]) -> None:
         """Add one partition."""
@@ -41,27 +45,52 @@ class Tally:
         self._resolved += _resolved(log)
         self._lag = max(self._lag, lag_of(log))
 
+    def add_cleared(self, screening: Screening) -> None:
+        """Add the partitions that screening cleared."""
+        self._distinct += screening.distinct
+        self._resolved += screening.resolved
+        self._lag = max(self._lag, screening.lag)
+        self.undecided += screening.undecided
+        if screening.unseen:
+            self.counts["unseen"] = self.legal["unseen"] = screening.unseen
+
+    def show(self, findings: list[Found]) -> None:
+        """Add examples of what is counted already."""
+        for found in findings:
+            self._examples.extend(found.anomalies())
+
+    def add_duplicates(self, attribution: Attribution) -> None:
+        """Add whose fault the duplicates of a partition are."""
+        for culprit, count in attribution.counts.items():
+            self._duplicates_by[culprit] = self._duplicates_by.get(culprit, 0) + count
+
     def anomalies(self) -> list[Anomaly]:
         """Examples: illegal ones first, in the order of time."""
         return sorted(self._examples, key=lambda anomaly: (not anomaly.illegal, anomaly.time_ns))
 
-    def unknown_because(self, assumption: Assumption, damage: tuple[str, ...]) -> str | None:
+    def unknown_because(self, assumptions: tuple[Assumption, ...], damage: tuple[str, ...]) -> str | None:
         """Why a history without illegal anomalies is not valid; None if it is."""
-        reasons = list(damage)
-        if not assumption.met:
-            reasons.append(f"the final read is not complete: {assumption.observed}")
+        unmet = [assumption.observed for assumption in assumptions if not assumption.met]
+        reasons = [*damage, *(f"the final read is not complete: {observed}" for observed in unmet)]
+        if self._columns.foreign and not self._distinct:
+            reasons.append("nothing was acknowledged at an offset, and nothing was read")
+        for topic, keys in self._columns.keys.items():
+            if keys is None:
+                reasons.append(f"topic {topic} is compacted, and the set-up does not tell its keys")
         if self.undecided:
             reasons.append(f"no final read decides on {self.undecided} known records")
         return "; ".join(reasons) or None
 
-    def figures(self, columns: Columns) -> dict[str, Any]:
+    def figures(self) -> dict[str, Any]:
         """Numbers worth keeping; records count each time that they are acknowledged or returned."""
+        columns = self._columns
         outcome = np.bincount(columns.sends.outcome, minlength=len(Outcome))
         final = int(columns.calls.final[columns.reads.call].sum())
         return {
             "partitions": len(columns.partitions),
             "acknowledged_records": int(outcome[Outcome.OK]),
             "failed_records": int(outcome[Outcome.FAIL]),
+            "aborted_records": int(outcome[Outcome.ABORTED]),
             "indeterminate_records": int(outcome[Outcome.INFO]),
             "indeterminate_found_records": self._resolved,
             "polled_records": len(columns.reads.value) - final,
@@ -70,6 +99,7 @@ class Tally:
             "undecided_records": self.undecided,
             "lag_records_max": self._lag,
             "acknowledged_records_per_s": _rate(columns.sends, columns.phases),
+            "duplicates_by": {str(culprit): n for culprit, n in sorted(self._duplicates_by.items())},
             "legal_anomalies": dict(sorted(self.legal.items())),
         }
 
@@ -86,7 +116,8 @@ def final_read_complete(columns: Columns) -> Assumption:
     final, calls = columns.final_reads, columns.calls
     partitions, readers = len(columns.partitions), max(len(columns.final_readers), 1)
     pairs = final.partition * len(columns.readers) + calls.reader[final.call]
-    whole = len(np.unique(pairs[final.whole]))
+    complete = np.sort(pairs[final.whole])
+    whole = int((np.diff(complete) != 0).sum()) + min(len(complete), 1)
     return Assumption(
         name="final-read-complete",
         met=whole == partitions * readers and whole > 0,
@@ -96,10 +127,11 @@ def final_read_complete(columns: Columns) -> Assumption:
 
 
 def _resolved(log: PartitionLog) -> int:
-    """How many sends of unknown fate some reader found."""
+    """How many sends of unknown fate some reader found; of transactions, a read_committed one."""
     sends, claims = log.columns.sends, log.claims
     open_sends = log.sends[sends.outcome[log.sends] == Outcome.INFO]
-    return int((found_in(np.unique(claims.value[claims.returned]), sends.value[open_sends]) != NONE).sum())
+    found = np.unique(claims.value[claims.returned & log.visibility.always])
+    return int((found_in(found, sends.value[open_sends]) != NONE).sum())
 
 
 def _rate(sends: Sends, phases: dict[str, int]) -> float:

@@ -20,7 +20,7 @@ class Promise(NamedTuple):
 PROMISES = {
     "lost-write": Promise(
         "A record that was acknowledged with acks=all, or that a consumer was given, stays in the log as "
-        "long as one in-sync replica keeps its disk.",
+        "long as one in-sync replica keeps its disk; what a transaction committed stays visible.",
         "Kafka documentation, Design, Replication; KIP-966; Jepsen: lost write",
     ),
     "duplicate": Promise(
@@ -36,7 +36,8 @@ PROMISES = {
         "Kafka documentation, Design, Message delivery semantics; Jepsen: garbage read",
     ),
     "G1a": Promise(
-        "A record whose sending definitely failed is never returned.",
+        "A record whose sending definitely failed is never returned; one whose transaction was aborted is "
+        "not returned to read_committed readers.",
         "Adya, Weak Consistency (1999), G1a aborted read; KIP-98",
     ),
     "poll-skip": Promise(
@@ -72,7 +73,7 @@ PROMISES = {
         "Jepsen: unseen",
     ),
     "client-disagreement": Promise(
-        "Without transactions, every client at either isolation level reads the same records.",
+        "Every client at one isolation level reads the same records; without transactions, at either level.",
         "KIP-98, read_committed and the last stable offset; krucible: both clients read everything",
     ),
 }

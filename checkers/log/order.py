@@ -4,14 +4,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from checkers.columns import NONE, Booleans, Integers, Outcome
-from checkers.licences import first_permit
+from checkers.columns import NONE, Booleans, Integers
 from checkers.log.claims import found_in
 from checkers.log.findings import Example, Found
+from checkers.log.licensing import truncated
 from checkers.log.partition import PartitionLog
 from checkers.log.telling import Teller, told
 
 _NOT_IDEMPOTENT = "the producers were not idempotent: a retried batch may be appended behind later ones"
+_ACKS_UNKNOWN = "an imported history does not tell what producers waited for; with acks=1 the end may go back"
 
 
 def find_in_order(log: PartitionLog) -> Iterator[Found]:
@@ -49,14 +50,16 @@ def _realtime(log: PartitionLog) -> Iterator[Found]:
         return Example(subject, summary, witness, lines)
 
     until_ns = np.maximum(claims.known_ns[late], claims.known_ns[early])
-    licence = first_permit(log.permits, claims.since_ns[early], until_ns, claims.returned[early])
-    yield Found("realtime-order", until_ns, licence, log.licences, example)
+    licence, texts = truncated(log, claims.since_ns[early], until_ns, log.kept[early])
+    if log.columns.foreign:
+        licence, texts = np.where(licence == NONE, len(texts), licence), (*texts, _ACKS_UNKNOWN)
+    yield Found("realtime-order", until_ns, licence, texts, example)
 
 
 def _nonmonotonic(log: PartitionLog) -> Iterator[Found]:
     """Acknowledged neighbours of one process whose offsets go down, in one batch and between batches."""
     sends = log.columns.sends
-    rows = log.sends[(sends.outcome[log.sends] == Outcome.OK) & (sends.offset[log.sends] != NONE)]
+    rows = log.sends[sends.offset[log.sends] != NONE]
     rows = rows[np.argsort(sends.process[rows], kind="stable")]
     one, other = rows[:-1], rows[1:]
     down = (sends.process[one] == sends.process[other]) & (sends.offset[one] > sends.offset[other])
@@ -80,17 +83,18 @@ def _descent(log: PartitionLog, one: Integers, other: Integers, *, within: bool)
         return Example(subject, summary, witness, lines)
 
     since_ns, until_ns = sends.invoked_ns[one], sends.completed_ns[other]
-    if within and not log.columns.idempotent:
-        texts = (_NOT_IDEMPOTENT,)
-        return Found("int-nonmonotonic-send", until_ns, np.zeros_like(until_ns), texts, example)
-    licence = first_permit(log.permits, since_ns, until_ns, _was_returned(log, one))
-    identity = "int-nonmonotonic-send" if within else "nonmonotonic-send"
-    return Found(identity, until_ns, licence, log.licences, example)
+    licence, texts = truncated(log, since_ns, until_ns, _was_kept(log, one))
+    if not within:
+        return Found("nonmonotonic-send", until_ns, licence, texts, example)
+    if not log.columns.idempotent:
+        relaxed = (licence == NONE) & ~log.columns.is_strict(one)
+        licence, texts = np.where(relaxed, len(texts), licence), (*texts, _NOT_IDEMPOTENT)
+    return Found("int-nonmonotonic-send", until_ns, licence, texts, example)
 
 
-def _was_returned(log: PartitionLog, rows: Integers) -> Booleans:
-    """Whether the records that some sends appended were given to a reader."""
+def _was_kept(log: PartitionLog, rows: Integers) -> Booleans:
+    """Whether the records that some sends appended were given to a reader, or on every in-sync replica."""
     sends, claims = log.columns.sends, log.claims
     slot = found_in(claims.slots, sends.offset[rows])
-    returned: Booleans = claims.returned[slot] & (claims.value[slot] == sends.value[rows])
-    return returned
+    kept: Booleans = log.kept[slot] & (claims.value[slot] == sends.value[rows])
+    return kept

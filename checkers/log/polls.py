@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from checkers.columns import NONE, Booleans, Integers
-from checkers.licences import first_permit
 from checkers.log.claims import at, found_in
 from checkers.log.findings import Example, Found, illegal
+from checkers.log.licensing import replaced_since, vanished
 from checkers.log.partition import PartitionLog
 from checkers.log.telling import Teller, told
 
@@ -31,6 +32,27 @@ class _Steps:
     read: Integers
     within: Booleans
 
+    def chosen(self, which: Booleans) -> "_Steps":
+        """Some of the steps."""
+        rows = np.flatnonzero(which)
+        return _Steps(
+            self.before[rows], self.assign[rows], self.due[rows], self.read[rows], self.within[rows]
+        )
+
+
+class _Passed(NamedTuple):
+    """Slots that some steps pass over: ``due[low:high]`` of each.
+
+    Attributes:
+        due: slots that the reader must be given, ascending.
+        low: shape (steps,), the first that each passes over.
+        high: shape (steps,), the one to which it comes.
+    """
+
+    due: Integers
+    low: Integers
+    high: Integers
+
 
 def find_in_polls(log: PartitionLog) -> Iterator[Found]:
     """Find (int-)poll-skip and (int-)nonmonotonic-poll in one partition.
@@ -39,18 +61,33 @@ def find_in_polls(log: PartitionLog) -> Iterator[Found]:
     clients disagree.
     """
     steps = _steps(log)
-    final = log.columns.calls.final[log.columns.reads.call[steps.read]]
-    offset = log.columns.reads.offset[steps.read]
-    back = offset < steps.due
-    span = np.searchsorted(log.claims.slots, np.stack((steps.due, offset)))
-    skipped = (span[0] < span[1]) & ~final
+    back = log.columns.reads.offset[steps.read] < steps.due
     for prefix, kind in (("int-", steps.within), ("", ~steps.within)):
         rows = np.flatnonzero(back & kind)
         if len(rows):
             yield _retreats(log, f"{prefix}nonmonotonic-poll", steps, rows)
+    everything = np.arange(len(log.claims.slots))
+    if not log.visibility.transactions:
+        yield from _find_skips(log, steps, everything)
+        return
+    readers = np.array([reader.committed for reader in log.columns.readers], dtype=np.bool_)
+    calls = log.columns.calls
+    committed = readers[calls.reader[log.columns.reads.call[steps.read]]]
+    always = np.flatnonzero(log.visibility.always[: len(everything)])
+    yield from _find_skips(log, steps.chosen(~committed), everything)
+    yield from _find_skips(log, steps.chosen(committed), always)
+
+
+def _find_skips(log: PartitionLog, steps: _Steps, due: Integers) -> Iterator[Found]:
+    """Find steps of polls over slots that their readers must be given, ascending."""
+    reads = log.columns.reads
+    final = log.columns.calls.final[reads.call[steps.read]]
+    span = np.searchsorted(log.claims.slots[due], np.stack((steps.due, reads.offset[steps.read])))
+    skipped = (span[0] < span[1]) & ~final
+    for prefix, kind in (("int-", steps.within), ("", ~steps.within)):
         rows = np.flatnonzero(skipped & kind)
         if len(rows):
-            yield _skips(log, f"{prefix}poll-skip", steps, rows, span[:, rows])
+            yield _skips(log, f"{prefix}poll-skip", steps, rows, _Passed(due, *span[:, rows]))
 
 
 def _steps(log: PartitionLog) -> _Steps:
@@ -72,7 +109,7 @@ def _steps(log: PartitionLog) -> _Steps:
 def _assigned(log: PartitionLog, group: Integers) -> Integers:
     """Row by which each assignment begins in this partition, `NONE` where there is none."""
     assigns = log.columns.assigns
-    rows = np.flatnonzero(assigns.partition == log.code)
+    rows = log.assigns
     return at(rows, found_in(assigns.assignment[rows], group), NONE)
 
 
@@ -91,7 +128,7 @@ def _retreats(log: PartitionLog, identity: str, steps: _Steps, rows: Integers) -
     return illegal(identity, _read_ns(log, steps.read[rows]), example)
 
 
-def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, span: Integers) -> Found:
+def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, passed: _Passed) -> Found:
     """Steps over known records; a record that some reader was given weighs more than an acknowledged one.
 
     Args:
@@ -99,13 +136,13 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, span
         identity: poll-skip or int-poll-skip.
         steps: all steps.
         rows: those that skip.
-        span: shape (2, rows), first slot that each passes over, and the slot that it comes to.
+        passed: what each passes over.
     """
     claims, teller = log.claims, Teller(log)
-    low, high = span
-    returned = np.flatnonzero(claims.returned[: len(claims.slots)])
-    skipped = np.append(returned, len(claims.slots))[np.searchsorted(returned, low)]
-    skipped = np.where(skipped < high, skipped, low)
+    due, low, high = passed
+    returned = np.flatnonzero(claims.returned[due])
+    skipped = np.append(returned, len(due))[np.searchsorted(returned, low)]
+    skipped = due[np.where(skipped < high, skipped, low)]
 
     def example(index: int) -> Example:
         step, claim = int(rows[index]), int(skipped[index])
@@ -120,8 +157,9 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, span
 
     time_ns = _read_ns(log, steps.read[rows])
     until_ns = np.maximum(claims.known_ns[skipped], time_ns)
-    licence = first_permit(log.permits, claims.since_ns[skipped], until_ns, claims.returned[skipped])
-    return Found(identity, time_ns, licence, log.licences, example)
+    replaced_ns = replaced_since(log, ~log.visibility.never)
+    licensed = vanished(log, skipped, until_ns, log.kept[skipped], replaced_ns)
+    return Found(identity, time_ns, *licensed, example)
 
 
 def _before(teller: Teller, steps: _Steps, step: int) -> tuple[int, str]:

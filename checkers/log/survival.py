@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.columns import NEVER, NONE, Booleans, Integers
-from checkers.licences import first_permit
 from checkers.log.findings import Example, Found
+from checkers.log.licensing import replaced_since, vanished
 from checkers.log.partition import PartitionLog
 from checkers.log.telling import Teller, told
 
@@ -19,29 +19,61 @@ class Survival:
     Attributes:
         covering: shape (final reads, claims), whether each must have seen it.
         saw: shape (final reads, claims), whether it did.
-        alive: shape (claims,), whether any final read found the value in the partition, at any offset.
-        due: shape (claims,), whether it may be asked for: it was sent, and not every attempt failed.
+        gone: shape (claims,), whether it is due, a final read must have seen it, and none found its value at
+            any offset.
+        withheld: shape (claims,), the same of read_committed final reads alone, for what a transaction
+            committed; others found it.
         undecided: shape (claims,), whether it is due, and no final read found its value or decides on it.
     """
 
     covering: Booleans
     saw: Booleans
-    alive: Booleans
-    due: Booleans
+    gone: Booleans
+    withheld: Booleans
     undecided: Booleans
 
 
 def survival_of(log: PartitionLog) -> Survival:
     """Compare all claims of a partition with its final reads."""
-    claims = log.claims
+    claims, always = log.claims, log.visibility.always
     shape = (len(log.finals), len(claims.value))
     covering, saw = np.zeros(shape, np.bool_), np.zeros(shape, np.bool_)
     for number, view in enumerate(log.finals):
-        covering[number] = view.covers(claims)
+        covers = view.covers(claims)
+        covering[number] = covers & always if view.committed else covers
         saw[number] = view.saw
-    alive = _spread(log, np.logical_or.reduce(saw, axis=0))
+    alive = spread(log, np.logical_or.reduce(saw, axis=0))
     due = np.append(log.sent.possible, 0)[claims.sent] > 0
-    return Survival(covering, saw, alive, due, due & ~alive & ~covering.any(axis=0))
+    covered = covering.any(axis=0)
+    undecided = due & ~alive & ~covered
+    withheld = np.zeros_like(due)
+    if log.visibility.transactions and len(always):
+        withheld, unanswered = _withheld(log, covering, saw)
+        withheld &= due & alive
+        if all(view.committed for view in log.finals):
+            undecided &= always
+        undecided |= due & unanswered
+    return Survival(covering, saw, due & ~alive & covered, withheld, undecided)
+
+
+def _withheld(log: PartitionLog, covering: Booleans, saw: Booleans) -> tuple[Booleans, Booleans]:
+    """Claims that every read_committed final read lacks, where one must have it; where none decides.
+
+    None decides on what lies behind a transaction that is still open when the readers list their ends.
+    """
+    always, committed = log.visibility.always, _committed(log)
+    covered = covering[committed].any(axis=0)
+    absent = ~spread(log, np.logical_or.reduce(saw[committed], axis=0))
+    due = np.array([view.due(log.claims) for view in log.finals if view.committed], dtype=np.bool_)
+    placed = log.claims.offset != NONE
+    transactional: Booleans = log.visibility.transactional
+    unanswered = placed & always & absent & ~covered & due.reshape(-1, len(always)).any(axis=0)
+    return transactional & always & covered & absent, unanswered
+
+
+def _committed(log: PartitionLog) -> Booleans:
+    """Which final reads are read_committed."""
+    return np.array([view.committed for view in log.finals], dtype=np.bool_)
 
 
 def find_in_survival(log: PartitionLog, survival: Survival) -> Iterator[Found]:
@@ -51,7 +83,7 @@ def find_in_survival(log: PartitionLog, survival: Survival) -> Iterator[Found]:
     yield from _disagreements(log, survival)
 
 
-def _spread(log: PartitionLog, chosen: Booleans) -> Booleans:
+def spread(log: PartitionLog, chosen: Booleans) -> Booleans:
     """Extend a choice of claims to all claims of the same values; values never sent here stay as they are."""
     sent = log.claims.sent
     of_value = np.zeros(len(log.sent.value) + 1, dtype=np.bool_)
@@ -59,7 +91,7 @@ def _spread(log: PartitionLog, chosen: Booleans) -> Booleans:
     return np.where(sent == NONE, chosen, of_value[sent])
 
 
-def _once(log: PartitionLog, chosen: Booleans) -> Integers:
+def once(log: PartitionLog, chosen: Booleans) -> Integers:
     """The first chosen claim of each value."""
     rows = np.flatnonzero(chosen)
     _, first = np.unique(log.claims.sent[rows], return_index=True)
@@ -67,13 +99,14 @@ def _once(log: PartitionLog, chosen: Booleans) -> Integers:
 
 
 def _lost(log: PartitionLog, survival: Survival) -> Iterator[Found]:
-    """Values that must be in some final read, and are in none."""
+    """Values that must be in some final read, and are in none, or in none that reads committed records."""
     claims, teller = log.claims, Teller(log)
-    rows = _once(log, survival.due & ~survival.alive & survival.covering.any(axis=0))
+    rows = once(log, survival.gone | survival.withheld)
     if not len(rows):
         return
     ended_ns = np.array([[view.completed_ns] for view in log.finals])
-    gone_ns = np.where(survival.covering[:, rows], ended_ns, NEVER)
+    lacking = survival.covering[:, rows] & (_committed(log)[:, np.newaxis] | survival.gone[rows])
+    gone_ns = np.where(lacking, ended_ns, NEVER)
     finder, until_ns = gone_ns.argmin(axis=0), gone_ns.min(axis=0)
 
     def example(index: int) -> Example:
@@ -83,29 +116,27 @@ def _lost(log: PartitionLog, survival: Survival) -> Iterator[Found]:
         subject = teller.subject(teller.offset_of(claim))
         value = teller.value_of(claim)
         known = "acknowledged" if claims.ack[claim] != NONE else "returned to a reader"
+        kind = "read_committed final read" if survival.withheld[claim] else "final read"
         return Example(
             subject,
-            f"{value!r} was {known} at {subject} and is in no final read",
+            f"{value!r} was {known} at {subject} and is in no {kind}",
             witness,
-            (*lines, f"No final read of {teller.name} found {value!r}."),
+            (*lines, f"No {kind} of {teller.name} found {value!r}."),
         )
 
-    kept = _spread(log, claims.returned | _durable(log))[rows]
-    licence = first_permit(log.permits, claims.since_ns[rows], until_ns, kept)
-    yield Found("lost-write", until_ns, licence, log.licences, example)
-
-
-def _durable(log: PartitionLog) -> Booleans:
-    """Acknowledgements with an offset where producers wait for none: the write probe has acks=all."""
-    durable: Booleans = log.claims.acknowledged & (log.claims.offset != NONE) & (log.columns.acks == "0")
-    return durable
+    there = np.logical_or.reduce(survival.saw, axis=0) & ~log.visibility.never
+    kept = spread(log, log.kept)[rows]
+    yield Found(
+        "lost-write", until_ns, *vanished(log, rows, until_ns, kept, replaced_since(log, there)), example
+    )
 
 
 def _unseen(log: PartitionLog, survival: Survival) -> Iterator[Found]:
     """Acknowledged values that no reader was given, where no final read decides."""
     claims, teller = log.claims, Teller(log)
-    read = _spread(log, claims.returned)
-    rows = _once(log, survival.undecided & claims.acknowledged & ~read)
+    read = spread(log, claims.returned)
+    promised = claims.acknowledged & log.visibility.always
+    rows = once(log, survival.undecided & promised & ~read)
 
     def example(index: int) -> Example:
         claim = int(rows[index])
@@ -119,9 +150,13 @@ def _unseen(log: PartitionLog, survival: Survival) -> Iterator[Found]:
 
 
 def _disagreements(log: PartitionLog, survival: Survival) -> Iterator[Found]:
-    """Records that one final read found and another, which covers them, did not."""
+    """Records that one final read found and another, which covers them, did not.
+
+    What a transaction sent may be hidden from all read_committed readers: that is not for the two levels to
+    agree on.  Those of one level must agree.
+    """
     claims, teller = log.claims, Teller(log)
-    missed = survival.covering & ~survival.saw
+    missed = survival.covering & ~survival.saw & ~_expected(log, survival)
     rows = np.flatnonzero(survival.saw.any(axis=0) & missed.any(axis=0) & ~claims.contested)
     if not len(rows):
         return
@@ -140,5 +175,14 @@ def _disagreements(log: PartitionLog, survival: Survival) -> Iterator[Found]:
 
     until_ns = np.maximum(ended_ns[finder], ended_ns[misser])
     returned = np.ones(len(rows), dtype=np.bool_)
-    licence = first_permit(log.permits, claims.since_ns[rows], until_ns, returned)
-    yield Found("client-disagreement", until_ns, licence, log.licences, example)
+    replaced_ns = replaced_since(log, ~log.visibility.never)
+    yield Found(
+        "client-disagreement", until_ns, *vanished(log, rows, until_ns, returned, replaced_ns), example
+    )
+
+
+def _expected(log: PartitionLog, survival: Survival) -> Booleans:
+    """Shape (final reads, claims): records of transactions that no read_committed final read found."""
+    committed = _committed(log)
+    hidden = log.visibility.transactional & ~survival.saw[committed].any(axis=0)
+    return committed[:, np.newaxis] & hidden

@@ -70,6 +70,14 @@ class Teller:
         when = seconds(int(sends.completed_ns[row]))
         return op, f"operation {op} ({when}): the sending of {value!r} failed, nothing was appended."
 
+    def abort(self, row: int) -> tuple[int, str]:
+        """The operation by which the transaction of a send was aborted, and what it said."""
+        sends = self._columns.sends
+        op = int(sends.complete_op[row])
+        value = self._columns.value_named(int(sends.value[row]))
+        when = seconds(int(sends.completed_ns[row]))
+        return op, f"operation {op} ({when}): the transaction that sent {value!r} was aborted."
+
     def returned(self, row: int) -> tuple[int, str]:
         """The operation that returned a record, and what it said."""
         reads = self._columns.reads

@@ -8,15 +8,23 @@ A record is ``partition@offset=value``; the offset is ``-`` (acknowledged withou
     p0 < 0@7=1 0@?=2         and is answered, half a millisecond into the line
     p0 ! info                or the whole operation ended so
     p0 send 0@7=1            both, within the line
+    p0 begin 0=1 0=2         process 0 begins a transaction that sends
+    p0 commit 0@7=1 0@8=2    and is told so; also ``abort``, and ``doubt`` where it does not know
+    p0 txn abort 0@7=1 <0@3=9    both, within the line; ``<`` is polled within the transaction
     r9 assign 0@0            process 9 begins to read at offset 0
-    r9 poll 0@7=1 0@8=2      one poll
+    r9 poll 0@7=1 0@8=2      one poll, read_uncommitted; ``assigned:0@7``: its group assigned it anew
+    r9 committed 0@7=1       one poll, read_committed
     a final 0 0..9 0@7=1     final read of partition 0, listed from 0 to 9; ``0..9:8`` stops at 8
     epoch 0 5                a broker says that partition 0 is in leader epoch 5
+    p0 run 0=5x3 7x2 9x1     sends 5, 6 and 7, acknowledged at offsets 7, 8 and 9; ``!`` for offsets: info
+    delete ok 0@5            records below offset 5 are deleted on request; also info, fail, lost
     f1 inject kill           also ``f1 inject-fail kill``, ``f1 heal kill``, ``f1 heal-info kill``
     phase load
 
-Readers a, b, c, d are the two clients at the two isolation levels.  The set-up, with one partition, comes
-first where none is told.
+    setup cleanup=compact keys=2 retention=1000 durable=4 workers=5
+
+A text that begins with ``foreign`` has no set-up; elsewhere the set-up, with one partition, comes first where
+none is told.  Readers a, b, c, d are the two clients at the two isolation levels.
 """
 
 from collections.abc import Callable
@@ -34,6 +42,7 @@ READERS = {
     "d": ("confluent-kafka", "read_committed"),
 }
 TOPIC = "log-0"
+_TOPIC_CONFIG = {"cleanup": "cleanup.policy", "retention": "retention.ms", "bytes": "retention.bytes"}
 Type = OperationType
 
 
@@ -75,12 +84,19 @@ class Story:
         flags = {"yes": "true", "no": "false"}
         config = {name: flags[said["unclean"]]} if "unclean" in said else {}
         topic = {name: flags[said["topic_unclean"]]} if "topic_unclean" in said else {}
+        topic |= {key: said[word] for word, key in _TOPIC_CONFIG.items() if word in said}
         partitions = int(said.get("partitions", "1"))
         value = {
             "kafka_version": said.get("version", "4.3.1"),
             "topics": [{"name": TOPIC, "partitions": partitions, "config": topic}],
             "config": config,
-            "workload": {"acks": said.get("acks", "all"), "idempotent": said.get("idempotent") != "no"},
+            "workload": {
+                "acks": said.get("acks", "all"),
+                "idempotent": said.get("idempotent") != "no",
+                **({"keys": int(said["keys"])} if "keys" in said else {}),
+                **({"durable_processes": [int(said["durable"])]} if "durable" in said else {}),
+                **({"workers": int(said["workers"])} if "workers" in said else {}),
+            },
         }
         self.add("runner", Type.OK, "setup", None, value)
 
@@ -91,6 +107,25 @@ class Story:
         partition, epoch = map(int, words)
         seen = {"began_ns": self.line * MS, "topics": {TOPIC: [[partition, 1, epoch, [1], [1], None]]}}
         self.add("observer-1", Type.OK, "observe", "partitions", seen)
+
+    def delete(self, words: list[str]) -> None:
+        places = [[int(part) for part in word.split("@")] for word in words[1:]]
+        self.add("admin", Type.INVOKE, "delete-records", TOPIC, places)
+        if words[0] != "lost":
+            self.add("admin", Type(words[0]), "delete-records", TOPIC, places, late=True)
+
+    def foreign(self, _: list[str]) -> None:
+        """Nothing: there is no set-up."""
+
+    def run(self, process: int, words: list[str]) -> None:
+        partition, _, values = words[0].partition("=")
+        first, count = map(int, values.split("x"))
+        asked = {"partition": int(partition), "first": first, "count": count}
+        if words[1:] == ["!"]:
+            self.both(process, "send", asked, Type.INFO, asked)
+            return
+        offsets = [[int(part) for part in word.split("x")] for word in words[1:]]
+        self.both(process, "send", asked, Type.OK, {**asked, "offsets": offsets})
 
     def invoke(self, process: int, words: list[str]) -> None:
         self.add(process, Type.INVOKE, "send", TOPIC, [_pair(word) for word in words])
@@ -110,9 +145,33 @@ class Story:
         places = [[int(part) for part in word.split("@")] for word in words]
         self.both(process, "assign", places, Type.OK, places)
 
-    def poll(self, process: int, words: list[str]) -> None:
-        who = {"client": "kafka-python", "isolation": "read_uncommitted"}
-        self.both(process, "poll", who, Type.OK, {**who, "records": [_chunk(word) for word in words]})
+    def poll(self, process: int, words: list[str], isolation: str = "read_uncommitted") -> None:
+        who = {"client": "kafka-python", "isolation": isolation}
+        places = [word.partition(":")[2] for word in words if word.startswith("assigned:")]
+        assigned = [[int(part) for part in place.split("@")] for place in places if place]
+        records = [_chunk(word) for word in words if not word.startswith("assigned:")]
+        value = {**who, "records": records, **({"assigned": assigned} if places else {})}
+        self.both(process, "poll", who, Type.OK, value)
+
+    def committed(self, process: int, words: list[str]) -> None:
+        self.poll(process, words, "read_committed")
+
+    def begin(self, process: int, words: list[str]) -> None:
+        value = {"client": "kafka-python", "end": "commit", "mops": [_mop(word)[:4] for word in words]}
+        self.add(process, Type.INVOKE, "txn", f"tx-{process}", value)
+
+    def end_transaction(self, process: int, words: list[str]) -> None:
+        kind = {"commit": Type.OK, "abort": Type.FAIL, "doubt": Type.INFO}[words[0]]
+        value = {"client": "kafka-python", "end": "commit", "mops": [_mop(word) for word in words[1:]]}
+        self.add(process, kind, "txn", f"tx-{process}", value, late=True)
+
+    def txn(self, process: int, words: list[str]) -> None:
+        asked = [
+            word if word[0] == "<" else word[: word.index("@")] + word[word.index("=") :]
+            for word in words[1:]
+        ]
+        self.begin(process, [word for word in asked if word[0] != "<"])
+        self.end_transaction(process, words)
 
     def final(self, reader: str, words: list[str]) -> None:
         client, isolation = READERS[reader]
@@ -135,14 +194,23 @@ _SINGLE: dict[str, Callable[[Story, list[str]], None]] = {
     "setup": Story.setup,
     "phase": Story.phase,
     "epoch": Story.epoch,
+    "delete": Story.delete,
+    "foreign": Story.foreign,
 }
 _VERBS: dict[str, _Verb] = {
     ">": Story.invoke,
     "<": Story.answer,
     "!": Story.end,
     "send": Story.send,
+    "run": Story.run,
     "assign": Story.assign,
     "poll": Story.poll,
+    "committed": Story.committed,
+    "begin": Story.begin,
+    "commit": lambda story, process, words: story.end_transaction(process, ["commit", *words]),
+    "abort": lambda story, process, words: story.end_transaction(process, ["abort", *words]),
+    "doubt": lambda story, process, words: story.end_transaction(process, ["doubt", *words]),
+    "txn": Story.txn,
 }
 
 
@@ -162,6 +230,13 @@ def _answer(word: str) -> list[Any]:
     return [int(partition), _value(value), int(offset) if offset.isdigit() else None, outcome]
 
 
+def _mop(word: str) -> list[Any]:
+    if word[0] == "<":
+        return ["poll", TOPIC, [_chunk(word[1:])]]
+    partition, value, offset, _ = _answer(word)
+    return ["send", TOPIC, partition, value, offset]
+
+
 def _together(records: list[list[Any]]) -> Type:
     outcomes = {record[3] for record in records}
     return Type(outcomes.pop()) if len(outcomes) == 1 else Type.INFO
@@ -176,7 +251,7 @@ def told(text: str, damage: tuple[str, ...] = ()) -> History:
     """The history that a text tells."""
     story = Story()
     lines = [line for line in map(str.strip, text.splitlines()) if line]
-    if not lines or not lines[0].startswith("setup"):
+    if not lines or not lines[0].startswith(("setup", "foreign")):
         story.setup([])
     for line in lines:
         story.tell(line)

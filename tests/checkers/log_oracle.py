@@ -72,8 +72,8 @@ def _lost(history: History, sends: list[Send], claims: list[Claim]) -> list[Any]
 
 def _covers(view: dict[str, Any], listed_ns: int, claim: Claim, known_ns: int) -> bool:
     whole = view["position"] >= view["end"]
-    passed = view["start"] <= claim.offset < view["position"]
-    shorter = whole and known_ns < listed_ns and claim.offset >= view["start"]
+    passed = claim.offset < view["position"]
+    shorter = whole and known_ns < listed_ns
     return bool(passed or shorter)
 
 

@@ -169,3 +169,55 @@ def test_every_planned_reader_must_have_read_at_the_end(story: Story) -> None:
 
     assert observed("kafka-python confluent-kafka") == ("by 2", True)
     assert observed("kafka-python kafka-python") == ("by 1", False)
+
+
+@pytest.mark.parametrize(
+    ("told", "observed", "met"),
+    [
+        ((), "it never ended", False),
+        (((OperationType.INVOKE, None),), "it never ended", False),
+        (((OperationType.INVOKE, None), (OperationType.OK, None)), "as written", True),
+        (
+            ((OperationType.INVOKE, None), (OperationType.INFO, "EndTxn: timed out")),
+            "EndTxn: timed out",
+            False,
+        ),
+    ],
+)
+def test_every_script_must_have_been_played(
+    story: Story,
+    told: tuple[tuple[OperationType, str | None], ...],
+    observed: str,
+    met: bool,  # noqa: FBT001 - pytest hands parameters over like this
+) -> None:
+    history = story(run(), setup={"controls": ["delayed"]})
+    steps = tuple(
+        Operation(9_000 + number, 20 * 10**9, "script", kind, "control", "delayed", error=error)
+        for number, (kind, error) in enumerate(told)
+    )
+    whole = msgspec.structs.replace(history, operations=history.operations + steps)
+    (found,) = (one for one in check_assumptions(whole).assumptions if one.name == "control-played")
+    assert (found.observed, found.met) == (observed, met)
+
+
+def test_topics_without_load_need_none(story: Story) -> None:
+    topics = [{"name": "log-0", "partitions": 1}, {"name": "txn-0", "partitions": 2, "loaded": False}]
+    result = check_assumptions(story(run(), setup={"topics": topics, "workload": {"consumers": 1}}))
+    told = {one.name: one.observed for one in result.assumptions}
+    assert told["partitions-loaded"] == "without any: none"
+    assert told["partitions-polled"] == "without any: log-0/0"
+
+
+def test_writes_to_registers_are_traffic(story: Story) -> None:
+    history = story(run(before="", during="", after=""))
+    writes = tuple(
+        Operation(
+            9_000 + 2 * number + half, (second * 1000 + number) * 10**6, 3, kind, "write", "config/a", 5
+        )
+        for second in (2, 6, 12)
+        for number in range(100)
+        for half, kind in enumerate((OperationType.INVOKE, OperationType.OK))
+    )
+    operations = tuple(sorted(history.operations + writes, key=lambda operation: operation.time_ns))
+    found = unmet(msgspec.structs.replace(history, operations=operations))
+    assert not found & {"acked-before", "acked-after", "invoked-during"}

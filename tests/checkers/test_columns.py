@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checkers.columns import NEVER, NONE, Columns, Outcome, PartitionName, ReaderName
+from checkers.columns import NEVER, NONE, Columns, Outcome, PartitionName, ReaderName, Sends
 from checkers.history import History, Operation, OperationType
 from checkers.loading import columns_of
 from tests.checkers.log_histories import MS, told
@@ -146,3 +146,24 @@ def test_an_empty_history_has_empty_columns() -> None:
     assert loaded.sends.value.dtype == np.int64
     assert len(loaded.reads.value) == 0
     assert (loaded.acks, loaded.idempotent) == ("all", True)
+
+
+def test_a_run_is_loaded_as_its_records() -> None:
+    runs = "p0 send 0@0=1\n{}\np0 send 0@1=2 0@2=3\n{}\np1 > 0=9"
+    told_as_run = columns(runs.format("p1 run 0=5x3 7x2 20x1", "p1 run 0=8x2 !"))
+    told_singly = columns(runs.format("p1 send 0@7=5 0@8=6 0@20=7", "p1 send 0@?=8 0@?=9"))
+    for name in Sends.__slots__:
+        assert getattr(told_as_run.sends, name).tolist() == getattr(told_singly.sends, name).tolist(), name
+
+
+def test_a_run_that_failed_in_part_is_answered_one_by_one() -> None:
+    run = {"partition": 0, "first": 5, "count": 2}
+    answers = [[0, 5, 0, "ok"], [0, 6, None, "fail"]]
+    operations = (
+        Operation(0, 0, 1, OperationType.INVOKE, "send", "log-0", run),
+        Operation(1, 1, 1, OperationType.INFO, "send", "log-0", answers),
+    )
+    sends = columns_of(History("run", "", operations)).sends
+    assert sends.value.tolist() == [5, 6]
+    assert sends.outcome.tolist() == [Outcome.OK, Outcome.FAIL]
+    assert sends.offset.tolist() == [0, NONE]

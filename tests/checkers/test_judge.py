@@ -43,8 +43,14 @@ def test_a_whole_run_is_valid(story: Story) -> None:
     assert verdict.validity is VALID
     assert [result.checker for result in verdict.results] == [
         "log",
+        "transactions",
+        "copying",
+        "groups",
+        "registers",
+        "metadata",
         "quorum",
         "recovery",
+        "replicas",
         "nodes",
         "assumptions",
     ]

@@ -36,6 +36,7 @@ def test_figures_count_what_was_sent_and_returned() -> None:
         "partitions": 1,
         "acknowledged_records": 2,
         "failed_records": 1,
+        "aborted_records": 0,
         "indeterminate_records": 2,
         "indeterminate_found_records": 1,
         "polled_records": 1,
@@ -44,6 +45,7 @@ def test_figures_count_what_was_sent_and_returned() -> None:
         "undecided_records": 0,
         "lag_records_max": 1,
         "acknowledged_records_per_s": 666.7,
+        "duplicates_by": {},
         "legal_anomalies": {},
     }
 
@@ -77,6 +79,11 @@ class TestLostWrite:
 
     def test_the_log_became_shorter(self) -> None:
         assert ids_of("p0 send 0@0=1 0@1=2\na final 0 0..1 0@0=1") == {"lost-write": 1}
+
+    def test_the_log_begins_behind_it_and_nobody_deleted_it(self) -> None:
+        result = judged("p0 send 0@0=1 0@1=2\na final 0 1..2 0@1=2")
+        assert result.counts == {"lost-write": 1}
+        assert result.validity is Validity.INVALID
 
     def test_an_acknowledgement_without_an_offset_claims_too(self) -> None:
         lost = judged("p0 send 0@-=1\na final 0 0..0")
@@ -117,8 +124,8 @@ class TestUnseen:
         assert result.counts == {}
         assert result.validity is Validity.UNKNOWN
 
-    def test_below_the_start_of_the_log_nothing_is_decided(self) -> None:
-        result = judged("p0 send 0@0=1 0@1=2\na final 0 1..2 0@1=2")
+    def test_below_the_start_of_the_log_nothing_is_decided_without_an_offset(self) -> None:
+        result = judged("p0 send 0@-=1 0@1=2\na final 0 1..2 0@1=2")
         assert result.counts == {"unseen": 1}
         assert result.validity is Validity.UNKNOWN
 
@@ -351,6 +358,14 @@ class TestFinalRead:
 def test_offsets_far_apart_cost_no_memory() -> None:
     far = 2**61
     assert ids_of(f"p0 send 0@5=1\np0 send 0@{far}=2\na final 0 0..{far + 1} 0@5=1 0@{far}=2") == {}
+
+
+def test_sparse_offsets_of_many_records_are_ranked_by_sorting() -> None:
+    places = [(10**12 + 1000 * n, n) for n in range(1, 80)]
+    records = " ".join(f"0@{offset}={value}" for offset, value in places)
+    result = judged(f"p0 send {records}\na final 0 {10**12}..{2 * 10**12} {records}")
+    assert result.validity is Validity.VALID
+    assert result.figures["distinct_records"] == len(places)
 
 
 def test_every_promise_names_its_guarantee_and_source() -> None:

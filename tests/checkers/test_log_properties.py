@@ -223,6 +223,75 @@ def test_records_that_a_poll_returns_out_of_order_are_nonmonotonic(seed: int, da
     assert "int-nonmonotonic-poll" in check_log(mended(history, operations)).counts
 
 
+def compacted(history: History, keys: int, data: st.DataObject) -> History:
+    """Remove any records from the final reads that a later one of their key replaces."""
+    operations = copied(history)
+    setup = operations[0].value
+    setup["topics"][0]["config"] = {"cleanup.policy": "compact"}
+    setup["workload"]["keys"] = keys
+    for operation in operations:
+        if operation.f == "final-read" and operation.type is OperationType.OK:
+            (records,) = operation.value["records"]
+            latest = {value % keys: value for value in records[2]}
+            kept = [
+                n
+                for n, value in enumerate(records[2])
+                if latest[value % keys] == value or data.draw(st.booleans())
+            ]
+            records[1], records[2] = ([column[n] for n in kept] for column in records[1:])
+    return mended(history, operations)
+
+
+@FEW
+@given(SEEDS, st.integers(1, 5), st.data())
+def test_a_compacted_log_is_valid_as_long_as_the_latest_of_each_key_is_there(
+    seed: int, keys: int, data: st.DataObject
+) -> None:
+    history = compacted(simulated(seed), keys, data)
+    assert check_log(history).validity is Validity.VALID
+    partition, offset, value = one_acknowledged(data, history)
+
+    def drop(offsets: list[int], values: list[int]) -> None:
+        later = [n for n, other in zip(offsets, values, strict=True) if other % keys == value % keys]
+        for gone in later:
+            if gone >= offset:
+                del values[offsets.index(gone)]
+                offsets.remove(gone)
+
+    result = check_log(mutated(history, partition, drop))
+    assert result.validity is Validity.INVALID
+    assert {anomaly.id for anomaly in result.anomalies if anomaly.illegal} == {"lost-write"}
+
+
+@FEW
+@given(SEEDS, st.data())
+def test_a_log_whose_beginning_was_deleted_is_valid_up_to_there(seed: int, data: st.DataObject) -> None:
+    history = simulated(seed)
+    partition, offset, _ = one_acknowledged(data, history)
+    operations = copied(history)
+    for value in finals_of(operations, partition):
+        (records,) = value["records"]
+        kept = [n for n, place in enumerate(records[1]) if place >= offset]
+        records[1], records[2] = ([column[n] for n in kept] for column in records[1:])
+        value["start"] = offset
+    assert check_log(with_deletion(history, operations, partition, offset)).validity is Validity.VALID
+    assume((partition, offset - 1) in {record[:2] for record in acknowledged(history)})
+    result = check_log(with_deletion(history, operations, partition, offset - 1))
+    assert result.validity is Validity.INVALID
+    assert result.counts["lost-write"] == 1 + result.figures["legal_anomalies"].get("lost-write", 0)
+
+
+def with_deletion(history: History, operations: list[Operation], partition: int, below: int) -> History:
+    """Put a request to delete the records below an offset before the first final read."""
+    first = next(n for n, operation in enumerate(operations) if operation.f == "final-read")
+    deletion = [
+        Operation(0, operations[first].time_ns, "admin", kind, "delete-records", TOPIC, [[partition, below]])
+        for kind in (OperationType.INVOKE, OperationType.OK)
+    ]
+    together = [*operations[:first], *deletion, *operations[first:]]
+    return mended(history, [msgspec.structs.replace(o, index=n) for n, o in enumerate(together)])
+
+
 @FEW
 @given(SEEDS)
 def test_a_history_that_ends_early_is_never_invalid(seed: int) -> None:

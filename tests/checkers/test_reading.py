@@ -212,6 +212,32 @@ def test_a_field_that_does_not_fit(tmp_path: Path, field: str, lines: list[str],
     assert error.place == f"history-worker-3.jsonl, line {len(lines) + 1}, column {column}"
 
 
+RUN = {"partition": 2, "first": 5, "count": 3}
+TXN = {"client": "kafka-python", "end": "commit", "mops": [["send", "log-0", 2, 7], ["poll", "log-0", []]]}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [send(0, RUN), send(1, {**RUN, "offsets": [[0, 2], [9, 1]]}, "ok")],
+        [send(0, RUN), send(1, RUN, "info")],
+        [send(0, RUN), send(1, None, "fail")],
+        [send(0, RUN), send(1, [[2, 5, 0, "ok"], [2, 6, None, "fail"], [2, 7, None, "info"]], "info")],
+        [line(0, "invoke", "txn", value=TXN), line(1, "ok", "txn", value=TXN)],
+        [line(0, "invoke", "txn", value=TXN), line(1, "info", "txn")],
+        [
+            line(0, "invoke", "delete-records", key="t", value=[[0, 5]]),
+            line(1, "ok", "delete-records", key="t"),
+        ],
+    ],
+)
+def test_runs_transactions_and_deletions(tmp_path: Path, lines: list[str]) -> None:
+    write(tmp_path, *lines)
+    history = read_history(tmp_path)
+    assert len(history.operations) == 2
+    assert check_log(history).validity is not Validity.INVALID
+
+
 @pytest.mark.parametrize(
     ("lines", "problem"),
     [
@@ -226,6 +252,16 @@ def test_a_field_that_does_not_fit(tmp_path: Path, field: str, lines: list[str],
             "answers other records than were sent",
         ),
         ([send(0, [[2, 7]]), send(1, [], "ok")], "answers no record"),
+        ([send(0, RUN), send(1, {**RUN, "first": 6, "offsets": [[0, 3]]}, "ok")], "answers other records"),
+        ([send(0, RUN), send(1, [[2, 5, 0, "ok"], [2, 6, 1, "ok"]], "ok")], "answers other records"),
+        (
+            [send(0, [[2, 5]]), send(1, {**RUN, "offsets": [[0, 3]]}, "ok")],
+            "answers other records than were sent",
+        ),
+        (
+            [line(0, "invoke", "txn", value=TXN), line(1, "ok", "txn", value={**TXN, "mops": []})],
+            "answers other records than the transaction sent",
+        ),
     ],
 )
 def test_operations_out_of_turn(tmp_path: Path, lines: list[str], problem: str) -> None:
@@ -250,6 +286,18 @@ def final(kind: str, **changes: Any) -> list[str]:
     ("lines", "problem"),
     [
         (final("ok", records=[[0, [0, 1], [5]]]), "as many values as offsets"),
+        ([send(0, {**RUN, "count": 0})], "Expected `int` >= 1"),
+        ([send(0, {**RUN, "count": 10**9})], "Expected `int` <= 100000"),
+        ([send(0, RUN), send(1, {**RUN, "offsets": [[0, 2]]}, "ok")], "stretches of 3 records together"),
+        ([send(0, RUN), send(1, RUN, "ok")], "missing required field `offsets`"),
+        ([send(0, RUN), send(1, {**RUN, "offsets": [[0, 3]]}, "info")], "Expected `null`"),
+        ([line(0, "invoke", "txn", value={**TXN, "mops": [["take", 1]]})], "Invalid value 'take'"),
+        ([line(0, "invoke", "txn", value={**TXN, "mops": [["send", "log-0", -1, 1]]})], "`int` >= 0"),
+        (
+            [line(0, "invoke", "txn", value={**TXN, "mops": [["poll", "log-0", [[0, [1], []]]]]})],
+            "as many values as offsets",
+        ),
+        ([line(0, "invoke", "delete-records", key="t", value=[[0, -1]])], "Expected `int` >= 0"),
         (final("ok", records=[[1, [0], [5]]]), "records of partition 0 alone"),
         (final("ok", position=None), "Expected `int`, got `null`"),
         (final("info", position=None), "start, end and position, or none"),

@@ -6,6 +6,7 @@ import msgspec
 
 from checkers.history import History, OperationType
 from checkers.sends import acknowledged, invoked_ns
+from tests.checkers.log_histories import MS, told
 
 Story = Callable[..., History]
 S = 1_000_000_000
@@ -41,3 +42,21 @@ def test_every_record_that_was_begun_counts(story: Story) -> None:
 def test_nothing_was_sent(story: Story) -> None:
     assert len(acknowledged(story("")).time_ns) == 0
     assert len(invoked_ns(story(""))) == 0
+
+
+def test_runs_and_transactions_count_record_by_record() -> None:
+    history = told("""
+        p0 run 1=5x3 7x2 9x1
+        p1 send 0@0=1 0@x=2
+        p2 txn commit 0@4=8 <0@0=1 1@5=9
+        p2 txn abort 0@7=10
+        p0 run 1=20x4 !
+        p1 send 0@8=11
+        p3 txn commit <0@0=1
+    """)
+    acked = acknowledged(history)
+    assert acked.partition.tolist() == [1, 1, 1, 0, 0, 1, 0]
+    assert acked.topics == ("log-0",)
+    assert [time_ns // MS for time_ns in acked.time_ns.tolist()] == [1, 1, 1, 2, 3, 3, 6]
+    begun = invoked_ns(history).tolist()
+    assert [time_ns // MS for time_ns in begun] == [1, 1, 1, 2, 2, 3, 3, 4, 5, 5, 5, 5, 6]

@@ -1,0 +1,148 @@
+"""Operations of imported objects and transactions in the shape of docs/histories.md."""
+
+from typing import Any
+
+from checkers.foreign.records import NEMESIS, Call, Foreign, Record
+from checkers.foreign.workloads import TRANSACTIONS, Workload, is_list_of_micro_operations
+from checkers.history import History, Operation, OperationType
+
+RUN = "imported"
+"""Stands for the run's id in imported histories."""
+
+_PAIR = 2
+_TOLD_TWICE = frozenset({"write", "cas", "add", "enqueue"})
+_SHORT = {"read": "r", "write": "w"}
+
+
+def history_of(foreign: Foreign, workload: Workload) -> History:
+    """The history of an object, or of transactions over lists or registers.
+
+    Where every operation's value is a pair, its first part is the key (``jepsen.independent``).
+
+    Raises:
+        HistoryError: an operation's value does not have the workload's shape.
+    """
+    transactional = workload in TRANSACTIONS or workload is Workload.MULTI_REGISTER
+    if transactional:
+        _check_transactions(foreign)
+    keyed = not transactional and _is_keyed(foreign)
+    asked = invocations_of(foreign)
+    clock = Clock()
+    operations = []
+    for position, record in enumerate(foreign.records):
+        f, key, value = record.f, None, None
+        if transactional and record.process != NEMESIS:
+            f, value = "txn", _transaction(record, asked[position], workload)
+        elif record.process != NEMESIS:
+            key, value = _object_value(foreign, position, asked[position], keyed=keyed)
+        operations.append(operation_of(position, record, clock, f=f, key=key, value=value))
+    return imported(foreign, operations)
+
+
+def _told(record: Record, asked: Record) -> Any:
+    """An operation's value; where it is not ok that of its invocation, for Jepsen's clients give a reason."""
+    return asked.value if record.type in {OperationType.FAIL, OperationType.INFO} else record.value
+
+
+def _transaction(record: Record, asked: Record, workload: Workload) -> list[Any]:
+    value: list[list[Any]] = _told(record, asked)
+    if workload is not Workload.RW_REGISTER:
+        return value
+    return [[_SHORT.get(part[0], part[0]), *part[1:]] for part in value]
+
+
+def _object_value(foreign: Foreign, position: int, asked: Record, *, keyed: bool) -> tuple[Any, Any]:
+    """Key and value of an operation on an object."""
+    record = foreign.records[position]
+    value = _told(record, asked)
+    if record.f in _TOLD_TWICE and None not in (value, asked.value) and value != asked.value:
+        raise foreign.place(position).error(
+            f"completes {record.f} with another value than it was invoked with", "the same value"
+        )
+    return _split(foreign, position, value, asked) if keyed else (None, value)
+
+
+def imported(foreign: Foreign, operations: list[Operation]) -> History:
+    """A history of these operations."""
+    return History(run=RUN, began_at="", operations=tuple(operations), damage=foreign.damage)
+
+
+def invocations_of(foreign: Foreign) -> list[Record]:
+    """For every operation the invocation that it belongs to; an invocation's is itself."""
+    asked = list(foreign.records)
+    for call in foreign.calls:
+        if call.completed is not None:
+            asked[call.completed] = foreign.records[call.invoked]
+    return asked
+
+
+class Clock:
+    """Times that increase with every operation, for an operation's place in the history is what counts."""
+
+    def __init__(self) -> None:
+        self._last_ns = -1
+
+    def time_of(self, record: Record) -> int:
+        """The recorded time, or as soon after the last operation's as can be."""
+        self._last_ns = max(self._last_ns + 1, record.time_ns or 0)
+        return self._last_ns
+
+
+def operation_of(
+    position: int,
+    record: Record,
+    clock: Clock,
+    *,
+    f: str,
+    key: Any,
+    value: Any,
+    kind: OperationType | None = None,
+) -> Operation:
+    """An operation at a position, from its record."""
+    return Operation(
+        index=position,
+        time_ns=clock.time_of(record),
+        process=record.process,
+        type=record.type if kind is None else kind,
+        f=f,
+        key=key,
+        value=value,
+        error=record.error,
+    )
+
+
+def _check_transactions(foreign: Foreign) -> None:
+    for position, record in enumerate(foreign.records):
+        told = record.type in {OperationType.INVOKE, OperationType.OK}
+        if told and record.process != NEMESIS and not is_list_of_micro_operations(record.value):
+            raise foreign.place(position).error(
+                "the value of a transaction is no list of micro-operations", "[[f, key, value] …]"
+            )
+
+
+def _is_keyed(foreign: Foreign) -> bool:
+    """Whether every invocation has a pair of key and value, a compare-and-set one of key and pair."""
+    return all(_has_key(foreign, call) for call in foreign.calls)
+
+
+def _has_key(foreign: Foreign, call: Call) -> bool:
+    """Whether a call's value is a pair, and where the object's own values are pairs, one of key and pair."""
+    begun = foreign.records[call.invoked]
+    if begun.f == "cas":
+        return _is_pair(begun.value) and _is_pair(begun.value[1])
+    answer = None if call.completed is None else foreign.records[call.completed]
+    if begun.f == "contains" and answer is not None and answer.type is OperationType.OK:
+        return _is_pair(answer.value) and _is_pair(answer.value[1])
+    return _is_pair(begun.value)
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == _PAIR
+
+
+def _split(foreign: Foreign, position: int, value: Any, asked: Record) -> tuple[Any, Any]:
+    if not _is_pair(value) or value[0] != asked.value[0]:
+        raise foreign.place(position).error(
+            f"completes {asked.f} of another key than it was invoked with", "[key, value] with the same key"
+        )
+    return value[0], value[1]

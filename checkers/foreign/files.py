@@ -1,0 +1,128 @@
+"""Opens a history of any of the known notations and yields its elements, one at a time.
+
+The notation is told by the beginning of the text, compression by the file's first two bytes.
+"""
+
+import codecs
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Iterator
+from enum import StrEnum
+from itertools import chain
+from typing import NamedTuple
+
+from checkers.foreign.edn import read_elements
+from checkers.foreign.jepsen_log import OPERATION, read_log
+from checkers.foreign.json_text import read_array, read_lines
+from checkers.foreign.text import Element, Pieces
+from checkers.reading import HistoryError
+
+_PIECE_BYTES = 1 << 20
+_GZIP = b"\x1f\x8b"
+_BYTE_ORDER_MARK = "\ufeff"
+_JSON_ARRAY = re.compile(r"\s*\[\s*(?:\{\s*[\"}]|\]\s*\Z)")
+_JSON_LINES = re.compile(r"\s*\{\s*\"")
+_EDN = re.compile(r"[\s,]*[\[({;#]")
+
+
+class Notation(StrEnum):
+    """How a history is written."""
+
+    EDN = "EDN"
+    JSON_LINES = "JSON Lines"
+    JSON_ARRAY = "a JSON array"
+    LOG = "a Jepsen log"
+
+
+class Source(NamedTuple):
+    """A history that is about to be read.
+
+    Attributes:
+        notation: how it is written.
+        elements: its operations as they were written, one at a time.
+        damage: what was cut off; complete when all elements were taken.
+    """
+
+    notation: Notation
+    elements: Iterator[Element]
+    damage: list[str]
+
+
+def open_source(stream: io.BufferedReader, file: str) -> Source:
+    """Begin to read a history; gzip-compressed or not.
+
+    Args:
+        stream: where it comes from; need not be seekable.
+        file: its name, for messages.
+
+    Raises:
+        HistoryError: now or while elements are taken: it is empty, not UTF-8, cut short, or not well-formed.
+    """
+    pieces = _decoded(_unpacked(stream, file), file)
+    first = next(pieces, "")
+    notation = _notation(first)
+    if not first.strip():
+        raise HistoryError(
+            "the file is empty",
+            expected="a history in EDN, JSON or Jepsen's log form",
+            place=file,
+            next_step="name a file that holds a recorded history",
+        )
+    damage: list[str] = []
+    rest = chain([first], pieces)
+    match notation:
+        case Notation.EDN:
+            elements = read_elements(rest, file)
+        case Notation.JSON_ARRAY:
+            elements = read_array(Pieces(rest, file))
+        case Notation.JSON_LINES:
+            elements = read_lines(Pieces(rest, file), damage)
+        case _:
+            elements = read_log(Pieces(rest, file), damage)
+    return Source(notation, elements, damage)
+
+
+def _notation(first: str) -> Notation:
+    if OPERATION.search(first):
+        return Notation.LOG
+    if _JSON_ARRAY.match(first):
+        return Notation.JSON_ARRAY
+    if _JSON_LINES.match(first):
+        return Notation.JSON_LINES
+    return Notation.EDN if _EDN.match(first) else Notation.LOG
+
+
+def _unpacked(stream: io.BufferedReader, file: str) -> Iterator[bytes]:
+    if stream.peek(len(_GZIP))[: len(_GZIP)] != _GZIP:
+        yield from iter(lambda: stream.read(_PIECE_BYTES), b"")
+        return
+    try:
+        with gzip.GzipFile(fileobj=stream) as unpacked:
+            yield from iter(lambda: unpacked.read(_PIECE_BYTES), b"")
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise HistoryError(
+            f"the compressed file is cut short or damaged ({error})",
+            expected="a whole gzip file",
+            place=file,
+            next_step="copy it again from where it was recorded",
+        ) from None
+
+
+def _decoded(pieces: Iterator[bytes], file: str) -> Iterator[str]:
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    line = 1
+    for number, piece in enumerate(chain(pieces, [b""])):
+        try:
+            text = decoder.decode(piece, final=not piece)
+        except UnicodeDecodeError as error:
+            line += error.object.count(b"\n", 0, error.start)
+            raise HistoryError(
+                f"not UTF-8 ({error.reason})",
+                expected="UTF-8",
+                place=f"{file}, line {line}",
+                next_step="convert the file to UTF-8",
+            ) from None
+        line += text.count("\n")
+        yield text if number else text.removeprefix(_BYTE_ORDER_MARK)

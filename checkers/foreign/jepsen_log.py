@@ -1,0 +1,63 @@
+"""Reads operations out of a Jepsen log: ``INFO  jepsen.util - PROCESS  :type  :f  value  error``.
+
+The words are separated by tabs or spaces; whatever stands before ``jepsen.util`` (times, threads) is passed
+over, and so are all other lines.  Value and error are EDN.  An operation without an answer, ``:info`` or
+``:fail``, may have the reason in the place of its value.
+"""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from checkers.foreign.edn import read_values
+from checkers.foreign.text import Element, Pieces, Place
+from checkers.reading import HistoryError
+
+OPERATION = re.compile(
+    r"^[^\n]*?\bjepsen\.util(?:[ \t]+-|:)[ \t]+([^\s:]\S*|:\S+)[ \t]+:(\S+)[ \t]+:(\S+)[ \t]*([^\n]*)$",
+    re.MULTILINE,
+)
+"""A line of a log that tells of an operation: its process, type, function, and the rest."""
+
+_PARTS_MAX = 2
+_NUMBER = re.compile(r"-?[0-9]{1,18}", re.ASCII)
+
+
+def read_log(text: Pieces, damage: list[str]) -> Iterator[Element]:
+    """Read the operations of a log.
+
+    Args:
+        text: all lines.
+        damage: is told of a last line that was cut short.
+
+    Raises:
+        HistoryError: a line is too long, or a value is no EDN.
+    """
+    for begin, end in text.lines():
+        line = text.window[begin:end]
+        place = text.place(begin)
+        last = end == len(text.window)
+        try:
+            operation = _operation(line, place)
+        except HistoryError:
+            if not last:
+                raise
+            operation = None
+        if operation is not None:
+            yield Element(operation, place)
+        elif last and "jepsen.util" in line:
+            damage.append(f"{place.file}, line {place.line}: cut short after {len(line)} characters, dropped")
+
+
+def _operation(line: str, place: Place) -> dict[str, Any] | None:
+    """The operation that a line tells of; None where it tells of none."""
+    found = OPERATION.match(line)
+    if found is None:
+        return None
+    process = found[1].removeprefix(":")
+    parts = read_values(found[4], place, found.start(4))
+    if len(parts) > _PARTS_MAX:
+        raise place.error("more than a value and an error at the end of the line", "at most two")
+    value, error = [*parts, None, None][:_PARTS_MAX]
+    who = int(process) if _NUMBER.fullmatch(process) else process
+    return {"process": who, "type": found[2], "f": found[3], "value": value, "error": error}

@@ -1,0 +1,203 @@
+"""Judges an imported history: by the checkers of its workload, and by nothing that asks how it was run."""
+
+from collections.abc import Mapping
+from functools import partial
+from typing import Any, NamedTuple
+
+from checkers.foreign.conversion import history_of
+from checkers.foreign.kafka import kafka_history_of
+from checkers.foreign.records import Foreign
+from checkers.foreign.workloads import TRANSACTIONS, Workload, functions_of, workload_of
+from checkers.history import History, OperationType
+from checkers.judge import Checker, judge_by
+from checkers.linearizability import MODELS, check_linearizable
+from checkers.linearizability.canonical import UnreadableError, canonical, shown
+from checkers.log import check_log
+from checkers.registers import applies, check_registers
+from checkers.transactions import ConsistencyModel, check_list_append, check_rw_register, check_transactions
+from checkers.verdict import CheckerResult, Verdict, result_of
+
+STRICTEST = ConsistencyModel.STRICT_SERIALIZABLE
+"""What transactions are held to unless another model is asked for."""
+
+_NAMED_MAX = 3
+
+READING = "reading"
+"""Name of the result that tells what was read."""
+
+
+class UnfitError(ValueError):
+    """A workload, a model or an initial value that does not fit the others, or the history.
+
+    Attributes:
+        expected: what would fit.
+    """
+
+    def __init__(self, problem: str, expected: str) -> None:
+        super().__init__(problem)
+        self.expected = expected
+
+
+class Asked(NamedTuple):
+    """How a history is to be judged, as far as anybody said.
+
+    Attributes:
+        workload: name of a `Workload`; inferred if None.
+        model: a consistency model of transactions, or an object (which is its workload too).
+        initial: the object's value before anything happened.
+    """
+
+    workload: str | None = None
+    model: str | None = None
+    initial: Any = None
+
+
+class Judgement(NamedTuple):
+    """A verdict on an imported history, and what it was taken for.
+
+    Attributes:
+        workload: whose checkers judged it.
+        model: what it was held to; None for logs, which have Kafka's own promises.
+        history: the history in our words; indices of witnesses are places in it, and in ``Foreign.records``.
+        verdict: what was found; nothing was expected.
+    """
+
+    workload: Workload
+    model: str | None
+    history: History
+    verdict: Verdict
+
+
+def judge_foreign(foreign: Foreign, asked: Asked | None = None) -> Judgement:
+    """Judge an imported history.
+
+    Raises:
+        UnfitError: workload, model and initial value do not fit together.
+        HistoryError: the history does not have its workload's shape, or no workload's.
+    """
+    workload, model = _meant(foreign, asked or Asked())
+    initial = None if asked is None else asked.initial
+    if workload is Workload.KAFKA:
+        return _judge_kafka(foreign, initial)
+    history = history_of(foreign, workload)
+    if workload in TRANSACTIONS:
+        _refuse_initial(workload, initial)
+        checkers = _of_transactions(workload, ConsistencyModel(model or STRICTEST))
+    else:
+        checkers = _of_objects(history, workload, initial)
+    told = _reading(foreign, workload, {})
+    verdict = judge_by(history, {**checkers, READING: lambda _: told})
+    held_to = str(model or STRICTEST) if workload in TRANSACTIONS else str(workload)
+    return Judgement(workload, held_to, history, verdict)
+
+
+def _meant(foreign: Foreign, asked: Asked) -> tuple[Workload, str | None]:
+    """The workload, and the consistency model if one was asked for."""
+    model = asked.model
+    said = model if asked.workload is None and model in MODELS else asked.workload
+    workload = workload_of(foreign) if said is None else _named(said)
+    _check_functions(foreign, workload)
+    if model is None or model == workload:
+        return workload, None
+    if workload is Workload.MULTI_REGISTER and model not in MODELS:
+        workload = Workload.RW_REGISTER
+    fitting = list(ConsistencyModel) if workload in TRANSACTIONS else [workload] if workload in MODELS else []
+    if model not in fitting:
+        raise UnfitError(f"{model} is no model for {workload}", ", ".join(fitting) or "no model")
+    return workload, model
+
+
+def _check_functions(foreign: Foreign, workload: Workload) -> None:
+    """Refuse a workload whose checkers would pass over some of the operations."""
+    known = functions_of(workload)
+    strange = sorted(foreign.functions - known) if known else []
+    if strange:
+        raise UnfitError(
+            f"{workload} has no operation {', '.join(strange)}", f"a history of {', '.join(sorted(known))}"
+        )
+
+
+def _named(workload: str) -> Workload:
+    try:
+        return Workload(workload)
+    except ValueError:
+        raise UnfitError(f"{workload} is no workload", f"one of {', '.join(Workload)}") from None
+
+
+def _of_transactions(workload: Workload, model: ConsistencyModel) -> Mapping[str, Checker]:
+    check = check_list_append if workload is Workload.LIST_APPEND else check_rw_register
+    return {str(workload): partial(check, model=model)}
+
+
+def _of_objects(history: History, workload: Workload, initial: Any) -> Mapping[str, Checker]:
+    if workload in {Workload.REGISTER, Workload.CAS_REGISTER} and _is_zoned(history, initial):
+        return {"registers": partial(check_registers, initial=initial)}
+    if workload is Workload.MULTI_REGISTER and isinstance(initial, Mapping):
+        _check_names(history, initial)
+    try:
+        model = MODELS[workload](initial)
+    except UnreadableError as error:
+        raise UnfitError(str(error), f"an initial value of {workload}") from None
+    return {"linearizability": partial(check_linearizable, model=model)}
+
+
+def _check_names(history: History, initial: Mapping[Any, Any]) -> None:
+    """Refuse initial values that belong to other registers, such as "0" where the history's is 0."""
+    used = {shown(canonical(part[1])) for o in history.operations for part in o.value or () if len(part) > 1}
+    told = [shown(canonical(name)) for name in initial]
+    if told and used.isdisjoint(told):
+        raise UnfitError(
+            f"initial values of {', '.join(told[:_NAMED_MAX])}, which no operation reads or writes",
+            f"those of registers such as {', '.join(sorted(used)[:_NAMED_MAX])}",
+        )
+
+
+def _is_zoned(history: History, initial: Any) -> bool:
+    """Whether zones decide: values are unique, and no read of null stands for one that saw nothing."""
+    if not applies(history, initial):
+        return False
+    blind = (
+        o for o in history.operations if o.f == "read" and o.type is OperationType.OK and o.value is None
+    )
+    return initial is None or next(blind, None) is None
+
+
+def _refuse_initial(workload: Workload, initial: Any) -> None:
+    if initial is not None:
+        raise UnfitError(f"{workload} has no initial value", "none")
+
+
+def _judge_kafka(foreign: Foreign, initial: Any) -> Judgement:
+    _refuse_initial(Workload.KAFKA, initial)
+    history, transactional, names = kafka_history_of(foreign)
+    told = _reading(foreign, Workload.KAFKA, {f"partition {n}": key for n, key in names.items()})
+    checkers: dict[str, Checker] = {"log": check_log}
+    if transactional:
+        checkers["transactions"] = check_transactions
+    verdict = judge_by(history, {**checkers, READING: lambda _: told})
+    return Judgement(Workload.KAFKA, None, history, verdict)
+
+
+def _reading(foreign: Foreign, workload: Workload, keys: Mapping[str, str]) -> CheckerResult:
+    """What was read; what was cut off of it makes the whole unknown, whatever is left.
+
+    So does it where no transaction committed, as with Elle (``empty-transaction-graph``).  An object on which
+    no operation succeeded is linearizable, as with Knossos.
+    """
+    succeeded = foreign.succeeded
+    doubts = list(foreign.damage)
+    if workload in TRANSACTIONS and not succeeded:
+        doubts.append("no transaction succeeded, so there is nothing to judge")
+    return result_of(
+        READING,
+        [],
+        figures={
+            "workload": str(workload),
+            "operations": len(foreign.calls),
+            "succeeded": succeeded,
+            "without_completion": sum(call.completed is None for call in foreign.calls),
+            "of_the_nemesis": foreign.faults,
+            **({"keys": dict(keys)} if keys else {}),
+        },
+        unknown_because="; ".join(doubts) or None,
+    )

@@ -1,0 +1,193 @@
+"""Jepsen's kafka workload in the words of docs/histories.md, for the checkers of logs and transactions.
+
+Source: jepsen.tests.kafka.  Its operations hold micro-operations: ``[:send k v]``, which is answered as
+``[:send k [offset v]]``, and ``[:poll]``, answered ``[:poll {k [[offset v] …]}]``.  A key is a log of its
+own: a partition of the one topic `TOPIC`, with the key's own number where all keys are numbers.
+
+- Of a test without transactions, sends become ``send`` and polls become ``poll``, one operation each.
+- Of a test with transactions (one ``:txn`` is enough), whatever sends is a ``txn``, and readers are
+  read-committed.
+- What a poll returned was returned, whatever became of the operation: with records, it is ok.
+- ``:assign`` does not say where reading begins, except with ``:seek-to-beginning?``; but Kafka's consumer
+  goes on with the partitions that it was assigned before, and so does Jepsen's checker.  A consumer that
+  subscribed may be given other partitions in every poll (unless a ``:rebalance-log`` says when), and one
+  whose transaction failed may begin again where it did: positions before and after are then unrelated.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from checkers.foreign.conversion import Clock, imported, invocations_of, operation_of
+from checkers.foreign.kafka_parts import Chunk, Part, Poll, Send, keys_of, partitions_of, parts_of, text_of
+from checkers.foreign.records import Foreign, Record
+from checkers.history import History, Operation, OperationType
+
+TOPIC = "jepsen"
+"""Topic whose partitions are the keys."""
+
+CLIENT = "jepsen"
+"""Who reads; Jepsen's client is Kafka's own for Java."""
+
+_TYPE = OperationType
+_MICRO = frozenset({"send", "poll", "txn"})
+_NO_PARTS: tuple[Part, ...] = ()
+_SEEKS = "seek-to-beginning?"
+_REBALANCES = "rebalance-log"
+
+
+class KafkaHistory(NamedTuple):
+    """An imported history, and what its partitions are called.
+
+    Attributes:
+        history: its operations.
+        transactional: whether the test used transactions.
+        names: key of each partition; empty where partitions have their keys' numbers.
+    """
+
+    history: History
+    transactional: bool
+    names: dict[int, str]
+
+
+def kafka_history_of(foreign: Foreign) -> KafkaHistory:
+    """Convert a history of Jepsen's kafka workload.
+
+    Raises:
+        HistoryError: a micro-operation has no shape of that workload, or an offset is none.
+    """
+    asked = invocations_of(foreign)
+    parts = [
+        parts_of(record, asked[position], foreign.place(position)) if record.f in _MICRO else _NO_PARTS
+        for position, record in enumerate(foreign.records)
+    ]
+    partitions = partitions_of(keys_of(foreign, parts))
+    transactional = "txn" in foreign.functions
+    conversion = _Conversion(partitions, transactional=transactional)
+    told = [
+        conversion.operation(position, record, some)
+        for position, (record, some) in enumerate(zip(foreign.records, parts, strict=True))
+    ]
+    names = {number: key for key, number in partitions.items() if key != str(number)}
+    return KafkaHistory(imported(foreign, told), transactional, names)
+
+
+class _Conversion:
+    """Converts operations in their order, and knows where the positions of consumers were lost."""
+
+    def __init__(self, partitions: dict[str, int], *, transactional: bool) -> None:
+        self._partitions = partitions
+        self._transactional = transactional
+        self._isolation = "read_committed" if transactional else "read_uncommitted"
+        self._clock = Clock()
+        self._subscribed: set[int | str] = set()
+        self._lost: set[int | str] = set()
+        self._positions: dict[int | str, dict[int, int]] = {}
+
+    def operation(self, position: int, record: Record, parts: tuple[Part, ...]) -> Operation:
+        """The operation that a record stands for."""
+        f, kind, value = self._told(record, parts)
+        key = f"process {record.process}" if f == "txn" else TOPIC
+        return operation_of(position, record, self._clock, f=f, key=key, value=value, kind=kind)
+
+    def _told(self, record: Record, parts: tuple[Part, ...]) -> tuple[str, OperationType, Any]:
+        """Function, type and value."""
+        if record.f in {"assign", "subscribe"}:
+            return "assign", record.type, self._assigned(record)
+        if record.f not in _MICRO:
+            return record.f, record.type, record.value
+        polls = [part for part in parts if isinstance(part, Poll)]
+        if len(polls) == len(parts) and parts:
+            return self._poll(record, polls)
+        sends = [part for part in parts if isinstance(part, Send)]
+        if len(sends) == len(parts) and not self._transactional:
+            return "send", record.type, [self._sent(part, record.type) for part in sends]
+        return "txn", record.type, self._transaction(record, parts)
+
+    def _assigned(self, record: Record) -> list[list[int]]:
+        begins = self._begins(record)
+        if record.type is _TYPE.OK:
+            self._positions[record.process] = dict(begins)
+            self._lost.discard(record.process)
+            if record.f == "subscribe":
+                self._subscribed.add(record.process)
+            else:
+                self._subscribed.discard(record.process)
+        return [list(begin) for begin in begins]
+
+    def _begins(self, record: Record) -> list[tuple[int, int]]:
+        """Where reading begins, as far as is known: a consumer goes on with what it was assigned before."""
+        if record.f == "subscribe" or not isinstance(record.value, list):
+            return []
+        assigned = [self._partitions[text_of(key)] for key in record.value]
+        if record.extra.get(_SEEKS):
+            return [(partition, 0) for partition in assigned]
+        if record.process in self._subscribed or record.process in self._lost:
+            return []
+        known = self._positions.get(record.process, {})
+        return [(partition, known[partition]) for partition in assigned if partition in known]
+
+    def _advance(self, record: Record, polls: Iterable[Poll]) -> None:
+        """Remember what a consumer was given last of each partition."""
+        known = self._positions.setdefault(record.process, {})
+        for poll in polls:
+            for chunk in poll.chunks or ():
+                if chunk.offsets:
+                    known[self._partitions[chunk.key]] = chunk.offsets[-1] + 1
+
+    def _poll(self, record: Record, polls: list[Poll]) -> tuple[str, OperationType, Any]:
+        reader: dict[str, Any] = {"client": CLIENT, "isolation": self._isolation}
+        answered = any(poll.chunks is not None for poll in polls)
+        if record.type is _TYPE.INVOKE or not (answered or record.type is _TYPE.OK):
+            self._lose(record)
+            return "poll", record.type, reader
+        value = reader | {"records": [self._chunk(chunk) for poll in polls for chunk in poll.chunks or ()]}
+        value |= self._reassigned(record)
+        self._advance(record, polls)
+        self._lose(record)
+        return "poll", _TYPE.OK, value
+
+    def _transaction(self, record: Record, parts: tuple[Part, ...]) -> dict[str, Any]:
+        begins = record.type is _TYPE.INVOKE
+        value: dict[str, Any] = {
+            "client": CLIENT,
+            "isolation": self._isolation,
+            "end": "commit",
+            "mops": [self._micro(part, begins=begins) for part in parts],
+        }
+        if begins:
+            return value
+        value["ended"] = "commit" if record.type is _TYPE.OK else None
+        value |= self._reassigned(record)
+        self._advance(record, (part for part in parts if isinstance(part, Poll)))
+        self._lose(record)
+        return value
+
+    def _reassigned(self, record: Record) -> dict[str, Any]:
+        """The mark of an operation whose positions are unrelated to those before it."""
+        rebalanced = record.process in self._subscribed and record.extra.get(_REBALANCES, True)
+        if not rebalanced and record.process not in self._lost:
+            return {}
+        self._lost.discard(record.process)
+        return {"assigned": []}
+
+    def _lose(self, record: Record) -> None:
+        """A consumer whose transaction failed may begin again where that began, or after it."""
+        if record.type is _TYPE.FAIL and self._transactional:
+            self._lost.add(record.process)
+
+    def _sent(self, part: Send, kind: OperationType) -> list[Any]:
+        entry = [self._partitions[part.key], part.value]
+        if kind is _TYPE.INVOKE:
+            return entry
+        known = part.offset is not None and kind is not _TYPE.FAIL
+        outcome = _TYPE.OK if known else kind
+        return [*entry, part.offset if known else None, outcome.value]
+
+    def _micro(self, part: Part, *, begins: bool) -> list[Any]:
+        if isinstance(part, Poll):
+            return ["poll", TOPIC, [self._chunk(chunk) for chunk in part.chunks or ()]]
+        entry = ["send", TOPIC, self._partitions[part.key], part.value]
+        return entry if begins else [*entry, part.offset]
+
+    def _chunk(self, chunk: Chunk) -> list[Any]:
+        return [self._partitions[chunk.key], chunk.offsets, chunk.values]

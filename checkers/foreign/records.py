@@ -1,0 +1,288 @@
+"""Operations of an imported history: checked and paired.
+
+What Jepsen guarantees of its histories is asked of every history, for a checker that is told of operations
+that never began, or of two at once in one process, can only guess.
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from checkers.foreign.text import Element, Place, json_of
+from checkers.history import OperationType
+
+TIME_SLACK_NS = 1_000_000_000
+"""How far an invocation's time may lie before the completions that are recorded before it."""
+
+_TYPES = {kind.value: kind for kind in OperationType}
+NEMESIS = "nemesis"
+"""Process and function of whatever no client did, in our words."""
+
+_OURS = ("runner", "observer-")
+_JOURNAL = "krucible_history"
+_TIME_MAX = 2**62
+_UNSET = -1
+"""Index or time of an operation to which Jepsen gave none (jepsen.history, Op)."""
+
+_TURN = "an invocation, then its completion, one at a time in each process"
+_ANONYMOUS_FUNCTION = "txn"
+_KNOWN = frozenset({"type", "process", "f", "value", "error", "time", "index"})
+_SHOWN_MAX = 60
+
+
+class Record(msgspec.Struct, frozen=True):
+    """One operation, as it was recorded.
+
+    Attributes:
+        type: invoke, ok, fail or info.
+        process: the client's number, or its name.
+        f: what it did; ``txn`` where the record does not say.
+        value: argument or result, as it was written.
+        error: what went wrong, as text.
+        time_ns: when; None where the record does not say.
+        line: where in the file it begins, from 1.
+        column: the same.
+        extra: the record's other fields.
+    """
+
+    type: OperationType
+    process: int | str
+    f: str
+    value: Any
+    error: str | None
+    time_ns: int | None
+    line: int
+    column: int
+    extra: dict[str, Any]
+
+
+class Call(msgspec.Struct, frozen=True):
+    """An invocation and its completion: positions in the history; completed is None where it never was."""
+
+    invoked: int
+    completed: int | None
+
+
+class Foreign(msgspec.Struct, frozen=True):
+    """An imported history.
+
+    Attributes:
+        file: its name.
+        records: all operations; those of no client are process `NEMESIS`.
+        calls: pairs of the clients' operations, in the order of the invocations.
+        damage: what of the file could not be read.
+    """
+
+    file: str
+    records: tuple[Record, ...]
+    calls: tuple[Call, ...]
+    damage: tuple[str, ...] = ()
+
+    @property
+    def faults(self) -> int:
+        """How many operations no client did."""
+        return sum(record.process == NEMESIS for record in self.records)
+
+    @property
+    def succeeded(self) -> int:
+        """How many operations of clients ended ok."""
+        return sum(record.type is OperationType.OK for record in self.records if record.process != NEMESIS)
+
+    @property
+    def functions(self) -> frozenset[str]:
+        """Everything that clients did."""
+        return frozenset(record.f for record in self.records if record.process != NEMESIS)
+
+    def place(self, position: int) -> Place:
+        """Where in the file an operation stands."""
+        record = self.records[position]
+        return Place(self.file, record.line, record.column)
+
+
+def foreign_of(elements: Iterable[Element], file: str, damage: list[str]) -> Foreign:
+    """Take a history's elements for operations, and pair them.
+
+    Args:
+        elements: as `checkers.foreign.files.open_source` yields them.
+        file: its name, for messages.
+        damage: what of it was cut off; looked at when all elements were taken.
+
+    Raises:
+        HistoryError: an element is no operation, or comes out of turn.
+    """
+    gathering = _Gathering()
+    for element in elements:
+        gathering.take(element)
+    if not gathering.clients:
+        place = Place(file, 1, 1)
+        raise place.error("no operation of a client in this file", "a history", "name a file with a history")
+    records = tuple(
+        record if record.process in gathering.clients else _of_nemesis(record) for record in gathering.records
+    )
+    foreign = Foreign(file, records, (), tuple(damage))
+    return msgspec.structs.replace(foreign, calls=tuple(_paired(foreign)))
+
+
+def _of_nemesis(record: Record) -> Record:
+    """An operation of no client; Jepsen's are numbered, all others only ever inform."""
+    return msgspec.structs.replace(record, type=OperationType.INFO, process=NEMESIS, f=NEMESIS)
+
+
+class _Gathering:
+    """Checks elements one by one, and against those before them."""
+
+    def __init__(self) -> None:
+        self.records: list[Record] = []
+        self.clients: set[int | str] = set()
+        self._nameless: bool | None = None
+        self._pairs = 0
+        self._last_index = -1
+        self._completed_ns = 0
+
+    def take(self, element: Element) -> None:
+        """Add an operation.
+
+        Raises:
+            HistoryError: it is none, or contradicts an earlier one.
+        """
+        fields, place = element
+        if not isinstance(fields, dict):
+            raise place.error("this is no operation", "a map with :type, :process, :f and :value")
+        if _JOURNAL in fields:
+            raise place.error(
+                "this is a journal of krucible's own",
+                "a history of others",
+                "name its folder, or the file as it is",
+            )
+        kind = _type_of(fields, place)
+        process = self._process_of(fields, kind, place)
+        self._check_index(fields.get("index"), place)
+        time_ns = self._time_of(fields, kind, place)
+        if process != NEMESIS and (isinstance(process, int) or kind is not OperationType.INFO):
+            self.clients.add(process)
+        self.records.append(
+            Record(
+                type=kind,
+                process=process,
+                f=_function_of(fields, place),
+                value=fields.get("value"),
+                error=_text_or_none(fields.get("error")),
+                time_ns=time_ns,
+                line=place.line,
+                column=place.column,
+                extra={name: value for name, value in fields.items() if name not in _KNOWN},
+            )
+        )
+
+    def _process_of(self, fields: dict[str, Any], kind: OperationType, place: Place) -> int | str:
+        process = fields.get("process")
+        nameless = process is None
+        if self._nameless is not None and nameless is not self._nameless:
+            raise place.error(
+                "some operations name their process and some don't", "a process in every operation"
+            )
+        self._nameless = nameless
+        if nameless:
+            # Nothing says who did it, so that every pair is a process of its own: order alone relates them.
+            self._pairs += kind is OperationType.INVOKE
+            return self._pairs
+        if isinstance(process, str) and process:
+            return f"client {process}" if process.startswith(_OURS) else process
+        if not isinstance(process, int) or isinstance(process, bool):
+            raise place.error(f"{_shown(process)} is no process", "a number or a name")
+        return process if process >= 0 else NEMESIS
+
+    def _check_index(self, index: Any, place: Place) -> None:
+        if index is None or index == _UNSET:
+            return
+        if not isinstance(index, int) or isinstance(index, bool) or index <= self._last_index:
+            raise place.error(
+                f"index {_shown(index)} does not follow {self._last_index}", "indices that increase"
+            )
+        self._last_index = index
+
+    def _time_of(self, fields: dict[str, Any], kind: OperationType, place: Place) -> int | None:
+        """When it was.
+
+        Jepsen's workers take the time before they are recorded, and published histories of its older versions
+        go back by milliseconds where they waited.  What may not be is that an operation begins well before
+        another ended, and is recorded after that: then either the times or the order is wrong.
+        """
+        time_ns = fields.get("time")
+        if time_ns is None or time_ns == _UNSET:
+            return None
+        if not isinstance(time_ns, int) or isinstance(time_ns, bool) or not 0 <= time_ns <= _TIME_MAX:
+            raise place.error(f"{_shown(time_ns)} is no time", f"nanoseconds, from 0 to {_TIME_MAX}")
+        if kind is OperationType.INVOKE and time_ns < self._completed_ns - TIME_SLACK_NS:
+            raise place.error(
+                f"time goes back: begins at {time_ns}, an operation before it ended at {self._completed_ns}",
+                "operations in the order of time",
+            )
+        if kind is not OperationType.INVOKE:
+            self._completed_ns = max(self._completed_ns, time_ns)
+        return time_ns
+
+
+def _paired(foreign: Foreign) -> list[Call]:
+    """The calls of a history.
+
+    Raises:
+        HistoryError: a process begins twice, completes nothing, or goes on after an unknown fate.
+    """
+    outstanding: dict[int | str, int] = {}
+    completed: dict[int, int] = {}
+    retired: set[int | str] = set()
+    for position, record in enumerate(foreign.records):
+        if record.process == NEMESIS:
+            continue
+        problem = _out_of_turn(foreign, record, outstanding.get(record.process), retired)
+        if problem is not None:
+            raise foreign.place(position).error(f"process {record.process} {problem}", _TURN)
+        if record.type is OperationType.INVOKE:
+            outstanding[record.process] = position
+            continue
+        completed[outstanding.pop(record.process)] = position
+        if record.type is OperationType.INFO:
+            retired.add(record.process)
+    begun = (p for p, record in enumerate(foreign.records) if record.type is OperationType.INVOKE)
+    return [Call(position, completed.get(position)) for position in begun]
+
+
+def _out_of_turn(
+    foreign: Foreign, record: Record, invoked: int | None, retired: set[int | str]
+) -> str | None:
+    """Why an operation may not follow what its process did before; None if it may."""
+    if record.type is OperationType.INVOKE:
+        if invoked is not None:
+            return f"invokes {record.f} while {foreign.records[invoked].f} is outstanding"
+        return f"invokes {record.f} after an operation of unknown fate" if record.process in retired else None
+    if invoked is None:
+        return f"completes {record.f} without an invocation"
+    begun = foreign.records[invoked].f
+    return None if begun == record.f else f"completes {record.f} while {begun} is outstanding"
+
+
+def _type_of(fields: dict[str, Any], place: Place) -> OperationType:
+    told = fields.get("type")
+    kind = _TYPES.get(told.removeprefix(":")) if isinstance(told, str) else None
+    if kind is None:
+        raise place.error(f"type {_shown(told)} is unknown", "invoke, ok, fail or info")
+    return kind
+
+
+def _function_of(fields: dict[str, Any], place: Place) -> str:
+    told = fields.get("f", _ANONYMOUS_FUNCTION)
+    if not isinstance(told, str) or not told:
+        raise place.error(f"f {_shown(told)} is no function", "a name such as read or txn")
+    return told.removeprefix(":")
+
+
+def _text_or_none(error: Any) -> str | None:
+    return error if error is None or isinstance(error, str) else _shown(error)
+
+
+def _shown(value: Any) -> str:
+    """A value for messages."""
+    text = json_of(value)
+    return text if len(text) <= _SHOWN_MAX else f"{text[:_SHOWN_MAX]}…"

@@ -1,0 +1,140 @@
+"""Text that arrives in pieces, with the line and column of every place in it.
+
+A history may be larger than memory, so nobody holds more of it than what is not understood yet.
+"""
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.reading import HistoryError
+
+VALUE_CHARACTERS_MAX = 10_000_000
+"""Longest operation that is read; Jepsen's are a few hundred characters, a poll's a few thousand."""
+
+TOO_LONG = f"a value of more than {VALUE_CHARACTERS_MAX:,} characters begins here"
+"""What is said of longer ones."""
+
+INTEGER_MAX = 2**63 - 1
+"""Largest integer that is read, and its negative the smallest."""
+
+DEPTH_MAX = 200
+"""Deepest nesting that is read; a poll's records are nested six deep."""
+
+_MEND = "restore the file as it was recorded, or leave out what is damaged and judge the rest"
+
+
+def json_of(value: Any) -> str:
+    """A value as JSON, one text for equal values; keys that JSON can't have are written as JSON in a text."""
+    return msgspec.json.encode(_ordered(value)).decode()
+
+
+def _ordered(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_ordered(item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    named = {key if isinstance(key, str) else json_of(key): _ordered(item) for key, item in value.items()}
+    return {key: named[key] for key in sorted(named)}
+
+
+class Place(NamedTuple):
+    """Where in a file something stands; line and column from 1."""
+
+    file: str
+    line: int
+    column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}, line {self.line}, column {self.column}"
+
+    def error(self, problem: str, expected: str, next_step: str = _MEND) -> HistoryError:
+        """What is wrong here."""
+        return HistoryError(problem, expected=expected, place=str(self), next_step=next_step)
+
+
+class Element(NamedTuple):
+    """One element of a history, and where it begins."""
+
+    value: Any
+    place: Place
+
+
+class Pieces:
+    """A window on a text that moves forward, never back.
+
+    Attributes:
+        window: what can be seen of the text now.
+        whole: whether the window reaches the end of the text.
+    """
+
+    def __init__(self, pieces: Iterator[str], file: str, line: int = 1, column: int = 1) -> None:
+        self._pieces = pieces
+        self._file = file
+        self._passed = 0
+        self._counted = 0
+        self._line = line
+        self._line_began = 1 - column
+        self.window = ""
+        self.whole = False
+        self.move(0)
+
+    def move(self, offset: int) -> None:
+        """Let go of what is before an offset in the window, and see one piece more."""
+        self._count(offset)
+        self._passed += offset
+        self._counted -= offset
+        self._line_began -= offset
+        rest = self.window[offset:]
+        piece = next(self._pieces, None)
+        self.whole = piece is None
+        self.window = rest + (piece or "")
+
+    def position(self, offset: int) -> int:
+        """How many characters of the whole text are before an offset in the window."""
+        return self._passed + offset
+
+    def place(self, offset: int) -> Place:
+        """Line and column of an offset in the window; offsets must not decrease from call to call."""
+        self._count(offset)
+        return Place(self._file, self._line, offset - self._line_began + 1)
+
+    def lines(self) -> Iterator[tuple[int, int]]:
+        """Begin and end of every line in the window, without its newline; what is seen moves on by itself.
+
+        Raises:
+            HistoryError: a line is longer than what is read.
+        """
+        begin = 0
+        while True:
+            end = self.window.find("\n", begin)
+            if end >= 0:
+                yield begin, end
+                begin = end + 1
+            elif self.whole:
+                break
+            else:
+                self.check_size(begin)
+                self.move(begin)
+                begin = 0
+        if begin < len(self.window):
+            yield begin, len(self.window)
+
+    def check_size(self, offset: int) -> None:
+        """Refuse to hold more for the value that begins at an offset.
+
+        Raises:
+            HistoryError: the window shows more of it than what is read.
+        """
+        if len(self.window) - offset > VALUE_CHARACTERS_MAX:
+            raise self.place(offset).error(
+                TOO_LONG, f"at most {VALUE_CHARACTERS_MAX:,} characters an operation"
+            )
+
+    def _count(self, offset: int) -> None:
+        lines = self.window.count("\n", self._counted, offset)
+        if lines:
+            self._line += lines
+            self._line_began = self.window.rindex("\n", self._counted, offset) + 1
+        self._counted = offset

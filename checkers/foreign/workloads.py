@@ -1,0 +1,96 @@
+"""Which workload made an imported history: told by its functions and micro-operations, or by who asks."""
+
+from collections.abc import Collection
+from enum import StrEnum
+from typing import Any
+
+from checkers.foreign.records import Foreign
+from checkers.history import OperationType
+from checkers.reading import HistoryError
+
+
+class Workload(StrEnum):
+    """What a history's operations mean."""
+
+    LIST_APPEND = "list-append"
+    RW_REGISTER = "rw-register"
+    REGISTER = "register"
+    CAS_REGISTER = "cas-register"
+    MULTI_REGISTER = "multi-register"
+    MUTEX = "mutex"
+    SET = "set"
+    FIFO_QUEUE = "fifo-queue"
+    KAFKA = "kafka"
+
+
+TRANSACTIONS = frozenset({Workload.LIST_APPEND, Workload.RW_REGISTER})
+"""Workloads whose model is a consistency model; that of the others is an object."""
+
+_FUNCTIONS = {
+    Workload.KAFKA: {"send", "poll", "txn", "assign", "subscribe", "crash", "debug-topic-partitions"},
+    Workload.REGISTER: {"read", "write"},
+    Workload.CAS_REGISTER: {"read", "write", "cas"},
+    Workload.MUTEX: {"acquire", "release"},
+    Workload.SET: {"add", "read", "contains"},
+    Workload.FIFO_QUEUE: {"enqueue", "dequeue"},
+}
+_MICRO_OPERATIONS = {
+    Workload.KAFKA: {"send", "poll"},
+    Workload.LIST_APPEND: {"append", "r"},
+    Workload.RW_REGISTER: {"r", "w"},
+    Workload.MULTI_REGISTER: {"read", "write"},
+}
+_OF_KAFKA = {"send", "poll", "assign", "subscribe", "crash", "debug-topic-partitions"}
+
+
+def workload_of(foreign: Foreign) -> Workload:
+    """Infer what a history's operations mean.
+
+    Raises:
+        HistoryError: they fit no workload.
+    """
+    functions = foreign.functions
+    begun = [foreign.records[call.invoked] for call in foreign.calls]
+    if functions <= _FUNCTIONS[Workload.KAFKA] and functions & _OF_KAFKA:
+        return Workload.KAFKA
+    if all(is_list_of_micro_operations(record.value) for record in begun):
+        words = frozenset(part[0] for record in begun for part in record.value)
+        found = [workload for workload, known in _MICRO_OPERATIONS.items() if words and words <= known]
+        if words == frozenset({"r"}) and not _read_lists(foreign):
+            return Workload.RW_REGISTER
+    else:
+        words = frozenset()
+        found = [w for w, known in _FUNCTIONS.items() if functions <= known and w is not Workload.KAFKA]
+    if not found:
+        raise HistoryError(
+            f"no workload has the operations {_listed(functions)} of {_listed(words)}",
+            expected=f"one of {', '.join(Workload)}",
+            place=foreign.file,
+            next_step="name the workload with --workload",
+        )
+    return found[0]
+
+
+def functions_of(workload: Workload) -> frozenset[str]:
+    """All functions that a workload has; empty where an operation may go by any name."""
+    return frozenset(_FUNCTIONS.get(workload, ()))
+
+
+def is_list_of_micro_operations(value: Any) -> bool:
+    """Whether a value is a list of lists that each begin with a word."""
+    return isinstance(value, list) and all(map(_is_micro_operation, value))
+
+
+def _is_micro_operation(part: Any) -> bool:
+    return isinstance(part, list) and bool(part) and isinstance(part[0], str)
+
+
+def _read_lists(foreign: Foreign) -> bool:
+    """Whether whatever was read is a list."""
+    values = (record.value for record in foreign.records if record.type is OperationType.OK)
+    parts = (part for value in values if is_list_of_micro_operations(value) for part in value)
+    return all(part[-1] is None or isinstance(part[-1], list) for part in parts)
+
+
+def _listed(names: Collection[str]) -> str:
+    return ", ".join(sorted(names)) or "nothing"

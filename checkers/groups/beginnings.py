@@ -1,0 +1,137 @@
+"""Where assignments begin: at what the group had committed, a register for each partition.
+
+A member asks for the committed offset while it is assigned its partitions.  What may it be told?
+
+* A commit counts while it is not known to have failed; one of unknown fate may take effect at any later time.
+* An acknowledged commit is overwritten by another acknowledged one that began after it had ended.
+* Only commits of earlier generations overwrite for certain: they were appended before the member's generation
+  was, which the coordinator that assigned it has read.  A member whose group has gone on meanwhile may ask a
+  coordinator that was deposed, and be told what is old by now.  That is no anomaly: what it commits is
+  refused.
+* Nothing committed, and so the log's start, is legal as long as no commit of an earlier generation was
+  acknowledged.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from checkers.columns import NONE
+from checkers.groups.kinds import OFFSET_LOST
+from checkers.groups.loading import Assignment, Commit, Groups, Place
+from checkers.history import OperationType
+from checkers.verdict import Anomaly
+
+
+class Beginning(NamedTuple):
+    """Where one assignment begins at one place, and the commit that shows that it should not, if any."""
+
+    place: Place
+    assignment: Assignment
+    start: int
+    overwriting: Commit | None
+    committed: bool
+
+    @property
+    def wrong(self) -> bool:
+        """Whether no commit, nor the log's start, permits it."""
+        return self.overwriting is not None or not self.committed
+
+
+class Register:
+    """The commits of one place, in the order of their invocation.
+
+    Args:
+        commits: those of the place that are not known to have failed.
+        place: which.
+        log_start: where the log began at the end.
+    """
+
+    def __init__(self, commits: Sequence[Commit], place: Place, log_start: int) -> None:
+        self._place = place
+        self._log_start = log_start
+        self._by_value: dict[int, list[Commit]] = {}
+        self._acknowledged: list[Commit] = []
+        for commit in commits:
+            self._by_value.setdefault(commit.offsets[place.partition], []).append(commit)
+            if commit.acknowledged:
+                self._acknowledged.append(commit)
+
+    def begun(self, assignment: Assignment) -> Beginning:
+        """Judge where an assignment begins."""
+        start = assignment.starts[self._place.partition]
+        known = [c for c in self._by_value.get(start, ()) if c.begin < assignment.end]
+        # An offset that nobody can have committed is the log's start, or nothing explains it.
+        ends = [c.end if c.acknowledged else None for c in known]
+        if start <= self._log_start:
+            ends.append(NONE)
+        overwriting = [self._overwriting(end, assignment) for end in ends]
+        standing = None in overwriting
+        latest = None if standing or not overwriting else overwriting[-1]
+        return Beginning(self._place, assignment, start, latest, bool(ends))
+
+    def newest(self, assignment: Assignment) -> Commit | None:
+        """The last commit of an earlier generation that was over before an assignment's poll began."""
+        return self._overwriting(NONE, assignment)
+
+    def _overwriting(self, end: int | None, assignment: Assignment) -> Commit | None:
+        """An acknowledged commit that began after `end` and was over before the assignment's poll began.
+
+        None where there is none, or where `end` is None: a commit that may take effect at any time.
+        """
+        if end is None or assignment.membership is None:
+            return None
+        generation = assignment.membership[1]
+        for commit in reversed(self._acknowledged):
+            if commit.begin <= end:
+                return None
+            earlier = commit.membership is not None and commit.membership[1] < generation
+            if earlier and commit.end < assignment.begin:
+                return commit
+        return None
+
+
+def beginnings(groups: Groups, group: str) -> Iterator[tuple[Beginning, Register]]:
+    """Every partition of every assignment of a group, and the register that it was compared with."""
+    registers: dict[Place, Register] = {}
+    for assignment in groups.assignments.get(group, ()):
+        for partition in assignment.starts:
+            place = Place(group, assignment.topic, partition)
+            if place not in registers:
+                registers[place] = _register(groups, place)
+            yield registers[place].begun(assignment), registers[place]
+
+
+def _register(groups: Groups, place: Place) -> Register:
+    commits = [
+        commit
+        for commit in groups.commits.get(place.group, ())
+        if commit.topic == place.topic
+        and place.partition in commit.offsets
+        and commit.outcome is not OperationType.FAIL
+    ]
+    listed = groups.listed.get((place.topic, place.partition))
+    return Register(commits, place, 0 if listed is None else listed.start)
+
+
+def told(beginning: Beginning, register: Register) -> Anomaly:
+    """The finding that a wrong beginning is."""
+    place, assignment, start = beginning.place, beginning.assignment, beginning.start
+    by = beginning.overwriting or register.newest(assignment)
+    lines = [f"In operation {assignment.end} process {assignment.process} was to begin at {start}."]
+    if not beginning.committed:
+        lines.append(f"Nobody can have committed {start} until then.")
+    witness = [assignment.begin, assignment.end]
+    if by is not None:
+        lines.append(
+            f"Offset {by.offsets[place.partition]} had been committed and acknowledged "
+            f"(operations {by.begin} and {by.end}) in an earlier generation."
+        )
+        witness = [*by.positions, *witness]
+    expected = "something else" if by is None else str(by.offsets[place.partition])
+    return OFFSET_LOST.found(
+        f"{place} was to begin at {start}, and {expected} had been committed",
+        subject=str(place),
+        time_ns=assignment.time_ns,
+        witness=witness,
+        explanation=lines,
+    )

@@ -1,0 +1,91 @@
+"""At least once: what a group went past, some member of it was given."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.columns import NONE, Integers
+from checkers.groups.kinds import UNDELIVERED
+from checkers.groups.loading import Assignment, Commit, Groups, Place
+from checkers.verdict import EXAMPLES_PER_ANOMALY, Anomaly
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """What became of the records of one place.
+
+    Attributes:
+        place: which.
+        given: how many records its members were given.
+        passed: offsets of records that the group went past and that no member was given, ascending.
+        open: how many records no member was given, and the group did not go past.
+        reached: whether a member in the final phase read on to the end that was listed.
+    """
+
+    place: Place
+    given: int
+    passed: Integers
+    open: int
+    reached: bool
+
+
+def delivery_of(groups: Groups, place: Place) -> Delivery:
+    """Compare what there is in the end with what the members were given."""
+    listed = groups.listed.get((place.topic, place.partition))
+    given = groups.offsets(place)
+    if listed is None:
+        return Delivery(place, len(given), given[:0], 0, reached=False)
+    missing = np.setdiff1d(listed.offsets, given, assume_unique=True)
+    drained = _drained_to(groups, place)
+    bound = max([drained, *(told for told, _ in _passing(groups, place))])
+    passed = missing[missing < bound]
+    return Delivery(place, len(given), passed, len(missing) - len(passed), reached=drained >= listed.end)
+
+
+def find_undelivered(groups: Groups, delivery: Delivery) -> Iterator[Anomaly]:
+    """At most `EXAMPLES_PER_ANOMALY` findings, one a record."""
+    for offset in delivery.passed[:EXAMPLES_PER_ANOMALY].tolist():
+        place = delivery.place
+        covering = next((by for told, by in _passing(groups, place) if told > offset), None)
+        lines = [f"{len(delivery.passed)} records of {place} were given to no member of the group."]
+        witness: tuple[int, ...] = ()
+        time_ns = None
+        if isinstance(covering, Commit):
+            witness, time_ns = covering.positions, covering.time_ns
+            went = f"offset {covering.offsets[place.partition]} was committed"
+        elif isinstance(covering, Assignment):
+            witness, time_ns = (covering.begin, covering.end), covering.time_ns
+            went = f"an assignment began at {covering.starts[place.partition]}"
+        else:
+            went = "the last member read on to the end"
+        yield UNDELIVERED.found(
+            f"{place}@{offset} was given to no member of the group, and {went}",
+            subject=f"{place}@{offset}",
+            time_ns=time_ns,
+            witness=witness,
+            explanation=lines,
+        )
+
+
+def _passing(groups: Groups, place: Place) -> Iterator[tuple[int, Commit | Assignment]]:
+    """Where the group certainly went to: acknowledged commits, then where assignments began."""
+    for commit in groups.commits.get(place.group, ()):
+        if commit.acknowledged and commit.topic == place.topic and place.partition in commit.offsets:
+            yield commit.offsets[place.partition], commit
+    for assignment in groups.assignments.get(place.group, ()):
+        if assignment.topic == place.topic and place.partition in assignment.starts:
+            yield assignment.starts[place.partition], assignment
+
+
+def _drained_to(groups: Groups, place: Place) -> int:
+    """The offset to which members of the final phase came; `NONE` where none was assigned the place."""
+    starts = [
+        assignment.starts[place.partition]
+        for assignment in groups.assignments.get(place.group, ())
+        if groups.final is not None
+        and assignment.begin > groups.final
+        and assignment.topic == place.topic
+        and place.partition in assignment.starts
+    ]
+    return max([*starts, groups.last.get(place, NONE) + 1]) if starts else NONE

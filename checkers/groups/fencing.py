@@ -1,0 +1,76 @@
+"""Generations: whom a coordinator lets commit, and to whom it gives a partition.
+
+A generation is appended to the coordinator's log before its members are told their assignments, so that once
+one of them tells of it, every coordinator knows it, and numbers only grow.  A group's number begins anew only
+after the group was deleted, which takes Kafka ten minutes at least (``offsets.retention.check.interval.ms``).
+"""
+
+from collections.abc import Iterator
+
+from checkers.groups.kinds import TWO_OWNERS, ZOMBIE_COMMIT
+from checkers.groups.loading import Assignment, Groups, Place
+from checkers.verdict import Anomaly
+
+
+def find_zombies(groups: Groups, group: str) -> Iterator[Anomaly]:
+    """Commits that were acknowledged although a member of a later generation had its assignment already.
+
+    Whether the partitions are the same does not matter: a coordinator fences by generation.
+    """
+    assignments = [one for one in groups.assignments.get(group, ()) if one.membership is not None]
+    newest: Assignment | None = None
+    place = 0
+    for commit in groups.commits.get(group, ()):
+        while place < len(assignments) and assignments[place].end < commit.begin:
+            newest = _later(newest, assignments[place])
+            place += 1
+        if newest is None or not commit.acknowledged or commit.membership is None:
+            continue
+        mine, current = commit.membership[1], _generation(newest)
+        if mine >= current:
+            continue
+        offsets = ", ".join(f"{partition}@{offset}" for partition, offset in commit.offsets.items())
+        yield ZOMBIE_COMMIT.found(
+            f"{group}: a commit of {commit.topic}/{offsets} was acknowledged in generation {mine}, "
+            f"and process {newest.process} was in generation {current} already",
+            subject=f"{group} generation {mine}",
+            time_ns=commit.time_ns,
+            witness=(newest.begin, newest.end, *commit.positions),
+            explanation=[
+                f"Process {newest.process} was assigned partitions in generation {current}: {newest.end}.",
+                f"After that process {commit.process} committed in generation {mine}: {commit.begin}.",
+                f"It was told that it is done: {commit.end}.",
+            ],
+        )
+
+
+def find_two_owners(groups: Groups, group: str) -> Iterator[Anomaly]:
+    """Partitions that two members were assigned in one generation; one finding a partition and generation."""
+    owners: dict[tuple[Place, int], Assignment] = {}
+    told: set[tuple[Place, int]] = set()
+    for assignment in groups.assignments.get(group, ()):
+        if assignment.membership is None:
+            continue
+        member, generation = assignment.membership
+        for partition in assignment.starts:
+            key = (Place(group, assignment.topic, partition), generation)
+            first = owners.setdefault(key, assignment)
+            if first.membership == assignment.membership or key in told:
+                continue
+            told.add(key)
+            yield TWO_OWNERS.found(
+                f"{key[0]} was assigned to processes {first.process} and {assignment.process} "
+                f"in generation {generation}",
+                subject=f"{key[0]} generation {generation}",
+                time_ns=assignment.time_ns,
+                witness=(first.begin, first.end, assignment.begin, assignment.end),
+                explanation=[f"The second of them is the member {member}."],
+            )
+
+
+def _generation(assignment: Assignment) -> int:
+    return -1 if assignment.membership is None else assignment.membership[1]
+
+
+def _later(known: Assignment | None, other: Assignment) -> Assignment:
+    return other if known is None or _generation(other) > _generation(known) else known

@@ -1,0 +1,72 @@
+"""Numbers worth keeping of a group."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from checkers.groups.delivery import Delivery
+from checkers.groups.loading import Assignment, Groups, Place
+from checkers.history import OperationType
+
+NS_PER_MS = 1_000_000
+
+
+def figures_of(groups: Groups, group: str, deliveries: Sequence[Delivery]) -> dict[str, Any]:
+    """Members, assignments, generations, commits and deliveries of one group, of all its places."""
+    assignments = groups.assignments.get(group, [])
+    commits = Counter(commit.outcome for commit in groups.commits.get(group, ()))
+    told = [one.membership for one in assignments if one.membership is not None]
+    returned = sum(groups.deliveries(one.place) for one in deliveries)
+    delivered = sum(one.given for one in deliveries)
+    return {
+        "members": len({member for member, _ in told}),
+        "assignments": len(assignments),
+        "generations": len({generation for _, generation in told}),
+        "commits_ok": commits[OperationType.OK],
+        "commits_fail": commits[OperationType.FAIL],
+        "commits_info": commits[OperationType.INFO],
+        "delivered": delivered,
+        "redelivered": returned - delivered,
+        "unowned_max_ms": max((_unowned_ms(groups, one.place) for one in deliveries), default=0.0),
+    }
+
+
+def _unowned_ms(groups: Groups, place: Place) -> float:
+    """The longest time between two assignments of a place in which nobody who had it polled."""
+    longest = 0
+    end: int | None = None
+    for began_ns, ended_ns in sorted(_owned(groups, place)):
+        if end is not None:
+            longest = max(longest, began_ns - end)
+        end = ended_ns if end is None else max(end, ended_ns)
+    return longest / NS_PER_MS
+
+
+def _owned(groups: Groups, place: Place) -> Iterator[tuple[int, int]]:
+    """From when until when members that were assigned a place polled."""
+    by_process: dict[int | str, list[Assignment]] = {}
+    for assignment in groups.assignments.get(place.group, ()):
+        by_process.setdefault(assignment.process, []).append(assignment)
+    last = _last_polls(groups, place.group, by_process)
+    for assignments in by_process.values():
+        for assignment in assignments:
+            if assignment.topic == place.topic and place.partition in assignment.starts:
+                yield assignment.time_ns, last[assignment.end]
+
+
+def _last_polls(groups: Groups, group: str, by_process: dict[int | str, list[Assignment]]) -> dict[int, int]:
+    """When the last poll of each assignment ended; assignments are named by their completions' positions."""
+    current: dict[int | str, int] = {}
+    begins: set[int] = {one.end for one in _all(by_process.values())}
+    last: dict[int, int] = {}
+    for span in groups.polls.get(group, ()):
+        if span.end in begins:
+            current[span.process] = span.end
+        if span.process in current:
+            last[current[span.process]] = span.ended_ns
+    return last
+
+
+def _all(lists: Iterable[list[Assignment]]) -> Iterator[Assignment]:
+    for one in lists:
+        yield from one

@@ -1,0 +1,277 @@
+"""What the members of consumer groups were assigned, were given and committed, taken from a history.
+
+A *place* is a partition that a group reads: group, topic, partition.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from checkers.columns import NONE, Integers
+from checkers.history import History, Operation, OperationType
+
+READ_UNCOMMITTED = "read_uncommitted"
+Membership = tuple[str, int]
+"""Id of the member, and the generation of its group."""
+
+
+class Place(NamedTuple):
+    """A partition that a group reads."""
+
+    group: str
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.group}: {self.topic}/{self.partition}"
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """A poll in which a member was assigned partitions.
+
+    Attributes:
+        group: the group's id.
+        topic: what it reads.
+        process: who polled.
+        begin: position of the poll's invocation in the history.
+        end: position of its completion.
+        time_ns: of the completion.
+        membership: who the member is, and in which generation; None where nobody tells.
+        starts: where reading begins, partition to offset.
+    """
+
+    group: str
+    topic: str
+    process: int | str
+    begin: int
+    end: int
+    time_ns: int
+    membership: Membership | None
+    starts: dict[int, int]
+
+
+@dataclass(slots=True)
+class Commit:
+    """A commit of a group's offsets.
+
+    Attributes:
+        group: the group's id.
+        topic: of which topic.
+        process: who committed.
+        begin: position of the invocation in the history.
+        membership: as which member of which generation; None where nobody tells.
+        offsets: partition to offset.
+        end: position of the completion, `NONE` without one.
+        outcome: how it ended; info without a completion.
+        time_ns: of the completion, or of the invocation without one.
+    """
+
+    group: str
+    topic: str
+    process: int | str
+    begin: int
+    membership: Membership | None
+    offsets: dict[int, int]
+    time_ns: int
+    end: int = NONE
+    outcome: OperationType = OperationType.INFO
+
+    @property
+    def acknowledged(self) -> bool:
+        """Whether it certainly happened."""
+        return self.outcome is OperationType.OK
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Its invocation, and its completion if there is one."""
+        return (self.begin,) if self.end == NONE else (self.begin, self.end)
+
+
+class Span(NamedTuple):
+    """One poll of a member that returned: who, and when it began and ended."""
+
+    process: int | str
+    began_ns: int
+    ended_ns: int
+    begin: int
+    end: int
+
+
+@dataclass(slots=True)
+class Listed:
+    """What the final reads found in a partition: end of the log, and the chunks of offsets read."""
+
+    start: int
+    end: int
+    chunks: list[list[int]] = field(default_factory=list)
+
+    @property
+    def offsets(self) -> Integers:
+        """Offset of every record, ascending."""
+        return _unique(self.chunks)
+
+
+@dataclass(slots=True)
+class Groups:
+    """Everything about groups that a history tells.
+
+    Attributes:
+        assignments: of each group, in the order of their completion.
+        commits: of each group, in the order of their invocation.
+        polls: polls of each group that returned, in the order of their completion.
+        delivered: offsets returned at each place, chunk by chunk.
+        last: largest offset returned at each place in the final phase.
+        listed: topic and partition to what whole final reads at read_uncommitted found there.
+        topics: topics that each group reads, in the order of their appearance.
+        final: position at which the phase final-read began; None if it did not.
+        recovered: whether the cluster recovered within its bound.
+    """
+
+    assignments: dict[str, list[Assignment]] = field(default_factory=dict)
+    commits: dict[str, list[Commit]] = field(default_factory=dict)
+    polls: dict[str, list[Span]] = field(default_factory=dict)
+    delivered: dict[Place, list[list[int]]] = field(default_factory=dict)
+    last: dict[Place, int] = field(default_factory=dict)
+    listed: dict[tuple[str, int], Listed] = field(default_factory=dict)
+    topics: dict[str, dict[str, None]] = field(default_factory=dict)
+    final: int | None = None
+    recovered: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Ids of all groups of which anything is told, in alphabetical order."""
+        return tuple(sorted({*self.assignments, *self.commits, *self.polls}))
+
+    def places(self, group: str) -> list[Place]:
+        """What a group reads: all partitions that final reads found in its topics, or it was given."""
+        topics = self.topics.get(group, {})
+        found = [Place(group, topic, partition) for topic, partition in self.listed if topic in topics]
+        given = [place for place in self.delivered if place.group == group]
+        return sorted({*found, *given})
+
+    def offsets(self, place: Place) -> Integers:
+        """Offset of every record that a group was given at a place, ascending, each once."""
+        return _unique(self.delivered.get(place, []))
+
+    def deliveries(self, place: Place) -> int:
+        """How many records a group was given at a place, each as often as it was."""
+        return sum(map(len, self.delivered.get(place, [])))
+
+
+def groups_of(history: History) -> Groups:
+    """Load a history.
+
+    Args:
+        history: as `checkers.reading.read_history` returns it: its shapes are not checked again here.
+    """
+    loader = _Loader()
+    takers = {
+        "poll": loader.poll,
+        "commit": loader.commit,
+        "final-read": loader.final_read,
+        "phase": loader.phase,
+        "recover": loader.recover,
+    }
+    for operation in history.operations:
+        take = takers.get(operation.f)
+        if take is not None:
+            take(operation)
+    return loader.groups
+
+
+class _Loader:
+    """Takes the operations of a history in their order."""
+
+    def __init__(self) -> None:
+        self.groups = Groups()
+        self._polling: dict[int | str, Operation] = {}
+        self._committing: dict[int | str, Commit] = {}
+
+    def poll(self, operation: Operation) -> None:
+        """Take a poll; those without a group are another reader's."""
+        if operation.type is OperationType.INVOKE:
+            self._polling[operation.process] = operation
+            return
+        asked = self._polling.pop(operation.process)
+        group = operation.value.get("group") if operation.type is OperationType.OK else None
+        if group is None:
+            return
+        groups = self.groups
+        groups.topics.setdefault(group, {})[operation.key] = None
+        span = Span(operation.process, asked.time_ns, operation.time_ns, asked.index, operation.index)
+        groups.polls.setdefault(group, []).append(span)
+        if operation.value.get("assigned") is not None:
+            groups.assignments.setdefault(group, []).append(_assignment(asked, operation))
+        for partition, offsets, _ in operation.value["records"]:
+            place = Place(group, operation.key, partition)
+            groups.delivered.setdefault(place, []).append(offsets)
+            if groups.final is not None:
+                groups.last[place] = max(offsets, default=NONE)
+
+    def commit(self, operation: Operation) -> None:
+        """Take a commit's invocation or completion."""
+        if operation.type is OperationType.INVOKE:
+            begun = self._committing[operation.process] = _commit(operation)
+            self.groups.commits.setdefault(begun.group, []).append(begun)
+            return
+        ended = self._committing.pop(operation.process)
+        ended.end, ended.outcome, ended.time_ns = operation.index, operation.type, operation.time_ns
+
+    def final_read(self, operation: Operation) -> None:
+        """Take a final read that came to the end of its partition."""
+        if operation.type is not OperationType.OK or operation.value["isolation"] != READ_UNCOMMITTED:
+            return
+        value, where = operation.value, (operation.key, operation.value["partition"])
+        listed = self.groups.listed.setdefault(where, Listed(value["start"], value["end"]))
+        listed.start, listed.end = min(listed.start, value["start"]), max(listed.end, value["end"])
+        listed.chunks.extend(offsets for _, offsets, _ in value["records"])
+
+    def phase(self, operation: Operation) -> None:
+        """Note where the final phase begins."""
+        if operation.key == "final-read":
+            self.groups.final = operation.index
+
+    def recover(self, operation: Operation) -> None:
+        """Note whether the cluster recovered."""
+        self.groups.recovered |= operation.type is OperationType.OK
+
+
+def _assignment(asked: Operation, answered: Operation) -> Assignment:
+    return Assignment(
+        group=answered.value["group"],
+        topic=answered.key,
+        process=answered.process,
+        begin=asked.index,
+        end=answered.index,
+        time_ns=answered.time_ns,
+        membership=_membership(answered.value),
+        starts={partition: offset for partition, offset in answered.value["assigned"]},  # noqa: C416 - lists
+    )
+
+
+def _commit(operation: Operation) -> Commit:
+    return Commit(
+        group=operation.key,
+        topic=operation.value["topic"],
+        process=operation.process,
+        begin=operation.index,
+        membership=_membership(operation.value),
+        offsets={partition: offset for partition, offset in operation.value["offsets"]},  # noqa: C416 - lists
+        time_ns=operation.time_ns,
+    )
+
+
+def _membership(value: dict[str, Any]) -> Membership | None:
+    told = value.get("membership")
+    return None if told is None else (told[0], told[1])
+
+
+def _unique(chunks: Iterable[list[int]]) -> Integers:
+    offsets = np.sort(np.fromiter(chain.from_iterable(chunks), np.int64))
+    # NumPy's own way to the distinct ones hashes them, which takes ten times as long.
+    distinct: Integers = offsets[np.diff(offsets, prepend=NONE) != 0]
+    return distinct

@@ -1,0 +1,73 @@
+"""Finds what permits the anomalies of one partition: events of the history, or later records of the same key.
+
+A compacted topic keeps, of every key, the record at the highest offset; the others may vanish, and so may
+records of aborted transactions (Kafka documentation, Log compaction; KIP-98).
+"""
+
+import numpy as np
+
+from checkers.columns import NEVER, NONE, Booleans, Integers
+from checkers.licences import first_permit
+from checkers.log.grouped import group_of, later_minimum
+from checkers.log.partition import PartitionLog
+
+COMPACTED = "cleanup.policy=compact: a later record of its key stands at a higher offset, or it was aborted"
+"""The licence of compaction."""
+
+Licensed = tuple[Integers, tuple[str | None, ...]]
+"""Shape (n,): row of the texts that permits each anomaly, `NONE` where nothing does; and the texts."""
+
+
+def truncated(log: PartitionLog, since_ns: Integers, until_ns: Integers, kept: Booleans) -> Licensed:
+    """What permits anomalies that come from nothing but a truncation of the log.
+
+    Args:
+        log: the partition.
+        since_ns: shape (n,), last moment at which the record is known to have been there.
+        until_ns: shape (n,), first moment at which it is known to be gone.
+        kept: shape (n,), whether a consumer was given it, or all in-sync replicas had it.
+    """
+    return first_permit(log.permits, since_ns, until_ns, kept), log.licences
+
+
+def vanished(
+    log: PartitionLog, claims: Integers, until_ns: Integers, kept: Booleans, replaced_ns: Integers
+) -> Licensed:
+    """What permits that records are not there any more: the log was truncated, or cut off, or compacted.
+
+    Args:
+        log: the partition.
+        claims: shape (n,), the records.
+        until_ns: shape (n,), first moment at which each is known to be gone.
+        kept: shape (n,), whether a consumer was given it, or all in-sync replicas had it.
+        replaced_ns: of every claim of the partition, since when a later record of its key may be there.
+    """
+    places = log.claims.offset[claims]
+    licence = first_permit(log.permits, log.claims.since_ns[claims], until_ns, kept, places)
+    if not log.compacted:
+        return licence, log.licences
+    replaced = log.visibility.never[claims] | (replaced_ns[claims] < until_ns)
+    texts = (*log.licences, COMPACTED)
+    return np.where((licence == NONE) & replaced, len(log.licences), licence), texts
+
+
+def replaced_since(log: PartitionLog, by: Booleans) -> Integers:
+    """Time from which some chosen claim of the same key may stand at a higher offset, of each claim.
+
+    Args:
+        log: the partition.
+        by: shape (claims,), the claims that may replace others.
+
+    Returns:
+        Shape (claims,), nanoseconds; `NEVER` where there is none.  All are `NEVER` without compaction.
+    """
+    claims = log.claims
+    replaced_ns = np.full(len(claims.value), NEVER)
+    if not log.compacted or not len(replaced_ns):
+        return replaced_ns
+    key = np.where(claims.value >= 0, claims.value % (log.keys or 1), claims.value)
+    order = np.lexsort((claims.offset, key))
+    chosen = by[order] & (claims.offset[order] != NONE)
+    times_ns = np.where(chosen, claims.since_ns[order], NEVER)
+    replaced_ns[order] = later_minimum(times_ns, group_of(key[order]))
+    return replaced_ns

@@ -1,0 +1,115 @@
+"""Judges topics that come and go: what was acknowledged is kept, and all brokers end up with the same.
+
+Operations are *create-topic*, *delete-topic* and *list-topics* of docs/histories.md; a name is created once.
+A broker's list may be old while faults last: its cache of the metadata applies the log at its own time.  So
+what a list lacks or still has is judged by the last one of each broker in the final phase alone.
+
+1. No list, at any time, has a topic whose creation had not begun or had failed: ``phantom-topic``.
+2. Where a creation was acknowledged, all that tell of its topic tell one id: ``changed-topic-id``.  Where it
+   was not, the broker that forwarded it may have asked twice, and the topic come back after its deletion.
+3. What was acknowledged stands in the last lists: ``lost-topic``, ``resurrected-topic``.
+4. The last lists are the same: ``divergent-metadata``.
+
+Configs are registers, which `checkers.registers` judges.
+"""
+
+import msgspec
+
+from checkers.history import History
+from checkers.metadata.findings import find_changed_ids, find_divergence, find_in_final, find_phantoms
+from checkers.metadata.loading import Metadata, MetadataShapeError, metadata_of
+from checkers.setup import SetupNode
+from checkers.verdict import Assumption, CheckerResult, result_of
+
+__all__ = ["check_metadata"]
+
+CHECKER = "metadata"
+"""The checker's name."""
+WORKLOAD = "metadata"
+CREATED_MIN = 10
+DELETED_MIN = 5
+"""Acknowledged creations and deletions of a run with the metadata workload; fewer say little."""
+
+
+def check_metadata(history: History) -> CheckerResult:
+    """Judge the topics that come and go; valid where a history has none and none were meant to be.
+
+    Args:
+        history: as `checkers.reading.read_history` returns it.
+
+    Raises:
+        msgspec.ValidationError: the set-up is not as docs/histories.md says.
+    """
+    try:
+        metadata = metadata_of(history.operations)
+        anomalies = [
+            *find_phantoms(metadata),
+            *find_changed_ids(metadata),
+            *find_in_final(metadata),
+            *find_divergence(metadata),
+        ]
+    except MetadataShapeError as error:
+        return result_of(CHECKER, [], unknown_because=str(error))
+    return result_of(
+        CHECKER,
+        anomalies,
+        assumptions=tuple(_assumptions(history, metadata)),
+        figures=_figures(metadata),
+        unknown_because="; ".join(history.damage) or None,
+    )
+
+
+class _Workload(msgspec.Struct, frozen=True):
+    """What feeds a run, as far as it matters here."""
+
+    kind: str = "log"
+
+
+class _Setup(msgspec.Struct, frozen=True):
+    """What a run was made of, as far as it matters here."""
+
+    nodes: tuple[SetupNode, ...] = ()
+    workload: _Workload = _Workload()
+
+
+def _setup_of(history: History) -> _Setup:
+    """The set-up; an empty one where there is none."""
+    told = next((operation for operation in history.operations if operation.f == "setup"), None)
+    return _Setup() if told is None else msgspec.convert(told.value, _Setup)
+
+
+def _assumptions(history: History, metadata: Metadata) -> list[Assumption]:
+    """What a run needs in which topics come and go; of others nothing is asked."""
+    setup = _setup_of(history)
+    if not metadata.created and setup.workload.kind != WORKLOAD:
+        return []
+    figures = _figures(metadata)
+    created, deleted = figures["created_topics"], figures["deleted_topics"]
+    listed = len(metadata.final_listings())
+    brokers = max(1, sum("broker" in node.roles for node in setup.nodes))
+    return [
+        Assumption(
+            "topics-changed",
+            created >= CREATED_MIN and deleted >= DELETED_MIN,
+            f"at least {CREATED_MIN} topics created and {DELETED_MIN} deleted, acknowledged",
+            f"{created} created and {deleted} deleted",
+        ),
+        Assumption(
+            "topics-finally-listed",
+            listed >= brokers,
+            f"{brokers} brokers listed their topics in the phase final-read",
+            f"{listed} did",
+        ),
+    ]
+
+
+def _figures(metadata: Metadata) -> dict[str, int]:
+    deletions = [change for changes in metadata.deleted.values() for change in changes]
+    return {
+        "created_topics": sum(change.acknowledged for change in metadata.created.values()),
+        "deleted_topics": sum(change.acknowledged for change in deletions),
+        "indeterminate_changes": sum(
+            not (change.acknowledged or change.failed) for change in [*metadata.created.values(), *deletions]
+        ),
+        "listings": len(metadata.listings),
+    }

@@ -1,0 +1,53 @@
+"""Register operations as columns: a row for each write that may have happened and each read that returned."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from checkers.columns import Booleans, Integers
+
+SHIFT = 2
+"""Stamp of the history's first operation; before it the initial value is written: begun at 0, ended at 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Operations, one row each, in any order.
+
+    A stamp is a place in real time: the index in the history of an invocation or a completion, plus `SHIFT`.
+    No two events have the same stamp, apart from those before the history.
+
+    Attributes:
+        key: code of the register.
+        value: code of the value written or returned; equal values have equal codes.
+        write: whether it is a write.
+        start: stamp of the invocation.
+        finish: stamp of the completion; the horizon for a write of unknown fate.
+        horizon: above every stamp: when that ends which never ended.
+    """
+
+    key: Integers
+    value: Integers
+    write: Booleans
+    start: Integers
+    finish: Integers
+    horizon: int
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """All registers of a history.
+
+    Attributes:
+        keys: names by code, in the order of their first appearance.
+        rows: writes that were acknowledged or are of unknown fate, reads that returned, and for each register
+            of which the initial value was read, the write of that value, before the history.
+        failed: writes that certainly did not happen.
+        swapped: codes of registers that compare-and-set operations change; zones say nothing of them.
+        operations: how many operations began.
+    """
+
+    keys: tuple[Any, ...]
+    rows: Rows
+    failed: Rows
+    swapped: tuple[int, ...]
+    operations: int

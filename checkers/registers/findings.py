@@ -1,0 +1,143 @@
+"""What the register checker finds in any history of registers, with proofs."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import msgspec
+import numpy as np
+
+from checkers.columns import Booleans, Integers
+from checkers.kinds import AnomalyKind
+from checkers.nonlinearizable import NONLINEARIZABLE
+from checkers.registers.telling import Fact, Teller, witness_of
+from checkers.registers.zones import Conflicts, Zones, conflicts_of, read_early
+from checkers.verdict import EXAMPLES_PER_ANOMALY, Anomaly
+
+PHANTOM = AnomalyKind(
+    id="phantom",
+    meaning="A register was read to hold a value that nobody wrote.",
+    guarantee="A register holds its initial value or one that was written to it.",
+    source="Gibbons and Korach, Testing Shared Memories (1997), section 4; Jepsen: garbage read",
+)
+ABORTED_READ = AnomalyKind(
+    id="G1a",
+    meaning="A register was read to hold a value whose write had failed.",
+    guarantee="A write that failed never takes effect.",
+    source="Adya, Weak Consistency (1999), G1a aborted read; docs/histories.md, write",
+)
+
+Telling = Callable[[int], tuple[str, str, list[Fact]]]
+"""Subject, summary and facts of the i-th finding."""
+
+
+@dataclass(slots=True)
+class Findings:
+    """Anomalies found so far: examples, and the exact number of each id."""
+
+    teller: Teller
+    anomalies: list[Anomaly] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, kind: AnomalyKind, seen: Integers, tell: Telling, *, illegal: bool = True) -> None:
+        """Add anomalies of one kind; only the first few, by the stamp at which they were seen, are told."""
+        if not len(seen):
+            return
+        self.counts[kind.id] = self.counts.get(kind.id, 0) + len(seen)
+        legality = msgspec.structs.replace(kind, illegal=illegal)
+        for index in np.argsort(seen, kind="stable")[:EXAMPLES_PER_ANOMALY].tolist():
+            subject, summary, facts = tell(index)
+            witness = witness_of(facts)
+            self.anomalies.append(
+                legality.found(
+                    summary,
+                    subject=subject,
+                    time_ns=self.teller.operations[witness[-1]].time_ns,
+                    witness=witness,
+                    explanation=(text for _, text in facts),
+                )
+            )
+
+
+def find_unwritten(findings: Findings, chosen: Booleans) -> None:
+    """Find the chosen clusters without a write: ``G1a`` where one failed, else ``phantom``."""
+    teller, zones = findings.teller, findings.teller.zones
+    some = np.flatnonzero(chosen & (zones.writes == 0))
+    if not len(some):
+        return
+    failed = teller.registers.failed
+    last = {
+        pair: row for row, pair in enumerate(zip(failed.key.tolist(), failed.value.tolist(), strict=True))
+    }
+    rows = [
+        last.get(pair, -1) for pair in zip(zones.key[some].tolist(), zones.value[some].tolist(), strict=True)
+    ]
+    failure = np.array(rows, dtype=np.int64)
+    aborted, phantom = some[failure >= 0], some[failure < 0]
+    failure = failure[failure >= 0]
+
+    def tell_aborted(index: int) -> tuple[str, str, list[Fact]]:
+        zone = int(aborted[index])
+        summary = f"{teller.subject(zone)} held {teller.value(zone)}, whose write had failed."
+        return teller.subject(zone), summary, [teller.failed(int(failure[index])), teller.first_to_end(zone)]
+
+    def tell_phantom(index: int) -> tuple[str, str, list[Fact]]:
+        zone = int(phantom[index])
+        summary = f"{teller.subject(zone)} held {teller.value(zone)}, which nobody wrote."
+        return teller.subject(zone), summary, [teller.first_to_end(zone)]
+
+    findings.add(ABORTED_READ, zones.finish[aborted], tell_aborted)
+    findings.add(PHANTOM, zones.finish[phantom], tell_phantom)
+
+
+def find_conflicts(findings: Findings, chosen: Booleans, *, stale_allowed: bool) -> None:
+    """Find values of the chosen clusters that no linearization explains: ``nonlinearizable``.
+
+    A value counts once: where it was returned before its write began, and otherwise where its zone conflicts
+    with one that begins before it.
+
+    Args:
+        findings: takes what is found.
+        chosen: clusters with exactly one write, of registers whose values are unique.
+        stale_allowed: whether a read may return an old value; one that is yet to be written, never.
+    """
+    teller, zones = findings.teller, findings.teller.zones
+    early = np.flatnonzero(chosen & read_early(zones))
+    chosen = chosen & ~read_early(zones)
+    conflicts = conflicts_of(zones, chosen)
+
+    def tell_early(index: int) -> tuple[str, str, list[Fact]]:
+        return _told_early(teller, int(early[index]))
+
+    def tell_conflict(index: int) -> tuple[str, str, list[Fact]]:
+        return _told_conflict(teller, int(conflicts.within[index]), int(conflicts.zone[index]))
+
+    findings.add(NONLINEARIZABLE, zones.write_start[early], tell_early)
+    findings.add(NONLINEARIZABLE, _seen(zones, conflicts), tell_conflict, illegal=not stale_allowed)
+
+
+def _seen(zones: Zones, conflicts: Conflicts) -> Integers:
+    ends = [np.maximum(zones.start[each], zones.finish[each]) for each in (conflicts.zone, conflicts.within)]
+    return np.maximum(*ends)
+
+
+def _told_early(teller: Teller, zone: int) -> tuple[str, str, list[Fact]]:
+    subject = teller.subject(zone)
+    summary = f"{subject} was read to hold {teller.value(zone)} before the write of that value began."
+    return subject, summary, [teller.first_to_end(zone), teller.began(teller.write_of(zone))]
+
+
+def _told_conflict(teller: Teller, within: int, zone: int) -> tuple[str, str, list[Fact]]:
+    subject, zones = teller.subject(zone), teller.zones
+    older, newer = teller.value(within), teller.value(zone)
+    facts = [teller.first_to_end(within), teller.last_to_begin(within)]
+    held = f"So {subject} held {older} from the first of these to the second."
+    if zones.finish[zone] < zones.start[zone]:
+        more = [teller.first_to_end(zone), teller.last_to_begin(zone)]
+        also = f"So it held {newer} from the first of these to the second, and both at one time between."
+        summary = f"{subject} must have held {older} and {newer} at one time."
+    else:
+        more = [teller.last_to_begin(zone), teller.first_to_end(zone)]
+        also = f"So it held {newer} at some time between these two, where it held {older} throughout."
+        summary = f"{subject} must have held {newer} at a time at which it held {older} throughout."
+    proof = [*facts, (facts[-1][0], held), *more, (more[-1][0], also)]
+    return subject, summary, proof

@@ -1,0 +1,193 @@
+"""Registers that Kafka keeps, such as committed offsets and configs: what must hold where staleness is legal.
+
+A deposed group coordinator and the metadata cache of a broker that is cut off answer with what they last
+knew (KIP-500: brokers apply the metadata log in its order, each at its own time).  So an old value breaks no
+promise while faults last.  What must hold nevertheless:
+
+1. A read in the final phase returns the last acknowledged value, or one whose write did not end before that
+   write began: ``lost-value``.
+2. A read that begins after recovery has succeeded returns nothing that had been overwritten when recovery
+   began: ``nonmonotonic-after-heal``.  Caches had the whole recovery to catch up; a write of unknown fate may
+   take effect late, so what it wrote never counts as overwritten.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import compress, count
+from operator import attrgetter
+
+import numpy as np
+
+from checkers.columns import Booleans, Integers
+from checkers.history import Operation, OperationType
+from checkers.kinds import AnomalyKind, by_id
+from checkers.registers.columns import SHIFT
+from checkers.registers.findings import Findings
+from checkers.registers.telling import Fact, Teller
+from checkers.registers.zones import Asked, Overwriting, overwritten
+
+LOST_VALUE = AnomalyKind(
+    id="lost-value",
+    meaning="After recovery a register held a value older than one whose write had been acknowledged.",
+    guarantee="An acknowledged write of a register is kept until another one replaces it.",
+    source="Kafka documentation, Design, Consumer offset tracking; KIP-500; Jepsen: lost update",
+)
+NONMONOTONIC_AFTER_HEAL = AnomalyKind(
+    id="nonmonotonic-after-heal",
+    meaning="After recovery a register was read to hold a value that was overwritten before recovery began.",
+    guarantee="Once the cluster has recovered, a register does not go back to a value that was overwritten.",
+    source="KIP-500, metadata is applied in the order of its log; Terry et al., Session Guarantees (1994)",
+)
+ANOMALIES = by_id(LOST_VALUE, NONMONOTONIC_AFTER_HEAL)
+
+KINDS = frozenset({"offsets", "metadata"})
+"""Workloads whose registers Kafka keeps."""
+
+_NAMED_MAX = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Milestones:
+    """Stamps of what the runner did; None for what it did not.
+
+    Attributes:
+        recovering: recovery began, or, where that was not told, healing.
+        recovered: recovery had succeeded, or else the final phase began.
+        final: the final phase began.
+    """
+
+    recovering: int | None
+    recovered: int | None
+    final: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Reads:
+    """Reads whose value was written exactly once: row, cluster, register and stamp of the invocation."""
+
+    row: Integers
+    zone: Integers
+    key: Integers
+    start: Integers
+
+
+def milestones_of(operations: Sequence[Operation]) -> Milestones:
+    """Find when recovery and the final phase began."""
+    told = map(_MILESTONES.__contains__, map(attrgetter("f"), operations))
+    stamps: dict[str, int] = {}
+    for index in compress(count(), told):
+        operation = operations[index]
+        name = f"phase {operation.key}" if operation.f == "phase" else f"{operation.f} {operation.type}"
+        stamps.setdefault(name, index + SHIFT)
+    final = stamps.get("phase final-read")
+    begun = [
+        stamps.get(name) for name in ("recover invoke", "phase recover", "phase heal", "phase final-read")
+    ]
+    return Milestones(
+        recovering=next((stamp for stamp in begun if stamp is not None), None),
+        recovered=stamps.get(f"recover {OperationType.OK}", final),
+        final=final,
+    )
+
+
+_MILESTONES = frozenset({"phase", "recover"})
+
+
+def find_in_kept(findings: Findings, sound: Booleans, milestones: Milestones) -> None:
+    """Find what breaks a promise after healing.
+
+    Args:
+        findings: takes what is found.
+        sound: clusters with exactly one write, of registers whose values are unique.
+        milestones: when healing and the final phase were.
+    """
+    reads = _reads(findings.teller, sound)
+    lost = np.zeros(len(reads.row), np.bool_)
+    if milestones.final is not None:
+        lost = _find_lost(findings, sound, reads, milestones.final)
+    if milestones.recovered is not None and milestones.recovering is not None:
+        rest = ~lost & (reads.start > milestones.recovered)
+        _find_regressions(findings, sound, _only(reads, rest), milestones.recovering)
+
+
+def stale_reads(teller: Teller, sound: Booleans) -> int:
+    """Count the reads that began when their value had certainly been overwritten."""
+    reads, zones = _reads(teller, sound), teller.zones
+    return int(
+        overwritten(
+            zones,
+            sound,
+            zones.finish,
+            Asked(reads.key, reads.start, zones.finish[reads.zone]),
+        ).found.sum()
+    )
+
+
+def undecided(teller: Teller, milestones: Milestones) -> str | None:
+    """Why a register's last value is unknown; None where every one was read in the final phase."""
+    if milestones.final is None:
+        return "phase final-read did not begin, so no register's last value was read"
+    rows = teller.registers.rows
+    written = np.unique(rows.key[rows.write & (rows.start >= SHIFT)])
+    read = rows.key[~rows.write & (rows.start > milestones.final)]
+    unread = written[~np.isin(written, read)].tolist()
+    if not unread:
+        return None
+    names = ", ".join(map(teller.key, unread[:_NAMED_MAX]))
+    more = f" and {len(unread) - _NAMED_MAX} more" if len(unread) > _NAMED_MAX else ""
+    return f"nobody read {names}{more} in the final phase"
+
+
+def _reads(teller: Teller, sound: Booleans) -> _Reads:
+    rows = teller.registers.rows
+    zone = teller.zones.zone_of_rows()
+    row = np.flatnonzero(~rows.write & sound[zone])
+    return _Reads(row, zone[row], rows.key[row], rows.start[row])
+
+
+def _only(reads: _Reads, which: Booleans | Integers) -> _Reads:
+    return _Reads(reads.row[which], reads.zone[which], reads.key[which], reads.start[which])
+
+
+def _find_lost(findings: Findings, sound: Booleans, reads: _Reads, final: int) -> Booleans:
+    """One anomaly for each register that lost a value; returns which reads show it."""
+    zones = findings.teller.zones
+    acknowledged = sound & (zones.write_finish < zones.horizon)
+    since = zones.write_finish[reads.zone]
+    asked = overwritten(zones, acknowledged, zones.write_finish, Asked(reads.key, reads.start, since))
+    lost = asked.found & (reads.start > final)
+    showing = np.flatnonzero(lost)
+    ended = findings.teller.registers.rows.finish[reads.row[showing]]
+    showing = showing[np.argsort(ended)]
+    showing = showing[np.unique(reads.key[showing], return_index=True)[1]]
+    _add(findings, LOST_VALUE, _only(reads, showing), Overwriting(asked.found[showing], asked.by[showing]))
+    return lost
+
+
+def _find_regressions(findings: Findings, sound: Booleans, reads: _Reads, before: int) -> None:
+    """One anomaly for each read that went back."""
+    zones = findings.teller.zones
+    question = Asked(reads.key, np.minimum(reads.start, before), zones.write_finish[reads.zone])
+    asked = overwritten(zones, sound, zones.finish, question)
+    by = Overwriting(asked.found[asked.found], asked.by[asked.found])
+    _add(findings, NONMONOTONIC_AFTER_HEAL, _only(reads, asked.found), by)
+
+
+def _add(findings: Findings, kind: AnomalyKind, reads: _Reads, asked: Overwriting) -> None:
+    teller = findings.teller
+
+    def tell(index: int) -> tuple[str, str, list[Fact]]:
+        old, new = int(reads.zone[index]), int(asked.by[index])
+        known = teller.ended(teller.write_of(new)) if kind is LOST_VALUE else teller.first_to_end(new)
+        facts = [
+            teller.ended(teller.write_of(old)),
+            teller.began(teller.write_of(new)),
+            known,
+            teller.began(int(reads.row[index])),
+        ]
+        subject = teller.subject(old)
+        went = "lost" if kind is LOST_VALUE else "went back from"
+        summary = f"{subject} {went} {teller.value(new)}: afterwards it was read to hold {teller.value(old)}."
+        return subject, summary, facts
+
+    findings.add(kind, teller.registers.rows.finish[reads.row], tell)

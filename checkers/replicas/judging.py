@@ -1,0 +1,218 @@
+"""The replicas checker: the nodes' logs as they lay on disk at the end, each by itself and all together.
+
+1. Every log by itself (`alone`): ``corrupt-batch``, ``overlapping-batches``, ``leader-epoch-regression``,
+   ``duplicate-batch``.
+2. The logs of the replicas that all brokers told in sync last (`together`), each with the leader's, from
+   where both have begun to the end that final reads listed: ``replica-divergence``; one that ends before it:
+   ``short-replica``.
+3. The metadata logs of all nodes, below the last high watermark that the quorum's leader told, as far as the
+   leader knows that a node has fetched its log: ``metadata-divergence``.
+
+What differs legally: where logs begin (retention, DeleteRecords, snapshots); what stands above the committed
+end; compacted topics, whose batches each broker rewrites by itself, and which are not compared; replicas out
+of sync.  Where the setup says that evidence was to be gathered, what is missing makes the result unknown.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from checkers.columns import PartitionName
+from checkers.history import History
+from checkers.replicas.alone import find_alone, open_transactions, sequence_gaps
+from checkers.replicas.committed import (
+    End,
+    InSync,
+    Meant,
+    MetadataEnd,
+    committed_ends,
+    in_sync,
+    meant_by,
+    metadata_end,
+)
+from checkers.replicas.evidence import Batches, ReplicaLog, batches_of
+from checkers.replicas.kinds import METADATA_DIVERGENCE, REPLICA_DIVERGENCE
+from checkers.replicas.observed import EVIDENCE_METADATA, MetadataLogSeen
+from checkers.replicas.together import Stretch, batches_within, find_divergence, find_short
+from checkers.verdict import Anomaly, CheckerResult, result_of
+
+CHECKER = "replicas"
+"""The checker's name."""
+REASONS_NAMED = 3
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What has been found so far.
+
+    Attributes:
+        anomalies: examples, in the order in which they were found.
+        counts: exact numbers by id.
+        figures: numbers worth keeping.
+        doubts: why something could not be judged.
+    """
+
+    anomalies: list[Anomaly] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    figures: Counter[str] = field(default_factory=Counter)
+    doubts: list[str] = field(default_factory=list)
+
+    def add(self, found: Iterator[Anomaly]) -> None:
+        for anomaly in found:
+            self.anomalies.append(anomaly)
+            self.counts[anomaly.id] += 1
+
+    def unknown_because(self) -> str | None:
+        if not self.doubts:
+            return None
+        rest = len(self.doubts) - REASONS_NAMED
+        return "; ".join(self.doubts[:REASONS_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def check_replicas(history: History) -> CheckerResult:
+    """Judge what the nodes' disks held at the end.
+
+    Args:
+        history: as `checkers.reading.read_history` returns it.
+
+    Raises:
+        msgspec.ValidationError, ValueError: the history is not as docs/histories.md says.
+    """
+    batches, meant = batches_of(history), meant_by(history)
+    findings = _Findings()
+    for log in (*batches.logs, *batches.metadata_logs):
+        _judge_alone(log, findings)
+    ends, synced = committed_ends(history), in_sync(history, meant.names)
+    for partition in sorted({*batches.partitions, *meant.partitions}):
+        _judge_partition(partition, batches, meant, (ends.get(partition), synced.get(partition)), findings)
+    _judge_metadata(batches.metadata_logs, meant, metadata_end(history, meant.names), findings)
+    return result_of(
+        CHECKER,
+        findings.anomalies,
+        counts=dict(findings.counts),
+        figures={name: findings.figures[name] for name in FIGURES},
+        unknown_because=findings.unknown_because(),
+    )
+
+
+FIGURES = (
+    "logs_read",
+    "bytes_read",
+    "batches_read",
+    "partitions_compared",
+    "batches_compared",
+    "compacted_partitions",
+    "left_isr",
+    "metadata_logs_compared",
+    "metadata_batches_compared",
+    "open_transactions",
+    "sequence_gaps",
+    "torn_tails",
+)
+"""What a result tells beside anomalies: numbers over all logs; what was compared counts once per pair."""
+
+
+def _judge_alone(log: ReplicaLog, findings: _Findings) -> None:
+    for found in find_alone(log):
+        findings.anomalies.extend(found.examples)
+        findings.counts[found.kind.id] += found.number
+    findings.figures.update(
+        logs_read=int(log.readable),
+        bytes_read=log.seen.bytes,
+        batches_read=len(log),
+        open_transactions=len(open_transactions(log)),
+        sequence_gaps=sequence_gaps(log),
+        torn_tails=int(log.seen.tail is not None),
+    )
+
+
+def _judge_partition(
+    partition: PartitionName,
+    batches: Batches,
+    meant: Meant,
+    told: tuple[End | None, InSync | None],
+    findings: _Findings,
+) -> None:
+    """Compare the in-sync replicas of one partition."""
+    end, synced = told
+    if end is None or synced is None:
+        missing = "the committed end" if end is None else "the in-sync replicas"
+        findings.doubts.append(f"nobody told {missing} of {partition}")
+        return
+    findings.figures["left_isr"] += len(synced.left)
+    found = {log.node: log for log in batches.of(partition) if log.readable}
+    findings.doubts += [_unread(batches, partition, node) for node in synced.nodes if node not in found]
+    logs = _leader_first([found[node] for node in synced.nodes if node in found], synced.leader)
+    logs = _of_one_topic(logs, findings)
+    witness = (synced.op, end.op)
+    findings.add(find_short(logs, end.offset, witness))
+    if meant.compacted(partition):
+        findings.figures["compacted_partitions"] += 1
+        return
+    findings.figures["partitions_compared"] += len(logs) > 1
+    reason = f"{', '.join(synced.nodes)} were in sync; {end.offset} was committed."
+    for log in logs[1:]:
+        stretch = _shared(logs[0], log, Stretch(0, end.offset, witness, reason))
+        findings.figures["batches_compared"] += batches_within(log, stretch)
+        findings.add(find_divergence(REPLICA_DIVERGENCE, logs[0], log, stretch))
+
+
+def _shared(left: ReplicaLog, right: ReplicaLog, committed: Stretch) -> Stretch:
+    """The part of what is committed that both logs have to hold."""
+    first, end = max(left.start, right.start), min(committed.end, left.end, right.end)
+    return committed._replace(first=first, end=end)
+
+
+def _leader_first(logs: Sequence[ReplicaLog], leader: str | None) -> list[ReplicaLog]:
+    return sorted(logs, key=lambda log: log.node != leader)
+
+
+def _of_one_topic(logs: Sequence[ReplicaLog], findings: _Findings) -> list[ReplicaLog]:
+    """Those whose topic id is that of the first; the same name with another id is another topic."""
+    kept = [log for log in logs if log.seen.topic_id == logs[0].seen.topic_id]
+    findings.doubts += [
+        f"{log.node} holds {log.partition} of another topic of that name" for log in logs if log not in kept
+    ]
+    return kept
+
+
+def _unread(batches: Batches, partition: PartitionName, node: str) -> str:
+    errors = [log.seen.error for log in batches.of(partition) if log.node == node]
+    return (
+        f"the log of {partition} on {node} was not read: {errors[0] if errors else 'nothing was told of it'}"
+    )
+
+
+def _not_decoded(log: ReplicaLog | None) -> str | None:
+    """Why a metadata log's records are not known; None if they are."""
+    if log is None:
+        return "was not read"
+    problem = log.seen.decoder_error if isinstance(log.seen, MetadataLogSeen) else None
+    return problem and f"was not decoded: {problem}"
+
+
+def _judge_metadata(
+    logs: Sequence[ReplicaLog], meant: Meant, committed: MetadataEnd | None, findings: _Findings
+) -> None:
+    """Compare every node's metadata log with that of the leader who told what is committed."""
+    readable = {log.node: log for log in logs if log.readable}
+    if EVIDENCE_METADATA in meant.evidence:
+        findings.doubts += [
+            f"the metadata log of {node.name} {problem}"
+            for node in meant.nodes
+            if (problem := _not_decoded(readable.get(node.name)))
+        ]
+    if committed is None or committed.leader not in readable:
+        if readable:
+            findings.doubts.append("the metadata log of the quorum's leader is not known")
+        return
+    reference = readable.pop(committed.leader)
+    for log in readable.values():
+        known = min(committed.high_watermark, committed.fetched.get(log.node, 0))
+        reason = (
+            f"{reference.node}, the leader, told that {log.node} had fetched all below {known}, committed."
+        )
+        stretch = _shared(reference, log, Stretch(0, known, (committed.op,), reason))
+        findings.figures["metadata_logs_compared"] += 1
+        findings.figures["metadata_batches_compared"] += batches_within(log, stretch)
+        findings.add(find_divergence(METADATA_DIVERGENCE, reference, log, stretch))

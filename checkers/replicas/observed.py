@@ -1,0 +1,146 @@
+"""What a history tells of one replica's log: the values of ``replica`` and ``metadata-log`` observations.
+
+The fields are those of docs/histories.md, section Replicas.  A column is the base64 of a zlib stream of
+little-endian integers: a run has up to millions of batches, each of which would otherwise be a dozen objects
+of Python.
+"""
+
+import base64
+import zlib
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.history import Operation
+
+REPLICA = "replica"
+METADATA_LOG = "metadata-log"
+EVIDENCE_REPLICAS = "replicas"
+EVIDENCE_METADATA = "metadata-log"
+METADATA_TOPIC = "__cluster_metadata"
+
+COLUMN_TYPES: Mapping[str, np.dtype[Any]] = {
+    "base_offset": np.dtype("<i8"),
+    "last_offset": np.dtype("<i8"),
+    "leader_epoch": np.dtype("<i4"),
+    "producer_id": np.dtype("<i8"),
+    "producer_epoch": np.dtype("<i2"),
+    "base_sequence": np.dtype("<i4"),
+    "count": np.dtype("<i4"),
+    "crc": np.dtype("<u4"),
+    "attributes": np.dtype("<u2"),
+    "control": np.dtype("<i2"),
+    "coordinator_epoch": np.dtype("<i4"),
+}
+"""Every column of a replica's batches and the type of its numbers."""
+
+_COMPRESSION_LEVEL = 1
+
+Natural = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+Tail = tuple[str, Natural, Natural, Literal["cut", "zeros"]]
+Corrupt = tuple[str, Natural, int | None, str]
+MetadataRecord = tuple[Natural, int, str, Any]
+
+
+class ReplicaSeen(msgspec.Struct, frozen=True):
+    """One replica's log, as it lay on one node's disk.
+
+    Attributes:
+        began_ns: when reading began, nanoseconds of the history's clock.
+        topic: its topic.
+        partition: its partition.
+        count: number of batches.
+        batches: packed columns by name; none where the log could not be read.
+        topic_id: id of the topic that the folder belongs to, where the node knew.
+        log_start: first offset that the node would still serve.
+        end: offset after the last whole batch.
+        segments: number of files.
+        bytes: size of these files.
+        tail: file, position, size and kind of what stands after the last whole batch.
+        corrupt: file, position, offset and reason of each damaged batch.
+        error: why the log could not be read.
+    """
+
+    began_ns: Natural
+    topic: str
+    partition: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+    count: Natural
+    batches: dict[str, str]
+    topic_id: str | None = None
+    log_start: Natural | None = None
+    end: Natural | None = None
+    segments: Natural = 0
+    bytes: Natural = 0
+    tail: Tail | None = None
+    corrupt: list[Corrupt] = []
+    error: str | None = None
+
+
+class MetadataLogSeen(ReplicaSeen, frozen=True):
+    """One node's metadata log, with its records as Kafka's own tool decodes them.
+
+    Attributes:
+        records: offset, epoch, type and content of each, in the order of the log.
+        checkpoint: name and records of the newest snapshot.
+        decoder_error: why there are no decoded records.
+    """
+
+    records: list[MetadataRecord] = []
+    checkpoint: tuple[str, list[MetadataRecord]] | None = None
+    decoder_error: str | None = None
+
+
+def pack(column: NDArray[Any], name: str) -> str:
+    """A column as the text that stands for it in a history; `name` decides the width of its numbers."""
+    numbers = np.ascontiguousarray(column, dtype=COLUMN_TYPES[name])
+    return base64.b64encode(zlib.compress(numbers.tobytes(), _COMPRESSION_LEVEL)).decode()
+
+
+def unpack(text: str, name: str) -> NDArray[Any]:
+    """The column that `pack` made a text of.
+
+    Raises:
+        ValueError: the text is no such column.
+    """
+    try:
+        numbers = zlib.decompress(base64.b64decode(text, validate=True))
+    except (ValueError, zlib.error) as error:
+        raise ValueError(f"column {name}: {error}") from None
+    if len(numbers) % COLUMN_TYPES[name].itemsize:
+        raise ValueError(f"column {name}: {len(numbers)} bytes are no whole number of its integers")
+    return np.frombuffer(numbers, dtype=COLUMN_TYPES[name])
+
+
+def columns_problem(value: ReplicaSeen) -> str | None:
+    """What is wrong with the columns of an observation, or None.
+
+    A log that could not be read has none; any other has all, each as long as `count` says.
+    """
+    if value.error is not None and not value.batches:
+        return None
+    if value.end is None or value.log_start is None:
+        return "Expected log_start and end, or an error and no batches"
+    missing = sorted(COLUMN_TYPES.keys() - value.batches.keys())
+    if missing:
+        return f"Expected a column {missing[0]}"
+    for name in COLUMN_TYPES:
+        try:
+            length = len(unpack(value.batches[name], name))
+        except ValueError as error:
+            return str(error)
+        if length != value.count:
+            return f"Expected {value.count} numbers in column {name}, got {length}"
+    return None
+
+
+def replica_seen(operation: Operation) -> ReplicaSeen:
+    """The value of a ``replica`` or ``metadata-log`` observation.
+
+    Raises:
+        msgspec.ValidationError: it is not as docs/histories.md says.
+    """
+    kind = MetadataLogSeen if operation.key == METADATA_LOG else ReplicaSeen
+    return msgspec.convert(operation.value, kind)

@@ -1,0 +1,72 @@
+"""Judges Kafka's own transactions.
+
+Kafka's readers take part in no transaction, so most of Adya's anomalies are observed and legal: G0, G1c with
+a ww edge, G-single, G-nonadjacent and G2-item.  Illegal are
+
+1. ``G1c`` of wr edges alone: two transactions that were each given the other's committed records;
+2. ``torn-transaction`` and ``hanging-transaction`` (`kafka_visibility`);
+3. ``zombie-accepted`` (`kafka_fencing`).
+
+What single records show (aborted reads, lost writes, duplicates, phantoms) is the log checker's.
+"""
+
+from checkers.history import History
+from checkers.licences import licences_of
+from checkers.transactions.judging import Judged, judge_edges
+from checkers.transactions.kafka_edges import KafkaStory, flow_of, graph_of
+from checkers.transactions.kafka_fencing import zombies
+from checkers.transactions.kafka_records import KafkaTransactions, has_transactions, kafka_transactions_of
+from checkers.transactions.kafka_visibility import hanging_transactions, torn_transactions
+from checkers.transactions.telling import drawings
+from checkers.verdict import Anomaly, CheckerResult, result_of
+
+CHECKER = "transactions"
+"""The checker's name."""
+
+
+def check_transactions(history: History) -> CheckerResult:
+    """Judge the transactions of a Kafka history; one without any is valid.
+
+    Args:
+        history: as `checkers.reading.read_history` returns it.
+    """
+    if not has_transactions(history):
+        return result_of(CHECKER, [], figures={"transactions": 0})
+    kafka = kafka_transactions_of(history)
+    graph, flow = graph_of(kafka), flow_of(kafka)
+    story = KafkaStory(kafka, graph)
+    observed = judge_edges(graph, story, lambda _: False)
+    circular = judge_edges(flow, KafkaStory(kafka, flow), lambda identity: identity == "G1c")
+    others = [*torn_transactions(kafka, story, licences_of(history)), *hanging_transactions(kafka)]
+    others += zombies(kafka, story)
+    # The flow alone is judged more strictly: a circle in it is no longer merely observed.
+    known = {anomaly.witness for anomaly in circular.anomalies}
+    legal = [anomaly for anomaly in observed.anomalies if anomaly.witness not in known]
+    counts = _counts([observed, circular], others)
+    counts |= {"G1c": counts["G1c"] - len(observed.anomalies) + len(legal)} if known else {}
+    return result_of(
+        CHECKER,
+        [*legal, *circular.anomalies, *others],
+        counts=counts,
+        figures={
+            "transactions": _number(kafka),
+            "records": len(kafka.columns.sends.value),
+            **observed.figures,
+            "cycles": drawings(circular.drawn + observed.drawn),
+        },
+        unknown_because="; ".join((*history.damage, *kafka.operations.malformed)) or None,
+    )
+
+
+def _number(kafka: KafkaTransactions) -> int:
+    return sum("mops" in value for value in kafka.operations.values)
+
+
+def _counts(judged: list[Judged], others: list[Anomaly]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for each in judged:
+        for identity, times in each.counts.items():
+            counts[identity] = counts.get(identity, 0) + times
+    for anomaly in others:
+        counts[anomaly.id] = counts.get(anomaly.id, 0) + 1
+    return counts

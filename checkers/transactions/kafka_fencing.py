@@ -1,0 +1,95 @@
+"""Instances that a newer one with the same transactional id had fenced, and that committed all the same."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from checkers.columns import NONE, Outcome
+from checkers.transactions.anomalies import ANOMALIES
+from checkers.transactions.judging import NAME_CHARACTERS
+from checkers.transactions.kafka_edges import KafkaStory
+from checkers.transactions.kafka_records import KafkaTransactions
+from checkers.transactions.loading import transactions_of
+from checkers.verdict import Anomaly
+
+
+class Instance(NamedTuple):
+    """One initialisation of a transactional id.
+
+    Attributes:
+        process: who initialised.
+        begin: position of the invocation.
+        end: position of its ``ok``, `NONE` if it never came to that.
+    """
+
+    process: int | str
+    begin: int
+    end: int
+
+
+def zombies(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
+    """Transactions that began after a newer instance had initialised, and took effect.
+
+    The newer instance began to initialise after every initialisation of the zombie's process was complete.
+    One that initialised again since, or may have, is not older.
+    """
+    instances = _instances(kafka)
+    operations = kafka.operations
+    sends = kafka.columns.sends
+    visible = set(kafka.node_of_send[sends.transactional & kafka.seen].tolist())
+    for node, value in enumerate(operations.values):
+        begin = int(operations.begin[node])
+        if begin == NONE or "mops" not in value or not _sends(value["mops"]):
+            continue
+        if operations.outcome[node] != Outcome.OK and node not in visible:
+            continue
+        operation = kafka.history.operations[begin]
+        newer = _fenced_by(instances.get(operation.key, []), operation.process, begin)
+        if newer is not None:
+            yield _zombie(kafka, story, node, newer)
+
+
+def _sends(mops: list[list[object]]) -> bool:
+    """Whether a transaction asks brokers for anything that its commit would make visible."""
+    return any(mop[0] in {"send", "offsets"} for mop in mops)
+
+
+def _fenced_by(instances: list[Instance], process: int | str, begin: int) -> Instance | None:
+    """The first instance that fenced a process before a position in the history, None if none did."""
+    mine = [each for each in instances if each.process == process and each.begin < begin]
+    if not mine or any(each.end == NONE for each in mine):
+        return None
+    since = max(each.end for each in mine)
+    others = (each for each in instances if each.process != process and since < each.begin)
+    return next((each for each in others if NONE != each.end < begin), None)
+
+
+def _zombie(kafka: KafkaTransactions, story: KafkaStory, node: int, newer: Instance) -> Anomaly:
+    operations = kafka.history.operations
+    begin = int(kafka.operations.begin[node])
+    key, process = operations[begin].key, operations[begin].process
+    acknowledged = kafka.operations.outcome[node] == Outcome.OK
+    how = "was acknowledged as committed" if acknowledged else "is visible to readers of committed records"
+    return ANOMALIES["zombie-accepted"].found(
+        f"a transaction of process {process} {how} although process {newer.process} had fenced {key}",
+        subject=str(key),
+        time_ns=story.time_ns(node),
+        witness=sorted((newer.begin, newer.end, *story.operations(node))),
+        explanation=(
+            f"Process {process} had initialised {key} before process {newer.process} began to.",
+            f"Process {newer.process} was told that it had (operation {newer.end}).",
+            f"T = {story.transaction(node)[:NAME_CHARACTERS]}",
+            f"After that process {process} began T, which {how}.",
+        ),
+    )
+
+
+def _instances(kafka: KafkaTransactions) -> dict[object, list[Instance]]:
+    history = kafka.history
+    found: dict[object, list[Instance]] = {}
+    inits = transactions_of(history, ("init-transactions",))
+    for row in range(len(inits.begin)):
+        if inits.begin[row] != NONE and inits.outcome[row] != Outcome.FAIL:
+            operation = history.operations[int(inits.begin[row])]
+            instance = Instance(operation.process, int(inits.begin[row]), int(inits.end[row]))
+            found.setdefault(operation.key, []).append(instance)
+    return found

@@ -1,0 +1,119 @@
+"""Registers that are written as a whole: versions by the value that was written, each once."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from checkers.columns import NONE, Booleans, Integers, Outcome
+from checkers.transactions.coding import Index, coded
+from checkers.transactions.loading import MicroOperations, Transactions, UnreadableError
+from checkers.transactions.touches import Touches, touches_of
+
+UNCLEAR = -2
+"""No version, because several wrote that value to that key."""
+
+
+@dataclass(frozen=True, slots=True)
+class Registers:
+    """An rw-register history in columns.
+
+    A version below the number of micro-operations is the row of the write that made it; above these stand the
+    initial versions, one of each key.
+
+    Attributes:
+        transactions: its transactions.
+        operations: its micro-operations.
+        touches: them by transaction and key.
+        version: shape (micro-operations,), what each wrote or read; `NONE` for a value that nobody wrote.
+        final: shape (micro-operations,), whether it is a write, the last of its transaction to its key.
+        taking_part: shape (transactions,), whether each certainly committed.
+    """
+
+    transactions: Transactions
+    operations: MicroOperations
+    touches: Touches
+    version: Integers
+    final: Booleans
+    taking_part: Booleans
+
+    @property
+    def initial(self) -> int:
+        """The first of the initial versions."""
+        return len(self.operations.key)
+
+    @property
+    def ok(self) -> Booleans:
+        """Shape (transactions,), whether each is known to have committed by its completion."""
+        ok: Booleans = self.transactions.outcome == Outcome.OK
+        return ok
+
+    def writer(self, version: Integers) -> Integers:
+        """Transactions that wrote versions, `NONE` for initial and unknown ones."""
+        written = (version >= 0) & (version < self.initial)
+        return np.where(written, self.operations.transaction[np.where(written, version, 0)], NONE)
+
+    def good_reads(self) -> Integers:
+        """Rows of reads of an initial version, or of one whose writer committed."""
+        writer = self.writer(self.version)
+        good = (self.version >= self.initial) | ((writer != NONE) & self.taking_part[writer])
+        return np.flatnonzero(~self.operations.write & good)
+
+    def value(self, row: int) -> Any:
+        """What a micro-operation wrote or read."""
+        return self.operations.arguments[row]
+
+    def key_of(self, row: int) -> Any:
+        """The key of a micro-operation."""
+        return self.operations.keys[int(self.operations.key[row])]
+
+
+def registers_of(transactions: Transactions, operations: MicroOperations) -> Registers:
+    """Find the version that each micro-operation wrote or read.
+
+    Raises:
+        UnreadableError: null is written, so that a read of null does not tell the initial state.
+    """
+    value = coded(operations.arguments)
+    nil = value.names.index(None) if None in value.names else NONE
+    if (operations.write & (value.codes == nil)).any():
+        raise UnreadableError("null, which is the initial state, is written")
+    writes = np.flatnonzero(operations.write)
+    index = Index(operations.key[writes], value.codes[writes])
+    place = index.find(operations.key, value.codes)
+    found = np.where(place == NONE, NONE, writes[place] if len(writes) else NONE)
+    repeated = np.zeros(len(found), dtype=np.bool_)
+    repeated[writes[index.repeated]] = True
+    repeated[found[repeated]] = True
+    version = np.where((found != NONE) & repeated[found], UNCLEAR, found)
+    empty = ~operations.write & (value.codes == nil)
+    version = np.where(empty, len(found) + operations.key, version)
+    touches = touches_of(operations)
+    return Registers(
+        transactions,
+        operations,
+        touches,
+        version,
+        _final(operations, touches),
+        _taking_part(transactions, operations, version),
+    )
+
+
+def _final(operations: MicroOperations, touches: Touches) -> Booleans:
+    """Whether each is the last write of its transaction to its key."""
+    rows = touches.order[operations.write[touches.order]]
+    codes = operations.transaction[rows] * len(operations.keys) + operations.key[rows]
+    last = np.ones(len(rows), dtype=np.bool_)
+    last[:-1] = codes[1:] != codes[:-1]
+    final = np.zeros(len(operations.key), dtype=np.bool_)
+    final[rows[last]] = True
+    return final
+
+
+def _taking_part(transactions: Transactions, operations: MicroOperations, version: Integers) -> Booleans:
+    """Transactions that completed with ok, and those of unknown fate of which a write was read."""
+    part: Booleans = transactions.outcome == Outcome.OK
+    read = version[~operations.write]
+    writers = operations.transaction[read[(read >= 0) & (read < len(version))]]
+    part[writers[transactions.outcome[writers] == Outcome.INFO]] = True
+    return part

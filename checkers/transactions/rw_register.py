@@ -1,0 +1,60 @@
+"""Judges Elle's rw-register histories: transactions that write registers with unique values and read them.
+
+1. A read names the version that it saw by its value; the order of versions is inferred where it is certain
+   (`register_edges`).
+2. What single reads and transactions show: ``internal``, ``G1a``, ``G1b``, ``lost-update``, ``phantom``,
+   ``cyclic-versions`` (`register_findings`).
+3. Versions give edges, edges give cycles (`judging`).
+"""
+
+from checkers.history import History
+from checkers.transactions.judging import judge_edges
+from checkers.transactions.loading import (
+    UnreadableError,
+    micro_operations_of,
+    names_of_transactions,
+    transactions_of,
+)
+from checkers.transactions.models import ConsistencyModel, forbids
+from checkers.transactions.register_edges import RegisterStory, graph_of
+from checkers.transactions.register_findings import find_in_registers, unclear_write
+from checkers.transactions.registers import registers_of
+from checkers.transactions.telling import result_with
+from checkers.verdict import CheckerResult, result_of
+
+CHECKER = "rw-register"
+"""The checker's name."""
+
+
+def check_rw_register(
+    history: History, model: ConsistencyModel = ConsistencyModel.STRICT_SERIALIZABLE
+) -> CheckerResult:
+    """Judge an rw-register history.
+
+    Args:
+        history: operations whose value is a list of ``["w", key, value]``, values unique for each key, and
+            ``["r", key, value]`` (null in an invocation, and for the initial state); real time is the order
+            of operations.
+        model: what the history must keep to; anomalies that it allows are reported as legal.
+    """
+    try:
+        transactions = transactions_of(history, names_of_transactions(history))
+        registers = registers_of(transactions, micro_operations_of(transactions, "w"))
+    except UnreadableError as error:
+        return result_of(CHECKER, [], unknown_because=str(error))
+    graph = graph_of(registers)
+    story = RegisterStory(history, registers, graph)
+    judged = judge_edges(graph, story, lambda identity: forbids(model, identity))
+    unclear = unclear_write(registers)
+    return result_with(
+        CHECKER,
+        judged,
+        find_in_registers(registers, story, model),
+        sizes={
+            "transactions": len(transactions.begin),
+            "micro_operations": len(registers.operations.key),
+            "keys": len(registers.operations.keys),
+        },
+        doubts=[*history.damage, *transactions.malformed, *([unclear] if unclear else [])],
+        model=model,
+    )

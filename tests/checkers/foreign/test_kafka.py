@@ -1,0 +1,203 @@
+"""Jepsen's kafka workload in our words: every fact kept, what does not fit refused."""
+
+from typing import Any
+
+import pytest
+
+from checkers.foreign.kafka import kafka_history_of
+from checkers.history import Operation
+from checkers.reading import HistoryError
+from tests.checkers.foreign.texts import foreign, told
+
+READER = {"client": "jepsen", "isolation": "read_uncommitted"}
+COMMITTED = {"client": "jepsen", "isolation": "read_committed"}
+
+
+def operations(lines: str) -> tuple[Operation, ...]:
+    return kafka_history_of(foreign(told(lines))).history.operations
+
+
+def values(lines: str) -> list[Any]:
+    return [operation.value for operation in operations(lines)]
+
+
+def test_sends_and_polls_are_ours() -> None:
+    lines = """0 invoke send [[:send 3 10] [:send 5 11]]
+    0 ok send [[:send 3 [7 10]] [:send 5 11]]
+    1 invoke poll [[:poll] [:poll]]
+    1 ok poll [[:poll {3 [[7 10]], 5 []}] [:poll {3 [[8 12]]}]]"""
+    told_of = operations(lines)
+    assert [(o.f, o.key, o.index) for o in told_of] == [
+        ("send", "jepsen", 0),
+        ("send", "jepsen", 1),
+        ("poll", "jepsen", 2),
+        ("poll", "jepsen", 3),
+    ]
+    assert [o.value for o in told_of] == [
+        [[3, 10], [5, 11]],
+        [[3, 10, 7, "ok"], [5, 11, None, "ok"]],
+        READER,
+        READER | {"records": [[3, [7], [10]], [5, [], []], [3, [8], [12]]]},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("completion", "value"),
+    [
+        ("info send [[:send 3 [7 10]] [:send 5 11]]", [[3, 10, 7, "ok"], [5, 11, None, "info"]]),
+        ("info send :timeout", [[3, 10, None, "info"], [5, 11, None, "info"]]),
+        ("fail send [[:send 3 10] [:send 5 11]]", [[3, 10, None, "fail"], [5, 11, None, "fail"]]),
+        ("fail send [[:send 3 [7 10]] [:send 5 11]]", [[3, 10, None, "fail"], [5, 11, None, "fail"]]),
+        ("ok send [[:send 3 [nil 10]] [:send 5 [2 11]]]", [[3, 10, None, "ok"], [5, 11, 2, "ok"]]),
+    ],
+)
+def test_each_record_has_its_own_outcome(completion: str, value: Any) -> None:
+    assert values(f"0 invoke send [[:send 3 10] [:send 5 11]]\n0 {completion}")[1] == value
+
+
+def test_values_may_be_lists() -> None:
+    lines = "0 invoke send [[:send 3 [1 2]]]\n0 ok send [[:send 3 [7 [1 2]]]]\n"
+    assert values(lines) == [[[3, [1, 2]]], [[3, [1, 2], 7, "ok"]]]
+    assert values(lines.replace("[7 [1 2]]", "[1 2]"))[1] == [[3, [1, 2], None, "ok"]]
+
+
+def test_what_a_poll_returned_was_returned_whatever_became_of_it() -> None:
+    completed = operations("1 invoke poll [[:poll]]\n1 info poll [[:poll {3 [[7 10]]}]]")[1]
+    assert completed.type == "ok"
+    silent = operations("1 invoke poll [[:poll]]\n1 info poll :timeout")[1]
+    assert (silent.type, silent.value) == ("info", READER)
+
+
+def test_transactions_hold_what_they_sent_and_polled() -> None:
+    lines = """0 invoke txn [[:send 3 10] [:poll]]
+    0 ok txn [[:send 3 [7 10]] [:poll {3 [[6 9]]}]]
+    1 invoke send [[:send 3 11]]
+    1 info send [[:send 3 11]]
+    2 invoke poll [[:poll]]
+    2 ok poll [[:poll {}]]"""
+    told_of = operations(lines)
+    assert [(o.f, o.key) for o in told_of[::2]] == [
+        ("txn", "process 0"),
+        ("txn", "process 1"),
+        ("poll", "jepsen"),
+    ]
+    assert [o.value for o in told_of] == [
+        COMMITTED | {"end": "commit", "mops": [["send", "jepsen", 3, 10], ["poll", "jepsen", []]]},
+        COMMITTED
+        | {
+            "end": "commit",
+            "ended": "commit",
+            "mops": [["send", "jepsen", 3, 10, 7], ["poll", "jepsen", [[3, [6], [9]]]]],
+        },
+        COMMITTED | {"end": "commit", "mops": [["send", "jepsen", 3, 11]]},
+        COMMITTED | {"end": "commit", "ended": None, "mops": [["send", "jepsen", 3, 11, None]]},
+        COMMITTED,
+        COMMITTED | {"records": []},
+    ]
+
+
+def test_assignments_say_where_reading_begins_only_where_they_seek() -> None:
+    lines = """1 invoke assign [3 4]
+    1 ok assign [3 4]
+    1 invoke assign [3 4], :seek-to-beginning? true
+    1 ok assign [3 4], :seek-to-beginning? true
+    1 invoke subscribe [3]
+    1 ok subscribe [3]
+    1 invoke assign nil, :seek-to-beginning? true
+    1 info assign nil, :seek-to-beginning? true"""
+    assert [o.value for o in operations(lines) if o.type != "invoke"] == [[], [[3, 0], [4, 0]], [], []]
+
+
+def poll(marks: str = "") -> str:
+    return f"1 invoke poll [[:poll]]\n1 ok poll [[:poll {{3 []}}]]{marks}\n"
+
+
+def reassigned(lines: str) -> list[bool]:
+    """Whether each answer that may be is marked as unrelated to those before."""
+    return ["assigned" in o.value for o in operations(lines) if o.type == "ok" and o.f in {"poll", "txn"}]
+
+
+def test_a_subscriber_may_be_given_others_in_every_poll() -> None:
+    subscribe = "1 invoke subscribe [3]\n1 ok subscribe [3]\n"
+    assert reassigned(subscribe + poll() + poll()) == [True, True]
+    assert reassigned(subscribe + poll(", :rebalance-log []") + poll(", :rebalance-log [{:keys [3]}]")) == [
+        False,
+        True,
+    ]
+    assert reassigned(subscribe + "1 invoke assign [3]\n1 ok assign [3]\n" + poll()) == [False]
+    assert reassigned(subscribe.replace("ok sub", "fail sub") + poll()) == [False]
+
+
+def test_a_failed_transaction_loses_the_positions_of_its_consumer() -> None:
+    failed = "1 invoke txn [[:poll] [:send 3 1]]\n1 fail txn [[:poll {3 []}] [:send 3 1]]\n"
+    committed = "1 invoke txn [[:poll] [:send 3 2]]\n1 ok txn [[:poll {3 []}] [:send 3 [0 2]]]\n"
+    assert reassigned(failed + poll() + poll()) == [True, False]
+    assert reassigned(failed + committed + poll()) == [True, False]
+    assert reassigned(committed + poll()) == [False, False]
+    assert reassigned(committed + "1 invoke poll [[:poll]]\n1 fail poll [[:poll]]\n" + poll()) == [
+        False,
+        True,
+    ]
+    assert reassigned(failed + "1 invoke assign [3]\n1 ok assign [3]\n" + poll()) == [False]
+
+
+def test_keys_that_are_numbers_are_partitions_and_others_are_counted() -> None:
+    converted = kafka_history_of(foreign(told('0 invoke send [[:send "3" 1] [:send 4 2]]')))
+    assert (converted.history.operations[0].value, converted.names) == ([[3, 1], [4, 2]], {})
+    for key in ('"x"', "[1 2]"):
+        named = kafka_history_of(foreign(told(f"0 invoke send [[:send {key} 1] [:send 4 2]]")))
+        assert named.history.operations[0].value == [[0, 1], [1, 2]]
+        assert list(named.names) == [0, 1]
+    assert kafka_history_of(foreign(told('0 invoke send [[:send "03" 1]]'))).names == {0: "03"}
+    assert kafka_history_of(foreign(told("0 invoke send [[:send 4000000000 1]]"))).names == {0: "4000000000"}
+
+
+def test_json_has_keys_as_texts_where_they_are_names() -> None:
+    text = (
+        '{"process":0,"type":"invoke","f":"send","value":[["send",3,10]]}\n'
+        '{"process":0,"type":"ok","f":"send","value":[["send",3,[7,10]]]}\n'
+        '{"process":1,"type":"invoke","f":"poll","value":[["poll"]]}\n'
+        '{"process":1,"type":"ok","f":"poll","value":[["poll",{"3":[[7,10]]}]]}\n'
+    )
+    told_of = kafka_history_of(foreign(text)).history.operations
+    assert told_of[3].value["records"] == [[3, [7], [10]]]
+    assert told_of[1].value == [[3, 10, 7, "ok"]]
+
+
+def test_all_else_stays_what_it_is() -> None:
+    told_of = operations(
+        "0 invoke crash nil\nnemesis info kill [1]\n0 info crash nil\n1 invoke send []\n1 ok send []"
+    )
+    assert [(o.process, o.f) for o in told_of[:3]] == [(0, "crash"), ("nemesis", "nemesis"), (0, "crash")]
+    assert [o.value for o in told_of[3:]] == [[], []]
+
+
+@pytest.mark.parametrize(
+    ("lines", "problem"),
+    [
+        ("0 invoke send 5", "no list of sends and polls"),
+        ("0 invoke send [[]]", "no list of sends and polls"),
+        ("0 invoke send [[:send 1]]", "no list of sends and polls"),
+        ("0 invoke poll [[:poll 1 2]]", "no list of sends and polls"),
+        ("0 invoke txn [[:append 1 2]]", "no list of sends and polls"),
+        ("0 invoke send [[:send 1 10]]\n0 ok send [[:poll {}]]", "other micro-operations"),
+        ("0 invoke send [[:send 1 10]]\n0 ok send nil", "other micro-operations"),
+        ("0 invoke send [[:send 1 10]]\n0 ok send [[:send 2 [0 10]]]", "answers a send to 2, one to 1"),
+        ("0 invoke send [[:send 1 10]]\n0 ok send [[:send 1 [0 11]]]", "another value than was invoked"),
+        ("0 invoke send [[:send 1 10]]\n0 ok send [[:send 1 11]]", "another value than was invoked"),
+        ("0 invoke send [[:send 1 10]]\n0 ok send [[:send 1 [-1 10]]]", "-1 is no offset"),
+        ("0 invoke send [[:send 1 10]]\n0 ok send [[:send 1 [1.5 10]]]", "1.5 is no offset"),
+        ("0 invoke send [[:send 1 10]]\n0 ok send [[:send 1 [true 10]]]", "true is no offset"),
+        ("0 invoke send [[:send 1 10]]\n0 ok send [[:send 1 [4611686018427387905 10]]]", "is no offset"),
+        ("0 invoke poll [[:poll]]\n0 ok poll [[:poll {1 [[-1 10]]}]]", "-1 is no offset"),
+        ("0 invoke poll [[:poll]]\n0 ok poll [[:poll {1 [[nil 10]]}]]", "null is no offset"),
+        ("0 invoke poll [[:poll]]\n0 ok poll [[:poll {1 [[1]]}]]", "are no pairs"),
+        ("0 invoke poll [[:poll]]\n0 ok poll [[:poll {1 5}]]", "are no pairs"),
+        ("0 invoke poll [[:poll]]\n0 ok poll [[:poll [1]]]", "is no map"),
+    ],
+)
+def test_what_does_not_fit_is_refused(lines: str, problem: str) -> None:
+    with pytest.raises(HistoryError) as refused:
+        operations(lines)
+    assert problem in refused.value.problem
+    assert refused.value.place == f"history, line {lines.count(chr(10)) + 1}, column 1"

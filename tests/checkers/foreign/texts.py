@@ -1,0 +1,47 @@
+"""Histories in the notations of others, for tests."""
+
+import io
+import re
+from typing import Any
+
+from checkers.foreign.files import open_source
+from checkers.foreign.judging import Asked, Judgement, judge_foreign
+from checkers.foreign.records import Foreign, foreign_of
+
+FILE = "history"
+
+
+def stream_of(content: bytes) -> io.BufferedReader:
+    return io.BufferedReader(io.BytesIO(content))
+
+
+def foreign(text: str | bytes) -> Foreign:
+    """A history in any notation."""
+    content = text if isinstance(text, bytes) else text.encode()
+    source = open_source(stream_of(content), FILE)
+    return foreign_of(source.elements, FILE, source.damage)
+
+
+def told(lines: str) -> str:
+    """EDN of a history that is told in short: a process, a type, a function and a value a line.
+
+    ``0 invoke read nil`` is process 0's; indices and times are their places.
+    """
+    return "\n".join(_told(number, line) for number, line in enumerate(lines.strip().splitlines()))
+
+
+def _told(number: int, line: str) -> str:
+    process, kind, f, value = line.split(maxsplit=3)
+    who = f":{process}" if re.match(r"[a-z]", process) else process
+    where = f":index {number}, :time {number * 1000}"
+    return f"{{{where}, :process {who}, :type :{kind}, :f :{f}, :value {value}}}"
+
+
+def judged(lines: str, **asked: Any) -> Judgement:
+    """What is said of a history that is told in short."""
+    return judge_foreign(foreign(told(lines)), Asked(**asked))
+
+
+def counts(judgement: Judgement) -> dict[str, int]:
+    """How many anomalies of each id."""
+    return {name: count for result in judgement.verdict.results for name, count in result.counts.items()}

@@ -1,0 +1,121 @@
+"""Histories of consumer groups, told call by call; every operation happens 10 ms after the one before."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from checkers.history import History, Operation, OperationType
+from checkers.shapes import misfit_of
+
+OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
+GROUP, TOPIC, CLIENT = "group-0", "groups-0", "kafka-python"
+MS = 1_000_000
+STEP_NS = 10 * MS
+
+Given = Mapping[int, Sequence[int]]
+"""Offsets returned, by partition."""
+
+
+class GroupStory:
+    """Collects what members of groups do; `now_ns` is the time of the next operation."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self.now_ns = 0
+        self.members: dict[int, tuple[str, int]] = {}
+
+    def add(self, process: int | str, kind: OperationType, f: str, key: Any = None, value: Any = None) -> int:
+        """One operation; its position."""
+        at = len(self.operations)
+        self.operations.append(Operation(at, self.now_ns, process, kind, f, key, value))
+        assert misfit_of(self.operations[-1]) is None
+        self.now_ns += STEP_NS
+        return at
+
+    def setup(self, *groups: str, kind: str = "groups", unclean: bool = False) -> None:
+        """The set-up of a run whose groups must be drained."""
+        config = {"unclean.leader.election.enable": "true"} if unclean else {}
+        workload = {"kind": kind, "groups": list(groups)}
+        topics = [{"name": TOPIC, "partitions": 1}]
+        self.add("runner", OK, "setup", None, {"workload": workload, "config": config, "topics": topics})
+
+    def assigned(
+        self, process: int, generation: int | None, starts: Mapping[int, int], given: Given | None = None
+    ) -> int:
+        """A poll in which a member is assigned partitions; the position of its completion."""
+        if generation is not None:
+            self.members[process] = (f"member-{process}", generation)
+        return self.polled(process, given or {}, starts, told=generation is not None)
+
+    def polled(
+        self,
+        process: int,
+        given: Given,
+        starts: Mapping[int, int] | None = None,
+        *,
+        told: bool = False,
+        group: str | None = GROUP,
+    ) -> int:
+        """A poll; the position of its completion."""
+        asked: dict[str, Any] = {"client": CLIENT, "isolation": "read_uncommitted"}
+        if group is not None:
+            asked["group"] = group
+        self.add(process, INVOKE, "poll", TOPIC, asked)
+        records = [[p, list(offsets), [1_000 * p + o for o in offsets]] for p, offsets in given.items()]
+        answer = {**asked, "records": records}
+        if starts is not None:
+            answer["assigned"] = [list(pair) for pair in starts.items()]
+            answer["membership"] = list(self.members[process]) if told else None
+        return self.add(process, OK, "poll", TOPIC, answer)
+
+    def commits(
+        self,
+        process: int,
+        offsets: Mapping[int, int],
+        outcome: OperationType | None = OK,
+        generation: int | None = None,
+    ) -> int:
+        """A commit, in the process's generation or another one; its invocation's position."""
+        began = self.begins_commit(process, offsets, generation)
+        if outcome is not None:
+            self.ends_commit(process, offsets, outcome)
+        return began
+
+    def begins_commit(self, process: int, offsets: Mapping[int, int], generation: int | None = None) -> int:
+        """The invocation of a commit."""
+        member = self.members.get(process)
+        if member is not None and generation is not None:
+            member = (member[0], generation)
+        value = {"client": CLIENT, "topic": TOPIC, "offsets": [list(pair) for pair in offsets.items()]}
+        return self.add(process, INVOKE, "commit", GROUP, {**value, "membership": member and list(member)})
+
+    def ends_commit(self, process: int, offsets: Mapping[int, int], outcome: OperationType = OK) -> int:
+        """The completion of a commit."""
+        value = {"client": CLIENT, "topic": TOPIC, "offsets": [list(pair) for pair in offsets.items()]}
+        return self.add(process, outcome, "commit", GROUP, value)
+
+    def recovers(self) -> None:
+        """Recovery, and the beginning of the final phase."""
+        self.add("runner", INVOKE, "recover", None, {"bound_ms": 1})
+        self.add("runner", OK, "recover", None, {"bound_ms": 1})
+        self.add("runner", OK, "phase", "final-read")
+
+    def reads(
+        self,
+        offsets: Sequence[int],
+        *,
+        partition: int = 0,
+        start: int = 0,
+        isolation: str = "read_uncommitted",
+        kind: OperationType = OK,
+    ) -> None:
+        """A final read of one partition."""
+        asked = {"client": CLIENT, "isolation": isolation, "partition": partition}
+        end = max(offsets, default=-1) + 1
+        self.add(99, INVOKE, "final-read", TOPIC, asked)
+        found = {"start": start, "end": end, "position": end}
+        records = [[partition, list(offsets), [1_000 * partition + o for o in offsets]]]
+        self.add(99, kind, "final-read", TOPIC, {**asked, **found, "records": records})
+
+    def history(self, damage: tuple[str, ...] = ()) -> History:
+        """All of it."""
+        return History("run", "2026-11-20T00:00:00Z", tuple(self.operations), damage)

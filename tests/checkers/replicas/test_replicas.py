@@ -1,0 +1,512 @@
+"""The replicas checker, rule by rule: what is found, and what looks like it and is legal."""
+
+from typing import Any
+
+import pytest
+
+from checkers.history import History, Operation, OperationType
+from checkers.replicas.alone import open_transactions, sequence_gaps
+from checkers.replicas.evidence import batches_of
+from checkers.replicas.judging import check_replicas
+from checkers.verdict import CheckerResult, Validity
+from tests.checkers.replicas.replica_histories import (
+    Batch,
+    final_read,
+    history_of,
+    leads,
+    metadata,
+    observed,
+    recovered,
+    replica,
+    replicated,
+    unread,
+)
+
+VALID, INVALID, UNKNOWN = Validity.VALID, Validity.INVALID, Validity.UNKNOWN
+LOG = [Batch(0, 2, 0, crc=11), Batch(2, 1, 0, crc=12), Batch(3, 3, 1, crc=13), Batch(6, 1, 1, crc=14)]
+SAME = {"n1": LOG, "n2": LOG, "n3": LOG}
+END = 7
+ALICE = {"producer_id": 9001, "producer_epoch": 0}
+TRANSACTIONAL, MARKER = 0x10, 0x30
+BOTH = {"evidence": ["replicas", "metadata-log"]}
+
+
+def judged(logs: dict[str, Any], end: int = END, **told: Any) -> CheckerResult:
+    return check_replicas(replicated(logs, end, **told))
+
+
+def changed(place: int, **fields: Any) -> list[Batch]:
+    return [batch._replace(**fields) if row == place else batch for row, batch in enumerate(LOG)]
+
+
+def test_equal_logs_are_valid() -> None:
+    result = judged(SAME)
+
+    assert result.validity is VALID
+    assert result.counts == {}
+    assert result.figures["logs_read"] == 3
+    assert result.figures["batches_read"] == 12
+    assert result.figures["bytes_read"] == 12 * 61
+    assert result.figures["partitions_compared"] == 1
+    assert result.figures["batches_compared"] == 8
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"crc": 99},
+        {"leader_epoch": 1},
+        {"producer_id": 5},
+        {"producer_epoch": 5},
+        {"base_sequence": 5},
+        {"attributes": 1},
+        {"base_offset": 1, "count": 2},
+    ],
+)
+def test_a_batch_that_differs_is_found_at_its_offset(fields: dict[str, int]) -> None:
+    result = judged(SAME | {"n3": changed(1, **fields)})
+
+    assert result.validity is INVALID
+    assert result.counts["replica-divergence"] == 1
+    (found,) = (anomaly for anomaly in result.anomalies if anomaly.id == "replica-divergence")
+    assert found.subject == f"log-0/0@{fields.get('base_offset', 2)}"
+    assert "n3 does not hold what n1 holds" in found.summary
+    assert "1 batches are on n1 alone, 1 on n3 alone" in found.explanation[-1]
+    assert [f"op {index}" for index in found.witness] == ["op 1", "op 2", "op 3", "op 5"]
+
+
+@pytest.mark.parametrize("place", range(4))
+def test_a_batch_that_is_missing_is_found(place: int) -> None:
+    result = judged(SAME | {"n2": [batch for row, batch in enumerate(LOG) if row != place]})
+
+    name = {0: "valid", 3: "short-replica"}.get(place, "replica-divergence")
+    if name == "valid":  # the log begins later, as after retention
+        assert result.validity is VALID
+    else:
+        assert result.counts == {name: 1}
+
+
+def test_a_batch_that_one_has_alone_at_the_end_of_the_stretch_is_found() -> None:
+    result = judged({"n1": LOG[:3], "n2": [*LOG[:2], Batch(3, 2, 1, crc=13), Batch(5, 1, 1)]}, 6, isr=(1, 2))
+
+    (found,) = result.anomalies
+    assert found.subject == "log-0/0@3"
+    assert "1 batches are on n1 alone, 2 on n2 alone" in found.explanation[-1]
+
+
+def test_a_hole_before_the_end_is_no_batch() -> None:
+    result = judged({"n1": LOG[:3], "n2": replica(LOG[:2], end=6)}, 6, isr=(1, 2))
+
+    (found,) = result.anomalies
+    assert found.explanation[2] == "n2 there: no batch."
+    assert found.subject == "log-0/0@3"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        replica(LOG[1:]),  # retention
+        replica(LOG, log_start=3),  # DeleteRecords
+        replica([Batch(0, 3, 0), *LOG[2:]], log_start=3),
+        [*LOG, Batch(7, 1, 1), Batch(8, 1, 2)],  # a tail that is not committed
+    ],
+)
+def test_logs_may_begin_and_end_where_they_like(other: Any) -> None:
+    assert judged(SAME | {"n2": other}).validity is VALID
+    assert judged(SAME | {"n2": other}, leader=2).validity is VALID
+
+
+def test_tails_above_the_committed_end_may_differ() -> None:
+    logs = {"n1": [*LOG, Batch(7, 1, 1, crc=5)], "n2": [*LOG, Batch(7, 1, 2, crc=6)]}
+
+    assert judged(logs, isr=(1, 2)).validity is VALID
+    assert judged(logs, 8, isr=(1, 2)).counts == {"replica-divergence": 1}
+
+
+def test_a_replica_out_of_sync_may_hold_anything() -> None:
+    result = judged(SAME | {"n3": [Batch(0, 9, 5)]}, isr=(1, 2))
+
+    assert result.validity is VALID
+    assert result.figures["batches_compared"] == 4
+
+
+def partitions_seen(isr: list[int], *, began_ns: int, topic: str = "log-0", node: str = "n1") -> Operation:
+    value = {"began_ns": began_ns, "topics": {topic: [[0, 1, 0, [1, 2, 3], isr, None]]}}
+    return Operation(0, began_ns, "o", OperationType.OK, "observe", "partitions", value, node=node)
+
+
+@pytest.mark.parametrize(
+    ("seen", "validity"),
+    [
+        ([partitions_seen([1, 2], began_ns=1)], VALID),
+        ([partitions_seen([1, 2], began_ns=1), partitions_seen([1, 2, 3], began_ns=2)], INVALID),
+        ([partitions_seen([1, 2, 3], began_ns=1), partitions_seen([1, 2], began_ns=2)], VALID),
+        ([partitions_seen([1, 2], began_ns=1), partitions_seen([1, 2, 3], began_ns=2, node="n2")], VALID),
+        ([partitions_seen([1, 2], began_ns=0)], INVALID),  # asked before recovery had ended
+        ([partitions_seen([2, 1, 3], began_ns=1)], INVALID),
+        ([partitions_seen([1, 2], began_ns=1, topic="log-1")], INVALID),
+    ],
+)
+def test_a_replica_that_is_out_of_the_isr_at_the_end_is_not_judged(
+    seen: list[Operation], validity: Validity
+) -> None:
+    told = [observed(node, replica(log)) for node, log in (SAME | {"n3": LOG[:2]}).items()]
+
+    result = check_replicas(history_of(recovered(), *seen, final_read(7), *told))
+
+    assert result.validity is validity
+    assert result.figures["left_isr"] == (validity is VALID)
+
+
+def test_what_was_seen_before_recovery_does_not_matter() -> None:
+    told = [observed(node, replica(LOG)) for node in ("n1", "n2")]
+    seen = partitions_seen([1], began_ns=9)
+
+    result = check_replicas(history_of(seen, recovered((1, 2)), final_read(7), *told))
+
+    assert result.figures["partitions_compared"] == 1
+
+
+def test_a_replica_without_a_leader_is_compared_with_the_first() -> None:
+    assert judged(SAME | {"n3": changed(1, crc=0)}, leader=None).counts == {"replica-divergence": 1}
+
+
+def test_the_leaders_log_is_what_others_are_compared_with() -> None:
+    result = judged(SAME | {"n3": changed(1, crc=0)}, leader=3)
+
+    assert result.counts == {"replica-divergence": 2}
+
+
+def test_one_in_sync_replica_alone_has_nothing_to_be_compared_with() -> None:
+    result = judged({"n1": LOG}, isr=(1,))
+
+    assert result.validity is VALID
+    assert result.figures["partitions_compared"] == 0
+
+
+def test_a_short_replica_is_found() -> None:
+    result = judged(SAME | {"n2": replica(LOG[:3], tail=["0.log", 183, 20, "cut"])})
+
+    assert result.counts == {"short-replica": 1}
+    (found,) = result.anomalies
+    assert found.summary == "log-0/0 on n2 ends at 6, 7 was committed"
+    assert "20 bytes of 0.log from byte 183 are no whole batch (cut)" in found.explanation[-1]
+    assert result.figures["torn_tails"] == 1
+
+
+@pytest.mark.parametrize(
+    ("topic", "config"),
+    [
+        ({"cleanup.policy": "compact"}, {}),
+        ({"cleanup.policy": "compact,delete"}, {}),
+        ({}, {"log.cleanup.policy": "compact"}),
+    ],
+)
+def test_compacted_topics_are_not_compared(topic: dict[str, str], config: dict[str, str]) -> None:
+    topics = [{"name": "log-0", "partitions": 1, "config": topic}]
+
+    result = judged(SAME | {"n2": [LOG[3]]}, setup={"topics": topics, "config": config})
+
+    assert result.validity is VALID
+    assert result.figures["compacted_partitions"] == 1
+    assert result.figures["batches_compared"] == 0
+
+
+def test_a_topic_that_is_not_compacted_although_others_are_is_compared() -> None:
+    topics = [{"name": "log-0", "partitions": 1, "config": {"cleanup.policy": "delete"}}]
+
+    result = judged(
+        SAME | {"n2": [LOG[3]]}, setup={"topics": topics, "config": {"log.cleanup.policy": "compact"}}
+    )
+
+    assert result.figures["compacted_partitions"] == 0
+
+
+def test_a_log_of_another_topic_of_that_name_is_not_judged() -> None:
+    result = judged(SAME | {"n2": replica(LOG[:1], topic_id="another")})
+
+    assert result.validity is UNKNOWN
+    assert "n2 holds log-0/0 of another topic" in str(result.unknown_because)
+
+
+@pytest.mark.parametrize("other", [None, unread("OSError: it hurts")])
+def test_an_in_sync_replica_that_was_not_read_makes_it_unknown(other: Any) -> None:
+    logs = {name: log for name, log in (SAME | {"n2": other}).items() if log is not None}
+
+    result = judged(logs)
+
+    assert result.validity is UNKNOWN
+    assert "the log of log-0/0 on n2 was not read" in str(result.unknown_because)
+    assert ("it hurts" in str(result.unknown_because)) == (other is not None)
+
+
+def test_an_illegal_finding_outweighs_what_is_missing() -> None:
+    assert judged({"n1": LOG, "n3": changed(1, crc=0)}).validity is INVALID
+
+
+def test_without_evidence_that_was_meant_it_is_unknown() -> None:
+    result = judged({}, setup={"topics": [{"name": "log-0", "partitions": 1}]})
+
+    assert result.validity is UNKNOWN
+    assert str(result.unknown_because).count("was not read") == 3
+
+
+def test_long_lists_of_doubts_are_cut() -> None:
+    result = check_replicas(history_of(setup={"topics": [{"name": "log-0", "partitions": 9}]}))
+
+    assert str(result.unknown_because).endswith("; and 6 more")
+
+
+@pytest.mark.parametrize("evidence", [{"evidence": []}, {"evidence": ["metadata-log"], "nodes": []}])
+def test_without_evidence_that_was_not_meant_it_is_valid(evidence: dict[str, Any]) -> None:
+    result = check_replicas(history_of(recovered(), final_read(7), setup=evidence))
+
+    assert result.validity is VALID
+    assert set(result.figures.values()) == {0}
+
+
+def test_a_history_without_a_setup_is_valid() -> None:
+    operation = Operation(0, 0, "runner", OperationType.OK, "phase", "load")
+
+    assert check_replicas(History("", "", (operation,))).validity is VALID
+
+
+@pytest.mark.parametrize(
+    ("operations", "missing"),
+    [
+        ([final_read(7)], "the in-sync replicas"),
+        ([recovered()], "the committed end"),
+        ([recovered(), final_read(None, kind="info")], "the committed end"),
+        ([recovered(), final_read(None, kind="invoke")], "the committed end"),
+        ([recovered(), final_read(7, kind="fail")], "the committed end"),
+        ([recovered(), final_read(7, partition=3)], "the committed end"),
+        (
+            [Operation(0, 0, "r", OperationType.INVOKE, "recover", "log-0", {"bound_ms": 1}), final_read(7)],
+            "the in-sync replicas",
+        ),
+    ],
+)
+def test_what_nobody_told_is_unknown(operations: list[Operation], missing: str) -> None:
+    logs = [observed(node, replica(LOG)) for node in SAME]
+
+    result = check_replicas(history_of(*operations, *logs))
+
+    assert result.validity is UNKNOWN
+    assert result.unknown_because == f"nobody told {missing} of log-0/0"
+
+
+def test_the_highest_end_that_was_listed_is_committed() -> None:
+    logs = [observed(node, replica(LOG[:2])) for node in SAME]
+    operations = [recovered(), final_read(3), final_read(7, kind="info"), final_read(2)]
+
+    assert check_replicas(history_of(*operations, *logs)).counts == {"short-replica": 3}
+
+
+def test_nodes_without_a_name_go_by_their_numbers() -> None:
+    result = judged({"1": LOG, "2": LOG}, isr=(1, 2), setup={"nodes": []})
+
+    assert result.validity is VALID
+    assert result.figures["batches_compared"] == 4
+
+
+def test_a_lower_leader_epoch_is_found_in_each_log() -> None:
+    log = [Batch(0, leader_epoch=3), Batch(1, leader_epoch=2), Batch(2, leader_epoch=2), Batch(3)]
+
+    result = judged({"n1": log, "n2": log}, 4, isr=(1, 2))
+
+    assert result.counts == {"leader-epoch-regression": 4}
+    assert result.anomalies[0].subject == "log-0/0@1"
+    assert "leader epoch 3" in result.anomalies[0].explanation[0]
+
+
+@pytest.mark.parametrize(
+    "log", [[Batch(0, 3), Batch(2)], [Batch(3), Batch(0, 2)], [Batch(0), Batch(0), Batch(1, 2)]]
+)
+def test_batches_that_overlap_are_found(log: list[Batch]) -> None:
+    assert judged({"n1": log}, 3, isr=(1,)).counts == {"overlapping-batches": 1}
+
+
+def test_what_was_appended_twice_is_found_wherever_it_stands() -> None:
+    once = Batch(0, 2, base_sequence=5, **ALICE)
+    log = [once, Batch(2, base_sequence=7, **ALICE), once._replace(base_offset=3), Batch(5)]
+
+    result = judged({"n1": log}, 6, isr=(1,))
+
+    assert result.counts == {"duplicate-batch": 1}
+    (found,) = result.anomalies
+    assert found.subject == "log-0/0@3"
+    assert "appended at 0 already" in found.summary
+
+
+def test_a_batch_that_was_appended_again_in_part_is_found() -> None:
+    log = [Batch(0, 4, base_sequence=5, **ALICE), Batch(4, 4, base_sequence=8, **ALICE)]
+
+    assert judged({"n1": log}, 8, isr=(1,)).counts == {"duplicate-batch": 1}
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        {"producer_id": 9002},
+        {"producer_epoch": 1},
+        {"base_sequence": 7},
+        {"producer_id": -1},
+        {"base_sequence": -1},
+        {"attributes": MARKER},
+    ],
+)
+def test_sequences_of_others_are_no_duplicates(again: dict[str, int]) -> None:
+    once = Batch(0, 2, base_sequence=5, **ALICE)
+    log = [once, once._replace(base_offset=2, **again)]
+
+    assert judged({"n1": log}, 4, isr=(1,)).counts == {}
+
+
+def test_gaps_in_sequences_are_counted_and_legal() -> None:
+    log = [
+        Batch(0, 2, base_sequence=0, **ALICE),
+        Batch(2, 1, base_sequence=2, **ALICE),
+        Batch(3, 1, base_sequence=4, **ALICE),
+        Batch(4, 1, producer_id=9002, producer_epoch=0, base_sequence=7),
+    ]
+    result = judged({"n1": log, "n2": log}, 5, isr=(1, 2))
+
+    assert result.validity is VALID
+    assert result.figures["sequence_gaps"] == 2
+    assert sequence_gaps(batches_of(replicated({"n1": log}, 5)).logs[0]) == 1
+
+
+def test_a_transaction_that_no_marker_ends_is_open() -> None:
+    log = [
+        Batch(0, base_sequence=0, attributes=TRANSACTIONAL, **ALICE),
+        Batch(1, attributes=MARKER, control=1, **ALICE),
+        Batch(2, base_sequence=1, attributes=TRANSACTIONAL, **ALICE),
+        Batch(3, base_sequence=0, producer_id=9002, producer_epoch=4, attributes=TRANSACTIONAL),
+        Batch(4, producer_id=9002, producer_epoch=5, attributes=MARKER, control=0),
+        Batch(5, base_sequence=2, attributes=TRANSACTIONAL, **ALICE),
+    ]
+    history = replicated({"n1": log, "n2": log}, 6, isr=(1, 2))
+
+    assert open_transactions(batches_of(history).logs[0]).tolist() == [5]
+    assert check_replicas(history).figures["open_transactions"] == 2
+    assert check_replicas(history).validity is VALID
+
+
+def test_damage_is_found_and_at_most_so_many_are_listed() -> None:
+    damage = [["0.log", place * 61, place, "it is odd"] for place in range(30)]
+    log = replica(LOG, corrupt=[*damage, ["0.log", 9999, None, "no batch"]])
+
+    result = judged(SAME | {"n2": log})
+
+    assert result.counts == {"corrupt-batch": 31}
+    assert len(result.anomalies) == 20
+    assert result.anomalies[0].subject == "log-0/0@0"
+
+
+def test_a_place_without_a_batch_has_no_offset() -> None:
+    result = judged(SAME | {"n2": replica(LOG, corrupt=[["0.log", 9999, None, "no batch"]])})
+
+    assert result.anomalies[0].subject == "log-0/0@?"
+
+
+def metadata_judged(*operations: Operation, **logs: Any) -> CheckerResult:
+    told = [observed(node, log if isinstance(log, dict) else metadata(log)) for node, log in logs.items()]
+    return check_replicas(history_of(*operations, *told, setup={"evidence": ["metadata-log"]}))
+
+
+def test_equal_metadata_is_valid() -> None:
+    result = metadata_judged(leads("n1", END), n1=LOG, n2=LOG, n3=LOG)
+
+    assert result.validity is VALID
+    assert result.figures["metadata_logs_compared"] == 2
+    assert result.figures["metadata_batches_compared"] == 8
+
+
+@pytest.mark.parametrize("node", ["n2", "n3"])
+def test_metadata_that_differs_below_the_committed_offset_is_found(node: str) -> None:
+    logs: dict[str, Any] = {**SAME, node: changed(2, crc=0)}
+
+    result = metadata_judged(leads("n1", END), **logs)
+
+    assert result.counts == {"metadata-divergence": 1}
+    (found,) = result.anomalies
+    assert found.subject == "__cluster_metadata/0@3"
+    assert found.witness[0] == 1
+
+
+def test_metadata_above_the_committed_offset_may_differ() -> None:
+    assert metadata_judged(leads("n1", 3), **SAME | {"n2": changed(2, crc=0)}).validity is VALID
+
+
+@pytest.mark.parametrize("ends", [{1: 7, 2: 3, 3: 7}, {1: 7, 3: 7}, {1: 7, 2: 7, 3: 7, 4: 7}])
+def test_a_node_is_held_to_what_its_leader_knows_it_has_fetched(ends: dict[int, int]) -> None:
+    nodes = [
+        {"name": "n1", "id": 1},
+        {"name": "n2", "id": 2},
+        {"name": "n3", "id": 3},
+        {"name": "n2", "id": 4},
+    ]
+    logs = {"n1": LOG, "n2": changed(2, crc=0), "n3": LOG}
+    told = [observed(node, metadata(log)) for node, log in logs.items()]
+    setup = {"evidence": ["metadata-log"], "nodes": nodes}
+
+    result = check_replicas(history_of(leads("n1", END, ends=ends), *told, setup=setup))
+
+    assert result.validity is (INVALID if len(ends) == 4 else VALID)
+
+
+def test_a_node_that_is_known_twice_is_held_to_the_less() -> None:
+    nodes = [{"name": "n1", "id": 1}, {"name": "n2", "id": 2}, {"name": "n2", "id": 3}]
+    told = [observed("n1", metadata(LOG)), observed("n2", metadata(changed(2, crc=0)))]
+    setup = {"evidence": ["metadata-log"], "nodes": nodes}
+
+    history = history_of(leads("n1", END, ends={1: 7, 2: 7, 3: 3}), *told, setup=setup)
+
+    assert check_replicas(history).validity is VALID
+
+
+def test_the_last_leader_of_the_highest_epoch_tells_what_is_committed() -> None:
+    logs = SAME | {"n2": changed(1, crc=0)}
+    zombie, leader = leads("n2", 7, epoch=1), leads("n1", 2, epoch=4)
+
+    assert metadata_judged(zombie, leader, **logs).validity is VALID
+    assert metadata_judged(leader, zombie, **logs).validity is VALID
+    assert metadata_judged(leader, leads("n1", 7, epoch=4), **logs).validity is INVALID
+
+
+def refuses() -> Operation:
+    value = {"began_ns": 0, "answer": "not-leader"}
+    return Operation(0, 0, "o", OperationType.OK, "observe", "quorum", value, node="n3")
+
+
+@pytest.mark.parametrize("operations", [[], [refuses()], [leads("n9", 7)], [leads("n1", -1)]])
+def test_without_a_leader_metadata_is_unknown(operations: list[Operation]) -> None:
+    result = metadata_judged(*operations, **SAME)
+
+    assert result.validity is UNKNOWN
+    assert result.unknown_because == "the metadata log of the quorum's leader is not known"
+
+
+@pytest.mark.parametrize(
+    ("log", "problem"),
+    [
+        (None, "the metadata log of n2 was not read"),
+        (unread(topic="__cluster_metadata"), "the metadata log of n2 was not read"),
+        (metadata(LOG, decoder_error="it hurts"), "the metadata log of n2 was not decoded: it hurts"),
+    ],
+)
+def test_a_metadata_log_that_is_not_known_makes_it_unknown(log: Any, problem: str) -> None:
+    logs: dict[str, Any] = {name: each for name, each in (SAME | {"n2": log}).items() if each is not None}
+
+    assert metadata_judged(leads("n1", END), **logs).unknown_because == problem
+
+
+def test_metadata_logs_are_judged_by_themselves_too() -> None:
+    log = [Batch(0, leader_epoch=3), Batch(1, leader_epoch=2)]
+
+    assert metadata_judged(leads("n1", 0), n1=log, n2=log, n3=log).counts == {"leader-epoch-regression": 3}
+
+
+def test_metadata_that_nobody_meant_to_gather_may_be_missing() -> None:
+    assert judged(SAME).validity is VALID
+    assert judged(SAME, setup=BOTH).validity is UNKNOWN

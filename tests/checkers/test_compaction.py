@@ -1,0 +1,79 @@
+"""A compacted topic of which nothing vanished has not tried compaction."""
+
+from typing import Any
+
+import pytest
+
+from checkers.assumptions import check_assumptions
+from checkers.history import History, Operation, OperationType
+from checkers.verdict import Assumption
+from tests.checkers.conftest import SETUP
+
+COMPACTED = {"name": "c-0", "partitions": 2, "replication_factor": 3, "config": {"cleanup.policy": "compact"}}
+OTHER = {"name": "log-0", "partitions": 2, "replication_factor": 3}
+Final = tuple[str, str, list[int]]
+"""Topic and client of a final read, and the offsets that it found in one partition."""
+
+
+def sent(topic: str, count: int) -> list[Operation]:
+    invoked = [[0, value] for value in range(count)]
+    acked = [[0, value, value, "ok"] for value in range(count)]
+    return [
+        Operation(0, 0, 0, OperationType.INVOKE, "send", topic, invoked),
+        Operation(0, 0, 0, OperationType.OK, "send", topic, acked),
+    ]
+
+
+def read(topic: str, client: str, offsets: list[int], kind: OperationType) -> Operation:
+    records = [[0, offsets, offsets]] if offsets else []
+    value = {"client": client, "isolation": "read_committed", "partition": 0, "records": records}
+    return Operation(0, 0, 1, kind, "final-read", topic, value)
+
+
+def judged(
+    *reads: Final, topics: tuple[dict[str, Any], ...] = (COMPACTED,), kind: OperationType = OperationType.OK
+) -> Assumption | None:
+    setup = Operation(0, 0, "runner", OperationType.OK, "setup", None, SETUP | {"topics": list(topics)})
+    finals = [read(*each, kind) for each in reads]
+    told = [setup, *(o for topic in topics for o in sent(str(topic["name"]), 5)), *finals]
+    history = History("run", "2023-11-14T22:13:20Z", tuple(told))
+    found = [each for each in check_assumptions(history).assumptions if each.name == "compaction-ran"]
+    return found[0] if found else None
+
+
+@pytest.mark.parametrize(
+    ("reads", "met", "observed"),
+    [
+        ([("c-0", "a", [3, 4])], True, "c-0: 3 fewer"),
+        ([("c-0", "a", [0, 1]), ("c-0", "a", [3, 4])], True, "c-0: 1 fewer"),
+        ([("c-0", "a", [])], True, "c-0: 5 fewer"),
+        ([("c-0", "a", [0, 1, 2, 3, 4])], False, "c-0: 0 fewer"),
+        ([("c-0", "a", [3, 4]), ("c-0", "b", [0, 1, 2, 3, 4])], False, "c-0: 0 fewer"),
+        ([], False, "c-0: not read"),
+        ([("log-0", "a", [3])], False, "c-0: not read"),
+    ],
+)
+def test_fewer_records_than_were_acknowledged_are_needed(
+    reads: list[Final], observed: str, *, met: bool
+) -> None:
+    told = judged(*reads)
+    assert told is not None
+    assert (told.met, told.observed) == (met, observed)
+
+
+def test_a_read_that_did_not_end_says_nothing() -> None:
+    told = judged(("c-0", "a", [3]), kind=OperationType.INFO)
+    assert told is not None
+    assert told.observed == "c-0: not read"
+
+
+def test_each_compacted_topic_is_asked_for() -> None:
+    told = judged(
+        ("c-0", "a", [4]), ("c-1", "a", [0, 1, 2, 3, 4]), topics=(COMPACTED, {**COMPACTED, "name": "c-1"})
+    )
+    assert told is not None
+    assert (told.met, told.observed) == (False, "c-0: 4 fewer, c-1: 0 fewer")
+
+
+def test_other_topics_are_not_asked_for() -> None:
+    assert judged(("log-0", "a", [1]), topics=(OTHER,)) is None

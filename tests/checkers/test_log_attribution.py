@@ -1,0 +1,118 @@
+"""Whose fault a duplicate is: batches on the replicas' disks tell."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from checkers.history import Operation, OperationType
+from checkers.loading import columns_of
+from checkers.log import check_columns, check_log
+from checkers.verdict import CheckerResult, Validity
+from tests.checkers.log_histories import TOPIC, only, told
+from tests.checkers.replicas.replica_histories import Batch, replica, unread
+
+TWICE = "p0 send 0@0=1\na final 0 0..2 0@0=1 0@1=1"
+
+
+def judged(text: str, *values: dict[str, Any]) -> CheckerResult:
+    history = told(text)
+    size = len(history.operations)
+    seen = [
+        Operation(size + n, 10**9, "observer", OperationType.OK, "observe", "replica", value, node=f"n{n}")
+        for n, value in enumerate(values)
+    ]
+    return check_log(msgspec.structs.replace(history, operations=(*history.operations, *seen)))
+
+
+def numbered(*numbers: tuple[int, int, int]) -> dict[str, Any]:
+    """A replica with one record a batch, of these producer ids, epochs and sequences."""
+    return replica(
+        [
+            Batch(offset, producer_id=producer, producer_epoch=epoch, base_sequence=sequence)
+            for offset, (producer, epoch, sequence) in enumerate(numbers)
+        ]
+    )
+
+
+def test_the_broker_appended_a_retried_batch_twice() -> None:
+    result = judged(TWICE, numbered((7, 0, 3), (7, 0, 3)))
+    assert result.figures["duplicates_by"] == {"broker": 1}
+    assert only(result).explanation[-1] == (
+        "Both batches have producer id 7, epoch 0, sequence 3: the broker appended a retried batch twice."
+    )
+    assert result.validity is Validity.INVALID
+
+
+@pytest.mark.parametrize("other", [(8, 0, 3), (7, 1, 3), (7, 0, 4), (-1, -1, -1)])
+def test_the_client_sent_it_again(other: tuple[int, int, int]) -> None:
+    result = judged(TWICE, numbered((7, 0, 3), other))
+    assert result.figures["duplicates_by"] == {"client": 1}
+    assert "the client sent it again" in only(result).explanation[-1]
+    assert result.validity is Validity.INVALID
+
+
+@pytest.mark.parametrize("sent", ["p0 send 0@?=1", "p0 send 0@0=1 1@?=2"])
+def test_what_the_client_gave_up_it_may_have_sent_again_but_the_broker_not(sent: str) -> None:
+    """After a delivery timeout librdkafka begins a new epoch and sends again what is outstanding."""
+    text = f"{sent}\na final 0 0..2 0@0=1 0@1=1\na final 1 0..0"
+    by_client = judged(text, numbered((7, 0, 3), (7, 1, 0)))
+    assert by_client.validity is Validity.VALID
+    assert by_client.counts == {"duplicate": 1}
+    assert "gave up" in (only(by_client).licence or "")
+    assert judged(text, numbered((7, 0, 3), (7, 0, 3))).validity is Validity.INVALID
+    assert judged(text).validity is Validity.INVALID
+
+
+def test_two_places_in_one_batch_are_two_numbers() -> None:
+    batch = Batch(0, count=2, producer_id=7, producer_epoch=0, base_sequence=3)
+    assert judged(TWICE, replica([batch])).figures["duplicates_by"] == {"client": 1}
+
+
+def test_without_idempotence_the_client_may_send_again_but_the_broker_may_not() -> None:
+    text = "setup idempotent=no\n" + TWICE
+    none = (-1, -1, -1)
+    by_client = judged(text, numbered(none, none))
+    assert by_client.validity is Validity.VALID
+    assert only(by_client).explanation[-1] == (
+        "The batches have no producer id and no producer id: the client sent it again."
+    )
+    assert judged(text, numbered((7, 0, 3), (7, 0, 3))).validity is Validity.INVALID
+
+
+@pytest.mark.parametrize("values", [(), (unread(),), (numbered((7, 0, 3)),)])
+def test_without_both_batches_nobody_knows(values: tuple[dict[str, Any], ...]) -> None:
+    result = judged(TWICE, *values)
+    assert result.figures["duplicates_by"] == {"unknown": 1}
+    assert "nothing tells who appended it again" in only(result).explanation[-1]
+
+
+def test_two_replicas_tell_together() -> None:
+    first = replica([Batch(0, producer_id=7, producer_epoch=0, base_sequence=3)])
+    second = replica([Batch(1, producer_id=7, producer_epoch=0, base_sequence=3)])
+    assert judged(TWICE, unread(), first, second).figures["duplicates_by"] == {"broker": 1}
+
+
+def test_partitions_add_up() -> None:
+    text = """
+        setup partitions=2
+        p0 send 0@0=1 1@0=2
+        a final 0 0..2 0@0=1 0@1=1
+        a final 1 0..2 1@0=2 1@1=2
+    """
+    result = judged(text, numbered((7, 0, 3), (7, 0, 3)))
+    assert result.figures["duplicates_by"] == {"broker": 1, "unknown": 1}
+    assert result.counts == {"duplicate": 2}
+    assert [anomaly.subject for anomaly in result.anomalies] == [f"{TOPIC}/0@1", f"{TOPIC}/1@1"]
+
+
+def test_histories_without_duplicates_ask_for_no_evidence() -> None:
+    broken = {**numbered((7, 0, 3)), "batches": {"crc": "?"}}
+    assert judged("p0 send 0@0=1\na final 0 0..1 0@0=1", broken).validity is Validity.VALID
+    with pytest.raises(ValueError, match="column crc"):
+        judged(TWICE, broken)
+
+
+def test_columns_alone_have_no_evidence() -> None:
+    result = check_columns(columns_of(told(TWICE)))
+    assert only(result).explanation[-1] == "No replica's batches tell who appended it again."

@@ -1,0 +1,231 @@
+"""Kafka's transactions: what is illegal, what is observed and legal, and what is neither."""
+
+import pytest
+
+from checkers.history import History, Operation, OperationType
+from checkers.log import check_log
+from checkers.transactions import check_transactions, draw_cycle
+from checkers.verdict import Validity
+from tests.checkers.transactions.kafka_histories import judged, of, told
+
+TORN = """
+    p0 init a
+    p0 txn a 0@0=1 1@0=2
+    c final 0 0..2 0@0=1
+    c final 1 0..2
+"""
+
+
+def test_a_history_without_transactions_costs_nothing() -> None:
+    result = judged("p0 send 0@0=1\n c final 0 0..1 0@0=1")
+    assert (result.validity, result.figures) == (Validity.VALID, {"transactions": 0})
+
+
+def test_a_whole_transaction_is_valid() -> None:
+    result = judged(TORN.replace("1 0..2", "1 0..2 1@0=2"))
+    assert (result.counts, result.validity) == ({}, Validity.VALID)
+    assert result.figures["transactions"] == 1
+    assert result.figures["records"] == 2
+
+
+def test_a_torn_transaction() -> None:
+    result = judged(TORN)
+    assert result.counts == {"torn-transaction": 1}
+    assert result.validity is Validity.INVALID
+    anomaly = of(result, "torn-transaction")
+    assert anomaly.subject == "txn-0/1"
+    assert anomaly.summary == (
+        "1 (txn-0/0@0) is visible at read_committed and 2 (txn-0/1@0) of the same transaction is not"
+    )
+    assert anomaly.witness == (2, 3, 7)
+
+
+def test_a_transaction_of_unknown_fate_is_torn_too() -> None:
+    assert judged(TORN.replace("1@0=2\n", "1@0=2 info\n", 1)).counts == {"torn-transaction": 1}
+
+
+def test_an_unacknowledged_record_of_unknown_fate_need_not_be_there() -> None:
+    assert judged(TORN.replace("1@0=2\n", "1@-=2 info\n", 1)).counts == {}
+
+
+def test_an_unacknowledged_record_of_a_commit_must_be_there() -> None:
+    result = judged(TORN.replace("1@0=2\n", "1@-=2\n", 1))
+    assert result.counts == {"torn-transaction": 1}
+    assert "2 (txn-0/1)" in of(result, "torn-transaction").summary
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        ("c final 1 0..2", "c final 1 0..2 info"),
+        ("c final 1 0..2", "c final 1 1..2"),
+        ("c final 1 0..2", "c final 1 0..0"),
+        ("c final 1 0..2", "u final 1 0..2"),
+        ("c final 0 0..2 0@0=1", "c final 0 0..2"),
+        ("p0 init a", "setup compact=yes\n p0 init a"),
+        ("1@0=2\n", "1@0=2 fail\n"),
+    ],
+)
+def test_what_is_no_torn_transaction(change: tuple[str, str]) -> None:
+    """The final read is missing, incomplete or elsewhere; nothing is visible; compacted; aborted."""
+    assert judged(TORN.replace(*change, 1)).counts == {}
+
+
+def test_a_transaction_that_is_lost_as_a_whole_is_the_log_checkers() -> None:
+    history = told(TORN.replace("c final 0 0..2 0@0=1", "c final 0 0..2"))
+    assert check_transactions(history).counts == {}
+    assert check_log(history).counts["lost-write"] == 2
+
+
+def test_an_unclean_election_may_tear_a_transaction() -> None:
+    text = f"setup unclean=yes\n{TORN}"
+    history = told(text)
+    fault = Operation(0, 0, "nemesis", OperationType.INVOKE, "inject", "f1", {"kind": "kill", "spec": {}})
+    operations = [*history.operations[:3], fault, *history.operations[3:]]
+    renumbered = tuple(
+        Operation(n, n * 1000, o.process, o.type, o.f, o.key, o.value) for n, o in enumerate(operations)
+    )
+    result = check_transactions(History("run", "", renumbered))
+    anomaly = of(result, "torn-transaction")
+    assert not anomaly.illegal
+    assert anomaly.licence is not None
+    assert result.validity is Validity.VALID
+
+
+HANGING = """
+    p0 txn a 0@0=1
+    c final 0 0..2 0@0=1
+    u final 0 0..5 0@0=1
+"""
+
+
+def test_a_hanging_transaction() -> None:
+    result = judged(HANGING + HANGING.partition("p0 txn a 0@0=1")[2])
+    assert result.counts == {"hanging-transaction": 1}
+    anomaly = of(result, "hanging-transaction")
+    assert anomaly.summary == "txn-0/0 ends at 2 for readers of committed records and at 5 for others"
+    assert anomaly.witness == (3, 5)
+
+
+@pytest.mark.parametrize(
+    "change", [("0..5", "0..2"), ("u final 0 0..5 0@0=1", ""), ("0..5 0@0=1", "0..5 info")]
+)
+def test_what_is_no_hanging_transaction(change: tuple[str, str]) -> None:
+    assert judged(HANGING.replace(*change)).counts == {}
+
+
+ZOMBIE = """
+    p0 init a
+    p1 init a
+    p0 txn a 0@0=1
+"""
+
+
+def test_a_fenced_instance_that_commits_is_a_zombie() -> None:
+    result = judged(ZOMBIE)
+    assert result.counts == {"zombie-accepted": 1}
+    anomaly = of(result, "zombie-accepted")
+    assert (
+        anomaly.summary
+        == "a transaction of process 0 was acknowledged as committed although process 1 had fenced a"
+    )
+    assert anomaly.witness == (2, 3, 4, 5)
+
+
+def test_a_fenced_instance_whose_records_are_visible_is_a_zombie() -> None:
+    result = judged(ZOMBIE.replace("0@0=1", "0@0=1 info") + "p9 poll 0@0=1")
+    assert "is visible" in of(result, "zombie-accepted").summary
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        ZOMBIE.replace("0@0=1", "0@0=1 fail"),
+        ZOMBIE.replace("0@0=1", "0@0=1 info"),
+        ZOMBIE.replace("p1 init a", "p1 init b"),
+        ZOMBIE.replace("p1 init a", "p1 init a fail"),
+        ZOMBIE.replace("p1 init a", "p1 init a info"),
+        ZOMBIE.replace("p0 init a", "p0 init a info"),
+        ZOMBIE.replace("p0 init a", ""),
+        ZOMBIE.replace("p0 txn", "p0 init a\n p0 txn"),
+        ZOMBIE.replace("p0 txn", "p1 txn"),
+        ZOMBIE.replace("p0 txn a 0@0=1", "p0 txn a <0@0=1"),
+        "p1 > init a\n p0 init a\n p1 < init a\n p0 txn a 0@0=1",
+        "p0 init a\n p0 > txn a 0@0=1\n p1 init a\n p0 < txn a 0@0=1",
+    ],
+)
+def test_what_is_no_zombie(text: str) -> None:
+    """It did not commit; nobody newer was certainly there; it initialised again; it began before."""
+    assert "zombie-accepted" not in judged(text).counts
+
+
+def test_transactions_that_were_given_each_others_records() -> None:
+    text = """
+        p0 > txn a 0@0=1
+        p1 > txn b 1@0=2
+        p0 < txn a 0@0=1 <1@0=2
+        p1 < txn b 1@0=2 <0@0=1
+    """
+    result = judged(text)
+    assert result.counts == {"G1c": 1}
+    anomaly = of(result, "G1c")
+    assert anomaly.illegal
+    assert "T1 < T2, because T2 was given the record of T1 at txn-0/0@0." in anomaly.explanation
+    assert result.figures["cycles"][0]["id"] == "G1c"
+    assert draw_cycle(result.figures["cycles"][0]).startswith("<svg")
+
+
+def test_transactions_that_consumed_each_others_records() -> None:
+    assert judged("p0 txn a 0@0=1 (1@0\n p1 txn b 1@0=2 (0@0").counts == {"G1c": 1}
+
+
+def test_a_circle_with_writes_is_observed_and_legal() -> None:
+    result = judged("p0 txn a 0@0=1 1@1=3 (1@0\n p1 txn b 1@0=2 0@1=4")
+    assert result.counts == {"G0": 1}
+    assert not of(result, "G0").illegal
+    assert result.validity is Validity.VALID
+    assert any(
+        "stands at txn-0/0@0, and one of T2 at txn-0/0@1" in line for line in of(result, "G0").explanation
+    )
+
+
+def test_read_skew_is_observed_and_legal() -> None:
+    result = judged("p0 txn a 0@0=1 1@1=2\n p1 send 1@0=7\n p9 assign 0@0 1@0\n p9 poll 0@0=1 1@0=7")
+    assert result.counts == {"G-single": 1}
+    anomaly = of(result, "G-single")
+    assert not anomaly.illegal
+    assert any(
+        "read txn-0/1 to offset 0, and T1 wrote what stands at txn-0/1@1" in x for x in anomaly.explanation
+    )
+
+
+def test_a_poll_of_no_known_assignment_misses_nothing() -> None:
+    assert judged("p0 txn a 0@0=1 1@1=2\n p1 send 1@0=7\n p9 poll 0@0=1 1@0=7").counts == {}
+
+
+def test_single_records_take_part() -> None:
+    result = judged("p0 txn a 0@0=1 0@2=2\n p1 send 0@1=7 1@0=8\n p9 poll 0@1=7")
+    assert result.counts == {"G0": 1}
+    assert any("{send txn-0 0 7}" in line for line in of(result, "G0").explanation)
+    assert of(result, "G0").witness == (0, 1, 2, 3)
+
+
+def test_an_open_send_takes_part_once_it_is_read() -> None:
+    result = judged("p0 txn a 0@0=1 0@2=2\n p1 > send 0@1=7\n p9 poll 0@1=7")
+    assert result.counts == {"G0": 1}
+    assert of(result, "G0").witness == (0, 1, 2)
+
+
+def test_two_records_at_one_offset_are_the_log_checkers() -> None:
+    assert judged("p0 txn a 0@0=1\n p1 txn b 0@0=2").counts == {}
+
+
+def test_a_record_of_no_known_partition_is_passed_over() -> None:
+    assert judged("p0 txn a 0@0=1 (7@3").counts == {}
+
+
+def test_a_completion_that_nothing_began_is_unknown() -> None:
+    history = told("p0 txn a 0@0=1")
+    alone = Operation(2, 2, 5, OperationType.INFO, "poll", "txn-0", None)
+    result = check_transactions(History("run", "", (*history.operations, alone)))
+    assert result.validity is Validity.UNKNOWN
