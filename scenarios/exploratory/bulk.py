@@ -1,0 +1,13 @@
+"""exploratory/bulk: the chaos schedule under tens of thousands of records a second."""
+
+from harness.vocabulary import BulkWorkload, RandomSchedule, Scenario
+
+SCENARIO = Scenario(
+    summary="60,000 records a second from two processes, under partitions, kills, pauses and stops.",
+    why=(
+        "Replicas lag by thousands of records when a leader is lost, so whatever a new leader must keep, "
+        "truncate or take over of a producer's state is never empty."
+    ),
+    schedule=RandomSchedule(duration_ms=40_000),
+    workload=BulkWorkload(),
+)

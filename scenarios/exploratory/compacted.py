@@ -1,0 +1,14 @@
+"""exploratory/compacted: a topic that is compacted while it is written, under the chaos schedule."""
+
+from harness.vocabulary import CompactedWorkload, RandomSchedule, Scenario, Topology
+
+SCENARIO = Scenario(
+    summary="Keyed records on a topic that is cleaned every few hundred milliseconds, under every fault.",
+    why=(
+        "The cleaner swaps segments while leaders change and followers truncate: where the latest value of "
+        "a key, and not only an older one, would vanish."
+    ),
+    schedule=RandomSchedule(duration_ms=60_000),
+    topology=Topology(config={"log.cleaner.backoff.ms": "500"}),
+    workload=CompactedWorkload(),
+)

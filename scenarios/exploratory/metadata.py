@@ -1,0 +1,13 @@
+"""exploratory/metadata: topics and configs that change under the chaos schedule."""
+
+from harness.vocabulary import MetadataWorkload, RandomSchedule, Scenario
+
+SCENARIO = Scenario(
+    summary="Topics come and go, configs change, every broker is asked for both, under faults of every kind.",
+    why=(
+        "Controllers resign with changes under way, and brokers catch up from the log or a snapshot: where "
+        "an acknowledged change is lost, or what was deleted comes back."
+    ),
+    schedule=RandomSchedule(duration_ms=60_000),
+    workload=MetadataWorkload(),
+)

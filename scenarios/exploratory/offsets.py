@@ -1,0 +1,14 @@
+"""exploratory/offsets: committed offsets of groups under the chaos schedule."""
+
+from harness.vocabulary import OffsetsWorkload, RandomSchedule, Scenario, Topology
+
+SCENARIO = Scenario(
+    summary="Offsets of several groups, committed and fetched by both libraries, under faults of every kind.",
+    why=(
+        "Group coordinators move with the leaders of their partitions and load what their predecessors "
+        "wrote: where an acknowledged commit is lost, or an old one comes back."
+    ),
+    schedule=RandomSchedule(duration_ms=60_000),
+    topology=Topology(config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}),
+    workload=OffsetsWorkload(),
+)

@@ -1,0 +1,14 @@
+"""exploratory/txn: transactions and zombies under the chaos schedule."""
+
+from harness.vocabulary import RandomSchedule, Scenario, Topology, TxnWorkload
+
+SCENARIO = Scenario(
+    summary="Transactions over several partitions, producers that fence each other, faults of every kind.",
+    why=(
+        "Coordinators move and leaders change while transactions are open, while markers are written and "
+        "while fenced producers try to go on: where half a transaction, a zombie's or an aborted one shows."
+    ),
+    schedule=RandomSchedule(duration_ms=60_000),
+    topology=Topology(config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}),
+    workload=TxnWorkload(),
+)

@@ -1,0 +1,37 @@
+"""regressions/kafka-14402-hanging-transaction: a late Produce must not begin a transaction without an end."""
+
+from checkers.verdict import Validity
+from harness.vocabulary import (
+    Expectation,
+    FixedSchedule,
+    Quorum,
+    Scenario,
+    Script,
+    ScriptedTransactions,
+    Topology,
+)
+
+SCENARIO = Scenario(
+    summary="A transaction is aborted while one of its Produce requests waits on another connection.",
+    why=(
+        "The broker that gets the late request can't tell that its transaction is over: before 3.6.0 it "
+        "appends the record, the last stable offset stays in front of it for ever, and what others commit "
+        "behind it is never read at read_committed."
+    ),
+    schedule=FixedSchedule(steps=(), duration_ms=18_000),
+    topology=Topology(
+        quorum=Quorum.STATIC, config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}
+    ),
+    workload=ScriptedTransactions(script=Script.HANGING_TRANSACTION, rate=100),
+    kafka_version="3.6.2",
+    versions_min="3.5.2",
+    expectations=(
+        Expectation(
+            Validity.INVALID,
+            ("hanging-transaction",),
+            before="3.6.0",
+            why="KAFKA-14402 (KIP-890, part 1): the leader asks the coordinator since 3.6.0",
+        ),
+    ),
+    ticket="KAFKA-14402",
+)
