@@ -22,6 +22,12 @@ class Recorded(msgspec.Struct, frozen=True):
     operation: Operation
 
 
+class Acknowledged(msgspec.Struct, frozen=True):
+    """Records were acknowledged in another OS process, whose journal this process does not hear."""
+
+    records: int
+
+
 class RunBegan(msgspec.Struct, frozen=True):
     """A run has its folder."""
 
@@ -39,5 +45,5 @@ class RunEnded(msgspec.Struct, frozen=True):
     reproduce: str
 
 
-Event = PhaseBegan | Recorded | RunBegan | RunEnded
+Event = PhaseBegan | Recorded | Acknowledged | RunBegan | RunEnded
 Listener = Callable[[Event], None]

@@ -19,7 +19,7 @@ import msgspec
 
 from checkers.history import FORMAT_VERSION, JournalHeader, Operation, OperationType
 from harness.errors import KrucibleError
-from harness.events import Listener, Recorded
+from harness.events import Event, Listener, Recorded
 
 _NEXT_STEPS = {
     errno.ENOSPC: "free space on the disk that holds the run, then run again",
@@ -157,6 +157,11 @@ class Journals:
         with self._lock:
             self._opened.append(journal)
         return journal
+
+    def announce(self, event: Event) -> None:
+        """Tell the listener of what no journal of this process records."""
+        if self._listener is not None:
+            self._listener(event)
 
     def close(self) -> None:
         """Close all of them."""

@@ -14,6 +14,7 @@ from harness.schedule import LEAD_MS, TAIL_MS, plan
 from harness.vocabulary.scenario import Expectation, FixedSchedule, RandomSchedule, Scenario
 from harness.vocabulary.topology import Mode, NodeFile, Quorum, Topology
 from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, VersionShapeError, parse_version
+from harness.vocabulary.workloads import LogWorkload, Workload
 
 ACKS = ("all", "1", "0")
 DURATION_S_MIN = 20
@@ -75,7 +76,7 @@ def plan_run(options: RunOptions) -> RunPlan:
     if problems:
         raise _misfit(options, problems)
     scenario = _with_options(scenario, options, version)
-    problems = [*problems_with(scenario.topology, version), *_workload_problems(scenario)]
+    problems = [*problems_with(scenario.topology, version), *_workload_problems(scenario, options)]
     problems += _schedule_problems(options, scenario)
     if problems:
         raise _misfit(options, problems)
@@ -128,9 +129,6 @@ def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scen
     schedule = scenario.schedule
     if options.duration_s is not None and isinstance(schedule, RandomSchedule):
         schedule = replace(schedule, duration_ms=options.duration_s * 1000)
-    chosen = {"acks": options.acks, "idempotent": options.idempotent, "rate": options.rate}
-    if options.acks not in (None, "all") and options.idempotent is None:
-        chosen["idempotent"] = False  # Kafka refuses idempotence without acks=all
     topology = topology_of(
         scenario.topology,
         version,
@@ -144,14 +142,23 @@ def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scen
         node_file=options.node_file,
     )
     copies = min(scenario.workload.replication_factor, topology.brokers)
-    given = {name: value for name, value in chosen.items() if value is not None}
     workload = replace(
         scenario.workload,
         replication_factor=copies,
         min_insync_replicas=min(scenario.workload.min_insync_replicas, copies),
-        **given,
+        **_workload_options(scenario.workload, options),
     )
     return replace(scenario, schedule=schedule, workload=workload, topology=topology)
+
+
+def _workload_options(workload: Workload, options: RunOptions) -> dict[str, Any]:
+    """What of the workload was chosen otherwise; acks and idempotence are the log workload's alone."""
+    chosen: dict[str, Any] = {"rate": options.rate}
+    if isinstance(workload, LogWorkload):
+        chosen |= {"acks": options.acks, "idempotent": options.idempotent}
+        if options.acks not in (None, "all") and options.idempotent is None:
+            chosen["idempotent"] = False  # Kafka refuses idempotence without acks=all
+    return {name: value for name, value in chosen.items() if value is not None}
 
 
 def topology_of(
@@ -191,9 +198,13 @@ def _quorum(topology: Topology, version: str) -> Quorum:
     return topology.quorum if parse_version(version) >= FIRST_DYNAMIC_QUORUM else Quorum.STATIC
 
 
-def _workload_problems(scenario: Scenario) -> list[str]:
-    workload, found = scenario.workload, []
-    if workload.acks not in ACKS:
+def _workload_problems(scenario: Scenario, options: RunOptions) -> list[str]:
+    workload = scenario.workload
+    found: list[str] = []
+    if not isinstance(workload, LogWorkload):
+        if options.acks is not None or options.idempotent is not None:
+            found.append("acks and idempotence can be chosen for the log workload alone")
+    elif workload.acks not in ACKS:
         found.append(f"acks is {workload.acks!r}, expected one of {', '.join(ACKS)}")
     elif workload.idempotent and workload.acks != "all":
         found.append(f"idempotence needs acks=all, got acks={workload.acks}")

@@ -1,7 +1,7 @@
 """After healing: wait until every partition has a leader, all its replicas in sync, and takes a write."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from checkers.history import OperationType
@@ -11,63 +11,70 @@ from harness.wire import Endpoint, PartitionAnswer, WireError
 
 _PAUSE_S = 0.2
 _ASK_TIMEOUT_S = 2.0
-WriteProbe = Callable[[Sequence[int], float], dict[int, bool]]
-"""Writes to partitions within a deadline (monotonic seconds) and tells which acknowledged."""
+WriteProbe = Callable[[str, Sequence[int], float], dict[int, bool]]
+"""Writes to partitions of a topic within a deadline (monotonic seconds) and tells which acknowledged."""
+View = Mapping[str, tuple[PartitionAnswer, ...]]
+"""Partitions by topic."""
 
 
 def await_recovery(
-    recorder: Recorder, brokers: Sequence[Address], topic: str, bound_ms: int, probe: WriteProbe
+    recorder: Recorder, brokers: Sequence[Address], topics: Sequence[str], bound_ms: int, probe: WriteProbe
 ) -> bool:
     """Wait for recovery and record it as the operation ``recover``; whether all of it came in time.
 
     Args:
         recorder: writes as the process ``runner``.
         brokers: OBSERVE listeners; every one must see the recovered state.
-        topic: the workload's topic.
+        topics: the workload's topics.
         bound_ms: how long recovery may take.
-        probe: writes one value to each of the partitions.
+        probe: writes one value to each of a topic's partitions.
     """
     began = time.monotonic()
     deadline = began + bound_ms / 1000
-    with recorder.operation("recover", topic, {"bound_ms": bound_ms}) as outcome:
-        views = _await_full_isr(brokers, topic, deadline)
-        last = views[-1] if views else ()
-        acked = probe([state.partition for state in last], deadline)
+    with recorder.operation("recover", topics[0], {"bound_ms": bound_ms}) as outcome:
+        views = _await_full_isr(brokers, topics, deadline)
+        last = views[-1] if views else {}
+        acked = {
+            name: probe(name, [state.partition for state in states], deadline)
+            for name, states in last.items()
+        }
         value: dict[str, Any] = {
             "bound_ms": bound_ms,
             "took_ms": round((time.monotonic() - began) * 1000),
-            "partitions": [_as_value(topic, state, acked) for state in last],
+            "partitions": [
+                _as_value(name, state, acked[name]) for name, states in last.items() for state in states
+            ],
         }
-        recovered = _settled(views, len(brokers)) and bool(acked) and all(acked.values())
-        recovered = recovered and time.monotonic() <= deadline
+        written = bool(acked) and all(acks and all(acks.values()) for acks in acked.values())
+        recovered = _settled(views, len(brokers), topics) and written and time.monotonic() <= deadline
         outcome.end(OperationType.OK if recovered else OperationType.INFO, value)
     return recovered
 
 
-def _await_full_isr(
-    brokers: Sequence[Address], topic: str, deadline: float
-) -> list[tuple[PartitionAnswer, ...]]:
+def _await_full_isr(brokers: Sequence[Address], topics: Sequence[str], deadline: float) -> list[View]:
     """What each answering broker saw when all was well, or at the last look."""
     while True:
-        views = [view for address in brokers if (view := _view(address, topic))]
-        if _settled(views, len(brokers)) or time.monotonic() > deadline:
+        views = [view for address in brokers if (view := _view(address, topics))]
+        if _settled(views, len(brokers), topics) or time.monotonic() > deadline:
             return views
         time.sleep(_PAUSE_S)
 
 
-def _settled(views: Sequence[tuple[PartitionAnswer, ...]], brokers: int) -> bool:
+def _settled(views: Sequence[View], brokers: int, topics: Sequence[str]) -> bool:
     """Whether every broker answered, sees a leader and a full ISR everywhere, and the same leaders."""
-    leaders = {tuple((s.partition, s.leader, s.leader_epoch) for s in view) for view in views}
-    full = all(s.leader >= 0 and set(s.isr) == set(s.replicas) for view in views for s in view)
-    return len(views) == brokers and len(leaders) == 1 and full
+    flat = [[(name, state) for name, states in sorted(view.items()) for state in states] for view in views]
+    leaders = {tuple((name, s.partition, s.leader, s.leader_epoch) for name, s in view) for view in flat}
+    full = all(s.leader >= 0 and set(s.isr) == set(s.replicas) for view in flat for _, s in view)
+    known = all(view.get(topic) for view in views for topic in topics)
+    return len(views) == brokers and known and len(leaders) == 1 and full
 
 
-def _view(address: Address, topic: str) -> tuple[PartitionAnswer, ...]:
+def _view(address: Address, topics: Sequence[str]) -> View:
     endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
     try:
-        return endpoint.cluster([topic]).topics[topic].partitions
+        return {name: topic.partitions for name, topic in endpoint.cluster(topics).topics.items()}
     except WireError:
-        return ()
+        return {}
     finally:
         endpoint.close()
 

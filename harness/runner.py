@@ -9,6 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Any
 
 import msgspec
 
@@ -18,9 +19,11 @@ from checkers.reading import read_history
 from checkers.verdict import Verdict
 from harness.cluster.engine import engine_errors_told
 from harness.cluster.watching import NodeWatcher
+from harness.disks import gather_disks
 from harness.errors import disk_errors_told
 from harness.events import Listener, RunEnded
 from harness.evidence import gather_logs
+from harness.faults.hold import ConnectionHolds
 from harness.faults.targets import Sight
 from harness.folder import RUNS
 from harness.healing import bench_of
@@ -29,10 +32,11 @@ from harness.nemesis import Nemesis
 from harness.observers import Observers
 from harness.planning import RunPlan
 from harness.recovery import await_recovery
-from harness.stage import OBSERVE_INTERVAL_MS, TOPIC, Stage, open_stage
-from harness.workloads.context import KafkaClients, LogContext
-from harness.workloads.final_read import final_read
-from harness.workloads.log import LogLoad
+from harness.stage import OBSERVE_INTERVAL_MS, Stage, open_stage
+from harness.workloads.context import Context, clients_for
+from harness.workloads.final_read import end_by, final_readers
+from harness.workloads.load import Load
+from harness.workloads.opening import implementation_of
 from harness.workloads.probing import WriteProbe
 
 FINAL_READ_BOUND_S = 120.0
@@ -74,7 +78,7 @@ def execute(
     """
     with open_stage(plan, host.runs, listener, keep=host.keep) as stage:
         context = _context(stage)
-        with _observed(stage) as observers:
+        with _observed(stage, context) as observers:
             with _loaded(stage, context) as load:
                 _carry_out(stage, load, observers, cancelled)
                 if not cancelled.is_set():
@@ -88,16 +92,21 @@ def execute(
     return stage.folder, history, verdict
 
 
-def _context(stage: Stage) -> LogContext:
+def _context(stage: Stage) -> Context[Any]:
     workload = stage.plan.scenario.workload
-    clients = KafkaClients(tuple(stage.cluster.bootstrap), TOPIC, workload)
-    return LogContext(workload, TOPIC, stage.journals, clients)
+    bootstrap = tuple(stage.cluster.bootstrap)
+    brokers = tuple(stage.cluster.observe_listeners.values())
+    recorder = Recorder(stage.journals.open("holds"), "nemesis-holds")
+    holds = ConnectionHolds(bench_of(stage.cluster), stage.ledger, recorder)
+    clients = clients_for(workload, bootstrap)
+    controllers = tuple(stage.cluster.controller_listeners.values())
+    return Context(workload, stage.journals, clients, bootstrap, brokers, holds, controllers)
 
 
 @contextmanager
-def _observed(stage: Stage) -> Iterator[Observers]:
+def _observed(stage: Stage, context: Context[Any]) -> Iterator[Observers]:
     """Observers that look on from here to the end of the block."""
-    observers = Observers(stage.cluster, TOPIC, stage.journals, OBSERVE_INTERVAL_MS)
+    observers = Observers(stage.cluster, context.topics, stage.journals, OBSERVE_INTERVAL_MS)
     watcher = NodeWatcher(stage.cluster.containers, stage.journals.open("nodes"))
     with ExitStack() as ending:
         for observer in (observers, watcher):
@@ -107,9 +116,9 @@ def _observed(stage: Stage) -> Iterator[Observers]:
 
 
 @contextmanager
-def _loaded(stage: Stage, context: LogContext) -> Iterator[LogLoad]:
+def _loaded(stage: Stage, context: Context[Any]) -> Iterator[Load]:
     """Load from here to the end of the block."""
-    load = LogLoad(context)
+    load = Load(implementation_of(context.workload).workers(context))
     stage.phase("load", limit_s=stage.plan.schedule.duration_ms / 1000)
     load.start()
     try:
@@ -119,7 +128,7 @@ def _loaded(stage: Stage, context: LogContext) -> Iterator[LogLoad]:
             stage.tell("load", complaint)
 
 
-def _carry_out(stage: Stage, load: LogLoad, observers: Observers, cancelled: threading.Event) -> None:
+def _carry_out(stage: Stage, load: Load, observers: Observers, cancelled: threading.Event) -> None:
     """The schedule of faults, and in any case the end of every fault; none begins once a worker has died."""
 
     def look(down: frozenset[str]) -> Sight:
@@ -128,7 +137,7 @@ def _carry_out(stage: Stage, load: LogLoad, observers: Observers, cancelled: thr
         return Sight(
             nodes=stage.cluster.nodes,
             active_controller=observers.view.active_controller(),
-            leaders=observers.view.leaders(TOPIC),
+            leaders=observers.view.leaders(stage.topics[0].name),
             down=down,
         )
 
@@ -146,31 +155,34 @@ def _carry_out(stage: Stage, load: LogLoad, observers: Observers, cancelled: thr
             nemesis.heal_all()
 
 
-def _recover(stage: Stage, context: LogContext, cancelled: threading.Event) -> None:
+def _recover(stage: Stage, context: Context[Any], cancelled: threading.Event) -> None:
     """Recovery, while the load goes on, and some traffic after it."""
     bound_ms = stage.plan.scenario.assumptions.recovery_ms
     stage.phase("recover", limit_s=bound_ms / 1000)
     probe = WriteProbe(context)
 
-    def write(partitions: Sequence[int], deadline: float) -> dict[int, bool]:
-        return probe.write(max(0.0, deadline - time.monotonic()), partitions)
+    def write(topic: str, partitions: Sequence[int], deadline: float) -> dict[int, bool]:
+        return probe.write(max(0.0, deadline - time.monotonic()), topic, partitions)
 
-    brokers = list(stage.cluster.observe_listeners.values())
-    await_recovery(stage.recorder, brokers, TOPIC, bound_ms, write)
+    await_recovery(stage.recorder, context.brokers, context.topics, bound_ms, write)
     stage.tally.await_more(stage.plan.scenario.assumptions.acked_after, TRAFFIC_BOUND_S, cancelled)
     for complaint in probe.complaints:
         stage.tell("recover", complaint)
 
 
-def _read_everything(stage: Stage, context: LogContext) -> None:
+def _read_everything(stage: Stage, context: Context[Any]) -> None:
+    """All records by both clients at both isolation levels, and what else the workload wants to know."""
     stage.phase("final-read", limit_s=FINAL_READ_BOUND_S)
-    brokers = list(stage.cluster.observe_listeners.values())
-    for complaint in final_read(context, brokers, FINAL_READ_BOUND_S):
+    deadline = time.monotonic() + FINAL_READ_BOUND_S
+    readers = final_readers(context, deadline)
+    own = implementation_of(context.workload).final_workers(context, deadline)
+    for complaint in end_by([*readers, *own], deadline):
         stage.tell("final-read", complaint)
 
 
 def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
     stage.phase("evidence")
     gather_logs(stage.cluster.containers, stage.folder, stage.recorder)
+    gather_disks(stage.cluster, stage.topics, stage.journals)
     if not cancelled.is_set():
         stage.phase("done")

@@ -15,6 +15,7 @@ from harness.cluster.cluster import Cluster, Plan, remove_run, start_cluster
 from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine, compose_binary, connect, engine_facts
 from harness.cluster.images import KafkaImage, ensure_base, ensure_image
+from harness.disks import EVIDENCE
 from harness.errors import KrucibleError
 from harness.events import Event, Listener, PhaseBegan, RunBegan
 from harness.evidence import LOG_FILE, save_logs
@@ -27,10 +28,10 @@ from harness.planning import RunPlan
 from harness.readiness import Readiness, await_ready
 from harness.schedule import encode
 from harness.tally import Tally
+from harness.vocabulary import Workload
 from harness.wire import TopicAnswer
-from harness.workloads.context import FINAL_READERS, workers_of
+from harness.workloads.context import final_readers_of, workers_of
 
-TOPIC = "log-0"
 OBSERVE_INTERVAL_MS = 250
 CONTROLLER_FETCH_TIMEOUT_KEY = "controller.quorum.fetch.timeout.ms"
 CONTROLLER_FETCH_TIMEOUT_MS = 2_000
@@ -58,7 +59,7 @@ class Stage:
         self.recorder = Recorder(journals.open("runner"), "runner")
         self._listener = listener
         self.cluster: Cluster
-        self.topic: TopicAnswer
+        self.topics: tuple[TopicAnswer, ...]
 
     def tell(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
         """Say that a phase began, without recording it."""
@@ -79,7 +80,7 @@ class _Images(msgspec.Struct, frozen=True):
 
 @contextmanager
 def open_stage(plan: RunPlan, runs: Path, listener: Listener, *, keep: bool) -> Iterator[Stage]:
-    """Have the images, make the folder, start the cluster, create the topic, record the setup.
+    """Have the images, make the folder, start the cluster, create the topics, record the setup.
 
     On the way out the cluster and its disks are removed, unless it is to be kept.
 
@@ -97,7 +98,7 @@ def open_stage(plan: RunPlan, runs: Path, listener: Listener, *, keep: bool) -> 
         _write_identity(stage, images.kafka, engine_facts(client).version)
         _start(stage, client, images, cleanup, keep=keep)
         ready = await_ready(stage.cluster)
-        stage.topic = _create_topic(stage)
+        stage.topics = _create_topics(stage)
         stage.recorder.observe("setup", None, _setup(stage, ready))
         yield stage
 
@@ -163,15 +164,19 @@ def _write_identity(stage: Stage, image: KafkaImage, engine: str) -> None:
     (stage.folder / SCHEDULE_FILE).write_bytes(encode(stage.plan.schedule))
 
 
-def _create_topic(stage: Stage) -> TopicAnswer:
-    workload = stage.plan.scenario.workload
-    topic = NewTopic(
-        TOPIC,
-        partitions=workload.partitions,
-        replication_factor=workload.replication_factor,
-        config={"min.insync.replicas": str(workload.min_insync_replicas)},
-    )
-    return create_topic(list(stage.cluster.observe_listeners.values()), topic)
+def _create_topics(stage: Stage) -> tuple[TopicAnswer, ...]:
+    brokers = list(stage.cluster.observe_listeners.values())
+    return tuple(create_topic(brokers, topic) for topic in _wanted(stage.plan.scenario.workload))
+
+
+def _wanted(workload: Workload) -> Iterator[NewTopic]:
+    for topic in workload.topics:
+        yield NewTopic(
+            topic.name,
+            partitions=workload.partitions,
+            replication_factor=workload.replication_factor,
+            config={"min.insync.replicas": str(workload.min_insync_replicas), **topic.config},
+        )
 
 
 def _setup(stage: Stage, ready: Readiness) -> dict[str, Any]:
@@ -179,13 +184,17 @@ def _setup(stage: Stage, ready: Readiness) -> dict[str, Any]:
     plan, topology, workload = stage.plan, stage.plan.scenario.topology, stage.plan.scenario.workload
     fetch_timeout = topology.config.get(CONTROLLER_FETCH_TIMEOUT_KEY, CONTROLLER_FETCH_TIMEOUT_MS)
     expected = plan.expectation
-    topic = {
-        "name": stage.topic.name,
-        "topic_id": stage.topic.topic_id,
-        "partitions": workload.partitions,
-        "replication_factor": workload.replication_factor,
-        "config": {"min.insync.replicas": str(workload.min_insync_replicas)},
-    }
+    topics = [
+        {
+            "name": made.name,
+            "topic_id": made.topic_id,
+            "partitions": new.partitions,
+            "replication_factor": new.replication_factor,
+            "config": new.config,
+            "loaded": asked.loaded,
+        }
+        for made, new, asked in zip(stage.topics, _wanted(workload), workload.topics, strict=True)
+    ]
     return {
         "kafka_version": plan.version,
         "scenario": plan.options.scenario,
@@ -194,14 +203,20 @@ def _setup(stage: Stage, ready: Readiness) -> dict[str, Any]:
         "quorum": topology.quorum,
         "features": ready.features,
         "nodes": [{"name": node.name, "id": node.id, "roles": node.roles} for node in topology.nodes()],
-        "topics": [topic],
+        "topics": topics,
         "config": topology.config,
-        "workload": {"kind": "log", "workers": workers_of(workload), **msgspec.to_builtins(workload)},
+        "workload": {
+            "workers": workers_of(workload),
+            "durable_processes": [workload.processes],
+            **msgspec.to_builtins(workload),
+        },
         "controller_fetch_timeout_ms": int(fetch_timeout),
         "observe_interval_ms": OBSERVE_INTERVAL_MS,
         "assumptions": msgspec.to_builtins(plan.scenario.assumptions),
         "planned_faults": len(plan.schedule.steps),
-        "final_readers": len(FINAL_READERS),
+        "controls": workload.controls,
+        "final_readers": len(final_readers_of(workload)),
+        "evidence": EVIDENCE,
         "ready": {name: value for name, value in msgspec.to_builtins(ready).items() if name != "features"},
         "expected": expected.validity,
         "expected_anomalies": expected.anomalies,

@@ -1,10 +1,10 @@
-"""A tally of acknowledged records, so that a run can wait for traffic instead of for time."""
+"""A tally of acknowledged records and writes, so that a run can wait for traffic instead of for time."""
 
 import threading
 import time
 
-from checkers.history import OperationType
-from harness.events import Event, Recorded
+from checkers.history import Operation, OperationType
+from harness.events import Acknowledged, Event, Recorded
 
 
 class Tally:
@@ -21,13 +21,16 @@ class Tally:
             return self._acked
 
     def hear(self, event: Event) -> None:
-        """Count what a completed send acknowledged."""
-        if not isinstance(event, Recorded):
+        """Count what a completed operation acknowledged."""
+        match event:
+            case Recorded(operation):
+                acked = _acknowledged(operation)
+            case Acknowledged(records):
+                acked = records
+            case _:
+                return
+        if not acked:
             return
-        operation = event.operation
-        if operation.f != "send" or operation.type is OperationType.INVOKE or operation.value is None:
-            return
-        acked = sum(1 for record in operation.value if record[-1] == OperationType.OK)
         with self._changed:
             self._acked += acked
             self._changed.notify_all()
@@ -40,3 +43,20 @@ class Tally:
             while self._acked < wanted and time.monotonic() < deadline and not cancelled.is_set():
                 self._changed.wait(0.1)
             return self._acked >= wanted
+
+
+def _acknowledged(operation: Operation) -> int:
+    """How many records or writes a completion acknowledges."""
+    if operation.type is OperationType.INVOKE or operation.value is None:
+        return 0
+    match operation.f:
+        case "send" if isinstance(operation.value, dict):
+            return int(operation.value["count"]) if operation.type is OperationType.OK else 0
+        case "send":
+            return sum(1 for record in operation.value if record[-1] == OperationType.OK)
+        case "txn" if operation.type is OperationType.OK:
+            return sum(1 for mop in operation.value["mops"] if mop[0] == "send")
+        case "write":
+            return int(operation.type is OperationType.OK)
+        case _:
+            return 0

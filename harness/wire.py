@@ -146,13 +146,24 @@ class Connection:
         """Whether node and library have a version of this request in common."""
         return self._common_version(request_type) is not None
 
-    def ask(self, request: Any, response_type: Any) -> Any:
+    @property
+    def source_port(self) -> int:
+        """Our end of the connection."""
+        port: int = self._socket.getsockname()[1]
+        return port
+
+    def ask(self, request: Any, response_type: Any, at_most: int | None = None) -> Any:
         """Send one request in the newest common version and wait for its answer.
+
+        Args:
+            request: the request.
+            response_type: how its answer is decoded.
+            at_most: a version that is not to be exceeded: what a client of that age would send.
 
         Raises:
             WireError: no answer within the timeout, or no common version.
         """
-        version = self._common_version(type(request))
+        version = self._common_version(type(request), at_most)
         if version is None:
             raise WireError(f"{request.name}: no version in common, node has {self.versions}")
         self._deadline = self._allowed_until or time.monotonic() + self._timeout_s
@@ -174,9 +185,10 @@ class Connection:
     ) -> None:
         self.close()
 
-    def _common_version(self, request_type: Any) -> int | None:
+    def _common_version(self, request_type: Any, at_most: int | None = None) -> int | None:
         lowest, highest = self.versions.get(request_type.API_KEY, (0, -1))
         version: int = min(highest, request_type.max_version)
+        version = version if at_most is None else min(version, at_most)
         return version if version >= lowest else None
 
     def _exchange(self, request: Any, response_type: Any, version: int) -> Any:

@@ -11,6 +11,7 @@ import traceback
 import click
 
 from checkers.reading import HistoryError
+from harness.cli.commands import krucible
 from harness.errors import KrucibleError, UsageError, refused
 from results.store import RunNotFoundError, StoreError
 
@@ -29,8 +30,6 @@ def main(arguments: list[str] | None = None) -> None:
 
 def invoke(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
-    from harness.cli.commands import krucible  # noqa: PLC0415 - `krucible --help` need not load Kafka clients twice
-
     try:
         code = krucible.main(args=arguments, prog_name="krucible", standalone_mode=False)
     except click.ClickException as error:

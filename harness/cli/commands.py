@@ -1,22 +1,96 @@
-"""The group that holds every command."""
+"""The group that holds every command, each imported when it is called.
+
+What ``run`` and ``check`` need takes a second to import; ``krucible --help`` and ``krucible list`` need none
+of it.
+"""
+
+from importlib import import_module
+from typing import NamedTuple
 
 import click
 
-from harness.cli.checking import check, report
-from harness.cli.clusters import cluster, heal
-from harness.cli.hosts import doctor, setup
-from harness.cli.listing import list_command
-from harness.cli.running import run
+
+class Entry(NamedTuple):
+    """Where a command is, and the first sentence of its help."""
+
+    module: str
+    name: str
+    summary: str
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+COMMANDS = {
+    "doctor": Entry(
+        "harness.cli.hosts",
+        "doctor",
+        "Say what is missing on this host and how to mend it; changes nothing.",
+    ),
+    "setup": Entry(
+        "harness.cli.hosts",
+        "setup",
+        "Install and start what is missing, and have the image ready; says first what it will do.",
+    ),
+    "list": Entry(
+        "harness.cli.listing",
+        "list_command",
+        "List scenarios and stored runs, newest first.",
+    ),
+    "run": Entry(
+        "harness.cli.running",
+        "run",
+        "Run SCENARIO and judge it.",
+    ),
+    "check": Entry(
+        "harness.cli.checking",
+        "check",
+        "Judge a stored RUN again (latest, a scenario's name or a folder), or a FILE that others recorded.",
+    ),
+    "report": Entry(
+        "harness.cli.checking",
+        "report",
+        "Write a stored RUN's report again and say where it is.",
+    ),
+    "cluster": Entry(
+        "harness.cli.clusters",
+        "cluster",
+        "Clusters for hands-on use.",
+    ),
+    "heal": Entry(
+        "harness.cli.clusters",
+        "heal",
+        "Undo what a harness that was killed left behind: faults, containers, networks, disks.",
+    ),
+}
+"""All commands, in the order in which a user meets them."""
+
+
+class Commands(click.Group):
+    """A group that knows its commands by `COMMANDS`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; None where there is none of that name."""
+        del ctx
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        command: click.Command = getattr(import_module(entry.module), entry.name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands for help."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(package_name="krucible")
 def krucible() -> None:
     """Fault injection for Apache Kafka's KRaft clusters, and an honest verdict.
 
     Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the harness failed, 64 usage.
     """
-
-
-for command in (doctor, setup, list_command, run, check, report, cluster, heal):
-    krucible.add_command(command)

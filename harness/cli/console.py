@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from checkers.history import Operation, OperationType
-from harness.events import Event, PhaseBegan, Recorded, RunBegan, RunEnded
+from harness.events import Acknowledged, Event, PhaseBegan, Recorded, RunBegan, RunEnded
 from harness.wire import PartitionAnswer
 
 REFRESH_PER_SECOND = 4
@@ -142,7 +142,7 @@ class Board:
         phase_s = time.monotonic() - self._phase_began
         limit = f" of {self._limit_s:.0f} s" if self._limit_s else " s"
         rows = [("phase", f"{self._phase}  {phase_s:.0f}{limit}")]
-        for kind in ("send", "poll", "final-read"):
+        for kind in ("send", "txn", "write", "read", "poll", "final-read"):
             counts = {name: self._counts[kind, name] for name in ("ok", "fail", "info")}
             if any(counts.values()):
                 rate = counts["ok"] / max(self.elapsed_s(), 1)
@@ -165,7 +165,7 @@ class Board:
                 return f"{event.phase}{': ' if event.detail else ''}{event.detail}"
             case Recorded():
                 return self._operation_news(event.operation)
-            case RunEnded():
+            case RunEnded() | Acknowledged():
                 return None
 
     def _take_operation(self, operation: Operation) -> None:

@@ -31,6 +31,7 @@ _GRACE_S = 1.0
 _POLL_S = 0.1
 _FIRST_LOCAL_ERROR = -100
 """Codes below are librdkafka's own, the others are brokers'."""
+_EOF = KafkaError._PARTITION_EOF  # noqa: SLF001 - a public constant in spite of its name
 _OUT_OF_RANGE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, KafkaError._LOG_TRUNCATION)  # noqa: SLF001 - public constants in spite of their names
 
 _SILENT = logging.getLogger("krucible.librdkafka")
@@ -38,7 +39,8 @@ _SILENT.propagate = False
 _SILENT.addHandler(logging.NullHandler())
 
 
-def _config(bootstrap: tuple[str, ...], request_ms: int, **config: Any) -> dict[str, Any]:
+def client_config(bootstrap: tuple[str, ...], request_ms: int, **config: Any) -> dict[str, Any]:
+    """What librdkafka is told of every client; names in `config` have underscores for dots."""
     return {
         "bootstrap.servers": ",".join(bootstrap),
         "client.id": "krucible",
@@ -60,19 +62,7 @@ class ConfluentProducer:
 
     def __init__(self, options: ProducerOptions) -> None:
         self._options = options
-        retries = {} if options.idempotent else {"retries": 0}
-        self._producer = Producer(
-            _config(
-                options.bootstrap,
-                options.request_ms,
-                acks=options.acks,
-                enable_idempotence=options.idempotent,
-                delivery_timeout_ms=options.delivery_ms,
-                request_timeout_ms=options.request_ms,
-                linger_ms=0,
-                **retries,
-            )
-        )
+        self._producer = Producer(producer_config(options))
 
     def send(self, batch: Sequence[Record]) -> list[Sent]:
         """See `LogProducer.send`."""
@@ -106,25 +96,41 @@ class ConfluentProducer:
 
     def _reporter(self, fates: list[Sent | None], index: int) -> Callable[[Any, Any], None]:
         def report(error: KafkaError | None, message: Any) -> None:
-            fates[index] = self._fate(error, message)
+            fates[index] = fate_of(error, message.offset(), self._options)
 
         return report
 
-    def _fate(self, error: KafkaError | None, message: Any) -> Sent:
-        if error is None:
-            if self._options.acks == "0":
-                return Sent(OperationType.OK)
-            offset = message.offset()
-            if offset is None or offset < 0:
-                return Sent(OperationType.INFO, error="acknowledged without an offset")
-            return Sent(OperationType.OK, offset)
-        outcome, reason = classify(
-            Source.LIBRDKAFKA if error.code() < _FIRST_LOCAL_ERROR else Source.BROKER,
-            error.code(),
-            only_attempt=not self._options.idempotent and self._options.acks != "all",
-            acks=self._options.acks,
-        )
-        return Sent(outcome, error=f"{error.name()}: {error.str()} ({reason})")
+
+def producer_config(options: ProducerOptions) -> dict[str, Any]:
+    """What librdkafka is told of a producer."""
+    retries = {} if options.idempotent else {"retries": 0}
+    return client_config(
+        options.bootstrap,
+        options.request_ms,
+        acks=options.acks,
+        enable_idempotence=options.idempotent,
+        delivery_timeout_ms=options.delivery_ms,
+        request_timeout_ms=options.request_ms,
+        linger_ms=0,
+        **retries,
+    )
+
+
+def fate_of(error: KafkaError | None, offset: int | None, options: ProducerOptions) -> Sent:
+    """What a delivery report says of a record."""
+    if error is None:
+        if options.acks == "0":
+            return Sent(OperationType.OK)
+        if offset is None or offset < 0:
+            return Sent(OperationType.INFO, error="acknowledged without an offset")
+        return Sent(OperationType.OK, offset)
+    outcome, reason = classify(
+        Source.LIBRDKAFKA if error.code() < _FIRST_LOCAL_ERROR else Source.BROKER,
+        error.code(),
+        only_attempt=not options.idempotent and options.acks != "all",
+        acks=options.acks,
+    )
+    return Sent(outcome, error=f"{error.name()}: {error.str()} ({reason})")
 
 
 class ConfluentConsumer:
@@ -133,14 +139,16 @@ class ConfluentConsumer:
     def __init__(self, options: ConsumerOptions) -> None:
         self._options = options
         self._pending: ReadError | None = None
+        self._positions: dict[int, int] = {}
         self._consumer = Consumer(
-            _config(
+            client_config(
                 options.bootstrap,
                 options.request_ms,
                 group_id="krucible",
                 enable_auto_commit=False,
                 enable_auto_offset_store=False,
                 auto_offset_reset="error",
+                enable_partition_eof=True,  # tells how far it came where the last records are not for readers
                 isolation_level=options.isolation.value,
                 check_crcs=True,
                 fetch_wait_max_ms=min(250, options.request_ms),
@@ -152,6 +160,7 @@ class ConfluentConsumer:
         """See `LogConsumer.assign`."""
         topic = self._options.topic
         self._pending = None
+        self._positions = dict(positions)
         self._consumer.assign([TopicPartition(topic, p, offset) for p, offset in positions.items()])
 
     def poll(self, max_wait_s: float) -> list[Message]:
@@ -161,12 +170,18 @@ class ConfluentConsumer:
             raise error
         returned = self._returned(max_wait_s)
         records = [Message(m.partition(), m.offset(), m.value()) for m in returned if m.error() is None]
-        failed = [m for m in returned if m.error() is not None]
+        failed = [m for m in returned if m.error() is not None and m.error().code() != _EOF]
+        self._positions.update({record.partition: record.offset + 1 for record in records})
+        self._positions.update({m.partition(): m.offset() for m in returned if _is_eof(m)})
         if failed:
             self._pending = _read_error(failed)
             if not records:
                 return self.poll(max_wait_s)
         return records
+
+    def position(self, partition: int) -> int | None:
+        """See `LogConsumer.position`."""
+        return self._positions.get(partition)
 
     def offsets(self, partitions: Sequence[int], timeout_s: float) -> dict[int, tuple[int, int]]:
         """See `LogConsumer.offsets`."""
@@ -199,6 +214,10 @@ class ConfluentConsumer:
         except (KafkaException, RuntimeError) as error:
             raise ReadError(describe(error)) from error
         return [first, *more]
+
+
+def _is_eof(message: Any) -> bool:
+    return message.error() is not None and message.error().code() == _EOF
 
 
 def _read_error(failed: list[Any]) -> ReadError:

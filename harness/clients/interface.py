@@ -139,6 +139,17 @@ class LogConsumer(Protocol):
         """
         ...
 
+    def position(self, partition: int) -> int | None:
+        """Offset below which everything of this partition was returned, or is not for readers.
+
+        Control records, and at ``read_committed`` aborted ones, are passed over without being returned.  None
+        where the library does not know yet.
+
+        Raises:
+            ReadError: the library reported an error.
+        """
+        ...
+
     def offsets(self, partitions: Sequence[int], timeout_s: float) -> dict[int, tuple[int, int]]:
         """First and end offset of each partition, as far as this isolation level sees.
 

@@ -88,13 +88,17 @@ class _Networks:
             self._last.close()
 
 
-def _made(owner: type[Any], bootstrap: Sequence[str], **config: Any) -> Any:
+def made_client(owner: type[Any], bootstrap: Sequence[str], **config: Any) -> Any:
+    """A client of the library, of the class `owner`.
+
+    Raises:
+        ClientFailedError: no broker answered, or the library could not make it.
+    """
     networks = _Networks()
     servers = _answering(bootstrap)
+    quiet = {"metrics_enabled": False} if "metrics_enabled" in owner.DEFAULT_CONFIG else {}
     try:
-        return owner(
-            bootstrap_servers=servers, kafka_client=networks, metrics_enabled=False, **_QUICK, **config
-        )
+        return owner(bootstrap_servers=servers, kafka_client=networks, **quiet, **_QUICK, **config)
     except (KafkaError, OSError) as error:
         networks.close()
         raise ClientFailedError(describe(error)) from error
@@ -112,7 +116,9 @@ def _answering(bootstrap: Sequence[str]) -> list[str]:
     return found
 
 
-class _Producer(KafkaProducer):  # type: ignore[misc]  # the library has no types
+class EndableProducer(KafkaProducer):  # type: ignore[misc]  # the library has no types
+    """A producer whose end is bounded."""
+
     def end(self) -> None:
         """Stop at once; whatever still waits is aborted."""
         sender = getattr(self, "_sender", None)
@@ -120,6 +126,45 @@ class _Producer(KafkaProducer):  # type: ignore[misc]  # the library has no type
             sender.force_close()
             sender.join()
         self.close(timeout=0)
+
+
+def producer_bounds(delivery_ms: int, request_ms: int, connect_ms: int) -> dict[str, Any]:
+    """How long a producer may take for what; it sends at once and makes no topics."""
+    return {
+        "linger_ms": 0,
+        "delivery_timeout_ms": delivery_ms,
+        "request_timeout_ms": request_ms,
+        "max_block_ms": request_ms,
+        "bootstrap_timeout_ms": connect_ms,
+        "allow_auto_create_topics": False,
+    }
+
+
+def polled(consumer: Any, max_wait_s: float) -> list[Message]:
+    """The next records that a consumer of the library returns, partition by partition.
+
+    Raises:
+        ReadError: the library reported an error.
+    """
+    try:
+        returned = consumer.poll(timeout_ms=int(max_wait_s * 1000))
+    except Exception as error:
+        raise ReadError(describe(error), _out_of_range(error)) from error
+    return [
+        Message(record.partition, record.offset, record.value)
+        for records in returned.values()
+        for record in records
+    ]
+
+
+def end_consumer(consumer: Any, timeout_s: float, what: str) -> None:
+    """Close a consumer of the library without committing.
+
+    Raises:
+        ClientFailedError: it did not end within `timeout_s`.
+    """
+    millis = int(timeout_s * 1000)
+    within(timeout_s, f"closing {what}", lambda: consumer.close(autocommit=False, timeout_ms=millis))
 
 
 class KafkaPythonProducer:
@@ -131,18 +176,13 @@ class KafkaPythonProducer:
 
     def __init__(self, options: ProducerOptions) -> None:
         self._options = options
-        self._producer = _made(
-            _Producer,
+        self._producer = made_client(
+            EndableProducer,
             options.bootstrap,
             acks=_ACKS[options.acks],
             enable_idempotence=options.idempotent,
             retries=float("inf") if options.idempotent else 0,
-            linger_ms=0,
-            delivery_timeout_ms=options.delivery_ms,
-            request_timeout_ms=options.request_ms,
-            max_block_ms=options.request_ms,
-            bootstrap_timeout_ms=options.connect_ms,
-            allow_auto_create_topics=False,
+            **producer_bounds(options.delivery_ms, options.request_ms, options.connect_ms),
         )
 
     def send(self, batch: Sequence[Record]) -> list[Sent]:
@@ -209,7 +249,7 @@ class KafkaPythonConsumer:
 
     def __init__(self, options: ConsumerOptions) -> None:
         self._options = options
-        self._consumer = _made(
+        self._consumer = made_client(
             KafkaConsumer,
             options.bootstrap,
             group_id=None,
@@ -231,15 +271,7 @@ class KafkaPythonConsumer:
 
     def poll(self, max_wait_s: float) -> list[Message]:
         """See `LogConsumer.poll`."""
-        try:
-            returned = self._consumer.poll(timeout_ms=int(max_wait_s * 1000))
-        except Exception as error:
-            raise ReadError(describe(error), _out_of_range(error)) from error
-        return [
-            Message(record.partition, record.offset, record.value)
-            for records in returned.values()
-            for record in records
-        ]
+        return polled(self._consumer, max_wait_s)
 
     def offsets(self, partitions: Sequence[int], timeout_s: float) -> dict[int, tuple[int, int]]:
         """See `LogConsumer.offsets`."""
@@ -251,14 +283,19 @@ class KafkaPythonConsumer:
         except Exception as error:
             raise ReadError(describe(error)) from error
 
+    def position(self, partition: int) -> int | None:
+        """See `LogConsumer.position`."""
+        try:
+            position: int | None = self._consumer.position(
+                TopicPartition(self._options.topic, partition), timeout_ms=self._options.request_ms
+            )
+        except Exception as error:
+            raise ReadError(describe(error), _out_of_range(error)) from error
+        return position
+
     def close(self, timeout_s: float) -> None:
         """See `LogConsumer.close`."""
-        millis = int(timeout_s * 1000)
-        within(
-            timeout_s,
-            "closing kafka-python's consumer",
-            lambda: self._consumer.close(autocommit=False, timeout_ms=millis),
-        )
+        end_consumer(self._consumer, timeout_s, "kafka-python's consumer")
 
     def _partitions(self, partitions: Iterable[int]) -> list[Any]:
         return [TopicPartition(self._options.topic, partition) for partition in partitions]

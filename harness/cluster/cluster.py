@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import docker
@@ -29,6 +29,7 @@ from harness.cluster.rendering import (
     render_compose,
     render_properties,
 )
+from harness.cluster.tools import run_tool
 from harness.errors import KrucibleError, UsageError, disk_errors_told
 from harness.ownership import this_process
 from harness.vocabulary.topology import Node, Topology
@@ -83,6 +84,11 @@ class Cluster:
         return self.description.topology.nodes()
 
     @property
+    def version(self) -> str:
+        """Kafka's."""
+        return self.description.version
+
+    @property
     def addresses(self) -> dict[str, str]:
         """Node name to address."""
         layout, topology = self.description.layout, self.description.topology
@@ -106,6 +112,14 @@ class Cluster:
     def disk(self, node: Node) -> Path:
         """Where the node's log directory lies on the host."""
         return self.folder / "disks" / node.name
+
+    def run_tool(self, folder: Path, command: Sequence[str]) -> str:
+        """What a Kafka tool prints that reads files of a folder; see `harness.cluster.tools`.
+
+        Raises:
+            EngineError: if the engine refuses, or the tool fails.
+        """
+        return run_tool(self._client, self.description.run, folder, command)
 
     def remove(self) -> None:
         """Take everything down, disks included.

@@ -47,7 +47,7 @@ class Observers:
 
     Args:
         cluster: whose nodes to look at.
-        topic: the topic to tell of.
+        topics: the topics to tell of.
         journals: where to write.
         interval_ms: between two looks of one observer.
 
@@ -55,7 +55,9 @@ class Observers:
         view: the latest that they saw.
     """
 
-    def __init__(self, cluster: Observable, topic: str, journals: Journals, interval_ms: int = 250) -> None:
+    def __init__(
+        self, cluster: Observable, topics: tuple[str, ...], journals: Journals, interval_ms: int = 250
+    ) -> None:
         self.view = ClusterView()
         interval_s = interval_ms / 1000
         files = QuorumStateObserver(
@@ -68,7 +70,7 @@ class Observers:
         for node, address in cluster.observe_listeners.items():
             endpoint = Endpoint(*address, ASK_TIMEOUT_S)
             self._observers.append(
-                PartitionObserver(journals, node, endpoint, self.view, topic, interval_s=interval_s)
+                PartitionObserver(journals, node, endpoint, self.view, topics, interval_s=interval_s)
             )
 
     def start(self) -> None:

@@ -15,7 +15,7 @@ class PartitionObserver(Observer):
         node: str,
         endpoint: Endpoint,
         view: ClusterView,
-        topic: str,
+        topics: tuple[str, ...],
         *,
         interval_s: float,
     ) -> None:
@@ -23,7 +23,7 @@ class PartitionObserver(Observer):
         self._node = node
         self._endpoint = endpoint
         self._view = view
-        self._topics = (topic,)
+        self._topics = topics
 
     def look(self) -> None:
         """Ask once; a broker that is down has no view, and nothing is recorded of it."""

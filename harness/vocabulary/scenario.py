@@ -6,32 +6,7 @@ from checkers.verdict import Validity
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.topology import Topology
 from harness.vocabulary.version import DEFAULT_VERSION
-
-
-class LogWorkload(msgspec.Struct, frozen=True):
-    """Producers and consumers of unique values over many partitions.
-
-    Attributes:
-        producers: concurrent producer processes; every second one is confluent-kafka's.
-        consumers: concurrent consumer processes; every second one is confluent-kafka's.
-        partitions: partitions of the topic.
-        replication_factor: replicas of each, at most the number of brokers.
-        min_insync_replicas: Kafka's ``min.insync.replicas`` of the topic.
-        acks: ``all``, ``1`` or ``0``.
-        idempotent: whether producers ask for idempotence (only with acks=all).
-        batch: records per send operation.
-        rate: send operations a second, of all producers together.
-    """
-
-    producers: int = 4
-    consumers: int = 2
-    partitions: int = 6
-    replication_factor: int = 3
-    min_insync_replicas: int = 2
-    acks: str = "all"
-    idempotent: bool = True
-    batch: int = 4
-    rate: int = 200
+from harness.vocabulary.workloads import LogWorkload, Workload
 
 
 class Step(msgspec.Struct, frozen=True):
@@ -123,7 +98,7 @@ class Scenario(msgspec.Struct, frozen=True):
     why: str
     schedule: FixedSchedule | RandomSchedule
     topology: Topology = Topology()
-    workload: LogWorkload = LogWorkload()
+    workload: Workload = LogWorkload()
     kafka_version: str = DEFAULT_VERSION
     versions_min: str = "3.6.2"
     expectations: tuple[Expectation, ...] = ()

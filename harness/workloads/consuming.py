@@ -11,7 +11,7 @@ from harness.clients.interface import (
     Message,
     ReadError,
 )
-from harness.journal import Recorder, describe
+from harness.journal import describe
 from harness.workloads.context import LogContext
 from harness.workloads.values import ValueCodec
 from harness.workloads.worker import Worker
@@ -26,14 +26,15 @@ _REMAKE_PAUSE_S = 0.25
 class ConsumerWorker(Worker):
     """One process that polls; a new client, process and assignment after an error."""
 
-    def __init__(self, context: LogContext, index: int) -> None:
+    def __init__(self, context: LogContext, index: int, topic: str | None = None) -> None:
         number = context.workload.producers + index
         super().__init__(f"consumer-{number}")
         self._context = context
+        self.topic = context.topic if topic is None else topic
         self._codec = context.codec
         self._kind = tuple(ClientKind)[index % len(ClientKind)]
         self._isolation = tuple(Isolation)[(index + index // 2) % len(Isolation)]
-        self._recorder = Recorder(context.journals.open(f"worker-{number}"), number, context.workers)
+        self._recorder = context.recorder(number)
         self._client: LogConsumer | None = None
         self._positions = dict.fromkeys(range(context.workload.partitions), 0)
         self._lost: frozenset[int] = frozenset()
@@ -56,7 +57,7 @@ class ConsumerWorker(Worker):
         """Make a client and assign it everything; False if that did not come about."""
         client = None
         try:
-            client = self._context.clients.consumer(self._kind, self._isolation)
+            client = self._context.clients.consumer(self._kind, self.topic, self._isolation)
             if self._lost:
                 found = client.offsets(sorted(self._lost), _OFFSETS_TIMEOUT_S)
                 self._positions.update({partition: first for partition, (first, _) in found.items()})
@@ -74,7 +75,7 @@ class ConsumerWorker(Worker):
 
     def _assign(self, client: LogConsumer) -> bool:
         where = [list(pair) for pair in self._positions.items()]
-        self._recorder.invoke("assign", self._context.topic, where)
+        self._recorder.invoke("assign", self.topic, where)
         try:
             client.assign(self._positions)
         except ReadError as error:
@@ -85,7 +86,7 @@ class ConsumerWorker(Worker):
 
     def _poll_once(self, client: LogConsumer) -> bool:
         who = {"client": self._kind, "isolation": self._isolation}
-        self._recorder.invoke("poll", self._context.topic, who)
+        self._recorder.invoke("poll", self.topic, who)
         try:
             messages = client.poll(POLL_WAIT_S)
         except ReadError as error:

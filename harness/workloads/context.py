@@ -1,6 +1,8 @@
-"""What the parts of the log workload share: who they are, where they write to, how they get clients."""
+"""What the parts of every workload share: who they are, where they write to, how they get clients."""
 
-from typing import Protocol
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
@@ -11,23 +13,29 @@ from harness.clients.interface import (
     LogConsumer,
     LogProducer,
     ProducerOptions,
+    Record,
 )
 from harness.clients.opening import open_consumer, open_producer
-from harness.journal import Journals
-from harness.vocabulary import LogWorkload
+from harness.journal import Journals, Recorder
+from harness.vocabulary import LogWorkload, Workload
 from harness.workloads.values import ValueCodec
 
 DELIVERY_MS = 2_500
 REQUEST_MS = 2_000
 """A record's fate is reported after 2.5 s, so that each producer invokes at least once during a fault of five
 seconds even where nothing is acknowledged; what was given up too early is found by the final read."""
-FINAL_READERS = tuple((kind, isolation) for kind in ClientKind for isolation in Isolation)
+FINAL_WORKERS = 4
+"""Numbers kept for the workload's own workers of the phase final-read."""
+
+
+Address = tuple[str, int]
+W_co = TypeVar("W_co", bound=Workload, covariant=True)
 
 
 class Clients(Protocol):
-    """Makes clients for the workload's topic."""
+    """Makes clients of plain records for the workload's topics."""
 
-    def producer(self, kind: ClientKind, *, durable: bool = False) -> LogProducer:
+    def producer(self, kind: ClientKind, topic: str, *, durable: bool = False) -> LogProducer:
         """A producer as the workload asks for; `durable`: with acks=all and idempotence in any case.
 
         Raises:
@@ -35,8 +43,8 @@ class Clients(Protocol):
         """
         ...
 
-    def consumer(self, kind: ClientKind, isolation: Isolation) -> LogConsumer:
-        """A consumer.
+    def consumer(self, kind: ClientKind, topic: str, isolation: Isolation) -> LogConsumer:
+        """A consumer of assigned partitions.
 
         Raises:
             ClientFailedError: it could not be made.
@@ -49,47 +57,83 @@ class KafkaClients:
 
     Args:
         bootstrap: ``host:port`` of every broker's CLIENT listener.
-        topic: the workload's topic.
-        workload: acks and idempotence.
+        acks: what producers wait for.
+        idempotent: whether producers are idempotent.
     """
 
-    def __init__(self, bootstrap: tuple[str, ...], topic: str, workload: LogWorkload) -> None:
-        self._producers = ProducerOptions(
-            bootstrap,
+    def __init__(self, bootstrap: tuple[str, ...], acks: str = "all", *, idempotent: bool = True) -> None:
+        self._bootstrap = bootstrap
+        self._acks = acks
+        self._idempotent = idempotent
+
+    def producer(self, kind: ClientKind, topic: str, *, durable: bool = False) -> LogProducer:
+        """See `Clients.producer`."""
+        options = ProducerOptions(
+            self._bootstrap,
             topic,
-            workload.acks,
-            workload.idempotent,
+            "all" if durable else self._acks,
+            durable or self._idempotent,
             delivery_ms=DELIVERY_MS,
             request_ms=REQUEST_MS,
         )
-        self._consumers = ConsumerOptions(bootstrap, topic, request_ms=REQUEST_MS)
-
-    def producer(self, kind: ClientKind, *, durable: bool = False) -> LogProducer:
-        """See `Clients.producer`."""
-        options = self._producers
-        if durable:
-            options = msgspec.structs.replace(options, acks="all", idempotent=True)
         return open_producer(kind, options)
 
-    def consumer(self, kind: ClientKind, isolation: Isolation) -> LogConsumer:
+    def consumer(self, kind: ClientKind, topic: str, isolation: Isolation) -> LogConsumer:
         """See `Clients.consumer`."""
-        return open_consumer(kind, msgspec.structs.replace(self._consumers, isolation=isolation))
+        return open_consumer(kind, ConsumerOptions(self._bootstrap, topic, isolation, request_ms=REQUEST_MS))
 
 
-class LogContext(msgspec.Struct, frozen=True):
-    """One run of the log workload.
+class Holds(Protocol):
+    """Holds single connections back at a broker, as a recorded fault."""
+
+    def host_of(self, broker: int) -> str:
+        """Address of a broker, by its node id."""
+        ...
+
+    def hold(
+        self, fault: str, broker: int, source_port: int, send: Callable[[], None]
+    ) -> AbstractContextManager[None]:
+        """See `harness.faults.hold.ConnectionHolds.hold`."""
+        ...
+
+
+def clients_for(workload: Workload, bootstrap: tuple[str, ...]) -> KafkaClients:
+    """Clients whose producers behave as the workload says; safe ones where it says nothing."""
+    if isinstance(workload, LogWorkload):
+        return KafkaClients(bootstrap, workload.acks, idempotent=workload.idempotent)
+    return KafkaClients(bootstrap)
+
+
+class Context(msgspec.Struct, Generic[W_co], frozen=True):
+    """One run of a workload.
 
     Attributes:
         workload: how much of what.
-        topic: the topic; it exists.
         journals: where to write, with the run's id and clock.
-        clients: how to get clients.
+        clients: how to get clients of plain records.
+        bootstrap: ``host:port`` of every broker's CLIENT listener, for clients of other sorts.
+        brokers: every broker's OBSERVE listener, which no client cut touches.
+        holds: holds connections, for workloads that are scripts; None where nobody can.
+        controllers: every controller's CONTROLLER listener.
     """
 
-    workload: LogWorkload
-    topic: str
+    workload: W_co
     journals: Journals
     clients: Clients
+    bootstrap: tuple[str, ...] = ()
+    brokers: tuple[Address, ...] = ()
+    holds: Holds | None = None
+    controllers: tuple[Address, ...] = ()
+
+    @property
+    def topic(self) -> str:
+        """The workload's first topic, which exists."""
+        return self.workload.topics[0].name
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """All topics of the workload; they exist."""
+        return tuple(topic.name for topic in self.workload.topics)
 
     @property
     def codec(self) -> ValueCodec:
@@ -98,18 +142,45 @@ class LogContext(msgspec.Struct, frozen=True):
 
     @property
     def probe(self) -> int:
-        """Worker number of the write probe."""
-        return self.workload.producers + self.workload.consumers
+        """Worker number of the write probe; the final readers' follow, then the workload's own final ones."""
+        return self.workload.processes
+
+    @property
+    def first_final_worker(self) -> int:
+        """Number of the first of the workload's own workers in the phase final-read."""
+        return self.probe + 1 + len(self.final_readers)
+
+    @property
+    def final_readers(self) -> tuple[tuple[ClientKind, Isolation], ...]:
+        """Who reads everything at the end, and at which isolation level."""
+        return final_readers_of(self.workload)
 
     @property
     def workers(self) -> int:
-        """Number of all workers: producers, consumers, the write probe and the final readers.
+        """Number of all workers: the load's processes, the write probe, the final readers and workers.
 
         A retired process's successor has so much higher a number.
         """
         return workers_of(self.workload)
 
+    def record(self, partition: int, value: int) -> Record:
+        """The record that carries a value, with the key that the workload gives it."""
+        key = self.workload.key_of(value)
+        return Record(partition, self.codec.encode(value), None if key is None else str(key).encode())
 
-def workers_of(workload: LogWorkload) -> int:
-    """Number of all workers of a workload; see `LogContext.workers`."""
-    return workload.producers + workload.consumers + 1 + len(FINAL_READERS)
+    def recorder(self, number: int) -> Recorder:
+        """What worker `number` writes its operations with, into a journal of its own."""
+        return Recorder(self.journals.open(f"worker-{number}"), number, self.workers)
+
+
+def workers_of(workload: Workload) -> int:
+    """Number of all workers of a workload; see `Context.workers`."""
+    return workload.processes + 1 + len(final_readers_of(workload)) + FINAL_WORKERS
+
+
+def final_readers_of(workload: Workload) -> tuple[tuple[ClientKind, Isolation], ...]:
+    """Client and isolation level of each final reader; see `Context.final_readers`."""
+    return tuple((ClientKind(name), isolation) for name in workload.final_clients for isolation in Isolation)
+
+
+LogContext = Context[LogWorkload]

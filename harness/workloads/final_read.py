@@ -1,11 +1,12 @@
 """The final read: everything that the cluster holds, by both clients, in both isolation levels.
 
 Only after every partition has a leader: a Fetch to a follower of a leaderless partition is answered with
-nothing and no error, and would make a full log look empty.
+nothing and no error, and would make a full log look empty.  And where the workload has transactions, only
+after those that nobody ended were aborted by the coordinator, or should have been: until then the end that
+read_committed sees, the last stable offset, is below the log's.
 """
 
 import time
-from collections.abc import Sequence
 from threading import Event
 from typing import Any
 
@@ -16,96 +17,115 @@ from harness.clients.interface import (
     Message,
     ReadError,
 )
-from harness.journal import Recorder, describe
+from harness.journal import describe
 from harness.wire import Endpoint, WireError
 from harness.workloads.consuming import grouped
-from harness.workloads.context import FINAL_READERS, LogContext
+from harness.workloads.context import Address, Context
+from harness.workloads.txn_ending import Place, await_ended
 from harness.workloads.worker import Worker, join_all
 
 _POLL_WAIT_S = 0.5
 _PAUSE_S = 0.1
 _SHARE_FOR_LEADERS = 0.5
+_SHARE_FOR_TRANSACTIONS = 0.6
 _OFFSETS_TIMEOUT_S = 5.0
 _ASK_TIMEOUT_S = 1.5
 _END_GRACE_S = 15.0
 
-Address = tuple[str, int]
+AnyContext = Context[Any]
 
 
-def final_read(context: LogContext, brokers: Sequence[Address], bound_s: float) -> list[str]:
-    """Read all partitions four times over, in parallel; complaints about clients that would not close.
+def final_readers(context: AnyContext, deadline: float) -> list[Worker]:
+    """Workers that read all partitions of all topics, one for each client and isolation level, in parallel.
 
-    What could not be read to its end within the bound is recorded as ``info``.
+    What can't be read to its end by the deadline is recorded as ``info``.
 
     Args:
         context: the run's.
-        brokers: listeners to ask who leads.
-        bound_s: for all of it.
+        deadline: time of the monotonic clock at which they end.
+    """
+    now = time.monotonic()
+    missing = leaderless(context, now + (deadline - now) * _SHARE_FOR_LEADERS)
+    await_ended(context, time.monotonic() + (deadline - time.monotonic()) * _SHARE_FOR_TRANSACTIONS, missing)
+    return [FinalReader(context, index, deadline, missing) for index in range(len(context.final_readers))]
+
+
+def end_by(workers: list[Worker], deadline: float) -> list[str]:
+    """Let workers that end on their own do so; complaints about clients that would not close.
 
     Raises:
         JournalError: the history could not be written.
-        WorkloadError: a reader died, or did not end 15 s after the bound.
+        WorkloadError: one died, or did not end 15 s after the deadline.
     """
-    began = time.monotonic()
-    deadline = began + bound_s
-    missing = leaderless(context, brokers, began + bound_s * _SHARE_FOR_LEADERS)
-    readers = [FinalReader(context, index, deadline, missing) for index in range(len(FINAL_READERS))]
-    for reader in readers:
-        reader.start()
-    return join_all(readers, deadline - time.monotonic() + _END_GRACE_S)
+    for worker in workers:
+        worker.start()
+    return join_all(workers, max(0.0, deadline - time.monotonic()) + _END_GRACE_S)
 
 
-def leaderless(context: LogContext, brokers: Sequence[Address], deadline: float) -> frozenset[int]:
+def leaderless(context: AnyContext, deadline: float) -> frozenset[Place]:
     """Wait until all brokers see the same leader of each partition; the partitions where they don't.
 
     A broker that still believes in a deposed leader would send its readers there, and their end would be old.
     """
-    everything = frozenset(range(context.workload.partitions))
+    everything = frozenset(
+        (topic, number) for topic in context.topics for number in range(context.workload.partitions)
+    )
     pause = Event()
     while True:
-        views = [_leaders(address, context.topic) for address in brokers]
-        led = frozenset(partition for partition, _, _ in frozenset.intersection(*views))
-        if led == everything or time.monotonic() >= deadline:
+        views = [_leaders(address, context.topics) for address in context.brokers]
+        led = frozenset((topic, partition) for topic, partition, *_ in frozenset.intersection(*views))
+        if led >= everything or time.monotonic() >= deadline:
             return everything - led
         pause.wait(_PAUSE_S)
 
 
-def _leaders(address: Address, topic: str) -> frozenset[tuple[int, int, int]]:
-    """Partition, leader and leader epoch of each partition that has a leader, as one broker sees it."""
+def _leaders(address: Address, topics: tuple[str, ...]) -> frozenset[tuple[str, int, int, int]]:
+    """Topic, partition, leader and leader epoch of what has a leader, as one broker sees it."""
     endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
     try:
-        seen = endpoint.cluster([topic]).topics[topic]
+        seen = endpoint.cluster(topics).topics
     except WireError:
         return frozenset()
     finally:
         endpoint.close()
     return frozenset(
-        (state.partition, state.leader, state.leader_epoch) for state in seen.partitions if state.leader >= 0
+        (name, state.partition, state.leader, state.leader_epoch)
+        for name, topic in seen.items()
+        for state in topic.partitions
+        if state.leader >= 0
     )
 
 
 class FinalReader(Worker):
     """Reads every partition with one client in one isolation level."""
 
-    def __init__(self, context: LogContext, index: int, deadline: float, missing: frozenset[int]) -> None:
+    def __init__(self, context: AnyContext, index: int, deadline: float, missing: frozenset[Place]) -> None:
         super().__init__(f"final-reader-{index}")
         number = context.probe + 1 + index
         self._context = context
-        self._kind, self._isolation = FINAL_READERS[index]
-        self._recorder = Recorder(context.journals.open(f"worker-{number}"), number, context.workers)
+        self._kind, self._isolation = context.final_readers[index]
+        self._recorder = context.recorder(number)
         self._deadline = deadline
         self._missing = missing
+        self._topic = context.topic
         self._client: LogConsumer | None = None
 
     def work(self) -> None:
+        """Read one topic after the other."""
+        for topic in self._context.topics:
+            self._topic = topic
+            try:
+                self._read_topic()
+            finally:
+                self.dismiss(self._client)
+                self._client = None
+
+    def _read_topic(self) -> None:
         """List the offsets, then read one partition after the other."""
         partitions = range(self._context.workload.partitions)
-        try:
-            listed = self._listed([p for p in partitions if p not in self._missing])
-            for partition in partitions:
-                self._read(partition, listed)
-        finally:
-            self.dismiss(self._client)
+        listed = self._listed([p for p in partitions if (self._topic, p) not in self._missing])
+        for partition in partitions:
+            self._read(partition, listed)
 
     def _listed(self, partitions: list[int]) -> dict[int, tuple[int, int]] | str:
         """First and end offsets, or why there are none."""
@@ -124,14 +144,13 @@ class FinalReader(Worker):
             "isolation": self._isolation,
             "partition": partition,
         }
-        self._recorder.invoke("final-read", self._context.topic, who)
+        self._recorder.invoke("final-read", self._topic, who)
         if isinstance(listed, str) or partition not in listed:
             why = listed if isinstance(listed, str) else "not every broker saw a leader"
             self._recorder.complete(OperationType.INFO, who, why)
             return
         start, end = listed[partition]
-        messages, failure = self._read_until(partition, start, end)
-        position = messages[-1].offset + 1 if messages else start
+        messages, position, failure = self._read_until(partition, start, end)
         result = {**who, "start": start, "end": end, "position": position}
         result["records"] = grouped(messages, self._context.codec)
         if position >= end:
@@ -139,8 +158,8 @@ class FinalReader(Worker):
         else:
             self._recorder.complete(OperationType.INFO, result, failure or "the end was not reached in time")
 
-    def _read_until(self, partition: int, start: int, end: int) -> tuple[list[Message], str | None]:
-        """Records from start on until the end or the deadline, and the last error met."""
+    def _read_until(self, partition: int, start: int, end: int) -> tuple[list[Message], int, str | None]:
+        """Records from start on until the end or the deadline, where that stopped, and the last error met."""
         messages: list[Message] = []
         position = start
         failure = None
@@ -151,19 +170,18 @@ class FinalReader(Worker):
                 if not assigned:
                     client.assign({partition: position})
                     assigned = True
-                polled = client.poll(_POLL_WAIT_S)
+                messages += client.poll(_POLL_WAIT_S)
+                position = max(position, client.position(partition) or 0)
             except (ClientFailedError, ReadError) as error:
                 failure = describe(error)
                 self._disconnect()
                 assigned = False
-                continue
-            messages += polled
-            position = messages[-1].offset + 1 if messages else position
-        return messages, failure
+            position = max(position, messages[-1].offset + 1 if messages else start)
+        return messages, position, failure
 
     def _connected(self) -> LogConsumer:
         if self._client is None:
-            self._client = self._context.clients.consumer(self._kind, self._isolation)
+            self._client = self._context.clients.consumer(self._kind, self._topic, self._isolation)
         return self._client
 
     def _disconnect(self) -> None:

@@ -3,11 +3,11 @@
 import time
 from collections.abc import Iterable
 from threading import Event
+from typing import Any
 
 from checkers.history import OperationType
-from harness.clients.interface import ClientFailedError, ClientKind, Record, Sent
-from harness.journal import Recorder
-from harness.workloads.context import LogContext
+from harness.clients.interface import ClientFailedError, ClientKind, Sent
+from harness.workloads.context import Context
 from harness.workloads.producing import complete_send
 from harness.workloads.values import Values
 from harness.workloads.worker import CLOSE_BOUND_S
@@ -18,40 +18,39 @@ _RETRY_PAUSE_S = 0.2
 class WriteProbe:
     """Sends one value after the other to each partition until one is acknowledged.
 
-    Every send is an ordinary operation of a process of its own; clients alternate, so that a fault of one
-    library is not taken for the cluster's.
+    Every send is an ordinary operation of a process of its own, with acks=all and idempotence whatever the
+    workload has; clients alternate, so that a fault of one library is not taken for the cluster's.
     """
 
-    def __init__(self, context: LogContext) -> None:
+    def __init__(self, context: Context[Any]) -> None:
         self._context = context
         self._values = Values(context.probe)
-        self._recorder = Recorder(context.journals.open("write-probe"), context.probe, context.workers)
+        self._recorder = context.recorder(context.probe)
         self._attempts = 0
         self.complaints: list[str] = []
 
-    def write(self, bound_s: float, partitions: Iterable[int] | None = None) -> dict[int, bool]:
-        """Whether each partition acknowledged a write (acks=all) within the bound; all of them by default.
+    def write(self, bound_s: float, topic: str, partitions: Iterable[int]) -> dict[int, bool]:
+        """Whether each partition of the topic acknowledged a write within the bound.
 
         The last attempt may exceed the bound by the delivery timeout.
         """
-        everything = range(self._context.workload.partitions) if partitions is None else partitions
-        acked = dict.fromkeys(everything, False)
+        acked = dict.fromkeys(partitions, False)
         deadline = time.monotonic() + bound_s
         pause = Event()
         while time.monotonic() < deadline and not all(acked.values()):
-            for partition in self._attempt([p for p, done in acked.items() if not done]):
+            for partition in self._attempt(topic, [p for p, done in acked.items() if not done]):
                 acked[partition] = True
             if not all(acked.values()):
                 pause.wait(_RETRY_PAUSE_S)
         return acked
 
-    def _attempt(self, partitions: list[int]) -> list[int]:
+    def _attempt(self, topic: str, partitions: list[int]) -> list[int]:
         """Those of the partitions that acknowledged."""
         kind = tuple(ClientKind)[self._attempts % len(ClientKind)]
         self._attempts += 1
         batch = [(partition, self._values.draw()) for partition in partitions]
-        self._recorder.invoke("send", self._context.topic, [list(pair) for pair in batch])
-        sent = self._send(kind, batch)
+        self._recorder.invoke("send", topic, [list(pair) for pair in batch])
+        sent = self._send(kind, topic, batch)
         complete_send(self._recorder, batch, sent)
         return [
             partition
@@ -59,14 +58,13 @@ class WriteProbe:
             if one.outcome is OperationType.OK
         ]
 
-    def _send(self, kind: ClientKind, batch: list[tuple[int, int]]) -> list[Sent]:
-        codec = self._context.codec
+    def _send(self, kind: ClientKind, topic: str, batch: list[tuple[int, int]]) -> list[Sent]:
         try:
-            client = self._context.clients.producer(kind, durable=True)
+            client = self._context.clients.producer(kind, topic, durable=True)
         except ClientFailedError as error:
             return [Sent(OperationType.FAIL, error=f"no client, nothing sent: {error}")] * len(batch)
         try:
-            return client.send([Record(partition, codec.encode(value)) for partition, value in batch])
+            return client.send([self._context.record(partition, value) for partition, value in batch])
         finally:
             try:
                 client.close(CLOSE_BOUND_S)

@@ -5,7 +5,7 @@ import time
 from threading import Event
 
 from checkers.history import OperationType
-from harness.clients.interface import ClientFailedError, ClientKind, LogProducer, Record, Sent
+from harness.clients.interface import ClientFailedError, ClientKind, LogProducer, Sent
 from harness.journal import Recorder
 from harness.workloads.context import LogContext
 from harness.workloads.values import Values
@@ -47,10 +47,9 @@ class ProducerWorker(Worker):
         self._context = context
         self._kind = tuple(ClientKind)[number % len(ClientKind)]
         self._values = Values(number)
-        self._codec = context.codec
         self._random = random.Random(number)
         self._pace = Pace(workload.producers / workload.rate, number / workload.rate)
-        self._recorder = Recorder(context.journals.open(f"worker-{number}"), number, context.workers)
+        self._recorder = context.recorder(number)
         self._client: LogProducer | None = None
         everything = range(workload.partitions)
         self._everywhere = tuple(everything)
@@ -74,13 +73,13 @@ class ProducerWorker(Worker):
         self._recorder.invoke("send", self._context.topic, [list(pair) for pair in batch])
         try:
             if self._client is None:
-                self._client = self._context.clients.producer(self._kind)
+                self._client = self._context.clients.producer(self._kind, self._context.topic)
         except ClientFailedError as error:
             sent = [Sent(OperationType.FAIL, error=f"no client, nothing sent: {error}")] * len(batch)
             complete_send(self._recorder, batch, sent)
             self.stopping.wait(_REMAKE_PAUSE_S)
             return False
-        sent = self._client.send([Record(p, self._codec.encode(value)) for p, value in batch])
+        sent = self._client.send([self._context.record(p, value) for p, value in batch])
         return complete_send(self._recorder, batch, sent) is OperationType.OK
 
     def _draw(self) -> list[tuple[int, int]]:

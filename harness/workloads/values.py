@@ -14,20 +14,29 @@ class Values:
 
     def draw(self) -> int:
         """The next one."""
-        self._next += 1
-        return self._next
+        return self.draw_many(1)
+
+    def draw_many(self, count: int) -> int:
+        """The first of the next so many, which are consecutive."""
+        first = self._next + 1
+        self._next += count
+        return first
 
 
 class ValueCodec:
-    """Values to record bytes and back, for one run."""
+    """Values to record bytes and back, for one run.
+
+    Attributes:
+        prefix: what every record of the run begins with.
+    """
 
     def __init__(self, run: str) -> None:
-        self._prefix = f"{run}:".encode()
-        self._own = re.compile(re.escape(self._prefix) + rb"([1-9][0-9]{0,17}|0)")
+        self.prefix = f"{run}:".encode()
+        self._own = re.compile(re.escape(self.prefix) + rb"([1-9][0-9]{0,17}|0)")
 
     def encode(self, value: int) -> bytes:
         """The record's bytes."""
-        return self._prefix + str(value).encode()
+        return self.prefix + str(value).encode()
 
     def decode(self, record: bytes | None) -> int | str:
         """The value; a text of what it is instead, where this run did not write it."""

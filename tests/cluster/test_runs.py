@@ -13,7 +13,14 @@ from pathlib import Path
 import docker
 import pytest
 
+from checkers.columns import PartitionName
+from checkers.history import OperationType
+from checkers.reading import read_history
+from checkers.replicas.evidence import batches_of
+from checkers.replicas.judging import check_replicas
+from checkers.replicas.observed import MetadataLogSeen
 from checkers.verdict import Validity, Verdict
+from harness.catalogue import load_scenario
 from harness.cli import invoke
 from harness.cluster.containers import RunContainers, labelled_runs
 from harness.healing import leftovers
@@ -51,9 +58,31 @@ def test_the_demo_is_valid_and_leaves_a_report(tmp_path: Path, capsys: pytest.Ca
     assert not (folder / "disks").exists()
     for name in ("compose.yaml", "schedule.json", "nodes/n1/server.log", "nodes/n1/server.properties"):
         assert (folder / name).stat().st_size > 0
+    assert_evidence_is_complete(folder)
     # The stored run is judged the same without the engine.
     assert invoke(["check", str(folder), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["validity"] == "valid"
+
+
+def assert_evidence_is_complete(folder: Path) -> None:
+    """Every replica and metadata log was read and compared, and holds what the final reads told."""
+    history = read_history(folder)
+    batches = batches_of(history)
+    nodes = ("n1", "n2", "n3")
+    assert {batches.readable(partition) for partition in batches.partitions} == {nodes}
+    assert len(batches.partitions) == load_scenario("smoke/partition").workload.partitions
+    reads = [o for o in history.operations if o.f == "final-read" and o.type is OperationType.OK]
+    for read in reads:
+        partition = PartitionName(read.key, read.value["partition"])
+        assert batches.ranges(partition) == {node: [(0, read.value["end"] - 1)] for node in nodes}
+    figures = check_replicas(history).figures
+    assert figures["batches_read"] > figures["batches_compared"] > 1_000
+    assert figures["metadata_batches_compared"] > 100
+    for log in batches.metadata_logs:
+        assert isinstance(log.seen, MetadataLogSeen)
+        kinds = {kind for _, _, kind, _ in log.seen.records}
+        assert kinds >= {"LEADER_CHANGE", "KRAFT_VOTERS", "TOPIC_RECORD", "PARTITION_CHANGE_RECORD"}
+        assert (folder / "nodes" / log.node / "metadata-log.txt").stat().st_size > 0
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,8 @@ class FakeLog:
     def __init__(self, partitions: int) -> None:
         self.partitions: list[list[bytes | None]] = [[] for _ in range(partitions)]
         self.lock = threading.Lock()
+        self.controls: set[tuple[int, int]] = set()
+        """Partition and offset of records that are not for readers."""
         self.made: list[str] = []
         self.closed = 0
         self.on_make: Callable[[str], Exception | None] = lambda _what: None
@@ -34,11 +36,13 @@ class FakeLog:
         self.on_offsets: Callable[[], Exception | None] = lambda: None
         self.on_close: Callable[[], Exception | None] = lambda: None
 
-    def producer(self, kind: ClientKind, *, durable: bool = False) -> LogProducer:
+    def producer(self, kind: ClientKind, topic: str, *, durable: bool = False) -> LogProducer:
+        assert topic == "log-0"
         self._make(f"{kind} producer{' durable' if durable else ''}")
         return FakeProducer(self)
 
-    def consumer(self, kind: ClientKind, isolation: Isolation) -> LogConsumer:
+    def consumer(self, kind: ClientKind, topic: str, isolation: Isolation) -> LogConsumer:
+        assert topic == "log-0"
         self._make(f"{kind} {isolation}")
         return FakeConsumer(self)
 
@@ -86,9 +90,16 @@ class FakeConsumer:
         with self._log.lock:
             for partition, position in self._positions.items():
                 values = self._log.partitions[partition][position : position + 2]
-                found += [Message(partition, position + i, value) for i, value in enumerate(values)]
+                found += [
+                    Message(partition, position + i, value)
+                    for i, value in enumerate(values)
+                    if (partition, position + i) not in self._log.controls
+                ]
                 self._positions[partition] += len(values)
         return found
+
+    def position(self, partition: int) -> int | None:
+        return self._positions.get(partition)
 
     def offsets(self, partitions: Sequence[int], timeout_s: float) -> dict[int, tuple[int, int]]:
         assert timeout_s > 0

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from harness import cli
@@ -49,8 +50,11 @@ def folder_with(tmp_path: Path, history: bytes) -> Path:
         (["cluster", "up"], 3, "krucible setup"),
         (["heal"], 3, "krucible setup"),
         (["check"], 64, "no run is called"),
-        (["check", "a" * 5000], 64, "no run is called"),
-        (["check", "\udcff\0"], 64, "no run is called"),
+        (["check", "latest"], 64, "no run is called"),
+        (["check", "typo.edn", "--model", "register"], 64, "no run and no file goes by that name"),
+        (["check", "tests"], 64, "or a folder with --labels"),
+        (["check", "a" * 5000], 64, "no run and no file"),
+        (["check", "\udcff\0"], 64, "no run and no file"),
         (["report", "nosuch"], 64, "no run is called"),
     ],
 )
@@ -100,6 +104,24 @@ def test_names_of_folders_are_no_markup_and_need_not_be_text(
     assert "\x1b" not in capsys.readouterr().out
     assert cli.invoke(["list", "--json"]) == 0
     assert len(json.loads(capsys.readouterr().out)["runs"]) == 2
+
+
+def test_the_list_of_commands_is_theirs() -> None:
+    for name, entry in commands.COMMANDS.items():
+        command = commands.krucible.get_command(click.Context(commands.krucible), name)
+        assert command is not None
+        assert (command.name, command.get_short_help_str(limit=200)) == (name, entry.summary)
+
+
+@pytest.mark.parametrize("words", [["--help"], ["list", "--scenarios"]])
+def test_what_needs_no_checker_and_no_engine_imports_none(words: list[str]) -> None:
+    program = (
+        "import sys; from harness import cli; code = cli.invoke(sys.argv[1:]);"
+        "heavy = {'docker', 'kafka', 'scipy', 'networkx', 'numba'} & set(sys.modules);"
+        "sys.exit(str(heavy) if heavy else code)"
+    )
+    done = subprocess.run([sys.executable, "-c", program, *words], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")
 
 
 def test_a_defect_is_saved_and_told_even_without_room_for_it(

@@ -49,7 +49,7 @@ class Bench:
             fake.answers[ELR] = lambda _request: elr_answer({0: [], 1: []})
         self.journals = Journals(folder, "run", Clock())
         stack.callback(self.journals.close)
-        self.observers = Observers(self, "log-0", self.journals, interval_ms=10)
+        self.observers = Observers(self, ("log-0",), self.journals, interval_ms=10)
 
     @property
     def controller_listeners(self) -> dict[str, tuple[str, int]]:

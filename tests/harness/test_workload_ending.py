@@ -13,8 +13,8 @@ from harness.journal import Clock, Journals
 from harness.vocabulary import LogWorkload
 from harness.workloads import final_read as final_read_module
 from harness.workloads import probing
-from harness.workloads.context import FINAL_READERS, KafkaClients, LogContext
-from harness.workloads.final_read import final_read, leaderless
+from harness.workloads.context import FINAL_WORKERS, LogContext, clients_for, final_readers_of
+from harness.workloads.final_read import end_by, final_readers, leaderless
 from harness.workloads.probing import WriteProbe
 from tests.harness.fake_log import FakeLog, once
 from tests.harness.fake_node import METADATA, FakeNode, metadata_answer
@@ -35,7 +35,7 @@ class Bench:
         self.node = node
         self.lead(1, 1, 1)
         self.journals = Journals(folder, "run", Clock())
-        self.context = LogContext(WORKLOAD, "log-0", self.journals, self.log)
+        self.context = LogContext(WORKLOAD, self.journals, self.log, (), (node.address,))
 
     def lead(self, *leaders: int) -> None:
         self.node.answers[METADATA] = lambda _request: metadata_answer([1], [(one, 0) for one in leaders])
@@ -52,7 +52,8 @@ class Bench:
         return [operation for operation in self.operations() if operation.type is not INVOKE]
 
     def read(self, bound_s: float = BOUND_S) -> list[Operation]:
-        assert final_read(self.context, [self.node.address], bound_s) == []
+        deadline = time.monotonic() + bound_s
+        assert end_by(final_readers(self.context, deadline), deadline) == []
         assert self.log.closed == len(self.log.made)
         return self.completions()
 
@@ -85,13 +86,21 @@ def test_everything_is_read_by_both_clients_in_both_isolation_levels(bench: Benc
 
 def test_final_readers_are_processes_of_their_own(bench: Bench) -> None:
     assert {operation.process for operation in bench.read()} == {4, 5, 6, 7}
-    assert bench.context.workers == 8
+    assert bench.context.workers == 8 + FINAL_WORKERS
 
 
 def test_an_empty_partition_is_read_to_its_end(bench: Bench) -> None:
     bench.log.partitions[1] = []
     empty = [read for read in bench.read() if read.value["partition"] == 1]
     assert [(read.type, read.value["position"], read.value["records"]) for read in empty] == [(OK, 0, [])] * 4
+
+
+def test_control_records_at_the_end_are_passed_over(bench: Bench) -> None:
+    bench.log.controls = {(1, 4), (2, 0)}
+    reads = bench.read()
+    assert {(read.type, read.value["position"]) for read in reads} == {(OK, 5)}
+    last = {read.value["partition"]: read.value["records"][0][1] for read in reads}
+    assert last == {0: [0, 1, 2, 3, 4], 1: [0, 1, 2, 3], 2: [1, 2, 3, 4]}
 
 
 def test_reading_goes_on_after_an_error(bench: Bench) -> None:
@@ -143,12 +152,13 @@ def test_reading_waits_for_the_leaders(bench: Bench) -> None:
 
 def test_every_broker_must_see_the_leader(bench: Bench) -> None:
     nobody = ("127.0.0.1", 1)
-    missing = leaderless(bench.context, [bench.node.address, nobody], time.monotonic() + 0.1)
-    assert missing == {0, 1, 2}
+    context = msgspec.structs.replace(bench.context, brokers=(bench.node.address, nobody))
+    missing = leaderless(context, time.monotonic() + 0.1)
+    assert missing == {("log-0", 0), ("log-0", 1), ("log-0", 2)}
 
 
 def test_the_probe_writes_to_every_partition(bench: Bench) -> None:
-    assert WriteProbe(bench.context).write(BOUND_S) == {0: True, 1: True, 2: True}
+    assert WriteProbe(bench.context).write(BOUND_S, "log-0", range(3)) == {0: True, 1: True, 2: True}
     (send,) = bench.completions()
     assert (send.f, send.type, send.process) == ("send", OK, 3)
     assert [(partition, value) for partition, value, *_ in send.value] == [
@@ -166,7 +176,7 @@ def test_the_probe_sends_a_new_value_with_the_other_client_where_one_was_not_ack
     failed = [Sent(INFO, error="timed out")]
     bench.log.on_send = lambda record: failed.pop() if record.partition == 1 and failed else None
     probe = WriteProbe(bench.context)
-    assert all(probe.write(BOUND_S).values())
+    assert all(probe.write(BOUND_S, "log-0", range(3)).values())
     first, second = bench.completions()
     assert (first.type, first.process) == (INFO, 3)
     assert (second.type, second.process) == (OK, 3 + bench.context.workers)
@@ -176,13 +186,13 @@ def test_the_probe_sends_a_new_value_with_the_other_client_where_one_was_not_ack
 
 def test_the_probe_gives_up_at_its_bound(bench: Bench) -> None:
     bench.log.on_send = lambda record: Sent(FAIL, error="no") if record.partition == 2 else None
-    assert WriteProbe(bench.context).write(0.1) == {0: True, 1: True, 2: False}
+    assert WriteProbe(bench.context).write(0.1, "log-0", range(3)) == {0: True, 1: True, 2: False}
 
 
 def test_the_probe_can_be_told_where_to_write(bench: Bench) -> None:
     probe = WriteProbe(bench.context)
-    assert probe.write(BOUND_S, [2]) == {2: True}
-    assert probe.write(BOUND_S, [0]) == {0: True}
+    assert probe.write(BOUND_S, "log-0", [2]) == {2: True}
+    assert probe.write(BOUND_S, "log-0", [0]) == {0: True}
     values = [operation.value[0][1] for operation in bench.completions()]
     assert values == [3_000_000_001, 3_000_000_002]
 
@@ -190,14 +200,14 @@ def test_the_probe_can_be_told_where_to_write(bench: Bench) -> None:
 def test_the_probe_waits_for_a_cluster(bench: Bench) -> None:
     make = once(ClientFailedError("gone"))
     bench.log.on_make = lambda _what: make()
-    assert all(WriteProbe(bench.context).write(BOUND_S).values())
+    assert all(WriteProbe(bench.context).write(BOUND_S, "log-0", range(3)).values())
     assert [operation.type for operation in bench.completions()] == [FAIL, OK]
 
 
 def test_a_probe_that_will_not_close_is_complained_about(bench: Bench) -> None:
     bench.log.on_close = once(ClientFailedError("did not end"))
     probe = WriteProbe(bench.context)
-    assert all(probe.write(BOUND_S).values())
+    assert all(probe.write(BOUND_S, "log-0", range(3)).values())
     assert probe.complaints == ["did not end"]
 
 
@@ -205,11 +215,11 @@ def test_real_clients_are_told_what_the_workload_asks(monkeypatch: pytest.Monkey
     made = []
     monkeypatch.setattr("harness.workloads.context.open_producer", lambda _kind, o: made.append(o))
     monkeypatch.setattr("harness.workloads.context.open_consumer", lambda _kind, o: made.append(o))
-    clients = KafkaClients(("b:1",), "log-0", LogWorkload(acks="1", idempotent=False))
-    kind, isolation = FINAL_READERS[-1]
-    clients.producer(kind)
-    clients.producer(kind, durable=True)
-    clients.consumer(kind, isolation)
+    clients = clients_for(LogWorkload(acks="1", idempotent=False), ("b:1",))
+    kind, isolation = final_readers_of(LogWorkload())[-1]
+    clients.producer(kind, "log-0")
+    clients.producer(kind, "log-0", durable=True)
+    clients.consumer(kind, "log-0", isolation)
     assert [(one.acks, one.idempotent) for one in made[:2]] == [("1", False), ("all", True)]
     assert made[2].isolation == isolation
     assert all(one.bootstrap == ("b:1",) and one.topic == "log-0" for one in made)

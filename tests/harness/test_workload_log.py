@@ -18,7 +18,8 @@ from harness.journal import Clock, JournalError, Journals
 from harness.vocabulary import LogWorkload
 from harness.workloads import consuming, producing, worker
 from harness.workloads.context import LogContext
-from harness.workloads.log import LogLoad
+from harness.workloads.load import Load
+from harness.workloads.log import log_workers
 from harness.workloads.producing import Pace
 from harness.workloads.worker import WorkloadError, join_all
 from tests.harness.fake_log import FakeLog, once
@@ -34,8 +35,8 @@ class Bench:
         self.folder = folder
         self.log = FakeLog(workload.partitions)
         self.journals = Journals(folder, "run", Clock())
-        self.context = LogContext(workload, "log-0", self.journals, self.log)
-        self.load = LogLoad(self.context)
+        self.context = LogContext(workload, self.journals, self.log)
+        self.load = Load(log_workers(self.context))
 
     def operations(self, f: str | None = None) -> list[Operation]:
         found = []
@@ -297,12 +298,13 @@ from pathlib import Path
 from harness.journal import Clock, Journals
 from harness.vocabulary import LogWorkload
 from harness.workloads.context import LogContext
-from harness.workloads.log import LogLoad
+from harness.workloads.load import Load
+from harness.workloads.log import log_workers
 from tests.harness.fake_log import FakeLog
 log = FakeLog(2)
 log.on_send = lambda record: os.kill(os.getpid(), signal.SIGKILL)
 workload = LogWorkload(producers=1, consumers=0, partitions=2)
-load = LogLoad(LogContext(workload, "log-0", Journals(Path(sys.argv[1]), "run", Clock()), log))
+load = Load(log_workers(LogContext(workload, Journals(Path(sys.argv[1]), "run", Clock()), log)))
 load.start()
 signal.pause()
 """

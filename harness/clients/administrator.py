@@ -1,0 +1,75 @@
+"""What workloads need of an administrator's client: committed offsets, configs and topics."""
+
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from checkers.history import OperationType
+
+
+class Answer(NamedTuple):
+    """What became of one request: ok, fail or info; what it returned if ok, an error if not."""
+
+    outcome: OperationType
+    value: Any = None
+    error: str | None = None
+
+
+class AdministratorOptions(msgspec.Struct, frozen=True):
+    """How an administrator's client behaves.
+
+    Attributes:
+        bootstrap: ``host:port`` of every broker.
+        request_ms: how long one request may take.
+        connect_ms: how long finding the cluster may take when the client is made.
+        operation_ms: after so long a call returns, whatever has become of it.
+    """
+
+    bootstrap: tuple[str, ...]
+    request_ms: int = 2_000
+    connect_ms: int = 2_500
+    operation_ms: int = 2_500
+
+
+class Administrator(Protocol):
+    """Asks for one thing at a time; used by one thread; no call raises, all return within `operation_ms`.
+
+    Of what changes nothing, a failure is ``fail``: nothing was read.
+    """
+
+    @property
+    def spent(self) -> bool:
+        """Whether it is of no use any more, after an error, and is to be closed."""
+        ...
+
+    def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> Answer:
+        """OffsetCommit by a client that is no member of the group (generation -1)."""
+        ...
+
+    def committed_offset(self, group: str, topic: str, partition: int) -> Answer:
+        """OffsetFetch; the value is the offset, None where nothing is committed."""
+        ...
+
+    def alter_config(self, topic: str, key: str, value: int) -> Answer:
+        """IncrementalAlterConfigs of one number of a topic."""
+        ...
+
+    def config(self, topic: str, key: str) -> Answer:
+        """DescribeConfigs; the value is the number, None where the topic has none of its own."""
+        ...
+
+    def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
+        """CreateTopics; the value is the topic's id, None where the library does not tell."""
+        ...
+
+    def delete_topic(self, topic: str) -> Answer:
+        """DeleteTopics, by name."""
+        ...
+
+    def close(self, timeout_s: float) -> None:
+        """Close it, whatever state the cluster is in.
+
+        Raises:
+            ClientFailedError: it did not end within `timeout_s`.
+        """
+        ...

@@ -1,0 +1,186 @@
+"""confluent-kafka's (librdkafka's) administrator behind the interface.
+
+It sends requests again as it sees fit, so that no answer proves that a change was not made.  Offsets go
+through consumers, one for each group, that never subscribe: with the library's administrative calls for them
+the whole process ended (SIGSEGV, librdkafka 2.16.0) while coordinators still answered NOT_COORDINATOR.
+"""
+
+import time
+from collections.abc import Callable
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, ConfigResource, ConfigSource
+from confluent_kafka.admin._resource import ResourceType
+from confluent_kafka.cimpl import NewTopic
+
+from checkers.history import OperationType
+from harness.clients.administrator import AdministratorOptions, Answer
+from harness.clients.bounded import within
+from harness.clients.confluent import client_config
+from harness.journal import describe
+
+_MS_PER_S = 1000
+_GRACE_S = 0.5
+_POLL_S = 0.05
+
+
+class ConfluentAdministrator:
+    """An `Administrator`; made without asking any broker.
+
+    Attributes:
+        spent: whether a call about configs or topics failed: until the next refresh of its metadata the
+            library insists on the broker that it takes for the controller, and two of its threads spin while
+            that is down.  Consumers look for coordinators anew by themselves.
+    """
+
+    def __init__(self, options: AdministratorOptions) -> None:
+        self._options = options
+        self.spent = False
+        self._groups: dict[str, _Group] = {}
+        self._admin: AdminClient | None = None
+        self._wait_s = options.operation_ms / _MS_PER_S
+        self._timeouts = {"request_timeout": self._wait_s - _GRACE_S}
+
+    def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> Answer:
+        """See `Administrator.commit_offset`."""
+        where = TopicPartition(topic, partition, offset)
+        return _told(lambda: self._group(group).commit(where, self._wait_s))
+
+    def committed_offset(self, group: str, topic: str, partition: int) -> Answer:
+        """See `Administrator.committed_offset`; a stable one (KIP-447)."""
+        where = TopicPartition(topic, partition)
+        return _told(lambda: self._group(group).committed(where, self._wait_s - _GRACE_S), OperationType.FAIL)
+
+    def alter_config(self, topic: str, key: str, value: int) -> Answer:
+        """See `Administrator.alter_config`."""
+        change = ConfigEntry(key, str(value), incremental_operation=AlterConfigOpType.SET)
+        resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[change])
+        return self._asked(lambda admin: admin.incremental_alter_configs([resource], **self._timeouts))
+
+    def config(self, topic: str, key: str) -> Answer:
+        """See `Administrator.config`; of whichever broker the library likes best."""
+        resource = ConfigResource(ResourceType.TOPIC, topic)
+        told = self._asked(
+            lambda admin: admin.describe_configs([resource], **self._timeouts), OperationType.FAIL
+        )
+        if told.outcome is not OperationType.OK:
+            return told
+        entry = told.value[key]
+        own = entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+        return Answer(OperationType.OK, int(entry.value) if own else None)
+
+    def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
+        """See `Administrator.create_topic`; the library does not tell the id."""
+        asked = [NewTopic(topic, num_partitions=partitions, replication_factor=replication_factor)]
+        return self._asked(
+            lambda admin: admin.create_topics(
+                asked, operation_timeout=self._wait_s - _GRACE_S, **self._timeouts
+            )
+        )
+
+    def delete_topic(self, topic: str) -> Answer:
+        """See `Administrator.delete_topic`."""
+        return self._asked(
+            lambda admin: admin.delete_topics(
+                [topic], operation_timeout=self._wait_s - _GRACE_S, **self._timeouts
+            )
+        )
+
+    def close(self, timeout_s: float) -> None:
+        """See `Administrator.close`; librdkafka ends an admin client when nobody holds it any more."""
+
+        def end() -> None:
+            self._admin = None
+            while self._groups:
+                self._groups.popitem()[1].close()
+
+        within(timeout_s, "closing confluent-kafka's administrator", end)
+
+    def _group(self, group: str) -> "_Group":
+        if group not in self._groups:
+            self._groups[group] = _Group(self._options, group)
+        return self._groups[group]
+
+    def _asked(
+        self, ask: Callable[[AdminClient], dict[Any, Any]], otherwise: OperationType = OperationType.INFO
+    ) -> Answer:
+        """What the only one of the futures that a call returns says."""
+        if self._admin is None:
+            self._admin = AdminClient(client_config(self._options.bootstrap, self._options.request_ms))
+        admin = self._admin
+
+        def result() -> Any:
+            (future,) = ask(admin).values()
+            return future.result(timeout=self._wait_s)
+
+        answer = _told(result, otherwise)
+        self.spent = answer.outcome is not OperationType.OK
+        return answer
+
+
+class _Group:
+    """One group's offsets, by a consumer that is no member of it."""
+
+    def __init__(self, options: AdministratorOptions, group: str) -> None:
+        self._ended: dict[int, KafkaError | None] = {}
+        config = client_config(
+            options.bootstrap,
+            options.request_ms,
+            group_id=group,
+            enable_auto_commit=False,
+            isolation_level="read_committed",
+            # So long a commit waits for a coordinator to be found.
+            session_timeout_ms=options.operation_ms,
+            heartbeat_interval_ms=options.operation_ms // 2,
+        )
+        self._consumer = Consumer({**config, "on_commit": self._keep})
+
+    def commit(self, where: TopicPartition, timeout_s: float) -> None:
+        """Commit, and wait for what becomes of it.
+
+        Raises:
+            KafkaException: it was not acknowledged.
+            TimeoutError: nothing was heard in time.
+        """
+        deadline = time.monotonic() + timeout_s
+        # One that is given up may be heard of while a later one is awaited; offsets tell which is which.
+        self._consumer.commit(offsets=[where], asynchronous=True)
+        while where.offset not in self._ended:
+            if time.monotonic() >= deadline:
+                raise TimeoutError(f"no answer to OffsetCommit within {timeout_s:.1f} s")
+            self._consumer.poll(_POLL_S)
+        error = self._ended.pop(where.offset)
+        if error is not None:
+            raise KafkaException(error)
+
+    def committed(self, where: TopicPartition, timeout_s: float) -> int | None:
+        """The committed offset; None where there is none.
+
+        Raises:
+            KafkaException: it was not told.
+        """
+        (told,) = self._consumer.committed([where], timeout=timeout_s)
+        if told.error is not None:
+            raise KafkaException(told.error)
+        offset: int = told.offset
+        return offset if offset >= 0 else None
+
+    def close(self) -> None:
+        """Close the consumer."""
+        self._consumer.close()
+
+    def _keep(self, error: KafkaError | None, partitions: list[TopicPartition]) -> None:
+        for partition in partitions:
+            self._ended[partition.offset] = error or partition.error
+
+
+def _told(ask: Callable[[], Any], otherwise: OperationType = OperationType.INFO) -> Answer:
+    try:
+        return Answer(OperationType.OK, ask())
+    except KafkaException as error:
+        cause = error.args[0]
+        return Answer(otherwise, error=f"{cause.name()}: {cause.str()}")
+    except (RuntimeError, TimeoutError) as error:
+        return Answer(otherwise, error=describe(error))

@@ -1,0 +1,54 @@
+"""What an administrator's error says about a change: that it was not made (fail), or nothing (info).
+
+One table for both libraries.  A change failed only where it was refused before anything was appended, by the
+one request that carried it.  What a broker forwards to the controller (KIP-590), it sends again on its own
+where the controller changes, so no answer is known to be that of the only attempt; and a controller that
+resigns answers NOT_CONTROLLER to changes that its successor commits.
+"""
+
+from typing import NamedTuple
+
+from checkers.history import OperationType
+
+
+class Refusal(NamedTuple):
+    """An answer to OffsetCommit from which it follows that nothing was appended."""
+
+    code: int
+    name: str
+    reason: str
+
+
+REFUSED_COMMITS: tuple[Refusal, ...] = (
+    Refusal(3, "UNKNOWN_TOPIC_OR_PARTITION", "the broker looks for the topic before it asks the coordinator"),
+    Refusal(12, "OFFSET_METADATA_TOO_LARGE", "sizes are verified before the append"),
+    Refusal(14, "COORDINATOR_LOAD_IN_PROGRESS", "a coordinator that loads takes no writes"),
+    Refusal(22, "ILLEGAL_GENERATION", "the generation is verified before the append"),
+    Refusal(24, "INVALID_GROUP_ID", "the id is verified before the append"),
+    Refusal(25, "UNKNOWN_MEMBER_ID", "the member is verified before the append"),
+    Refusal(27, "REBALANCE_IN_PROGRESS", "the group's state is verified before the append"),
+    Refusal(30, "GROUP_AUTHORIZATION_FAILED", "permission is asked for before the append"),
+)
+"""Not among them: COORDINATOR_NOT_AVAILABLE (15) and NOT_COORDINATOR (16), which also stand for an append
+whose replicas were too slow, or whose leader was deposed while it waited."""
+
+NOT_FOUND = frozenset({14, 15})
+"""Errors of FindCoordinator, after which no commit is sent."""
+
+_REASONS = {refusal.code: refusal.reason for refusal in REFUSED_COMMITS}
+
+
+def classify_commit(code: int, text: str, *, only_attempt: bool) -> tuple[OperationType, str]:
+    """Whether a commit that was answered with this code certainly did not happen, and the error to record.
+
+    Args:
+        code: Kafka's.
+        text: the library's words.
+        only_attempt: whether the library sends a commit once at most.
+    """
+    reason = _REASONS.get(code)
+    if reason is None:
+        return OperationType.INFO, f"{text} (may stand for an append)"
+    if not only_attempt:
+        return OperationType.INFO, f"{text} (an earlier attempt of the library may have been appended)"
+    return OperationType.FAIL, f"{text} ({reason})"

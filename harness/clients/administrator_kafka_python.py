@@ -1,0 +1,136 @@
+"""kafka-python's administrator behind the interface; it sends each OffsetCommit once.
+
+It keeps the coordinators that it once found, so that it is of no use any more after an error; and its calls
+have no bound of their own, only their requests.
+"""
+
+from collections.abc import Callable
+from typing import Any
+from uuid import UUID
+
+from kafka import KafkaAdminClient, TopicPartition
+from kafka.admin import ConfigResource, ConfigResourceType
+from kafka.errors import BrokerResponseError
+from kafka.structs import OffsetAndMetadata
+
+from checkers.history import OperationType
+from harness.clients.administrator import AdministratorOptions, Answer
+from harness.clients.administrator_errors import NOT_FOUND, classify_commit
+from harness.clients.bounded import within
+from harness.clients.interface import ClientFailedError
+from harness.clients.kafka_python import made_client
+from harness.journal import describe
+from harness.wire import kafka_uuid
+
+_MS_PER_S = 1000
+
+
+class KafkaPythonAdministrator:
+    """An `Administrator`.
+
+    Attributes:
+        spent: whether any call ended without success.
+
+    Raises:
+        ClientFailedError: no broker answered.
+    """
+
+    def __init__(self, options: AdministratorOptions) -> None:
+        self._options = options
+        self.spent = False
+        self._admin = made_client(
+            KafkaAdminClient,
+            options.bootstrap,
+            request_timeout_ms=options.request_ms,
+            bootstrap_timeout_ms=options.connect_ms,
+        )
+
+    def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> Answer:
+        """See `Administrator.commit_offset`."""
+        place = TopicPartition(topic, partition)
+        where = {place: OffsetAndMetadata(offset, "", -1)}
+        try:
+            told = self._asked(lambda: self._admin.alter_group_offsets(group, where))
+        except Exception as error:  # noqa: BLE001 - whatever the library says is the commit's fate
+            if isinstance(error, BrokerResponseError) and error.errno in NOT_FOUND:
+                return Answer(OperationType.FAIL, error=f"{describe(error)} (no coordinator, nothing sent)")
+            return Answer(OperationType.INFO, error=describe(error))
+        refused = told[place]
+        if refused.errno == 0:
+            return Answer(OperationType.OK)
+        self.spent = True
+        outcome, text = classify_commit(refused.errno, refused.__name__, only_attempt=True)
+        return Answer(outcome, error=text)
+
+    def committed_offset(self, group: str, topic: str, partition: int) -> Answer:
+        """See `Administrator.committed_offset`; not a stable one, which the library can't ask for."""
+        place = TopicPartition(topic, partition)
+
+        def ask() -> int | None:
+            offset: int = self._admin.list_group_offsets({group: [place]})[group][place].offset
+            return offset if offset >= 0 else None
+
+        return self._told(ask, OperationType.FAIL)
+
+    def alter_config(self, topic: str, key: str, value: int) -> Answer:
+        """See `Administrator.alter_config`."""
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic, {key: str(value)})
+
+        def ask() -> None:
+            result = self._admin.alter_configs([resource], raise_on_unknown=False, incremental=True)
+            said = result["topic"][topic]
+            if said != "OK":
+                raise ClientFailedError(said)
+
+        return self._told(ask)
+
+    def config(self, topic: str, key: str) -> Answer:
+        """See `Administrator.config`; of whichever broker the library likes best."""
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic, {key: None})
+
+        def ask() -> int | None:
+            said = self._admin.describe_configs([resource], config_filter="all")["topic"][topic][key]
+            return int(said["value"]) if said["config_source"] == "DYNAMIC_TOPIC_CONFIG" else None
+
+        return self._told(ask, OperationType.FAIL)
+
+    def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
+        """See `Administrator.create_topic`."""
+        asked = {topic: {"num_partitions": partitions, "replication_factor": replication_factor}}
+
+        def ask() -> str | None:
+            made = self._admin.create_topics(asked, timeout_ms=self._options.request_ms)["topics"][0]
+            told = made.get("topic_id")  # a text since 3.0 of the library
+            return kafka_uuid(UUID(told)) if told else None
+
+        return self._told(ask)
+
+    def delete_topic(self, topic: str) -> Answer:
+        """See `Administrator.delete_topic`."""
+
+        def ask() -> None:
+            self._admin.delete_topics([topic], timeout_ms=self._options.request_ms)
+
+        return self._told(ask)
+
+    def close(self, timeout_s: float) -> None:
+        """See `Administrator.close`."""
+        within(timeout_s, "closing kafka-python's administrator", self._admin.close)
+
+    def _asked(self, ask: Callable[[], Any]) -> Any:
+        """What a call returns or raises; ClientFailedError if it does neither in time."""
+        self.spent = True
+        returned: list[Any] = []
+        try:
+            bound_s = self._options.operation_ms / _MS_PER_S
+            within(bound_s, "the operation", lambda: returned.append(ask()))
+        except ClientFailedError as error:
+            raise error.__cause__ or error from None
+        self.spent = False
+        return returned[0]
+
+    def _told(self, ask: Callable[[], Any], otherwise: OperationType = OperationType.INFO) -> Answer:
+        try:
+            return Answer(OperationType.OK, self._asked(ask))
+        except Exception as error:  # noqa: BLE001 - whatever the library says is the request's fate
+            return Answer(otherwise, error=describe(error))

@@ -1,0 +1,174 @@
+"""confluent-kafka's (librdkafka's) member of a group behind the interface.
+
+Rebalances are served within poll, because callbacks are registered.  librdkafka sends a commit again after
+some errors, so that no refusal proves that nothing was committed.  And a member that left, because it did not
+poll, would commit as a client that is in no group, which Kafka permits while the group is empty; so its
+membership is compared before every commit.
+"""
+
+import struct
+import threading
+from collections import deque
+from collections.abc import Mapping
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaException, TopicPartition
+
+from checkers.history import OperationType
+from harness.clients.administrator import Answer
+from harness.clients.bounded import within
+from harness.clients.confluent import client_config
+from harness.clients.group import Assigned, Gathered, MemberOptions, Membership
+from harness.clients.interface import ClientFailedError, Message, ReadError
+from harness.journal import describe
+
+_MS_PER_S = 1000
+_METADATA = b"CGMDv2:"
+"""How librdkafka's serialised group metadata begins; the generation follows, in the host's order of bytes."""
+_GENERATION = struct.Struct("=i")
+
+
+class ConfluentMember:
+    """A `GroupMember`; made without asking any broker."""
+
+    def __init__(self, options: MemberOptions) -> None:
+        self._options = options
+        self._assigned: Assigned | None = None
+        self._failure: str | None = None
+        self._membership: Membership | None = None
+        self._later: deque[Gathered] = deque()
+        self._returned = threading.Event()
+        self._returned.set()
+        self._owned: frozenset[int] = frozenset()
+        self._consumer = Consumer(
+            client_config(
+                options.bootstrap,
+                options.request_ms,
+                group_id=options.group,
+                enable_auto_commit=False,
+                enable_auto_offset_store=False,
+                auto_offset_reset="error",
+                partition_assignment_strategy="range",
+                session_timeout_ms=options.session_ms,
+                heartbeat_interval_ms=options.heartbeat_ms,
+                max_poll_interval_ms=options.poll_interval_ms,
+                check_crcs=True,
+                fetch_wait_max_ms=250,
+                fetch_error_backoff_ms=100,
+            )
+        )
+        self._consumer.subscribe([options.topic], on_assign=self._on_assign, on_revoke=self._on_revoke)
+
+    @property
+    def owned(self) -> frozenset[int]:
+        """See `GroupMember.owned`; nothing while the poll that tells of a new assignment is still to come."""
+        return frozenset() if self._later else self._owned
+
+    def poll(self, max_wait_s: float) -> Gathered:
+        """See `GroupMember.poll`."""
+        if self._later:
+            return self._later.popleft()
+        try:
+            first = self._consumer.poll(max_wait_s)
+            assigned, self._assigned = self._assigned, None
+            more = [] if first is None else self._rest()
+        except (KafkaException, RuntimeError) as error:
+            raise ReadError(describe(error)) from error
+        if self._failure is not None:
+            raise ReadError(self._failure)
+        messages = _messages([] if first is None else [first])
+        later, self._assigned = self._assigned, None
+        if later is None:
+            return Gathered(messages + _messages(more), assigned)
+        self._later.append(Gathered(_messages(more), later))
+        return Gathered(messages, assigned)
+
+    def commit(self, offsets: Mapping[int, int]) -> Answer:
+        """See `GroupMember.commit`."""
+        if (
+            self._membership is None
+            or membership_of(self._consumer.consumer_group_metadata()) != self._membership
+        ):
+            return Answer(OperationType.FAIL, error="the membership has ended, nothing sent")
+        where = [TopicPartition(self._options.topic, p, offset) for p, offset in offsets.items()]
+        told: list[Any] = []
+        self._returned.clear()
+
+        def ask() -> None:
+            try:
+                told.extend(self._consumer.commit(offsets=where, asynchronous=False))
+            finally:
+                self._returned.set()
+
+        try:
+            within(self._options.commit_ms / _MS_PER_S, "the commit", ask)
+        except ClientFailedError as error:
+            return Answer(OperationType.INFO, error=str(error))
+        failed = [place.error for place in told if place.error is not None]
+        if failed or len(told) < len(where):
+            text = "; ".join(f"{error.name()}: {error.str()}" for error in failed[:3])
+            return Answer(OperationType.INFO, error=f"{text} (an earlier attempt may have been appended)")
+        return Answer(OperationType.OK)
+
+    def close(self, timeout_s: float) -> None:
+        """See `GroupMember.close`; waits for a commit that has not returned and still uses the client."""
+
+        def end() -> None:
+            self._returned.wait()
+            self._consumer.close()
+
+        within(timeout_s, "closing confluent-kafka's group member", end)
+
+    def _rest(self) -> list[Any]:
+        """What else is there already."""
+        more: list[Any] = self._consumer.consume(num_messages=self._options.poll_records_max - 1, timeout=0)
+        return more
+
+    def _on_assign(self, consumer: Any, partitions: list[Any]) -> None:
+        """Begin where the group's committed offsets say."""
+        self._failure = None
+        try:
+            known = consumer.committed(partitions, timeout=self._options.request_ms / _MS_PER_S)
+            failed = [place.error for place in known if place.error is not None]
+            if failed:
+                self._failure = f"no committed offsets: {failed[0].name()}: {failed[0].str()}"
+        except (KafkaException, RuntimeError) as error:
+            self._failure = f"no committed offsets: {describe(error)}"
+        if self._failure is not None:
+            consumer.assign([])
+            return
+        starts = {place.partition: max(place.offset, 0) for place in known}
+        consumer.assign([TopicPartition(self._options.topic, p, offset) for p, offset in starts.items()])
+        self._membership = membership_of(consumer.consumer_group_metadata())
+        self._owned = frozenset(starts)
+        self._assigned = Assigned(starts, self._membership)
+
+    def _on_revoke(self, consumer: Any, partitions: list[Any]) -> None:
+        """The group took them back, or went on without this member."""
+        del partitions
+        self._owned = frozenset()
+        self._membership = None
+        consumer.unassign()
+
+
+def membership_of(metadata: bytes | None) -> Membership | None:
+    """Who a member is, of librdkafka's serialised group metadata; None where it is in no group."""
+    if metadata is None or not metadata.startswith(_METADATA):
+        return None
+    rest = metadata[len(_METADATA) :]
+    (generation,) = _GENERATION.unpack_from(rest)
+    _, member, *_ = rest[_GENERATION.size :].split(b"\0")
+    return Membership(member.decode(), generation) if member and generation >= 0 else None
+
+
+def _messages(returned: list[Any]) -> list[Message]:
+    """The records returned.
+
+    Raises:
+        ReadError: there was an error among them; the caller closes this member, so that what came beside it
+            is read by the next one.
+    """
+    failed = [message.error() for message in returned if message.error() is not None]
+    if failed:
+        raise ReadError("; ".join(f"{error.name()}: {error.str()}" for error in failed[:3]))
+    return [Message(m.partition(), m.offset(), m.value()) for m in returned]

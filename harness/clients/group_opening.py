@@ -1,0 +1,24 @@
+"""Members of groups made by kind: the one place that knows every implementation."""
+
+from collections.abc import Callable
+
+from harness.clients.group import GroupMember, MemberOptions
+from harness.clients.group_confluent import ConfluentMember
+from harness.clients.group_kafka_python import KafkaPythonMember
+from harness.clients.interface import ClientKind
+
+Join = Callable[[ClientKind, MemberOptions], GroupMember]
+"""Makes members, as `join_group` does."""
+
+
+def join_group(kind: ClientKind, options: MemberOptions) -> GroupMember:
+    """A member of a group.
+
+    Raises:
+        ClientFailedError: it could not be made; nothing was read.
+    """
+    match kind:
+        case ClientKind.KAFKA_PYTHON:
+            return KafkaPythonMember(options)
+        case ClientKind.CONFLUENT:
+            return ConfluentMember(options)

@@ -1,0 +1,87 @@
+"""Commits of members that are none any more: what a process that hung sends when it wakes up.
+
+A library forgets its membership as soon as it knows that the group went on, and would send nothing.  Here the
+request goes out as it would have, with the id and the generation that the member had.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from kafka.protocol.consumer import OffsetCommitRequest, OffsetCommitResponse
+from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
+
+from checkers.history import OperationType
+from harness.clients.administrator import Answer
+from harness.clients.administrator_errors import classify_commit
+from harness.clients.group import MemberOptions, Membership
+from harness.wire import Connection, WireError
+
+_GROUP = 0
+_FIND_COORDINATOR_SINGLE = 3
+_COMMIT_AT_MOST = 8
+_MS_PER_S = 1000
+
+
+def commit_as(options: MemberOptions, membership: Membership, offsets: Mapping[int, int]) -> Answer:
+    """Commit offsets as this member of this generation; one request, never raises."""
+    connection = _to_coordinator(options)
+    if isinstance(connection, str):
+        return Answer(OperationType.FAIL, error=f"{connection}, nothing sent")
+    topic = OffsetCommitRequest.OffsetCommitRequestTopic
+    parts = [
+        topic.OffsetCommitRequestPartition(
+            partition_index=partition,
+            committed_offset=offset,
+            committed_leader_epoch=-1,
+            committed_metadata="",
+        )
+        for partition, offset in offsets.items()
+    ]
+    request = OffsetCommitRequest(
+        group_id=options.group,
+        generation_id_or_member_epoch=membership.generation,
+        member_id=membership.member,
+        group_instance_id=None,
+        topics=[topic(name=options.topic, partitions=parts)],
+    )
+    try:
+        answer = connection.ask(request, OffsetCommitResponse, at_most=_COMMIT_AT_MOST)
+    except WireError as error:
+        return Answer(OperationType.INFO, error=str(error))
+    finally:
+        connection.close()
+    return answered([part.error_code for found in answer.topics for part in found.partitions])
+
+
+def answered(codes: Sequence[int]) -> Answer:
+    """What the codes of all partitions of one OffsetCommit say together."""
+    if not any(codes):
+        return Answer(OperationType.OK)
+    fates = [classify_commit(code, f"error {code}", only_attempt=True) for code in codes if code]
+    refused_all = len(fates) == len(codes) and all(fate is OperationType.FAIL for fate, _ in fates)
+    return Answer(OperationType.FAIL if refused_all else OperationType.INFO, error=fates[0][1])
+
+
+def _to_coordinator(options: MemberOptions) -> Connection | str:
+    """A connection to the group's coordinator, or why there is none."""
+    problem = "no broker to ask"
+    for server in options.bootstrap:
+        host, _, port = server.rpartition(":")
+        try:
+            asked = Connection(host, int(port), options.request_ms / _MS_PER_S)
+        except WireError as error:
+            problem = str(error)
+            continue
+        try:
+            answer = asked.ask(
+                FindCoordinatorRequest(key=options.group, key_type=_GROUP),
+                FindCoordinatorResponse,
+                at_most=_FIND_COORDINATOR_SINGLE,
+            )
+            if answer.error_code == 0:
+                return Connection(answer.host, answer.port, options.request_ms / _MS_PER_S)
+            problem = f"FindCoordinator answered error {answer.error_code}"
+        except WireError as error:
+            problem = str(error)
+        finally:
+            asked.close()
+    return problem

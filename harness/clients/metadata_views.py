@@ -1,0 +1,40 @@
+"""What one node's own copy of the metadata says, asked for directly."""
+
+from kafka.protocol.admin import DescribeConfigsRequest, DescribeConfigsResponse
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+
+from harness.wire import Connection, WireError, kafka_uuid
+
+_TOPIC = 2
+_DYNAMIC_TOPIC_CONFIG = 1
+
+
+def described_config(connection: Connection, topic: str, key: str) -> int | None:
+    """A number of a topic's own config, None where it has none; from 3.7 on controllers tell too (KIP-919).
+
+    Raises:
+        WireError: no answer, or an error.
+    """
+    resource = DescribeConfigsRequest.DescribeConfigsResource(
+        resource_type=_TOPIC, resource_name=topic, configuration_keys=[key]
+    )
+    answer = connection.ask(DescribeConfigsRequest(resources=[resource]), DescribeConfigsResponse)
+    result = answer.results[0]
+    if result.error_code:
+        raise WireError(f"DescribeConfigs of {topic} answered {result.error_code}: {result.error_message}")
+    own = [config.value for config in result.configs if config.config_source == _DYNAMIC_TOPIC_CONFIG]
+    return int(own[0]) if own else None
+
+
+def listed_topics(connection: Connection, prefix: str) -> list[tuple[str, str | None]]:
+    """Name and id of every topic whose name begins so, in the order of their names.
+
+    Raises:
+        WireError: no answer.
+    """
+    answer = connection.ask(MetadataRequest(topics=None, allow_auto_topic_creation=False), MetadataResponse)
+    return sorted(
+        (topic.name, kafka_uuid(topic.topic_id))
+        for topic in answer.topics
+        if topic.name.startswith(prefix) and not topic.error_code
+    )

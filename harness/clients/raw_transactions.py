@@ -1,0 +1,170 @@
+"""Transactions request by request, for scripts that must decide what is sent on which connection.
+
+A library's producer would retry, reorder its requests, or refuse what a script needs: a request that waits
+on one connection while later ones overtake it on another.
+"""
+
+import base64
+import time
+import uuid
+from collections.abc import Sequence
+from enum import IntEnum
+from typing import Any, NamedTuple
+
+import msgspec
+from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
+from kafka.protocol.producer import (
+    AddPartitionsToTxnRequest,
+    AddPartitionsToTxnResponse,
+    EndTxnRequest,
+    EndTxnResponse,
+    InitProducerIdRequest,
+    InitProducerIdResponse,
+    ProduceRequest,
+    ProduceResponse,
+)
+from kafka.record import MemoryRecordsBuilder
+
+from harness.wire import Connection, TopicAnswer
+
+_TRANSACTION = 1
+_FIND_COORDINATOR_SINGLE = 3
+_TIMEOUT_MS = 5_000
+
+
+class Protocol(IntEnum):
+    """How a client takes part in transactions: ``transaction.version`` 1 or 2 (KIP-890)."""
+
+    V1 = 1
+    """AddPartitionsToTxn before the first record; the epoch stays from transaction to transaction."""
+    V2 = 2
+    """Produce adds the partition; every EndTxn raises the epoch."""
+
+    @property
+    def produce_version(self) -> int:
+        """The newest Produce of such a client."""
+        return 11 if self is Protocol.V1 else 12
+
+    @property
+    def end_version(self) -> int:
+        """The newest EndTxn of such a client."""
+        return 4 if self is Protocol.V1 else 5
+
+
+class ProducerState(msgspec.Struct, frozen=True):
+    """Who a transactional producer is.
+
+    Attributes:
+        transactional_id: its name.
+        producer_id: Kafka's number for it.
+        epoch: the current one.
+    """
+
+    transactional_id: str
+    producer_id: int
+    epoch: int
+
+
+class Appended(NamedTuple):
+    """Answer to a Produce: Kafka's error code, and the offset where that is 0."""
+
+    error: int
+    offset: int | None
+
+
+class Ended(NamedTuple):
+    """Answer to an EndTxn: Kafka's error code, and the producer as it is from now on."""
+
+    error: int
+    producer: ProducerState
+
+
+def find_coordinator(connection: Connection, transactional_id: str) -> tuple[int, int]:
+    """Error code, and id of the broker that coordinates the transactions of this name."""
+    request = FindCoordinatorRequest(key=transactional_id, key_type=_TRANSACTION)
+    answer = connection.ask(request, FindCoordinatorResponse, at_most=_FIND_COORDINATOR_SINGLE)
+    return answer.error_code, answer.node_id
+
+
+def init_producer(
+    connection: Connection, transactional_id: str, timeout_ms: int
+) -> tuple[int, ProducerState]:
+    """Error code, and the new instance, which fences every older one."""
+    request = InitProducerIdRequest(
+        transactional_id=transactional_id,
+        transaction_timeout_ms=timeout_ms,
+        producer_id=-1,
+        producer_epoch=-1,
+    )
+    answer = connection.ask(request, InitProducerIdResponse, at_most=5)
+    return answer.error_code, ProducerState(transactional_id, answer.producer_id, answer.producer_epoch)
+
+
+def add_partitions(
+    connection: Connection, producer: ProducerState, topic: str, partitions: Sequence[int]
+) -> list[int]:
+    """Error codes of the partitions, in their order; what clients of version 1 do."""
+    adding = AddPartitionsToTxnRequest.AddPartitionsToTxnTopic(name=topic, partitions=list(partitions))
+    request = AddPartitionsToTxnRequest(
+        v3_and_below_transactional_id=producer.transactional_id,
+        v3_and_below_producer_id=producer.producer_id,
+        v3_and_below_producer_epoch=producer.epoch,
+        v3_and_below_topics=[adding],
+    )
+    answer = connection.ask(request, AddPartitionsToTxnResponse, at_most=3)
+    results = answer.results_by_topic_v3_and_below[0].results_by_partition
+    codes = {result.partition_index: result.partition_error_code for result in results}
+    return [codes[partition] for partition in partitions]
+
+
+def produce(
+    connection: Connection,
+    producer: ProducerState,
+    topic: TopicAnswer,
+    partition: int,
+    *,
+    sequence: int,
+    value: bytes,
+    protocol: Protocol,
+) -> Appended:
+    """Append one record within the transaction, with acks=all."""
+    builder = MemoryRecordsBuilder(
+        magic=2,
+        compression_type=0,
+        batch_size=4096,
+        transactional=True,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        base_sequence=sequence,
+    )
+    builder.append(timestamp=int(time.time() * 1000), key=None, value=value)
+    builder.close()
+    data = ProduceRequest.TopicProduceData
+    parts = [data.PartitionProduceData(index=partition, records=bytes(builder.buffer()))]
+    topic_id = uuid.UUID(bytes=base64.urlsafe_b64decode(topic.topic_id + "=="))
+    request = ProduceRequest(
+        transactional_id=producer.transactional_id,
+        acks=-1,
+        timeout_ms=_TIMEOUT_MS,
+        topic_data=[data(name=topic.name, topic_id=topic_id, partition_data=parts)],
+    )
+    answer = connection.ask(request, ProduceResponse, at_most=protocol.produce_version)
+    result: Any = answer.responses[0].partition_responses[0]
+    return Appended(result.error_code, None if result.error_code else result.base_offset)
+
+
+def end_transaction(
+    connection: Connection, producer: ProducerState, *, commit: bool, protocol: Protocol
+) -> Ended:
+    """Commit or abort."""
+    request = EndTxnRequest(
+        transactional_id=producer.transactional_id,
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        committed=commit,
+    )
+    answer = connection.ask(request, EndTxnResponse, at_most=protocol.end_version)
+    if answer.error_code or protocol is Protocol.V1:
+        return Ended(answer.error_code, producer)
+    raised = msgspec.structs.replace(producer, producer_id=answer.producer_id, epoch=answer.producer_epoch)
+    return Ended(0, raised)

@@ -1,0 +1,188 @@
+"""What a workload needs of a transactional producer (KIP-98), and nothing more."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import msgspec
+
+from checkers.history import OperationType
+from harness.clients.interface import Message, Sent
+
+
+class TransactionError(Exception):
+    """A step of a transaction failed.
+
+    Attributes:
+        outcome: ``fail`` if the step certainly did not happen, ``info`` if it may have.
+    """
+
+    def __init__(self, text: str, outcome: OperationType = OperationType.INFO) -> None:
+        super().__init__(text)
+        self.outcome = outcome
+
+
+class TransactionalOptions(msgspec.Struct, frozen=True):
+    """How a transactional producer behaves.
+
+    Attributes:
+        bootstrap: ``host:port`` of every broker.
+        transactional_id: its name; a later instance of the same name fences it.
+        transaction_timeout_ms: after so long the coordinator aborts what nobody ended.
+        delivery_ms: after so long a record's fate is reported, whatever it is.
+        request_ms: how long one request may take.
+        connect_ms: how long finding the cluster may take when the client is made.
+    """
+
+    bootstrap: tuple[str, ...]
+    transactional_id: str
+    transaction_timeout_ms: int
+    delivery_ms: int = 2_500
+    request_ms: int = 2_000
+    connect_ms: int = 2_500
+
+
+class Identity(NamedTuple):
+    """Who the coordinator says a producer is; None where the library does not tell."""
+
+    producer_id: int | None = None
+    epoch: int | None = None
+
+
+class TopicRecord(NamedTuple):
+    """A record to send within a transaction."""
+
+    topic: str
+    partition: int
+    value: bytes
+
+
+class GroupOffsets(NamedTuple):
+    """Where a group is to go on once the transaction is committed.
+
+    Attributes:
+        group: its id.
+        topic: what it reads.
+        positions: partition to the offset of the next record to read.
+        membership: the library's own word for the member and its generation, which KIP-447 fences by.
+    """
+
+    group: str
+    topic: str
+    positions: Mapping[int, int]
+    membership: Any
+
+
+class TransactionalProducer(Protocol):
+    """One instance of a transactional producer; used by one thread, given up after any error."""
+
+    def initialise(self, timeout_s: float) -> Identity:
+        """Fence every older instance of the same name, end its transaction, and be ready.
+
+        Raises:
+            TransactionError: it did not come about.
+        """
+        ...
+
+    def begin(self) -> None:
+        """Begin a transaction; no broker is asked.
+
+        Raises:
+            TransactionError: the library refuses.
+        """
+        ...
+
+    def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
+        """Send records and wait for every outcome, ok or info, in the order of the batch; never raises."""
+        ...
+
+    def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
+        """Commit a group's offsets within the transaction.
+
+        Raises:
+            TransactionError: it was not acknowledged.
+        """
+        ...
+
+    def commit(self, timeout_s: float) -> None:
+        """Commit the transaction.
+
+        Raises:
+            TransactionError: it was not acknowledged; with outcome ``fail`` it certainly is not committed.
+        """
+        ...
+
+    def abort(self, timeout_s: float) -> None:
+        """Abort the transaction.
+
+        Raises:
+            TransactionError: it was not acknowledged.
+        """
+        ...
+
+    def close(self, timeout_s: float) -> None:
+        """Close it, whatever state the cluster is in; an open transaction stays open.
+
+        Raises:
+            ClientFailedError: it did not end within `timeout_s`.
+        """
+        ...
+
+
+class GroupConsumer(Protocol):
+    """A member of a group that commits its offsets in transactions; used by one thread."""
+
+    def poll(self, max_wait_s: float) -> list[Message]:
+        """The next committed records; rebalances happen in here alone.
+
+        Raises:
+            ReadError: the library reported an error.
+        """
+        ...
+
+    def rewind(self, positions: Mapping[int, int]) -> None:
+        """Read these partitions again from these offsets on.
+
+        Raises:
+            ReadError: the library refuses, as where it no longer owns one of them.
+        """
+        ...
+
+    def membership(self) -> Any:
+        """What `GroupOffsets.membership` is to be for what the last poll returned.
+
+        Raises:
+            ReadError: the library reported an error.
+        """
+        ...
+
+    def close(self, timeout_s: float) -> None:
+        """Leave the group and close it, whatever state the cluster is in.
+
+        Raises:
+            ClientFailedError: it did not end within `timeout_s`.
+        """
+        ...
+
+
+class GroupOptions(msgspec.Struct, frozen=True):
+    """How a group's member behaves: eager assignment, read_committed, offsets committed by nobody else.
+
+    Attributes:
+        bootstrap: ``host:port`` of every broker.
+        group: the group's id.
+        topic: what it subscribes to.
+        poll_records_max: how many records one poll returns at most.
+        session_ms: after so long without a heartbeat the group goes on without it.
+        poll_interval_ms: after so long without a poll likewise; a rebalance waits no longer for anybody.
+        request_ms: how long one request may take.
+        connect_ms: how long finding the cluster may take when the client is made.
+    """
+
+    bootstrap: tuple[str, ...]
+    group: str
+    topic: str
+    poll_records_max: int = 10
+    session_ms: int = 6_000
+    poll_interval_ms: int = 10_000
+    request_ms: int = 2_000
+    connect_ms: int = 2_500

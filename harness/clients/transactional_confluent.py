@@ -1,0 +1,259 @@
+"""confluent-kafka's (librdkafka's) transactional producer behind the interface.
+
+It does not tell its producer id, nor whether it sent a request twice: no refusal of a coordinator proves that
+a commit did not happen.  Rebalances are served within poll, because callbacks are registered; without them
+librdkafka would change the assignment behind the application's back.  Calls do not
+always return within their timeouts (measured with 2.16, and known: librdkafka's issues 5456 and 5511), so
+every one is waited for aside.
+"""
+
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
+
+from checkers.history import OperationType
+from harness.clients.bounded import within
+from harness.clients.confluent import client_config
+from harness.clients.errors import Source
+from harness.clients.interface import ClientFailedError, Message, ReadError, Sent
+from harness.clients.transactional import (
+    GroupOffsets,
+    GroupOptions,
+    Identity,
+    TopicRecord,
+    TransactionalOptions,
+    TransactionError,
+)
+from harness.clients.transactional_errors import classify_commit
+from harness.journal import describe
+
+_GRACE_S = 1.0
+_POLL_S = 0.1
+_CLOSE_S = 5.0
+_COMMIT = "commit_transaction"
+_FIRST_LOCAL_ERROR = -100
+_MS_PER_S = 1000
+
+
+class ConfluentTransactionalProducer:
+    """A `TransactionalProducer`; made without asking any broker."""
+
+    def __init__(self, options: TransactionalOptions) -> None:
+        self._options = options
+        self._hangs: str | None = None
+        self._producer = Producer(
+            client_config(
+                options.bootstrap,
+                options.request_ms,
+                transactional_id=options.transactional_id,
+                transaction_timeout_ms=options.transaction_timeout_ms,
+                acks="all",
+                enable_idempotence=True,
+                delivery_timeout_ms=options.delivery_ms,
+                request_timeout_ms=options.request_ms,
+                linger_ms=0,
+            )
+        )
+
+    def initialise(self, timeout_s: float) -> Identity:
+        """See `TransactionalProducer.initialise`."""
+        self._told("init_transactions", timeout_s, self._producer.init_transactions)
+        return Identity()
+
+    def begin(self) -> None:
+        """See `TransactionalProducer.begin`."""
+        try:
+            self._producer.begin_transaction()
+        except KafkaException as error:
+            raise TransactionError(_text(error.args[0]), OperationType.FAIL) from error
+
+    def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
+        """See `TransactionalProducer.send`."""
+        deadline = time.monotonic() + self._options.delivery_ms / _MS_PER_S + _GRACE_S
+        fates: list[Sent | None] = [None] * len(batch)
+        for index, record in enumerate(batch):
+            try:
+                self._producer.produce(
+                    record.topic,
+                    value=record.value,
+                    partition=record.partition,
+                    on_delivery=_reporter(fates, index),
+                )
+            except (BufferError, KafkaException, ValueError) as error:
+                fates[index] = Sent(OperationType.INFO, error=describe(error))
+        silent = self._await(fates, deadline)
+        return [fate or silent for fate in fates]
+
+    def _await(self, fates: list[Sent | None], deadline: float) -> Sent:
+        """Wait for the delivery reports; what is to be said of a record that has none."""
+        try:
+            while None in fates and (left_s := deadline - time.monotonic()) > 0:
+                self._producer.poll(min(left_s, _POLL_S))
+        except KafkaException as error:
+            # A producer that was fenced raises from poll, and may report nothing any more.
+            return Sent(OperationType.INFO, error=_text(error.args[0]))
+        return Sent(OperationType.INFO, error="no delivery report within the delivery timeout")
+
+    def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
+        """See `TransactionalProducer.send_offsets`."""
+        where = [TopicPartition(offsets.topic, p, offset) for p, offset in offsets.positions.items()]
+        producer = self._producer
+        self._told(
+            "send_offsets_to_transaction",
+            timeout_s,
+            lambda left_s: producer.send_offsets_to_transaction(where, offsets.membership, left_s),
+        )
+
+    def commit(self, timeout_s: float) -> None:
+        """See `TransactionalProducer.commit`."""
+        self._told(_COMMIT, timeout_s, self._producer.commit_transaction)
+
+    def abort(self, timeout_s: float) -> None:
+        """See `TransactionalProducer.abort`."""
+        self._told("abort_transaction", timeout_s, self._producer.abort_transaction)
+
+    def close(self, timeout_s: float) -> None:
+        """See `TransactionalProducer.close`; its own close would abort, for as long as that takes."""
+
+        def end() -> None:
+            self._producer.purge(blocking=False)
+            del self._producer
+
+        if self._hangs is not None:
+            raise ClientFailedError(f"confluent-kafka's {self._hangs} has not returned")
+        within(timeout_s, "closing confluent-kafka's transactional producer", end)
+
+    def _told(self, what: str, timeout_s: float, ask: Callable[[float], object]) -> None:
+        """Ask the library, which should raise in time.
+
+        Raises:
+            TransactionError: it raised, or did not return.
+        """
+        try:
+            within(timeout_s + _GRACE_S, what, lambda: ask(timeout_s))
+        except ClientFailedError as error:
+            if error.__cause__ is None:
+                self._hangs = what
+            if not isinstance(error.__cause__, KafkaException):
+                raise TransactionError(str(error)) from error
+            cause = error.__cause__.args[0]
+            source = Source.LIBRDKAFKA if cause.code() < _FIRST_LOCAL_ERROR else Source.BROKER
+            if what != _COMMIT:
+                raise TransactionError(_text(cause)) from error
+            outcome, reason = classify_commit(source, cause.code(), only_attempt=False)
+            raise TransactionError(f"{_text(cause)} ({reason})", outcome) from error
+
+
+class ConfluentGroupConsumer:
+    """A `GroupConsumer`; made without asking any broker."""
+
+    def __init__(self, options: GroupOptions) -> None:
+        self._options = options
+        self._consumer = Consumer(
+            client_config(
+                options.bootstrap,
+                options.request_ms,
+                group_id=options.group,
+                enable_auto_commit=False,
+                enable_auto_offset_store=False,
+                auto_offset_reset="earliest",
+                isolation_level="read_committed",
+                session_timeout_ms=options.session_ms,
+                heartbeat_interval_ms=options.session_ms // 4,
+                max_poll_interval_ms=options.poll_interval_ms,
+                check_crcs=True,
+                fetch_wait_max_ms=250,
+                fetch_error_backoff_ms=100,
+            )
+        )
+        self._consumer.subscribe([options.topic], on_assign=_served_in_poll, on_revoke=_served_in_poll)
+
+    def poll(self, max_wait_s: float) -> list[Message]:
+        """See `GroupConsumer.poll`."""
+        try:
+            first = self._consumer.poll(max_wait_s)
+            if first is None:
+                return []
+            more = self._consumer.consume(num_messages=self._options.poll_records_max - 1, timeout=0)
+        except (KafkaException, RuntimeError) as error:
+            raise ReadError(describe(error)) from error
+        returned: list[Any] = [first, *more]
+        failed = [message.error() for message in returned if message.error() is not None]
+        if failed:
+            # The caller closes this member, so that what came beside the error is read by the next one.
+            raise ReadError("; ".join(_text(error) for error in failed[:3]))
+        return [Message(m.partition(), m.offset(), m.value()) for m in returned]
+
+    def rewind(self, positions: Mapping[int, int]) -> None:
+        """See `GroupConsumer.rewind`."""
+        try:
+            for partition, offset in positions.items():
+                self._consumer.seek(TopicPartition(self._options.topic, partition, offset))
+        except (KafkaException, RuntimeError) as error:
+            raise ReadError(describe(error)) from error
+
+    def membership(self) -> Any:
+        """See `GroupConsumer.membership`."""
+        try:
+            return self._consumer.consumer_group_metadata()
+        except (KafkaException, RuntimeError) as error:
+            raise ReadError(describe(error)) from error
+
+    def close(self, timeout_s: float) -> None:
+        """See `GroupConsumer.close`."""
+        within(timeout_s, "closing confluent-kafka's group consumer", self._consumer.close)
+
+
+def _served_in_poll(_consumer: Any, _partitions: Any) -> None:
+    """A rebalance: the library assigns what it was given after this returns."""
+
+
+def _reporter(fates: list[Sent | None], index: int) -> Callable[[Any, Any], None]:
+    def report(error: KafkaError | None, message: Any) -> None:
+        if error is not None:
+            fates[index] = Sent(OperationType.INFO, error=_text(error))
+        elif message.offset() is None or message.offset() < 0:
+            fates[index] = Sent(OperationType.INFO, error="acknowledged without an offset")
+        else:
+            fates[index] = Sent(OperationType.OK, message.offset())
+
+    return report
+
+
+def _text(error: KafkaError) -> str:
+    return f"{error.name()}: {error.str()}"
+
+
+def committed_offsets(
+    options: GroupOptions, partitions: Iterable[int], timeout_s: float
+) -> dict[int, int | None]:
+    """Where a group is to go on in each partition; None where it committed nothing.
+
+    Transactions that are about to be committed are waited for (KIP-447's require_stable).
+
+    Raises:
+        ReadError: there was no answer.
+    """
+    consumer = Consumer(
+        client_config(
+            options.bootstrap,
+            options.request_ms,
+            group_id=options.group,
+            enable_auto_commit=False,
+            isolation_level="read_committed",
+        )
+    )
+    try:
+        found: list[Any] = consumer.committed(
+            [TopicPartition(options.topic, partition) for partition in partitions], timeout=timeout_s
+        )
+    except (KafkaException, RuntimeError) as error:
+        raise ReadError(describe(error)) from error
+    finally:
+        within(_CLOSE_S, "closing confluent-kafka's reader of offsets", consumer.close)
+    failed = [place.error for place in found if place.error is not None]
+    if failed:
+        raise ReadError("; ".join(_text(error) for error in failed[:3]))
+    return {place.partition: place.offset if place.offset >= 0 else None for place in found}

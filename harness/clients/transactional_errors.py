@@ -1,0 +1,92 @@
+"""What an error at a commit says about the transaction: that it is not committed (fail), or nothing (info).
+
+A library asks again on its own when a connection breaks or a coordinator moves.  An earlier attempt may have
+been carried out, its answer lost, and the id initialised anew by somebody else, who waits for the end of the
+commit before he fences; the next attempt is then refused although the transaction is committed.  So the
+refusal of a coordinator proves something only of an attempt that was provably the only one.  Every error that
+nobody has thought of leaves it open.
+"""
+
+from enum import StrEnum
+from typing import NamedTuple
+
+from checkers.history import OperationType
+from harness.clients.errors import Classified, Source
+
+
+class Committed(StrEnum):
+    """Whether the attempt that ended so can have committed the transaction."""
+
+    NO = "no"
+    MAYBE = "maybe"
+    NEVER_ASKED = "never asked"
+    """The library refused by itself, before this attempt and every other."""
+
+
+class Row(NamedTuple):
+    """One error: Kafka's code or the library's name for it, and what it means for the transaction."""
+
+    source: Source
+    key: int | str
+    name: str
+    committed: Committed
+    reason: str
+
+
+_NO, _MAYBE, _NEVER = Committed.NO, Committed.MAYBE, Committed.NEVER_ASKED
+_BROKER, _PYTHON, _RD = Source.BROKER, Source.KAFKA_PYTHON, Source.LIBRDKAFKA
+
+TABLE: tuple[Row, ...] = (
+    Row(_BROKER, -1, "UNKNOWN_SERVER_ERROR", _MAYBE, "raised anywhere in the coordinator, before or after"),
+    Row(_BROKER, 7, "REQUEST_TIMED_OUT", _MAYBE, "the decision may be in the coordinator's log"),
+    Row(_BROKER, 13, "NETWORK_EXCEPTION", _MAYBE, "the connection broke, the request may have arrived"),
+    Row(_BROKER, 14, "COORDINATOR_LOAD_IN_PROGRESS", _NO, "the coordinator has not read its log yet"),
+    Row(
+        _BROKER,
+        15,
+        "COORDINATOR_NOT_AVAILABLE",
+        _MAYBE,
+        "also answered when the append of the decision failed to reach enough replicas",
+    ),
+    Row(_BROKER, 16, "NOT_COORDINATOR", _MAYBE, "also answered when it was deposed while it appended"),
+    Row(_BROKER, 47, "INVALID_PRODUCER_EPOCH", _NO, "epochs are compared before the decision"),
+    Row(_BROKER, 48, "INVALID_TXN_STATE", _NO, "there is no such transaction to commit any more"),
+    Row(_BROKER, 49, "INVALID_PRODUCER_ID_MAPPING", _NO, "the coordinator knows another producer by that id"),
+    Row(_BROKER, 51, "CONCURRENT_TRANSACTIONS", _MAYBE, "a decision, perhaps this one, is being carried out"),
+    Row(_BROKER, 53, "TRANSACTIONAL_ID_AUTHORIZATION_FAILED", _NO, "permission is asked for first"),
+    Row(_BROKER, 90, "PRODUCER_FENCED", _NO, "epochs are compared before the decision"),
+    Row(_BROKER, 120, "TRANSACTION_ABORTABLE", _NO, "the coordinator demands an abort instead"),
+    Row(_PYTHON, "KafkaTimeoutError", "no answer in time", _MAYBE, "the request may have arrived"),
+    Row(_PYTHON, "KafkaConnectionError", "connection lost", _MAYBE, "the request may have arrived"),
+    Row(_PYTHON, "KafkaError", "anything", _MAYBE, "the library says it of much"),
+    Row(_RD, -195, "_TRANSPORT", _MAYBE, "the connection broke, the request may have arrived"),
+    Row(_RD, -185, "_TIMED_OUT", _MAYBE, "the library goes on in the background"),
+    Row(_RD, -172, "_STATE", _NEVER, "the library's own state forbids a commit, so it never asked"),
+    Row(_RD, -150, "_FATAL", _MAYBE, "the library gave up; earlier attempts are open"),
+    Row(_RD, -144, "_FENCED", _NO, "epochs are compared before the decision"),
+)
+
+_BY_KEY = {(row.source, row.key): row for row in TABLE}
+_UNKNOWN = "not in the table: nothing is known of it"
+_RETRIED = "an earlier attempt of the library may have been carried out"
+REFUSED = "raised before anything was asked of the coordinator"
+
+
+def classify_commit(source: Source, key: int | str, *, only_attempt: bool) -> Classified:
+    """What an error says about a transaction whose commit was asked for.
+
+    Args:
+        source: who raised it.
+        key: the broker's or librdkafka's code, or the name of kafka-python's class.
+        only_attempt: whether the library provably sent one EndTxn at most.
+    """
+    row = _BY_KEY.get((source, key))
+    if row is None:
+        return Classified(OperationType.INFO, _UNKNOWN)
+    if row.committed is Committed.NEVER_ASKED:
+        return Classified(OperationType.FAIL, row.reason)
+    if row.committed is Committed.MAYBE:
+        return Classified(OperationType.INFO, row.reason)
+    if not only_attempt:
+        return Classified(OperationType.INFO, _RETRIED)
+    return Classified(OperationType.FAIL, row.reason)

@@ -1,0 +1,200 @@
+"""kafka-python's transactional producer behind the interface.
+
+Version 3.0 waits without a bound for the ends of transactions and for offsets; the waiting is done here.
+It speaks the protocol of transaction.version 1 for EndTxn and TxnOffsetCommit whatever the cluster has.
+After a sequence that does not fit it initialises itself anew, which no history would tell of, so that an
+instance is given up after every error.
+"""
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from kafka import KafkaConsumer, TopicPartition
+from kafka.errors import BrokerResponseError, KafkaError, KafkaTimeoutError
+from kafka.producer.transaction_manager import EndTxnHandler
+from kafka.structs import OffsetAndMetadata
+
+from checkers.history import OperationType
+from harness.clients.bounded import within
+from harness.clients.errors import Source
+from harness.clients.interface import Message, ReadError, Sent
+from harness.clients.kafka_python import EndableProducer, end_consumer, made_client, polled, producer_bounds
+from harness.clients.transactional import (
+    GroupOffsets,
+    GroupOptions,
+    Identity,
+    TopicRecord,
+    TransactionalOptions,
+    TransactionError,
+)
+from harness.clients.transactional_errors import REFUSED, classify_commit
+from harness.journal import describe
+
+_GRACE_S = 0.5
+_MS_PER_S = 1000
+
+
+class KafkaPythonTransactionalProducer:
+    """A `TransactionalProducer`.
+
+    Raises:
+        ClientFailedError: no broker answered.
+    """
+
+    def __init__(self, options: TransactionalOptions) -> None:
+        self._options = options
+        self._producer = made_client(
+            EndableProducer,
+            options.bootstrap,
+            acks="all",
+            enable_idempotence=True,
+            transactional_id=options.transactional_id,
+            transaction_timeout_ms=options.transaction_timeout_ms,
+            **producer_bounds(options.delivery_ms, options.request_ms, options.connect_ms),
+        )
+        self._manager = self._producer._transaction_manager  # noqa: SLF001 - nothing public says as much
+
+    def initialise(self, timeout_s: float) -> Identity:
+        """See `TransactionalProducer.initialise`."""
+        self._told(self._manager.initialize_transactions, timeout_s, "InitProducerId")
+        known = self._manager.producer_id_and_epoch
+        return Identity(known.producer_id, known.epoch)
+
+    def begin(self) -> None:
+        """See `TransactionalProducer.begin`."""
+        try:
+            self._producer.begin_transaction()
+        except KafkaError as error:
+            raise TransactionError(describe(error), OperationType.FAIL) from error
+
+    def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
+        """See `TransactionalProducer.send`."""
+        deadline = time.monotonic() + self._options.delivery_ms / _MS_PER_S + _GRACE_S
+        queued = [self._queued(record) for record in batch]
+        return [one if isinstance(one, Sent) else _fate(one, deadline - time.monotonic()) for one in queued]
+
+    def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
+        """See `TransactionalProducer.send_offsets`."""
+        where = {
+            TopicPartition(offsets.topic, partition): OffsetAndMetadata(offset, "", -1)
+            for partition, offset in offsets.positions.items()
+        }
+        self._told(
+            lambda: self._manager.send_offsets_to_transaction(where, offsets.membership),
+            timeout_s,
+            "TxnOffsetCommit",
+        )
+
+    def commit(self, timeout_s: float) -> None:
+        """See `TransactionalProducer.commit`; a refusal is certain if the request was sent once."""
+        try:
+            # Under its lock no request leaves the queue, so the one just queued is still there.
+            with self._manager._lock:  # noqa: SLF001 - nothing public says whether a request was sent twice
+                result = self._manager.begin_commit()
+                ending = _queued_end(self._manager)
+        except KafkaError as error:
+            raise TransactionError(f"{describe(error)} ({REFUSED})", OperationType.FAIL) from error
+        self._producer._sender.wakeup()  # noqa: SLF001 - as the library's own method does
+        try:
+            _await(result, timeout_s, "EndTxn")
+        except Exception as error:
+            source, key = _keyed(error)
+            outcome, reason = classify_commit(source, key, only_attempt=not ending.is_retry)
+            raise TransactionError(f"{describe(error)} ({reason})", outcome) from error
+
+    def abort(self, timeout_s: float) -> None:
+        """See `TransactionalProducer.abort`."""
+        self._told(self._manager.begin_abort, timeout_s, "EndTxn")
+
+    def close(self, timeout_s: float) -> None:
+        """See `TransactionalProducer.close`."""
+        within(timeout_s, "closing kafka-python's transactional producer", self._producer.end)
+
+    def _told(self, ask: Any, timeout_s: float, what: str) -> None:
+        try:
+            result = ask()
+            self._producer._sender.wakeup()  # noqa: SLF001 - as the library's own methods do
+            _await(result, timeout_s, what)
+        except Exception as error:
+            raise TransactionError(describe(error)) from error
+
+    def _queued(self, record: TopicRecord) -> Any:
+        try:
+            return self._producer.send(record.topic, value=record.value, partition=record.partition)
+        except Exception as error:  # noqa: BLE001 - whatever the library says is the record's fate
+            return Sent(OperationType.INFO, error=describe(error))
+
+
+class KafkaPythonGroupConsumer:
+    """A `GroupConsumer`; the library rebalances within its own poll.
+
+    Raises:
+        ClientFailedError: no broker answered.
+    """
+
+    def __init__(self, options: GroupOptions) -> None:
+        self._options = options
+        self._consumer = made_client(
+            KafkaConsumer,
+            options.bootstrap,
+            group_id=options.group,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            isolation_level="read_committed",
+            request_timeout_ms=options.request_ms,
+            session_timeout_ms=options.session_ms,
+            heartbeat_interval_ms=options.session_ms // 4,
+            max_poll_interval_ms=options.poll_interval_ms,
+            fetch_max_wait_ms=250,
+            max_poll_records=options.poll_records_max,
+            bootstrap_timeout_ms=options.connect_ms,
+            allow_auto_create_topics=False,
+        )
+        self._consumer.subscribe([options.topic])
+
+    def poll(self, max_wait_s: float) -> list[Message]:
+        """See `GroupConsumer.poll`."""
+        return polled(self._consumer, max_wait_s)
+
+    def rewind(self, positions: Mapping[int, int]) -> None:
+        """See `GroupConsumer.rewind`."""
+        try:
+            for partition, offset in positions.items():
+                self._consumer.seek(TopicPartition(self._options.topic, partition), offset)
+        except Exception as error:
+            raise ReadError(describe(error)) from error
+
+    def membership(self) -> Any:
+        """See `GroupConsumer.membership`."""
+        return self._consumer.group_metadata()
+
+    def close(self, timeout_s: float) -> None:
+        """See `GroupConsumer.close`."""
+        end_consumer(self._consumer, timeout_s, "kafka-python's group consumer")
+
+
+def _queued_end(manager: Any) -> Any:
+    """The request that ends the transaction, which waits in the queue."""
+    return next(handler for *_, handler in manager._pending_requests if isinstance(handler, EndTxnHandler))  # noqa: SLF001 - nothing public says as much
+
+
+def _await(result: Any, timeout_s: float, what: str) -> None:
+    if not result.wait(int(timeout_s * _MS_PER_S)):
+        raise KafkaTimeoutError(f"no answer to {what} within {timeout_s:.1f} s")
+
+
+def _fate(future: Any, timeout_s: float) -> Sent:
+    try:
+        metadata = future.get(timeout=max(0.0, timeout_s))
+    except Exception as error:  # noqa: BLE001 - whatever the library says is the record's fate
+        return Sent(OperationType.INFO, error=describe(error))
+    if metadata.offset is None or metadata.offset < 0:
+        return Sent(OperationType.INFO, error="acknowledged without an offset")
+    return Sent(OperationType.OK, metadata.offset)
+
+
+def _keyed(error: Exception) -> tuple[Source, int | str]:
+    if isinstance(error, BrokerResponseError) and error.errno is not None:
+        return Source.BROKER, int(error.errno)
+    return Source.KAFKA_PYTHON, type(error).__name__

@@ -1,0 +1,63 @@
+"""Evidence from the nodes' disks: which of them to read, and the journal that tells of it."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from checkers.replicas.observed import EVIDENCE_METADATA, EVIDENCE_REPLICAS
+from harness.journal import Journals, Recorder
+from harness.vocabulary import Node
+from harness.wire import TopicAnswer
+
+JOURNAL = "replicas"
+PROCESS = "observer-replicas"
+EVIDENCE = (EVIDENCE_REPLICAS, EVIDENCE_METADATA)
+"""What every run means to gather; told in its setup."""
+SETTLE_BOUND_S = 5.0
+"""How long followers may take to have all that their leader has, with no load going on."""
+
+
+class OnDisk(Protocol):
+    """What is needed of a cluster."""
+
+    folder: Path
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Kafka's."""
+        ...
+
+    def disk(self, node: Node) -> Path:
+        """Where the node's log directory lies on the host."""
+        ...
+
+    def run_tool(self, folder: Path, command: Sequence[str]) -> str:
+        """What a Kafka tool prints that reads files of a folder."""
+        ...
+
+
+def gather_disks(
+    cluster: OnDisk, topics: Iterable[TopicAnswer], journals: Journals, settle_bound_s: float = SETTLE_BOUND_S
+) -> None:
+    """Record every replica of the topics and every node's metadata log.
+
+    Raises:
+        JournalError: it could not be recorded.
+        OSError: copies could not be written.
+    """
+    from harness.metadata_logs import gather_metadata_logs  # noqa: PLC0415 - loads numba, half a second
+    from harness.replicas import ReplicaReader  # noqa: PLC0415 - the same, which `krucible list` need not pay
+
+    recorder = Recorder(journals.open(JOURNAL), PROCESS)
+    nodes = cluster.folder / "nodes"
+    brokers = {node.name: cluster.disk(node) for node in cluster.nodes if node.is_broker}
+    partitions = [(topic.name, state.partition) for topic in topics for state in topic.partitions]
+    homes = {name: nodes / name for name in brokers}
+    ReplicaReader(recorder, brokers, homes, settle_bound_s).gather(partitions)
+    disks = {node.name: cluster.disk(node) for node in cluster.nodes}
+    gather_metadata_logs(recorder, disks, nodes, cluster.version, cluster.run_tool)

@@ -1,0 +1,102 @@
+"""Holding one connection: what a client sent on it waits before the broker until it is let go.
+
+The packets of one source port are dropped at the broker's INPUT.  TCP goes on resending them, so nothing is
+lost: within seconds of the rule's removal the request arrives, later than everything that overtook it.
+"""
+
+import re
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from checkers.history import OperationType
+from harness.faults.contract import Bench, NotConfirmedError
+from harness.faults.partition import remove_chain
+from harness.journal import Recorder
+from harness.ledger import FaultPlanned, FaultUndone, Ledger, Undo
+
+_CHAIN = "KRUCIBLE"
+_PROBE_BOUND_S = 5.0
+_PROBE_PAUSE_S = 0.05
+
+
+class ConnectionHolds:
+    """Holds connections of our own clients, recorded as faults of kind ``hold``.
+
+    Args:
+        bench: whose brokers hold them back.
+        ledger: told before anything is done.
+        recorder: writes as a nemesis of its own.
+    """
+
+    def __init__(self, bench: Bench, ledger: Ledger, recorder: Recorder) -> None:
+        self._bench = bench
+        self._ledger = ledger
+        self._recorder = recorder
+
+    def host_of(self, broker: int) -> str:
+        """Address of a broker, by its node id."""
+        return self._bench.addresses[next(node.name for node in self._bench.nodes if node.id == broker)]
+
+    @contextmanager
+    def hold(self, fault: str, broker: int, source_port: int, send: Callable[[], None]) -> Iterator[None]:
+        """Hold a connection for as long as the block takes.
+
+        Args:
+            fault: id of the fault in the history.
+            broker: node id of the broker that it leads to.
+            source_port: our end of it.
+            send: sends what is to wait, without waiting for an answer; called once the rule is in force.
+
+        Raises:
+            NotConfirmedError: nothing met the rule; it is removed again.
+        """
+        node = next(node.name for node in self._bench.nodes if node.id == broker)
+        chain = f"{_CHAIN}-{fault}"
+        plan: dict[str, Any] = {"kind": "hold", "spec": {"kind": "hold", "source_port": source_port}}
+        known = plan | {"targets": [node], "cut": []}
+        try:
+            with self._recorder.operation("inject", fault, plan) as outcome:
+                undo = (Undo(action="remove-chain", node=node, chain=chain),)
+                self._ledger.write(FaultPlanned(fault=fault, undo=undo))
+                self._add(node, chain, source_port)
+                send()
+                outcome.ok(known | {"probe": {"dropped": self._await_drop(node, chain)}})
+            yield
+        finally:
+            with self._recorder.operation("heal", fault, plan) as outcome:
+                dropped = self._dropped(node, chain)
+                remove_chain(self._bench, node, chain)
+                self._ledger.write(FaultUndone(fault=fault))
+                left = self._dropped(node, chain)
+                kind = OperationType.OK if left is None else OperationType.INFO
+                outcome.end(
+                    kind, known | {"probe": {"dropped": dropped or 0, "rules_left": int(left is not None)}}
+                )
+
+    def _add(self, node: str, chain: str, source_port: int) -> None:
+        rules = (
+            f"-N {chain}",
+            f"-A {chain} -p tcp --sport {source_port} -j DROP",
+            f"-I {_CHAIN} 1 -j {chain}",
+        )
+        self._bench.containers[node].enter_holder(" && ".join(f"iptables -w {rule}" for rule in rules))
+
+    def _await_drop(self, node: str, chain: str) -> int:
+        deadline = time.monotonic() + _PROBE_BOUND_S
+        while True:
+            dropped = self._dropped(node, chain)
+            if dropped:
+                return dropped
+            if time.monotonic() > deadline:
+                raise NotConfirmedError(f"no packet met the rule of {chain} within {_PROBE_BOUND_S:.0f} s")
+            time.sleep(_PROBE_PAUSE_S)
+
+    def _dropped(self, node: str, chain: str) -> int | None:
+        """Packets that met the rule; None where there is no such chain."""
+        listing = self._bench.containers[node].enter_holder(
+            f"iptables -w -L {chain} -v -n -x 2>/dev/null || true"
+        )
+        found = re.search(r"^\s*(\d+)\s+\d+\s+DROP", listing, re.MULTILINE)
+        return int(found[1]) if found else None

@@ -1,0 +1,351 @@
+"""Workloads: what a run loads its cluster with, how much of it, and which topics that takes."""
+
+from enum import StrEnum
+
+import msgspec
+
+
+class WorkloadTopic(msgspec.Struct, frozen=True):
+    """A topic that a run creates for its workload.
+
+    Attributes:
+        name: its name.
+        config: topic configs beside ``min.insync.replicas``.
+        loaded: whether the load itself writes records to every partition of it.
+    """
+
+    name: str
+    config: dict[str, str] = {}
+    loaded: bool = True
+
+
+class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
+    """What every workload has; the tag of a subclass is its name in histories.
+
+    Attributes:
+        partitions: partitions of each topic.
+        replication_factor: replicas of each, at most the number of brokers.
+        min_insync_replicas: Kafka's ``min.insync.replicas`` of the topics.
+        rate: operations a second, of all processes together.
+        final_clients: libraries that read everything at the end, at both isolation levels.
+    """
+
+    partitions: int = 6
+    replication_factor: int = 3
+    min_insync_replicas: int = 2
+    rate: int = 200
+    final_clients: tuple[str, ...] = ("kafka-python", "confluent-kafka")
+
+    @property
+    def topics(self) -> tuple[WorkloadTopic, ...]:
+        """The topics that it needs, the first of which faults aim at."""
+        raise NotImplementedError
+
+    @property
+    def processes(self) -> int:
+        """How many concurrent processes the load has, numbered from 0."""
+        raise NotImplementedError
+
+    @property
+    def transactions_end_ms(self) -> int:
+        """After so long the coordinator has aborted what no producer ended; 0 where nobody begins any."""
+        return 0
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        """Names of the ``control`` operations that a run of it must have."""
+        return ()
+
+    def key_of(self, value: int) -> int | None:
+        """Key of the record that carries a value; None where records have no keys."""
+        del value
+        return None
+
+
+class LogWorkload(Workload, frozen=True, tag="log"):
+    """Producers and consumers of unique values over many partitions; `rate` counts send operations.
+
+    Attributes:
+        producers: concurrent producer processes; every second one is confluent-kafka's.
+        consumers: concurrent consumer processes; every second one is confluent-kafka's.
+        acks: ``all``, ``1`` or ``0``.
+        idempotent: whether producers ask for idempotence (only with acks=all).
+        batch: records per send operation.
+        subscribed: how many of the consumers, the last of them, subscribe, each to a group of its own.
+    """
+
+    producers: int = 4
+    consumers: int = 2
+    subscribed: int = 0
+    acks: str = "all"
+    idempotent: bool = True
+    batch: int = 4
+
+    @property
+    def topics(self) -> tuple[WorkloadTopic, ...]:
+        """One."""
+        return (WorkloadTopic("log-0"),)
+
+    @property
+    def processes(self) -> int:
+        """Producers, then consumers."""
+        return self.producers + self.consumers
+
+
+class BulkWorkload(Workload, frozen=True, tag="bulk"):
+    """Producers at full speed, every one an OS process of its own; `rate` counts records a second.
+
+    Attributes:
+        writers: OS processes that produce, all of them with confluent-kafka.
+        batch: records per send operation, consecutive values to one partition.
+    """
+
+    rate: int = 60_000
+    writers: int = 2
+    batch: int = 500
+    final_clients: tuple[str, ...] = ("confluent-kafka",)
+    """The other one would take minutes."""
+
+    @property
+    def topics(self) -> tuple[WorkloadTopic, ...]:
+        """One."""
+        return (WorkloadTopic("bulk-0"),)
+
+    @property
+    def processes(self) -> int:
+        """One for each partition: a batch is outstanding there while others are elsewhere."""
+        return self.partitions
+
+
+class Script(StrEnum):
+    """What a scripted workload plays."""
+
+    HANGING_TRANSACTION = "hanging-transaction"
+    """A Produce that arrives after its transaction was aborted (KAFKA-14402)."""
+    DELAYED_END_TXN = "delayed-end-txn"
+    """An EndTxn(commit) that arrives in the next transaction (KAFKA-17754)."""
+
+
+class ScriptedTransactions(LogWorkload, frozen=True, tag="scripted-transactions"):
+    """The log workload, and beside it transactions sent request by request, one of which is held back.
+
+    Attributes:
+        script: what is played.
+        transaction_version: which protocol its requests are of, 1 or 2 (KIP-890).
+    """
+
+    partitions: int = 2
+    producers: int = 2
+    consumers: int = 1
+    script: Script = Script.HANGING_TRANSACTION
+    transaction_version: int = 1
+
+    @property
+    def topics(self) -> tuple[WorkloadTopic, ...]:
+        """One for the load, one for the script alone."""
+        return (WorkloadTopic("log-0"), WorkloadTopic("txn-0", loaded=False))
+
+    @property
+    def controls(self) -> tuple[str, ...]:
+        """The script."""
+        return (self.script.value,)
+
+    @property
+    def processes(self) -> int:
+        """Producers, consumers, and the script's two transactional producers."""
+        return self.producers + self.consumers + 2
+
+
+class TransactionalWorkload(LogWorkload, frozen=True, tag="transactional"):
+    """What workloads with transactional producers share; `rate` counts the sends outside of transactions.
+
+    Attributes:
+        transactors: concurrent transactional producers; every second one is confluent-kafka's.
+        transaction_timeout_ms: after so long the coordinator aborts what nobody ended.
+    """
+
+    rate: int = 10
+    producers: int = 3
+    consumers: int = 4
+    batch: int = 8
+    transactors: int = 4
+    transaction_timeout_ms: int = 10_000
+
+    @property
+    def transactions_end_ms(self) -> int:
+        """The timeout, and what the coordinator needs to notice and to write markers."""
+        return self.transaction_timeout_ms + 30_000
+
+    @property
+    def first_transactor(self) -> int:
+        """Number of the first transactional process, after producers and consumers."""
+        return self.producers + self.consumers
+
+
+class TxnWorkload(TransactionalWorkload, frozen=True, tag="txn"):
+    """Transactions over several partitions, some aborted on purpose, and instances that fence each other.
+
+    Attributes:
+        transaction_rate: transactions a second, of all transactors together.
+        fencing_interval_ms: mean time between instances that take over somebody's transactional id.
+    """
+
+    transaction_rate: int = 30
+    fencing_interval_ms: int = 1_500
+
+    @property
+    def topics(self) -> tuple[WorkloadTopic, ...]:
+        """One."""
+        return (WorkloadTopic("txn-0"),)
+
+    @property
+    def processes(self) -> int:
+        """Producers, consumers, transactors, and one that fences them."""
+        return self.first_transactor + self.transactors + 1
+
+
+class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
+    """Members of one group that copy a topic to another, exactly once, their offsets in the transactions.
+
+    Attributes:
+        group: id of the group.
+        poll_records_max: records copied by one transaction at most.
+    """
+
+    transactors: int = 3
+    group: str = "copy-0"
+    poll_records_max: int = 40
+
+    @property
+    def topics(self) -> tuple[WorkloadTopic, ...]:
+        """What is copied, and where to."""
+        return (WorkloadTopic("copy-in"), WorkloadTopic("copy-out"))
+
+    @property
+    def processes(self) -> int:
+        """Producers, consumers, and those that copy."""
+        return self.first_transactor + self.transactors
+
+
+class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
+    """Committed offsets as registers, one for each group and partition; `rate` counts commits and fetches.
+
+    Attributes:
+        groups: how many groups, spread over the partitions of ``__consumer_offsets``.
+        clients: concurrent processes that commit and fetch; every second one is confluent-kafka's.
+    """
+
+    partitions: int = 3
+    rate: int = 90
+    groups: int = 4
+    clients: int = 12
+
+    @property
+    def topics(self) -> tuple[WorkloadTopic, ...]:
+        """The one whose offsets are committed; nobody needs its records."""
+        return (WorkloadTopic("offsets-0", loaded=False),)
+
+    @property
+    def processes(self) -> int:
+        """The clients."""
+        return self.clients
+
+
+class MetadataWorkload(Workload, frozen=True, tag="metadata"):
+    """Topic configs as registers, and topics that come and go; `rate` counts operations on the registers.
+
+    Attributes:
+        clients: concurrent processes that alter and describe configs; every second one is confluent-kafka's.
+        creators: concurrent processes that create and delete topics; every second one is confluent-kafka's.
+        viewers: concurrent processes that ask one broker after the other.
+        topic_rate: topics created or deleted a second, by all creators together.
+        topics_kept: how many topics each creator leaves at a time before it deletes the oldest.
+    """
+
+    partitions: int = 2
+    rate: int = 50
+    clients: int = 12
+    creators: int = 3
+    viewers: int = 2
+    topic_rate: int = 4
+    topics_kept: int = 3
+
+    @property
+    def topics(self) -> tuple[WorkloadTopic, ...]:
+        """Those whose configs are altered; nobody needs their records."""
+        return (WorkloadTopic("config-0", loaded=False), WorkloadTopic("config-1", loaded=False))
+
+    @property
+    def processes(self) -> int:
+        """Clients, creators, then viewers."""
+        return self.clients + self.creators + self.viewers
+
+
+class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
+    """The log workload, and groups of one library each that read the same topic and commit their offsets.
+
+    Members leave and come back, or stall for longer than their group waits, and then try to commit.
+
+    Attributes:
+        groups: ids of the groups, each named ``group-`` and its members' library.
+        members: members of each group.
+        session_ms: after so long without a heartbeat a group goes on without the member.
+        poll_interval_ms: after so long without a poll likewise.
+        churn_interval_ms: mean time between a member's leaving or stalling, of all members together.
+    """
+
+    rate: int = 16
+    producers: int = 3
+    consumers: int = 3
+    batch: int = 8
+    subscribed: int = 1
+    groups: tuple[str, ...] = ("group-kafka-python", "group-confluent-kafka")
+    members: int = 3
+    session_ms: int = 6_000
+    poll_interval_ms: int = 7_000
+    churn_interval_ms: int = 4_000
+
+    @property
+    def topics(self) -> tuple[WorkloadTopic, ...]:
+        """One."""
+        return (WorkloadTopic("groups-0"),)
+
+    @property
+    def first_member(self) -> int:
+        """Number of the first member, after producers and consumers."""
+        return self.producers + self.consumers
+
+    @property
+    def processes(self) -> int:
+        """Producers, consumers, then the members of one group after the other."""
+        return self.first_member + self.members * len(self.groups)
+
+
+class CompactedWorkload(LogWorkload, frozen=True, tag="compacted"):
+    """The log workload with keys, on a topic that is compacted while it is written.
+
+    Attributes:
+        keys: a record's key is its value modulo this.
+    """
+
+    partitions: int = 3
+    rate: int = 150
+    keys: int = 50
+
+    @property
+    def topics(self) -> tuple[WorkloadTopic, ...]:
+        """One, whose segments are rolled and cleaned within seconds."""
+        config = {
+            "cleanup.policy": "compact",
+            "segment.ms": "2000",
+            "segment.bytes": "1048576",
+            "min.cleanable.dirty.ratio": "0.01",
+            "max.compaction.lag.ms": "4000",
+            "delete.retention.ms": "1000",
+            "file.delete.delay.ms": "1000",
+        }
+        return (WorkloadTopic("compacted-0", config),)
+
+    def key_of(self, value: int) -> int:
+        """The value modulo `keys`."""
+        return value % self.keys

@@ -1,0 +1,98 @@
+"""The bulk workload: OS processes that produce as fast as they are asked to, looked after by threads."""
+
+import select
+import subprocess
+import sys
+import tempfile
+from typing import IO
+
+import msgspec
+
+from checkers.history import FORMAT_VERSION, JournalHeader
+from harness.clients.interface import ProducerOptions
+from harness.errors import KrucibleError
+from harness.events import Acknowledged
+from harness.journal import JournalError
+from harness.vocabulary import BulkWorkload
+from harness.workloads.bulk_writer import EXIT_JOURNAL, WriterPlan
+from harness.workloads.context import DELIVERY_MS, REQUEST_MS, Context
+from harness.workloads.worker import Worker
+
+_LOOK_S = 0.1
+_SAID_MAX = 500
+
+BulkContext = Context[BulkWorkload]
+
+
+def bulk_workers(context: BulkContext) -> list[Worker]:
+    """One thread for each OS process; partitions are dealt out among them."""
+    return [BulkWriter(context, number) for number in range(context.workload.writers)]
+
+
+class BulkWriter(Worker):
+    """Starts one process, hands on what it tells, ends it by ending its input."""
+
+    def __init__(self, context: BulkContext, number: int) -> None:
+        super().__init__(f"bulk-writer-{number}")
+        self._journals = context.journals
+        self._plan = _plan(context, number)
+
+    def work(self) -> None:
+        """Look after the process until it ends.
+
+        Raises:
+            JournalError: it could not write its history.
+            KrucibleError: it died of anything else.
+        """
+        with tempfile.TemporaryFile() as complaints:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "harness.workloads.bulk_writer"],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=complaints,
+                start_new_session=True,  # Ctrl-C is for the harness, which ends its processes itself
+            )
+            with process:
+                self._look_after(process)
+            self._conclude(process.returncode, complaints)
+
+    def _look_after(self, process: "subprocess.Popen[bytes]") -> None:
+        if process.stdin is None or process.stdout is None:
+            raise RuntimeError("a process without pipes")
+        process.stdin.write(msgspec.json.encode(self._plan) + b"\n")
+        process.stdin.flush()
+        while True:
+            if self.stopping.is_set() and not process.stdin.closed:
+                process.stdin.close()
+            if not select.select([process.stdout], [], [], _LOOK_S)[0]:
+                continue
+            line = process.stdout.readline()
+            if not line:
+                return
+            self._journals.announce(Acknowledged(int(line)))
+
+    def _conclude(self, code: int, complaints: IO[bytes]) -> None:
+        complaints.seek(0)
+        said = complaints.read().decode(errors="replace").strip()[-_SAID_MAX:]
+        if code == EXIT_JOURNAL:
+            raise JournalError("the history can't be written", got=said, where=self._plan.folder)
+        if code != 0:
+            raise KrucibleError(f"{self.name} ended with {code}", got=said)
+        if said:
+            self.complaints.append(f"{self.name}: {said}")
+
+
+def _plan(context: BulkContext, number: int) -> WriterPlan:
+    workload, journals = context.workload, context.journals
+    return WriterPlan(
+        folder=str(journals.folder),
+        header=JournalHeader(FORMAT_VERSION, journals.run, f"bulk-{number}", journals.began_at),
+        began_ns=journals.clock.began_ns,
+        options=ProducerOptions(
+            context.bootstrap, context.topic, delivery_ms=DELIVERY_MS, request_ms=REQUEST_MS
+        ),
+        lanes=tuple((p, p) for p in range(workload.partitions) if p % workload.writers == number),
+        workers=context.workers,
+        batch=workload.batch,
+        rate=workload.rate / workload.writers,
+    )

@@ -1,0 +1,139 @@
+"""Lanes of the bulk workload: one process of the history each, with one batch outstanding at most."""
+
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from confluent_kafka import KafkaError, Producer
+
+from checkers.history import OperationType
+from harness.clients.confluent import fate_of, producer_config
+from harness.clients.errors import raised_by_send
+from harness.clients.interface import ProducerOptions, Sent
+from harness.journal import Recorder
+from harness.workloads.producing import complete_send
+from harness.workloads.values import Values
+
+_REPORT_GRACE_S = 1.0
+_NO_REPORT = Sent(OperationType.INFO, error="no delivery report within the delivery timeout")
+
+
+class Lane:
+    """Sends batches of consecutive values to one partition.
+
+    It has a producer of its own, a new one after every batch that was not acknowledged as a whole: where a
+    delivery times out, librdkafka begins a new epoch, and sends again what any batch still had outstanding.
+
+    Args:
+        recorder: writes as the lane's process.
+        partition: where it sends to.
+        options: of its producers.
+        prefix: what the run's records begin with.
+        batch: records per operation.
+    """
+
+    def __init__(
+        self, recorder: Recorder, partition: int, options: ProducerOptions, prefix: bytes, batch: int
+    ) -> None:
+        self._recorder = recorder
+        self._partition = partition
+        self._options = options
+        self._prefix = prefix
+        self._batch = batch
+        self._values = Values(int(recorder.process))
+        self._producer: Producer | None = None
+        self._first = 0
+        self._payloads: list[bytes] = []
+        self._reported: list[tuple[bytes, int | None, KafkaError | None]] = []
+        self._refused: dict[bytes, Sent] = {}
+        self._deadline_s = 0.0
+
+    @property
+    def busy(self) -> bool:
+        """Whether a batch is outstanding."""
+        return bool(self._payloads)
+
+    def poll(self) -> None:
+        """Take what was reported meanwhile."""
+        if self._producer is not None:
+            self._producer.poll(0)
+
+    def retire(self) -> Producer | None:
+        """The producer, which the lane gives up."""
+        producer, self._producer = self._producer, None
+        return producer
+
+    def begin(self) -> None:
+        """Send the next batch; the invocation is on disk before the first record is queued.
+
+        Raises:
+            JournalError: it could not be written.
+        """
+        self._first = self._values.draw_many(self._batch)
+        self._recorder.invoke("send", self._options.topic, self._stretch())
+        self._payloads = [b"%b%d" % (self._prefix, self._first + index) for index in range(self._batch)]
+        self._reported = reported = []
+        self._deadline_s = time.monotonic() + self._options.delivery_ms / 1000 + _REPORT_GRACE_S
+
+        def report(error: KafkaError | None, message: Any) -> None:
+            reported.append((message.value(), message.offset(), error))
+
+        records: list[dict[str, Any]] = [{"value": payload} for payload in self._payloads]
+        if self._producer is None:
+            self._producer = Producer(producer_config(self._options))
+        self._producer.produce_batch(
+            self._options.topic, records, partition=self._partition, on_delivery=report
+        )
+        self._refused = {
+            record["value"]: Sent(*_refusal(record["_error"])) for record in records if "_error" in record
+        }
+
+    def finish(self) -> tuple[OperationType, int] | None:
+        """Complete the batch if every record was reported, or no longer can be; how, and how many were ok.
+
+        Raises:
+            JournalError: it could not be written.
+        """
+        if len(self._reported) + len(self._refused) < self._batch and time.monotonic() < self._deadline_s:
+            return None
+        payloads, self._payloads = self._payloads, []
+        if _all_well(self._reported, payloads):
+            offsets = _runs([offset for _, offset, _ in self._reported])
+            self._recorder.complete(OperationType.OK, {**self._stretch(), "offsets": offsets})
+            return OperationType.OK, self._batch
+        fates = self._refused | {
+            payload: fate_of(error, offset, self._options) for payload, offset, error in self._reported
+        }
+        sent = [fates.get(payload, _NO_REPORT) for payload in payloads]
+        values = [(self._partition, self._first + index) for index in range(self._batch)]
+        kind = complete_send(self._recorder, values, sent)
+        return kind, sum(one.outcome is OperationType.OK for one in sent)
+
+    def _stretch(self) -> dict[str, int]:
+        return {"partition": self._partition, "first": self._first, "count": self._batch}
+
+
+def _refusal(error: Any) -> tuple[OperationType, None, str]:
+    """The fate of a record that librdkafka did not take."""
+    outcome, reason = raised_by_send(str(error))
+    return outcome, None, reason
+
+
+def _all_well(
+    reported: Sequence[tuple[bytes, int | None, KafkaError | None]], payloads: Sequence[bytes]
+) -> bool:
+    """Whether every record was acknowledged at an offset, in the order of the batch."""
+    return [payload for payload, _, _ in reported] == payloads and all(
+        error is None and offset is not None and offset >= 0 for _, offset, error in reported
+    )
+
+
+def _runs(offsets: Sequence[int | None]) -> list[list[int]]:
+    """Offsets as stretches of consecutive ones: ``[first offset, length]``."""
+    runs: list[list[int]] = []
+    for offset in offsets:
+        if runs and runs[-1][0] + runs[-1][1] == offset:
+            runs[-1][1] += 1
+        else:
+            runs.append([offset or 0, 1])
+    return runs

@@ -1,0 +1,163 @@
+"""One OS process of the bulk workload: ``python -m harness.workloads.bulk_writer``.
+
+It reads its plan from the first line of its input and ends when its input does, so it cannot outlive the
+harness that started it.  It prints how many records were acknowledged since it last told.
+"""
+
+import sys
+import threading
+import time
+from pathlib import Path
+
+import msgspec
+from confluent_kafka import Producer
+
+from checkers.history import JournalHeader, OperationType
+from harness.clients.bounded import within
+from harness.clients.interface import ClientFailedError, ProducerOptions
+from harness.journal import Clock, Journal, JournalError, Recorder
+from harness.workloads.bulk_lanes import Lane
+from harness.workloads.values import ValueCodec
+
+EXIT_JOURNAL = 4
+_IDLE_S = 0.001
+"""Where no report is there yet and no batch may begin."""
+_TELL_INTERVAL_S = 0.2
+_CLOSE_BOUND_S = 5.0
+_CATCH_UP_S = 0.2
+
+
+class WriterPlan(msgspec.Struct, frozen=True):
+    """What one process does.
+
+    Attributes:
+        folder: the run's.
+        header: of its journal.
+        began_ns: the run's beginning on the host's monotonic clock.
+        options: of its producer.
+        lanes: process number and partition of each lane.
+        workers: what a successor's number is above its predecessor's.
+        batch: records per operation.
+        rate: records a second, of all its lanes.
+    """
+
+    folder: str
+    header: JournalHeader
+    began_ns: int
+    options: ProducerOptions
+    lanes: tuple[tuple[int, int], ...]
+    workers: int
+    batch: int
+    rate: float
+
+
+class Writer:
+    """Keeps its lanes busy, as far as the rate allows."""
+
+    def __init__(self, plan: WriterPlan, stopping: threading.Event) -> None:
+        path = Path(plan.folder) / f"history-{plan.header.journal}.jsonl"
+        journal = Journal(path, plan.header, Clock(plan.began_ns))
+        prefix = ValueCodec(plan.header.run).prefix
+        self._plan = plan
+        self._stopping = stopping
+        self._lanes = [
+            Lane(Recorder(journal, process, plan.workers), partition, plan.options, prefix, plan.batch)
+            for process, partition in plan.lanes
+        ]
+        self._closing: list[threading.Thread] = []
+        self._credit = 0.0
+        self._acked = 0
+
+    def work(self) -> None:
+        """Send until told to stop, then wait for what is outstanding.
+
+        Raises:
+            JournalError: the history could not be written.
+        """
+        earned_s = told_s = time.monotonic()
+        while any(lane.busy for lane in self._lanes) or not self._stopping.is_set():
+            now_s = time.monotonic()
+            most = self._plan.rate * _CATCH_UP_S + self._plan.batch
+            self._credit = min(self._credit + self._plan.rate * (now_s - earned_s), most)
+            earned_s = now_s
+            if not self._turn():
+                time.sleep(_IDLE_S)
+            if now_s - told_s > _TELL_INTERVAL_S:
+                told_s = now_s
+                self._tell()
+        self._tell()
+        for lane in self._lanes:
+            self._close(lane)
+        for thread in self._closing:
+            thread.join()
+
+    def _turn(self) -> bool:
+        """One look at every lane; whether any batch began or ended."""
+        moved = False
+        for lane in self._lanes:
+            if lane.busy:
+                lane.poll()
+                moved |= self._ended(lane)
+            elif not self._stopping.is_set() and self._credit >= self._plan.batch:
+                self._credit -= self._plan.batch
+                lane.begin()
+                moved = True
+        return moved
+
+    def _ended(self, lane: Lane) -> bool:
+        ended = lane.finish()
+        if ended is None:
+            return False
+        kind, acked = ended
+        self._acked += acked
+        if kind is not OperationType.OK:
+            self._close(lane)
+        return True
+
+    def _tell(self) -> None:
+        if self._acked:
+            sys.stdout.write(f"{self._acked}\n")
+            sys.stdout.flush()
+            self._acked = 0
+
+    def _close(self, lane: Lane) -> None:
+        """Close the lane's producer aside, so that the other lanes go on."""
+        producer = lane.retire()
+        if producer is None:
+            return
+        thread = threading.Thread(target=_end, args=(producer,), daemon=True)
+        thread.start()
+        self._closing.append(thread)
+
+
+def _end(producer: Producer) -> None:
+    def close() -> None:
+        producer.purge(blocking=False)
+        producer.close()
+
+    try:
+        within(_CLOSE_BOUND_S, "closing confluent-kafka's producer", close)
+    except ClientFailedError as error:
+        sys.stderr.write(f"{error}\n")
+
+
+def main() -> int:
+    """Carry out the plan that comes in; the exit status."""
+    plan = msgspec.json.decode(sys.stdin.readline(), type=WriterPlan)
+    stopping = threading.Event()
+
+    def await_end() -> None:
+        sys.stdin.read()
+        stopping.set()
+
+    threading.Thread(target=await_end, daemon=True).start()
+    try:
+        Writer(plan, stopping).work()
+    except JournalError as error:
+        sys.stderr.write(f"{error}\n")
+        return EXIT_JOURNAL
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,176 @@
+"""The copy workload: consume, transform, produce, exactly once (KIP-98, KIP-447).
+
+Members of one group copy the records of a topic to the same partition of another one, each as a new value,
+and commit the group's offsets in the same transactions.  Some transactions are aborted on purpose and done
+again.  After an error a member leaves, initialises anew and begins where the group's offsets say.
+"""
+
+import random
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from checkers.history import OperationType
+from harness.clients.interface import ClientFailedError, ClientKind, Message, ReadError
+from harness.clients.opening import open_member, open_transactional
+from harness.clients.transactional import GroupConsumer, GroupOffsets, GroupOptions
+from harness.clients.transactional_confluent import committed_offsets
+from harness.vocabulary import CopyWorkload
+from harness.workloads.consuming import ConsumerWorker, grouped
+from harness.workloads.context import REQUEST_MS, Context
+from harness.workloads.producing import ProducerWorker
+from harness.workloads.txn_transactor import Intent, Make, Send, Staff, Transactor
+from harness.workloads.values import Values
+from harness.workloads.worker import Worker
+
+COMMIT_SHARE = 0.9
+_POLL_WAIT_S = 0.5
+_REMAKE_PAUSE_S = 0.25
+_OFFSETS_S = 5.0
+
+CopyContext = Context[CopyWorkload]
+Join = Callable[[ClientKind, GroupOptions], GroupConsumer]
+"""Makes members of a group, as `harness.clients.opening.open_member` does."""
+Ask = Callable[[GroupOptions, Iterable[int], float], dict[int, int | None]]
+"""Asks for a group's offsets, as `harness.clients.transactional_confluent.committed_offsets` does."""
+
+
+def copy_workers(
+    context: CopyContext, make: Make = open_transactional, join: Join = open_member
+) -> list[Worker]:
+    """Producers of what is copied, consumers of either topic, and those that copy."""
+    workload = context.workload
+    return [
+        *(ProducerWorker(context, number) for number in range(workload.producers)),
+        *(
+            ConsumerWorker(context, index, context.topics[index // len(ClientKind) % len(context.topics)])
+            for index in range(workload.consumers)
+        ),
+        *(CopyingWorker(context, index, make, join) for index in range(workload.transactors)),
+    ]
+
+
+def copy_final_workers(context: CopyContext, deadline: float, ask: Ask = committed_offsets) -> list[Worker]:
+    """One that reads the group's offsets."""
+    return [OffsetsReader(context, deadline, ask)]
+
+
+class CopyingWorker(Worker):
+    """One member of the group, with a transactional id of its own."""
+
+    def __init__(self, context: CopyContext, index: int, make: Make, join: Join) -> None:
+        super().__init__(f"copier-{index}")
+        number = context.workload.first_transactor + index
+        self._context = context
+        self._join = join
+        self._kind = tuple(ClientKind)[index % len(ClientKind)]
+        self._values = Values(number)
+        self._random = random.Random(number)
+        staff = Staff(context.recorder(number), self.stopping, self.dismiss)
+        self._transactor = Transactor(context, staff, self._kind, f"copy-{index}", make)
+        self._member: GroupConsumer | None = None
+
+    def work(self) -> None:
+        """Copy whatever comes."""
+        try:
+            while not self.stopping.is_set():
+                member = self._opened()
+                if member is None:
+                    self.stopping.wait(_REMAKE_PAUSE_S)
+                elif not self._copy_once(member):
+                    self._leave()
+        finally:
+            self._leave()
+            self._transactor.give_up()
+
+    def _opened(self) -> GroupConsumer | None:
+        """The member, made where there is none; None if it or its producer can't be made."""
+        if not self._transactor.ready and not self._transactor.initialise():
+            return None
+        if self._member is None:
+            try:
+                self._member = self._join(self._kind, group_options(self._context))
+            except ClientFailedError:
+                return None
+        return self._member
+
+    def _copy_once(self, member: GroupConsumer) -> bool:
+        """Copy what one poll returns; whether this member may go on."""
+        try:
+            messages = member.poll(_POLL_WAIT_S)
+            if not messages:
+                return True
+            intent = self._intent(messages, member.membership())
+            if not self._transactor.carry_out(intent):
+                return False
+            if not intent.commits:
+                member.rewind(_firsts(messages))
+        except ReadError:
+            return False
+        return True
+
+    def _intent(self, messages: list[Message], membership: Any) -> Intent:
+        source, target = self._context.topics
+        sends = tuple(Send(target, message.partition, self._values.draw()) for message in messages)
+        positions = {message.partition: message.offset + 1 for message in messages}
+        consumed = [[source, *stretch] for stretch in grouped(messages, self._context.codec)]
+        return Intent(
+            sends,
+            commits=self._random.random() < COMMIT_SHARE,
+            offsets=GroupOffsets(self._context.workload.group, source, positions, membership),
+            consumed=consumed,
+        )
+
+    def _leave(self) -> None:
+        member, self._member = self._member, None
+        self.dismiss(member)
+
+
+class OffsetsReader(Worker):
+    """Reads where the group is to go on, once everything has settled."""
+
+    def __init__(self, context: CopyContext, deadline: float, ask: Ask) -> None:
+        super().__init__("offsets-reader")
+        self._context = context
+        self._deadline = deadline
+        self._ask = ask
+        self._recorder = context.recorder(context.first_final_worker)
+
+    def work(self) -> None:
+        """Ask until there is an answer or no time left."""
+        asked = {"topic": self._context.topic}
+        self._recorder.invoke("committed-offsets", self._context.workload.group, asked)
+        failure = "no time was left"
+        while time.monotonic() < self._deadline:
+            try:
+                found = self._ask(
+                    group_options(self._context), range(self._context.workload.partitions), _OFFSETS_S
+                )
+            except ReadError as error:
+                failure = str(error)
+                self.stopping.wait(_REMAKE_PAUSE_S)
+                continue
+            told = [[partition, offset] for partition, offset in found.items()]
+            self._recorder.complete(OperationType.OK, {**asked, "offsets": told})
+            return
+        self._recorder.complete(OperationType.INFO, asked, failure)
+
+
+def group_options(context: CopyContext) -> GroupOptions:
+    """How the group's members behave."""
+    workload = context.workload
+    return GroupOptions(
+        context.bootstrap,
+        workload.group,
+        context.topic,
+        poll_records_max=workload.poll_records_max,
+        request_ms=REQUEST_MS,
+    )
+
+
+def _firsts(messages: list[Message]) -> dict[int, int]:
+    """The first offset of each partition."""
+    firsts: dict[int, int] = {}
+    for message in messages:
+        firsts.setdefault(message.partition, message.offset)
+    return firsts

@@ -1,0 +1,132 @@
+"""The groups workload: members of consumer groups that come, go, stall, and commit what they were given."""
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+
+from checkers.history import OperationType
+from harness.clients.administrator import Answer
+from harness.clients.group import GroupMember, MemberOptions, Membership
+from harness.clients.group_opening import Join, join_group
+from harness.clients.group_outdated import commit_as
+from harness.clients.interface import ClientKind
+from harness.vocabulary import GroupsWorkload
+from harness.workloads.consuming import POLL_PAUSE_S
+from harness.workloads.context import REQUEST_MS, Context
+from harness.workloads.groups_member import Former, Membered
+
+GHOST_SHARE = 0.5
+"""Of those that leave, or are in a new generation, how many still commit as what they were before."""
+COMMIT_SHARE = 0.7
+"""After how many of the polls something is committed; the rest waits for a later one."""
+_STALL_S = (0.5, 4.0)
+"""By how much longer than its group waits a member stalls."""
+_MS_PER_S = 1000
+
+GroupsContext = Context[GroupsWorkload]
+CommitAs = Callable[[MemberOptions, Membership, Mapping[int, int]], Answer]
+"""Commits for a member that is none any more, as `harness.clients.group_outdated.commit_as` does."""
+
+
+class Churn(StrEnum):
+    """What a member does beside reading."""
+
+    LEAVE = "leave"
+    """It leaves its group and comes back as a new member."""
+    STALL = "stall"
+    """It does nothing for so long that its group goes on without it, and then commits what it had."""
+
+
+CHURNS = tuple(Churn)
+"""What a member that does something draws from."""
+
+
+def kind_of(group: int) -> ClientKind:
+    """Library of a group's members, by the group's index."""
+    return tuple(ClientKind)[group % len(ClientKind)]
+
+
+def options_of(context: GroupsContext, group: int) -> MemberOptions:
+    """How the members of a group behave, by the group's index."""
+    workload = context.workload
+    return MemberOptions(
+        context.bootstrap,
+        workload.groups[group],
+        context.topic,
+        session_ms=workload.session_ms,
+        poll_interval_ms=workload.poll_interval_ms,
+        request_ms=REQUEST_MS,
+    )
+
+
+class MemberWorker(Membered):
+    """A member that reads and commits until told to stop, and now and then leaves or stalls."""
+
+    def __init__(
+        self,
+        context: GroupsContext,
+        index: int,
+        join: Join = join_group,
+        commit_late: CommitAs = commit_as,
+    ) -> None:
+        workload = context.workload
+        number, group = workload.first_member + index, index // workload.members
+        super().__init__(context, number, kind_of(group), options_of(context, group), join)
+        self._commit_late = commit_late
+        self._random = random.Random(workload.first_member + index)
+        self._next_churn_s = time.monotonic() + self._until_churn_s()
+
+    def work(self) -> None:
+        """Read and commit."""
+        try:
+            while not self.stopping.is_set():
+                member = self.joined()
+                if member is not None and not self._turn(member):
+                    self.leave()
+                self.stopping.wait(POLL_PAUSE_S)
+        finally:
+            self.leave()
+
+    def _turn(self, member: GroupMember) -> bool:
+        """Poll once and do what follows; whether this member may go on."""
+        if not self.poll_once(member) or not self._repeated():
+            return False
+        if self.pending and time.monotonic() >= self._next_churn_s:
+            self._next_churn_s = time.monotonic() + self._until_churn_s()
+            return self._churn(self._random.choice(CHURNS))
+        if self._random.random() < COMMIT_SHARE:
+            return self.commit_once(member.commit) is not OperationType.INFO
+        return True
+
+    def _churn(self, churn: Churn) -> bool:
+        """Leave or stall, then perhaps commit late; whether the member may go on."""
+        membership = self.membership
+        if churn is Churn.LEAVE:
+            self.leave()
+            return self._random.random() >= GHOST_SHARE or self._committed_late(membership)
+        waits_ms = max(self._context.workload.session_ms, self._context.workload.poll_interval_ms)
+        self.stopping.wait(waits_ms / _MS_PER_S + self._random.uniform(*_STALL_S))
+        return self._committed_late(membership)
+
+    def _committed_late(self, membership: Membership | None) -> bool:
+        """Commit what is pending as what the member was; whether it is known what became of that."""
+        offsets, self.pending = self.pending, {}
+        return membership is None or not offsets or self._sent_late(Former(membership, offsets))
+
+    def _repeated(self) -> bool:
+        """In a new generation, commit as in the one before; whether it is known what became of that."""
+        former, self.former = self.former, None
+        return former is None or self._random.random() >= GHOST_SHARE or self._sent_late(former)
+
+    def _sent_late(self, former: Former) -> bool:
+        def commit(offsets: Mapping[int, int]) -> Answer:
+            return self._commit_late(self.options, former.membership, offsets)
+
+        return self.committed(former.positions, former.membership, commit) is not OperationType.INFO
+
+    def _until_churn_s(self) -> float:
+        workload = self._context.workload
+        members = workload.members * len(workload.groups)
+        mean_s: float = workload.churn_interval_ms * members / _MS_PER_S
+        return self._random.expovariate(1.0 / mean_s)

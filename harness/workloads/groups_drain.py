@@ -1,0 +1,71 @@
+"""The last member of a group: it is assigned everything and reads what nobody was given."""
+
+import time
+
+from harness.clients.group import GroupMember
+from harness.clients.group_opening import Join, join_group
+from harness.clients.interface import ClientFailedError, Isolation, LogConsumer, ReadError
+from harness.workloads.consuming import POLL_PAUSE_S
+from harness.workloads.groups import GroupsContext, kind_of, options_of
+from harness.workloads.groups_member import Membered
+
+_OFFSETS_TIMEOUT_S = 5.0
+_AGAIN_PAUSE_S = 0.25
+
+
+class DrainWorker(Membered):
+    """Reads and commits until the group has nothing left to read, or the deadline.
+
+    Args:
+        context: the run's.
+        group: index of the group in the workload's.
+        deadline: time of the monotonic clock by which it ends.
+        join: how members are made.
+    """
+
+    def __init__(self, context: GroupsContext, group: int, deadline: float, join: Join = join_group) -> None:
+        number = context.first_final_worker + group
+        super().__init__(context, number, kind_of(group), options_of(context, group), join)
+        self._deadline = deadline
+
+    def work(self) -> None:
+        """Read to the end that is listed first."""
+        ends = self._ends()
+        try:
+            while time.monotonic() < self._deadline and not self.drained(ends):
+                member = self.joined()
+                if member is not None and not self._turn(member):
+                    self.leave()
+                    self.positions = {}
+                self.stopping.wait(POLL_PAUSE_S)
+        finally:
+            self.leave()
+
+    def drained(self, ends: dict[int, int]) -> bool:
+        """Whether it has read every partition to its end and has committed that."""
+        reached = all(self.positions.get(partition, -1) >= end for partition, end in ends.items())
+        return bool(ends) and reached and not self.pending
+
+    def _turn(self, member: GroupMember) -> bool:
+        if not self.poll_once(member):
+            return False
+        told = self.commit_once(member.commit)
+        return told is None or told == "ok"
+
+    def _ends(self) -> dict[int, int]:
+        """The end of each partition; nothing where it was not told in time."""
+        while time.monotonic() < self._deadline:
+            client = None
+            try:
+                client = self._reader()
+                listed = client.offsets(range(self._context.workload.partitions), _OFFSETS_TIMEOUT_S)
+                return {partition: end for partition, (_, end) in listed.items()}
+            except (ClientFailedError, ReadError):
+                # No operation has begun; it is tried again until the deadline.
+                self.stopping.wait(_AGAIN_PAUSE_S)
+            finally:
+                self.dismiss(client)
+        return {}
+
+    def _reader(self) -> LogConsumer:
+        return self._context.clients.consumer(self._kind, self._context.topic, Isolation.READ_UNCOMMITTED)

@@ -1,0 +1,120 @@
+"""What every process does that is a member of a consumer group, and what it records."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from checkers.history import OperationType
+from harness.clients.administrator import Answer
+from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions, Membership
+from harness.clients.group_opening import Join
+from harness.clients.interface import ClientFailedError, ClientKind, Isolation, ReadError
+from harness.journal import Recorder
+from harness.workloads.consuming import POLL_WAIT_S, grouped
+from harness.workloads.context import Context
+from harness.workloads.worker import Worker
+
+_REMAKE_PAUSE_S = 0.25
+
+Commit = Callable[[Mapping[int, int]], Answer]
+
+
+class Former(NamedTuple):
+    """What a member was before it was assigned anew, and how far it had read."""
+
+    membership: Membership
+    positions: dict[int, int]
+
+
+class Membered(Worker):
+    """One process that is a member of a group: what all of them do.
+
+    Args:
+        context: the run's.
+        number: the process's.
+        kind: the member's library.
+        options: how it behaves.
+        join: how members are made.
+    """
+
+    def __init__(
+        self, context: Context[Any], number: int, kind: ClientKind, options: MemberOptions, join: Join
+    ) -> None:
+        super().__init__(f"member-{number}")
+        self._context = context
+        self._join = join
+        self._recorder: Recorder = context.recorder(number)
+        self.options = options
+        self.group = options.group
+        self._kind = kind
+        self._codec = context.codec
+        self._member: GroupMember | None = None
+        self.membership: Membership | None = None
+        self.former: Former | None = None
+        self.pending: dict[int, int] = {}
+        self.positions: dict[int, int] = {}
+
+    def joined(self) -> GroupMember | None:
+        """The member, made where there is none; None if it can't be made."""
+        if self._member is None:
+            try:
+                self._member = self._join(self._kind, self.options)
+            except ClientFailedError:
+                self.stopping.wait(_REMAKE_PAUSE_S)
+        return self._member
+
+    def poll_once(self, member: GroupMember) -> bool:
+        """Poll, and keep in mind what is to be committed; whether this member may go on."""
+        asked = {"client": self._kind, "isolation": Isolation.READ_UNCOMMITTED, "group": self.group}
+        self._recorder.invoke("poll", self._context.topic, asked)
+        try:
+            gathered = member.poll(POLL_WAIT_S)
+        except ReadError as error:
+            self._recorder.complete(OperationType.INFO, asked, str(error))
+            return False
+        self._recorder.complete(OperationType.OK, {**asked, **self._told(gathered)})
+        if gathered.assigned is not None:
+            self._begin(gathered.assigned)
+        after = {message.partition: message.offset + 1 for message in gathered.messages}
+        self.positions |= after
+        self.pending = {p: offset for p, offset in (self.pending | after).items() if p in member.owned}
+        return True
+
+    def _told(self, gathered: Gathered) -> dict[str, Any]:
+        told: dict[str, Any] = {"records": grouped(gathered.messages, self._codec)}
+        if gathered.assigned is not None:
+            told["assigned"] = [list(pair) for pair in gathered.assigned.starts.items()]
+            told["membership"] = gathered.assigned.membership
+        return told
+
+    def _begin(self, assigned: Assigned) -> None:
+        before, now = self.membership, assigned.membership
+        if before is not None and now is not None and before.member == now.member and self.positions:
+            self.former = Former(before, self.positions)
+        self.pending = {}
+        self.positions = dict(assigned.starts)
+        self.membership = assigned.membership
+
+    def commit_once(self, commit: Commit) -> OperationType | None:
+        """Commit what is pending; how that ended, None if there was nothing to commit."""
+        offsets, self.pending = self.pending, {}
+        return self.committed(offsets, self.membership, commit) if offsets else None
+
+    def committed(
+        self, offsets: Mapping[int, int], membership: Membership | None, commit: Commit
+    ) -> OperationType:
+        """Commit offsets as a member; how that ended."""
+        value = {
+            "client": self._kind,
+            "topic": self._context.topic,
+            "offsets": [list(pair) for pair in offsets.items()],
+            "membership": membership,
+        }
+        self._recorder.invoke("commit", self.group, value)
+        answer = commit(offsets)
+        self._recorder.complete(answer.outcome, value, answer.error)
+        return answer.outcome
+
+    def leave(self) -> None:
+        """Close the member."""
+        member, self._member = self._member, None
+        self.dismiss(member)

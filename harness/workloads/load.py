@@ -1,0 +1,39 @@
+"""The load of a run: the workers of its workload, started, looked after and stopped together."""
+
+from collections.abc import Sequence
+
+from harness.workloads.worker import Worker, join_all, raise_failures
+
+STOP_BOUND_S = 30.0
+
+
+class Load:
+    """Workers that go on until they are stopped; every one is a thread with its own journal."""
+
+    def __init__(self, workers: Sequence[Worker]) -> None:
+        self._workers = tuple(workers)
+
+    def start(self) -> None:
+        """Let the workers begin."""
+        for worker in self._workers:
+            worker.start()
+
+    def check(self) -> None:
+        """Raise if a worker has died; cheap, to be called now and then.
+
+        Raises:
+            JournalError: one could not write its history.
+            WorkloadError: one died of anything else.
+        """
+        raise_failures(self._workers)
+
+    def stop(self, bound_s: float = STOP_BOUND_S) -> list[str]:
+        """Let the workers finish what is outstanding and end; complaints about clients that would not close.
+
+        Raises:
+            JournalError: a worker could not write its history.
+            WorkloadError: one died of anything else, or did not end within `bound_s`.
+        """
+        for worker in self._workers:
+            worker.stopping.set()
+        return join_all(self._workers, bound_s)

@@ -1,0 +1,212 @@
+"""The metadata workload: topic configs as registers, topics that come and go, and brokers asked for both."""
+
+import random
+import time
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+from checkers.history import OperationType
+from harness.clients.administrator_opening import Make, open_administrator
+from harness.clients.interface import ClientKind
+from harness.clients.metadata_views import described_config, listed_topics
+from harness.journal import Recorder
+from harness.vocabulary import MetadataWorkload
+from harness.wire import Connection, WireError
+from harness.workloads.context import Address, Context
+from harness.workloads.producing import Pace
+from harness.workloads.registers import FinalRegisterReader, Keeper, Register, RegisterWorker
+from harness.workloads.worker import Worker
+
+MetadataContext = Context[MetadataWorkload]
+T = TypeVar("T")
+
+CONFIG_KEYS = ("retention.ms", "delete.retention.ms", "flush.ms")
+"""Numbers of 64 bits that change nothing within a run."""
+PREFIX = "made-"
+"""What the names of topics begin with that come and go."""
+_PARTITIONS_MAX = 3
+_COPIES = 2
+"""Replicas of a topic that comes and goes, so that it can be created while a broker is down."""
+_ASK_TIMEOUT_S = 1.5
+_VIEW_PAUSE_S = 0.2
+_LISTING_SHARE = 0.5
+
+
+def metadata_workers(context: MetadataContext, make: Make = open_administrator) -> list[Worker]:
+    """Processes that alter and describe, that create and delete, and that look on."""
+    workload, registers = context.workload, config_registers(context)
+    clients = workload.clients
+    return [
+        *(RegisterWorker(context, number, clients, registers, make) for number in range(clients)),
+        *(CreatorWorker(context, index, make) for index in range(workload.creators)),
+        *(ViewerWorker(context, index) for index in range(workload.viewers)),
+    ]
+
+
+def metadata_final_workers(
+    context: MetadataContext, deadline: float, make: Make = open_administrator
+) -> list[Worker]:
+    """One reader of every register with each library, and one that asks every node for everything."""
+    registers = config_registers(context)
+    readers = [FinalRegisterReader(context, i, registers, deadline, make) for i in range(len(ClientKind))]
+    return [*readers, FinalViewer(context, len(ClientKind), deadline)]
+
+
+def config_registers(context: MetadataContext) -> list[Register]:
+    """``config/<topic>/<key>`` for every topic of the workload."""
+    return [_register(topic, key) for topic in context.topics for key in CONFIG_KEYS]
+
+
+def _register(topic: str, key: str) -> Register:
+    return Register(
+        f"config/{topic}/{key}",
+        lambda client, value: client.alter_config(topic, key, value),
+        lambda client: client.config(topic, key),
+    )
+
+
+class CreatorWorker(Worker):
+    """Creates topics, each under a name of its own, and deletes the oldest of them."""
+
+    def __init__(self, context: MetadataContext, index: int, make: Make) -> None:
+        super().__init__(f"creator-{index}")
+        workload = context.workload
+        self._number = workload.clients + index
+        self._recorder = context.recorder(self._number)
+        self._random = random.Random(self._number)
+        self._pace = Pace(workload.creators / workload.topic_rate, index / workload.topic_rate)
+        self._keeper = Keeper(self, context, tuple(ClientKind)[index % len(ClientKind)], make)
+        self._copies = min(_COPIES, workload.replication_factor)
+        self._kept: deque[str] = deque()
+        self._kept_max = workload.topics_kept
+        self._named = 0
+
+    def work(self) -> None:
+        """Create or delete at every turn."""
+        try:
+            while self._pace.turn(self.stopping):
+                if len(self._kept) > self._kept_max:
+                    self.delete_once()
+                else:
+                    self.create_once()
+        finally:
+            self._keeper.dismiss()
+
+    def create_once(self) -> None:
+        """One creation; whatever became of it, the topic is deleted some day."""
+        self._named += 1
+        name = f"{PREFIX}{self._number}-{self._named}"
+        partitions = self._random.randint(1, _PARTITIONS_MAX)
+        asked: dict[str, Any] = {"partitions": partitions, "replication_factor": self._copies}
+        self._recorder.invoke("create-topic", name, asked)
+        answer = self._keeper.ask(lambda client: client.create_topic(name, partitions, self._copies))
+        self._recorder.complete(answer.outcome, {**asked, "topic_id": answer.value}, answer.error)
+        if answer.outcome is not OperationType.FAIL:
+            self._kept.append(name)
+
+    def delete_once(self) -> None:
+        """One deletion, of the oldest topic; tried once."""
+        name = self._kept.popleft()
+        self._recorder.invoke("delete-topic", name)
+        answer = self._keeper.ask(lambda client: client.delete_topic(name))
+        self._recorder.complete(answer.outcome, None, answer.error)
+
+
+class Viewing:
+    """Asks single nodes for what their own copies of the metadata say, and records it.
+
+    Args:
+        recorder: writes as the process that asks.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def list_topics(self, address: Address) -> list[tuple[str, str | None]] | None:
+        """Topics that come and go, as one broker knows them; None where it does not answer."""
+        listener = _text(address)
+        self._recorder.invoke("list-topics", listener)
+        found = _asked(address, lambda connection: listed_topics(connection, PREFIX))
+        if isinstance(found, WireError):
+            self._recorder.complete(OperationType.FAIL, None, str(found))
+            return None
+        self._recorder.complete(OperationType.OK, found)
+        return found
+
+    def read(self, address: Address, topic: str, key: str) -> bool:
+        """Read one register from one node; whether it answered."""
+        self._recorder.invoke("read", f"config/{topic}/{key}")
+        found = _asked(address, lambda connection: described_config(connection, topic, key))
+        if isinstance(found, WireError):
+            self._recorder.complete(OperationType.FAIL, None, f"{_text(address)}: {found}")
+            return False
+        self._recorder.complete(OperationType.OK, found)
+        return True
+
+
+class ViewerWorker(Worker):
+    """Asks one broker after the other, drawn at random, for its topics or for one config."""
+
+    def __init__(self, context: MetadataContext, index: int) -> None:
+        super().__init__(f"viewer-{index}")
+        workload = context.workload
+        number = workload.clients + workload.creators + index
+        self._viewing = Viewing(context.recorder(number))
+        self._random = random.Random(number)
+        self._topics = context.topics
+        self._listeners = client_listeners(context)
+
+    def work(self) -> None:
+        """Ask until told to stop."""
+        while not self.stopping.wait(_VIEW_PAUSE_S):
+            address = self._random.choice(self._listeners)
+            if self._random.random() < _LISTING_SHARE:
+                self._viewing.list_topics(address)
+            else:
+                topic, key = self._random.choice(self._topics), self._random.choice(CONFIG_KEYS)
+                self._viewing.read(address, topic, key)
+
+
+class FinalViewer(Worker):
+    """Asks every node for every register, and every broker for its topics until all of them say the same."""
+
+    def __init__(self, context: MetadataContext, index: int, deadline: float) -> None:
+        super().__init__("final-viewer")
+        self._viewing = Viewing(context.recorder(context.first_final_worker + index))
+        self._context = context
+        self._deadline = deadline
+
+    def work(self) -> None:
+        """Ask until everything was answered, or no time is left."""
+        nodes = (*client_listeners(self._context), *self._context.controllers)
+        left = [(node, topic, key) for node in nodes for topic in self._context.topics for key in CONFIG_KEYS]
+        while left and self._has_time():
+            left = [place for place in left if not (self._has_time() and self._viewing.read(*place))]
+        while self._has_time() and not self._agreed():
+            self.stopping.wait(_VIEW_PAUSE_S)
+
+    def _agreed(self) -> bool:
+        listed = [self._viewing.list_topics(address) for address in client_listeners(self._context)]
+        return None not in listed and all(one == listed[0] for one in listed)
+
+    def _has_time(self) -> bool:
+        return time.monotonic() < self._deadline
+
+
+def client_listeners(context: MetadataContext) -> Sequence[Address]:
+    """Every broker's CLIENT listener."""
+    pairs = (server.rpartition(":") for server in context.bootstrap)
+    return [(host, int(port)) for host, _, port in pairs]
+
+
+def _asked(address: Address, question: Callable[[Connection], T]) -> T | WireError:
+    try:
+        with Connection(*address, _ASK_TIMEOUT_S) as connection:
+            return question(connection)
+    except WireError as error:
+        return error
+
+
+def _text(address: Address) -> str:
+    return f"{address[0]}:{address[1]}"

@@ -1,0 +1,44 @@
+"""The offsets workload: groups' committed offsets as registers."""
+
+from harness.clients.administrator_opening import Make, open_administrator
+from harness.clients.interface import ClientKind
+from harness.vocabulary import OffsetsWorkload
+from harness.workloads.context import Context
+from harness.workloads.registers import FinalRegisterReader, Register, RegisterWorker
+from harness.workloads.worker import Worker
+
+OffsetsContext = Context[OffsetsWorkload]
+
+
+def offsets_workers(context: OffsetsContext, make: Make = open_administrator) -> list[Worker]:
+    """Processes that commit and fetch."""
+    registers = offset_registers(context)
+    clients = context.workload.clients
+    return [RegisterWorker(context, number, clients, registers, make) for number in range(clients)]
+
+
+def offsets_final_workers(
+    context: OffsetsContext, deadline: float, make: Make = open_administrator
+) -> list[Worker]:
+    """One reader of every register with each library."""
+    registers = offset_registers(context)
+    return [
+        FinalRegisterReader(context, index, registers, deadline, make) for index in range(len(ClientKind))
+    ]
+
+
+def offset_registers(context: OffsetsContext) -> list[Register]:
+    """``offset/<group>/<topic>/<partition>`` for every group and partition."""
+    return [
+        _register(f"group-{group}", context.topic, partition)
+        for group in range(context.workload.groups)
+        for partition in range(context.workload.partitions)
+    ]
+
+
+def _register(group: str, topic: str, partition: int) -> Register:
+    return Register(
+        f"offset/{group}/{topic}/{partition}",
+        lambda client, value: client.commit_offset(group, topic, partition, value),
+        lambda client: client.committed_offset(group, topic, partition),
+    )

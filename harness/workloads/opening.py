@@ -1,0 +1,58 @@
+"""Workloads by their kind: the one place that knows every implementation."""
+
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
+
+from harness.vocabulary import (
+    BulkWorkload,
+    CompactedWorkload,
+    CopyWorkload,
+    GroupsWorkload,
+    LogWorkload,
+    MetadataWorkload,
+    OffsetsWorkload,
+    ScriptedTransactions,
+    TxnWorkload,
+    Workload,
+)
+from harness.workloads.bulk import bulk_workers
+from harness.workloads.context import Context
+from harness.workloads.copy import copy_final_workers, copy_workers
+from harness.workloads.groups_opening import groups_final_workers, groups_workers
+from harness.workloads.log import log_workers
+from harness.workloads.metadata import metadata_final_workers, metadata_workers
+from harness.workloads.offsets import offsets_final_workers, offsets_workers
+from harness.workloads.scripted import scripted_workers
+from harness.workloads.txn import txn_workers
+from harness.workloads.worker import Worker
+
+
+class Implementation(NamedTuple):
+    """How a kind of workload is carried out.
+
+    Attributes:
+        workers: the load's workers, which go on until they are told to stop.
+        final_workers: workers of the phase final-read beside the readers of all records, given the time of
+            the monotonic clock by which they have to end on their own; at most `FINAL_WORKERS`.
+    """
+
+    workers: Callable[[Context[Any]], list[Worker]]
+    final_workers: Callable[[Context[Any], float], list[Worker]] = lambda _context, _deadline: []
+
+
+IMPLEMENTATIONS: Mapping[type[Workload], Implementation] = {
+    LogWorkload: Implementation(log_workers),
+    BulkWorkload: Implementation(bulk_workers),
+    ScriptedTransactions: Implementation(scripted_workers),
+    TxnWorkload: Implementation(txn_workers),
+    CompactedWorkload: Implementation(log_workers),
+    MetadataWorkload: Implementation(metadata_workers, metadata_final_workers),
+    OffsetsWorkload: Implementation(offsets_workers, offsets_final_workers),
+    CopyWorkload: Implementation(copy_workers, copy_final_workers),
+    GroupsWorkload: Implementation(groups_workers, groups_final_workers),
+}
+
+
+def implementation_of(workload: Workload) -> Implementation:
+    """The implementation of a workload's kind."""
+    return IMPLEMENTATIONS[type(workload)]

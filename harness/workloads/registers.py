@@ -1,0 +1,151 @@
+"""Processes that write and read registers that Kafka keeps, each with unique values."""
+
+import random
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from checkers.history import OperationType
+from harness.clients.administrator import Administrator, AdministratorOptions, Answer
+from harness.clients.administrator_opening import Make
+from harness.clients.interface import ClientFailedError, ClientKind
+from harness.workloads.context import Context
+from harness.workloads.producing import Pace
+from harness.workloads.values import Values
+from harness.workloads.worker import Worker
+
+WRITE_SHARE = 0.65
+HOME_SHARE = 0.7
+"""Most operations are on registers of the worker's own; otherwise one stuck coordinator soon holds up all."""
+_REMAKE_PAUSE_S = 0.25
+_AGAIN_PAUSE_S = 0.2
+
+AnyContext = Context[Any]
+
+
+class Register(NamedTuple):
+    """One register: its name in the history, and how it is written and read."""
+
+    name: str
+    write: Callable[[Administrator, int], Answer]
+    read: Callable[[Administrator], Answer]
+
+
+class Keeper:
+    """A client that is made when it is needed, and made anew when it is spent."""
+
+    def __init__(self, worker: Worker, context: AnyContext, kind: ClientKind, make: Make) -> None:
+        self._worker = worker
+        self._options = AdministratorOptions(context.bootstrap)
+        self._kind = kind
+        self._make = make
+        self._client: Administrator | None = None
+
+    def ask(self, question: Callable[[Administrator], Answer]) -> Answer:
+        """What the client says, or that there is none and so nothing was asked."""
+        try:
+            if self._client is None:
+                self._client = self._make(self._kind, self._options)
+        except ClientFailedError as error:
+            self._worker.stopping.wait(_REMAKE_PAUSE_S)
+            return Answer(OperationType.FAIL, error=f"no client, nothing sent: {error}")
+        answer = question(self._client)
+        if self._client.spent:
+            self.dismiss()
+        return answer
+
+    def dismiss(self) -> None:
+        """Close the client, if there is one."""
+        client, self._client = self._client, None
+        self._worker.dismiss(client)
+
+
+class RegisterWorker(Worker):
+    """One process that writes and reads registers in turns of a steady pace.
+
+    Args:
+        context: the run's.
+        number: the process's; the one of all `clients` of them.
+        clients: how many such processes there are.
+        registers: all of them.
+        make: how clients are made.
+    """
+
+    def __init__(
+        self, context: AnyContext, number: int, clients: int, registers: Sequence[Register], make: Make
+    ) -> None:
+        super().__init__(f"register-client-{number}")
+        rate = context.workload.rate
+        self._pace = Pace(clients / rate, number / rate)
+        self._recorder = context.recorder(number)
+        self._random = random.Random(number)
+        self._values = Values(number)
+        self._keeper = Keeper(self, context, tuple(ClientKind)[number % len(ClientKind)], make)
+        self._everywhere = tuple(registers)
+        pairs = clients // len(ClientKind)
+        # One client of each library shares a home, so that both write the same registers.
+        self._home = tuple(registers[number // len(ClientKind) % max(pairs, 1) :: max(pairs, 1)]) or (
+            self._everywhere
+        )
+
+    def work(self) -> None:
+        """Write or read at every turn."""
+        try:
+            while self._pace.turn(self.stopping):
+                self.do_once()
+        finally:
+            self._keeper.dismiss()
+
+    def do_once(self) -> None:
+        """One operation, from invocation to completion."""
+        where = self._home if self._random.random() < HOME_SHARE else self._everywhere
+        register = self._random.choice(where)
+        if self._random.random() < WRITE_SHARE:
+            value = self._values.draw()
+            self._recorder.invoke("write", register.name, value)
+            answer = self._keeper.ask(lambda client: register.write(client, value))
+            self._recorder.complete(answer.outcome, value, answer.error)
+        else:
+            self._recorder.invoke("read", register.name)
+            answer = self._keeper.ask(register.read)
+            self._recorder.complete(answer.outcome, answer.value, answer.error)
+
+
+class FinalRegisterReader(Worker):
+    """Reads every register once, again and again until each was answered.
+
+    Args:
+        context: the run's.
+        index: which of the workload's final workers.
+        registers: all of them.
+        deadline: time of the monotonic clock by which it ends.
+        make: how clients are made.
+    """
+
+    def __init__(
+        self, context: AnyContext, index: int, registers: Sequence[Register], deadline: float, make: Make
+    ) -> None:
+        super().__init__(f"final-register-reader-{index}")
+        self._recorder = context.recorder(context.first_final_worker + index)
+        self._keeper = Keeper(self, context, tuple(ClientKind)[index % len(ClientKind)], make)
+        self._registers = tuple(registers)
+        self._deadline = deadline
+
+    def work(self) -> None:
+        """Read until all were answered, or no time is left."""
+        left = list(self._registers)
+        try:
+            while left and time.monotonic() < self._deadline:
+                left = [register for register in left if not self._answered(register)]
+                if left:
+                    self.stopping.wait(_AGAIN_PAUSE_S)
+        finally:
+            self._keeper.dismiss()
+
+    def _answered(self, register: Register) -> bool:
+        if time.monotonic() >= self._deadline:
+            return False
+        self._recorder.invoke("read", register.name)
+        answer = self._keeper.ask(register.read)
+        self._recorder.complete(answer.outcome, answer.value, answer.error)
+        return answer.outcome is OperationType.OK

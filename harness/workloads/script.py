@@ -1,0 +1,245 @@
+"""What scripts of raw transactions share: where to send, how to insist, how what they do is recorded."""
+
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any, NamedTuple, TypeVar
+
+from checkers.history import OperationType
+from harness.clients.interface import ClientFailedError, ClientKind, Isolation, ReadError
+from harness.clients.raw_transactions import (
+    Appended,
+    ProducerState,
+    Protocol,
+    add_partitions,
+    end_transaction,
+    find_coordinator,
+    init_producer,
+    produce,
+)
+from harness.vocabulary import ScriptedTransactions
+from harness.wire import Connection, Endpoint, TopicAnswer, WireError
+from harness.workloads.context import Context
+from harness.workloads.values import Values
+
+T = TypeVar("T")
+TOPIC = "txn-0"
+CLIENT = "raw"
+HOLD_S = 5.5
+"""Longer than the five seconds that a verdict asks of every fault."""
+_TRANSACTION_TIMEOUT_MS = 45_000
+"""Longer than a script takes, whose held request TCP may resend seconds after it is let go."""
+_INSIST_S = 20.0
+_PAUSE_S = 0.1
+_ANSWER_S = 60.0
+_CLIENT_CLOSE_S = 5.0
+_NOT_YET = frozenset({14, 15, 16, 51})
+"""Coordinator loading, not available, elsewhere; concurrent transactions: ask again."""
+
+ScriptContext = Context[ScriptedTransactions]
+
+
+class ScriptError(Exception):
+    """A step did not go as the script needs it, so what follows would prove nothing."""
+
+
+class Send(NamedTuple):
+    """One record of a transaction."""
+
+    partition: int
+    value: int
+
+
+class Act:
+    """A transaction under way.
+
+    Attributes:
+        sends: its records.
+        offsets: where those were appended that were acknowledged, by value.
+    """
+
+    def __init__(self, sends: Sequence[Send]) -> None:
+        self.sends = tuple(sends)
+        self.offsets: dict[int, int] = {}
+
+    def mops(self, topic: str) -> list[list[Any]]:
+        """Micro-operations with the offsets known so far."""
+        return [["send", topic, p, value, self.offsets.get(value)] for p, value in self.sends]
+
+
+class Stagehand:
+    """Connections, producers and records of one script; used by one thread."""
+
+    def __init__(self, context: ScriptContext, cleanup: ExitStack) -> None:
+        workload = context.workload
+        first = workload.producers + workload.consumers
+        self.context = context
+        self.protocol = Protocol(workload.transaction_version)
+        self.values = Values(first)
+        self._recorders = [context.recorder(number) for number in (first, first + 1)]
+        self._cleanup = cleanup
+        self._begun: dict[str, int] = {}
+        self._topic: TopicAnswer = self._look()
+
+    def connect(self, broker: int) -> Connection:
+        """A connection to a broker's CLIENT listener, closed at the script's end."""
+        holds = self.context.holds
+        if holds is None:
+            raise ScriptError("nobody can hold connections here")
+        _, _, port = self.context.bootstrap[0].rpartition(":")
+        try:
+            connection = Connection(holds.host_of(broker), int(port), _ANSWER_S)
+        except WireError as error:
+            raise ScriptError(str(error)) from error
+        self._cleanup.callback(connection.close)
+        return connection
+
+    def leader(self, partition: int) -> int:
+        """Id of the partition's leader."""
+        self._topic = self._look()
+        return next(state.leader for state in self._topic.partitions if state.partition == partition)
+
+    def coordinator(self, transactional_id: str) -> int:
+        """Id of the broker that coordinates the transactional id."""
+        host, _, port = self.context.bootstrap[0].rpartition(":")
+
+        def ask() -> tuple[int, int]:
+            with Connection(host, int(port), _ANSWER_S) as connection:
+                return find_coordinator(connection, transactional_id)
+
+        return self.insist(ask, lambda answer: [answer[0]], "FindCoordinator")[1]
+
+    def begin_producer(self, transactional_id: str, process: int = 0) -> ProducerState:
+        """A new instance of a transactional producer, recorded."""
+        self._begun[transactional_id] = process
+        connection = self.connect(self.coordinator(transactional_id))
+        with self._recorders[process].operation(
+            "init-transactions", transactional_id, {"client": CLIENT}
+        ) as outcome:
+            _, producer = self.insist(
+                lambda: init_producer(connection, transactional_id, _TRANSACTION_TIMEOUT_MS),
+                lambda answer: [answer[0]],
+                "InitProducerId",
+            )
+            known = {"producer_id": producer.producer_id, "epoch": producer.epoch}
+            outcome.ok({"client": CLIENT, **known})
+        return producer
+
+    def abandon(self) -> None:
+        """End what may be open by initialising every producer again: a script that failed shows no bug.
+
+        Raises:
+            ScriptError: that did not come about.
+        """
+        for transactional_id, process in list(self._begun.items()):
+            self.begin_producer(transactional_id, process)
+
+    @contextmanager
+    def transaction(
+        self, producer: ProducerState, sends: Sequence[Send], end: str, process: int = 0
+    ) -> Iterator[Act]:
+        """A transaction from its invocation to its completion, which the block's end is: as `end` says.
+
+        An exception leaves it open: ``info``.
+        """
+        act = Act(sends)
+        asked = {"client": CLIENT, "end": end, "mops": [["send", TOPIC, *send] for send in sends]}
+        with self._recorders[process].operation("txn", producer.transactional_id, asked) as outcome:
+            outcome.end(OperationType.INFO, {**asked, "mops": act.mops(TOPIC), "ended": None})
+            yield act
+            kind = OperationType.OK if end == "commit" else OperationType.FAIL
+            outcome.end(kind, {**asked, "mops": act.mops(TOPIC), "ended": end})
+
+    def add(self, producer: ProducerState, partitions: Sequence[int]) -> None:
+        """Add partitions to the transaction, which clients of version 2 leave to their Produce."""
+        if self.protocol is Protocol.V1:
+            connection = self.connect(self.coordinator(producer.transactional_id))
+            self.insist(
+                lambda: add_partitions(connection, producer, TOPIC, partitions),
+                lambda codes: codes,
+                "AddPartitionsToTxn",
+            )
+
+    def append(self, producer: ProducerState, send: Send, sequence: int, act: Act) -> None:
+        """Produce one record and note its offset."""
+        connection = self.connect(self.leader(send.partition))
+        answer = self.insist(
+            lambda: self.produce(connection, producer, send, sequence), lambda a: [a.error], "Produce"
+        )
+        act.offsets[send.value] = answer.offset or 0
+
+    def produce(self, connection: Connection, producer: ProducerState, send: Send, sequence: int) -> Appended:
+        """Produce one record on this connection and wait for the answer, whatever it is."""
+        return produce(
+            connection,
+            producer,
+            self._topic,
+            send.partition,
+            sequence=sequence,
+            value=self.context.codec.encode(send.value),
+            protocol=self.protocol,
+        )
+
+    def end(self, producer: ProducerState, *, commit: bool) -> ProducerState:
+        """End the transaction on a connection of its own; the producer from then on."""
+        connection = self.connect(self.coordinator(producer.transactional_id))
+        answer = self.insist(
+            lambda: end_transaction(connection, producer, commit=commit, protocol=self.protocol),
+            lambda a: [a.error],
+            "EndTxn",
+        )
+        return answer.producer
+
+    def await_stable(self, partition: int) -> None:
+        """Wait until the last stable offset is the end of the log: no transaction is open there."""
+
+        def ends() -> tuple[int, int]:
+            return self._end(partition, Isolation.READ_COMMITTED), self._end(
+                partition, Isolation.READ_UNCOMMITTED
+            )
+
+        self._until(ends, lambda pair: pair[0] == pair[1], "the transaction's marker")
+
+    def insist(self, call: Callable[[], T], codes: Callable[[T], Iterable[int]], what: str) -> T:
+        """Ask until every code is 0, as long as the codes only say that it is too early.
+
+        Raises:
+            ScriptError: another code, no answer, or it stayed too early.
+        """
+
+        def settled(answer: T) -> bool:
+            found = set(codes(answer)) - {0}
+            if found - _NOT_YET:
+                raise ScriptError(f"{what} was answered {sorted(found)}")
+            return not found
+
+        return self._until(call, settled, what)
+
+    def _until(self, call: Callable[[], T], settled: Callable[[T], bool], what: str) -> T:
+        deadline = time.monotonic() + _INSIST_S
+        while True:
+            try:
+                answer = call()
+            except (WireError, ReadError, ClientFailedError) as error:
+                raise ScriptError(f"{what}: {error}") from error
+            if settled(answer):
+                return answer
+            if time.monotonic() > deadline:
+                raise ScriptError(f"{what}: not within {_INSIST_S:.0f} s")
+            time.sleep(_PAUSE_S)
+
+    def _end(self, partition: int, isolation: Isolation) -> int:
+        client = self.context.clients.consumer(ClientKind.KAFKA_PYTHON, TOPIC, isolation)
+        try:
+            return client.offsets([partition], _INSIST_S)[partition][1]
+        finally:
+            client.close(_CLIENT_CLOSE_S)
+
+    def _look(self) -> TopicAnswer:
+        endpoint = Endpoint(*self.context.brokers[0])
+        try:
+            return endpoint.cluster([TOPIC]).topics[TOPIC]
+        except WireError as error:
+            raise ScriptError(str(error)) from error
+        finally:
+            endpoint.close()

@@ -1,0 +1,169 @@
+"""Scripts of raw transactions that show two bugs of Kafka wherever they are, deterministically.
+
+Both hold one request back on its connection until what should come after it has happened.
+"""
+
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooLateError
+from contextlib import ExitStack
+from typing import Any, TypeVar
+
+from harness.clients.raw_transactions import Ended, ProducerState, Protocol, end_transaction
+from harness.faults.contract import NotConfirmedError
+from harness.journal import Recorder, describe
+from harness.vocabulary import Script
+from harness.wire import Connection, WireError
+from harness.workloads.log import log_workers
+from harness.workloads.script import HOLD_S, Act, ScriptContext, ScriptError, Send, Stagehand
+from harness.workloads.worker import Worker
+
+T = TypeVar("T")
+_LATE_ANSWER_S = 40.0
+_LEAD_S = 3.0
+"""Traffic that a verdict asks for before the first fault."""
+Steps = dict[str, Any]
+
+
+def scripted_workers(context: ScriptContext) -> list[Worker]:
+    """The log workload's workers, and the script."""
+    return [*log_workers(context), ScriptWorker(context)]
+
+
+class ScriptWorker(Worker):
+    """Plays the script once; the operation ``control`` says whether it went as it must."""
+
+    def __init__(self, context: ScriptContext) -> None:
+        super().__init__("script")
+        self._context = context
+        self._recorder = Recorder(context.journals.open("script"), "script")
+
+    def work(self) -> None:
+        """Wait for some traffic, then play."""
+        if self.stopping.wait(_LEAD_S):
+            return
+        script = self._context.workload.script
+        known = {"transaction_version": self._context.workload.transaction_version}
+        with self._recorder.operation("control", script, known) as outcome, ExitStack() as cleanup:
+            try:
+                stagehand = Stagehand(self._context, cleanup)
+                outcome.ok({**known, **self._played(script, stagehand)})
+            except (ScriptError, WireError, NotConfirmedError) as error:
+                outcome.error = describe(error)
+
+    def _played(self, script: Script, stagehand: Stagehand) -> Steps:
+        try:
+            return SCRIPTS[script](stagehand, self)
+        except (ScriptError, WireError, NotConfirmedError):
+            try:
+                stagehand.abandon()
+            except ScriptError as error:
+                self.complaints.append(f"{self.name}: {error}")
+            raise
+
+    def held(
+        self,
+        stagehand: Stagehand,
+        broker: int,
+        late: Callable[[Connection], T],
+        meanwhile: Callable[[], None],
+    ) -> T:
+        """Send something that waits on its connection while something else happens; its answer.
+
+        Raises:
+            ScriptError: no answer came within 40 s of letting it go.
+        """
+        connection = stagehand.connect(broker)
+        holds = stagehand.context.holds
+        if holds is None:
+            raise ScriptError("nobody can hold connections here")
+        with ThreadPoolExecutor(1) as aside:
+            answers: list[Any] = []
+
+            def send() -> None:
+                answers.append(aside.submit(late, connection))
+
+            try:
+                with holds.hold("hold-1", broker, connection.source_port, send):
+                    meanwhile()
+                    self.stopping.wait(HOLD_S)
+                answer: T = answers[0].result(_LATE_ANSWER_S)
+            except TooLateError as error:
+                raise ScriptError(f"no answer to what was held within {_LATE_ANSWER_S:.0f} s") from error
+            finally:
+                connection.close()
+        return answer
+
+
+def hanging_transaction(stagehand: Stagehand, worker: ScriptWorker) -> Steps:
+    """A Produce arrives after its transaction was aborted; then another producer commits a record.
+
+    Before KIP-890's verification (KAFKA-14402) the broker appends it: a transaction begins that nobody will
+    end, and the last stable offset stays there for ever.
+    """
+    producer = stagehand.begin_producer("hanging-0")
+    early, late = (Send(0, stagehand.values.draw()) for _ in range(2))
+    with stagehand.transaction(producer, [early, late], "abort") as act:
+        stagehand.add(producer, [0])
+        stagehand.append(producer, early, 0, act)
+
+        def abort() -> None:
+            stagehand.end(producer, commit=False)
+            stagehand.await_stable(0)
+
+        answer = worker.held(
+            stagehand, stagehand.leader(0), lambda c: stagehand.produce(c, producer, late, 1), abort
+        )
+        if answer.offset is not None:
+            act.offsets[late.value] = answer.offset
+    other = stagehand.begin_producer("hanging-1", process=1)
+    with stagehand.transaction(other, [Send(0, stagehand.values.draw())], "commit", process=1) as act:
+        stagehand.add(other, [0])
+        stagehand.append(other, act.sends[0], 0, act)
+        stagehand.end(other, commit=True)
+    return {"late_produce_error": answer.error}
+
+
+def delayed_end_txn(stagehand: Stagehand, worker: ScriptWorker) -> Steps:
+    """An EndTxn(commit) arrives in the middle of the next transaction, which is then aborted.
+
+    Without an epoch for each transaction the coordinator takes it for the next one's (KAFKA-17754): what that
+    had sent so far is committed, what it sends later is aborted.
+    """
+    producer = stagehand.begin_producer("delayed-0")
+    coordinator = stagehand.coordinator(producer.transactional_id)
+    once, twice, last = (stagehand.values.draw() for _ in range(3))
+    next_sequence = 1 if stagehand.protocol is Protocol.V1 else 0
+    with ExitStack() as first, ExitStack() as second:
+        act = first.enter_context(stagehand.transaction(producer, [Send(0, once)], "commit"))
+        stagehand.add(producer, [0])
+        stagehand.append(producer, act.sends[0], 0, act)
+        begun: list[tuple[ProducerState, Act]] = []
+
+        def overtake() -> None:
+            """The retry is acknowledged, and half of the next transaction is there."""
+            later = stagehand.end(producer, commit=True)
+            first.close()
+            sends = [Send(0, twice), Send(1, last)]
+            following = second.enter_context(stagehand.transaction(later, sends, "abort"))
+            stagehand.add(later, [0])
+            stagehand.append(later, sends[0], next_sequence, following)
+            begun.append((later, following))
+
+        answer = worker.held(stagehand, coordinator, lambda c: _commit(c, producer, stagehand), overtake)
+        (later, following) = begun[0]
+        stagehand.add(later, [1])
+        stagehand.append(later, following.sends[1], 0, following)
+        stagehand.end(later, commit=False)
+        second.close()
+    return {"late_end_error": answer.error}
+
+
+def _commit(connection: Connection, producer: ProducerState, stagehand: Stagehand) -> Ended:
+    return end_transaction(connection, producer, commit=True, protocol=stagehand.protocol)
+
+
+SCRIPTS: Mapping[Script, Callable[[Stagehand, ScriptWorker], Steps]] = {
+    Script.HANGING_TRANSACTION: hanging_transaction,
+    Script.DELAYED_END_TXN: delayed_end_txn,
+}

@@ -1,0 +1,50 @@
+"""Consumers of the log workload: some assign themselves everything, some subscribe to a group."""
+
+from typing import Any
+
+from checkers.history import OperationType
+from harness.clients.group import MemberOptions
+from harness.clients.group_opening import Join, join_group
+from harness.clients.interface import ClientKind
+from harness.workloads.consuming import POLL_PAUSE_S, ConsumerWorker
+from harness.workloads.context import REQUEST_MS, Context
+from harness.workloads.groups_member import Membered
+from harness.workloads.worker import Worker
+
+
+class SubscribedWorker(Membered):
+    """The only member of its group, which reads everything and commits after every poll.
+
+    Args:
+        context: the run's.
+        index: which of the consumers.
+        join: how members are made.
+    """
+
+    def __init__(self, context: Context[Any], index: int, join: Join = join_group) -> None:
+        number = context.workload.producers + index
+        options = MemberOptions(context.bootstrap, f"consumer-{number}", context.topic, request_ms=REQUEST_MS)
+        super().__init__(context, number, tuple(ClientKind)[index % len(ClientKind)], options, join)
+
+    def work(self) -> None:
+        """Read and commit until told to stop."""
+        try:
+            while not self.stopping.is_set():
+                member = self.joined()
+                if member is not None and not (
+                    self.poll_once(member) and self.commit_once(member.commit) is not OperationType.INFO
+                ):
+                    self.leave()
+                self.stopping.wait(POLL_PAUSE_S)
+        finally:
+            self.leave()
+
+
+def consumer_workers(context: Context[Any], join: Join = join_group) -> list[Worker]:
+    """All consumers of a log workload; the last ones subscribe."""
+    workload = context.workload
+    assigning = workload.consumers - workload.subscribed
+    return [
+        ConsumerWorker(context, index) if index < assigning else SubscribedWorker(context, index, join)
+        for index in range(workload.consumers)
+    ]

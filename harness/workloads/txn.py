@@ -1,0 +1,122 @@
+"""The txn workload: transactions over several partitions, and instances that fence each other.
+
+Transactors stay with an instance as long as it does what it should; now and then one keeps a transaction open
+for a while.  Meanwhile a process takes over one of their ids after the other, so that an old instance goes on
+in the middle of a transaction, or begins one, after it was fenced; and it goes on itself with instances that
+were fenced by those whose ids it had taken.
+"""
+
+import random
+
+from harness.clients.interface import ClientKind
+from harness.clients.opening import open_transactional
+from harness.vocabulary import TxnWorkload
+from harness.workloads.context import Context
+from harness.workloads.log import log_workers
+from harness.workloads.producing import Pace
+from harness.workloads.txn_transactor import Intent, Make, Send, Staff, Transactor
+from harness.workloads.values import Values
+from harness.workloads.worker import Worker
+
+COMMIT_SHARE = 0.8
+_SENDS_MAX = 4
+_PARTITIONS_MAX = 3
+_OPEN_SHARE = 0.15
+_OPEN_S = (0.1, 0.8)
+_REUSE_SHARE = 0.5
+_REMAKE_PAUSE_S = 0.25
+
+TxnContext = Context[TxnWorkload]
+
+
+def txn_workers(context: TxnContext, make: Make = open_transactional) -> list[Worker]:
+    """Producers and consumers of plain records, transactors, and the one that fences them."""
+    transactors = [TransactionWorker(context, index, make) for index in range(context.workload.transactors)]
+    return [*log_workers(context), *transactors, FencingWorker(context, make)]
+
+
+class Drawing:
+    """Draws what transactions are to do, from the number of a worker."""
+
+    def __init__(self, context: TxnContext, number: int) -> None:
+        self.random = random.Random(number)
+        self._topic = context.topic
+        self._partitions = range(context.workload.partitions)
+        self._values = Values(number)
+
+    def intent(self) -> Intent:
+        """The next transaction: 1 to 4 records to at most 3 partitions."""
+        count = self.random.randint(1, _SENDS_MAX)
+        breadth = min(self.random.randint(1, _PARTITIONS_MAX), len(self._partitions))
+        where = self.random.sample(self._partitions, breadth)
+        sends = tuple(Send(self._topic, self.random.choice(where), self._values.draw()) for _ in range(count))
+        commits = self.random.random() < COMMIT_SHARE
+        stays_open = self.random.random() < _OPEN_SHARE
+        return Intent(sends, commits, self.random.uniform(*_OPEN_S) if stays_open else 0.0)
+
+
+class TransactionWorker(Worker):
+    """One process that transacts under a name of its own; a new instance after anything but success."""
+
+    def __init__(self, context: TxnContext, index: int, make: Make) -> None:
+        super().__init__(f"transactor-{index}")
+        workload = context.workload
+        number = workload.first_transactor + index
+        self._drawing = Drawing(context, number)
+        rate = workload.transaction_rate
+        self._pace = Pace(workload.transactors / rate, index / rate)
+        staff = Staff(context.recorder(number), self.stopping, self.dismiss)
+        kind = tuple(ClientKind)[index % len(ClientKind)]
+        self._transactor = Transactor(context, staff, kind, _name(index), make)
+
+    def work(self) -> None:
+        """Transact at every turn."""
+        try:
+            while self._pace.turn(self.stopping):
+                if self._transactor.ready or self._transactor.initialise():
+                    self._transactor.carry_out(self._drawing.intent())
+                else:
+                    self.stopping.wait(_REMAKE_PAUSE_S)
+        finally:
+            self._transactor.give_up()
+
+
+class FencingWorker(Worker):
+    """Takes over others' names, and goes on with instances that were fenced in turn."""
+
+    def __init__(self, context: TxnContext, make: Make) -> None:
+        super().__init__("fencing")
+        self._context = context
+        self._make = make
+        number = context.workload.first_transactor + context.workload.transactors
+        self._drawing = Drawing(context, number)
+        self._staff = Staff(context.recorder(number), self.stopping, self.dismiss)
+        self._kept: Transactor | None = None
+
+    def work(self) -> None:
+        """Take over a name, or use the one that was taken before, at irregular times."""
+        mean_s = self._context.workload.fencing_interval_ms / 1000
+        try:
+            while not self.stopping.wait(self._drawing.random.uniform(0.5, 1.5) * mean_s):
+                if self._kept is None or self._drawing.random.random() >= _REUSE_SHARE:
+                    self._take_over()
+                if self._kept is not None and not self._kept.carry_out(self._drawing.intent()):
+                    self._kept = None
+        finally:
+            self._let_go()
+
+    def _take_over(self) -> None:
+        self._let_go()
+        name = _name(self._drawing.random.randrange(self._context.workload.transactors))
+        kind = self._drawing.random.choice(tuple(ClientKind))
+        taken = Transactor(self._context, self._staff, kind, name, self._make)
+        self._kept = taken if taken.initialise() else None
+
+    def _let_go(self) -> None:
+        if self._kept is not None:
+            self._kept.give_up()
+        self._kept = None
+
+
+def _name(index: int) -> str:
+    return f"txn-{index}"

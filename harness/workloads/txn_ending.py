@@ -1,0 +1,67 @@
+"""The end of transactions that nobody ended: the coordinator aborts them, which takes a while."""
+
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from threading import Event
+from typing import Any
+
+from harness.clients.interface import ClientFailedError, ClientKind, Isolation, LogConsumer, ReadError
+from harness.workloads.context import Context
+
+Place = tuple[str, int]
+"""A topic and the number of one of its partitions."""
+_PAUSE_S = 0.5
+_OFFSETS_TIMEOUT_S = 4.0
+_CLOSE_S = 2.0
+
+
+def await_ended(context: Context[Any], deadline: float, missing: frozenset[Place]) -> frozenset[Place]:
+    """Wait until no transaction is open in any partition; those partitions where one still may be.
+
+    A transaction is open where the last stable offset, the end that read_committed sees, is below the end of
+    the log.  The wait ends when the coordinator must have aborted whatever nobody ended, or at the deadline.
+
+    Args:
+        context: the run's.
+        deadline: time of the monotonic clock.
+        missing: partitions without a leader, which are not asked.
+    """
+    patience_ms = context.workload.transactions_end_ms
+    bound = min(deadline, time.monotonic() + patience_ms / 1000)
+    places = ((topic, number) for topic in context.topics for number in range(context.workload.partitions))
+    unstable = frozenset(places) - missing if patience_ms else frozenset()
+    pause = Event()
+    while unstable and time.monotonic() < bound:
+        stable = [
+            (topic, partition)
+            for topic in context.topics
+            for partition in _stable(context, topic, sorted(p for name, p in unstable if name == topic))
+        ]
+        unstable -= frozenset(stable)
+        if unstable:
+            pause.wait(_PAUSE_S)
+    return unstable
+
+
+def _stable(context: Context[Any], topic: str, partitions: Sequence[int]) -> list[int]:
+    """Those of the partitions in which no transaction is open."""
+    if not partitions:
+        return []
+    try:
+        with ExitStack() as closing:
+            committed, everything = (
+                _ends(context, topic, isolation, partitions, closing)
+                for isolation in (Isolation.READ_COMMITTED, Isolation.READ_UNCOMMITTED)
+            )
+    except (ClientFailedError, ReadError):
+        return []
+    return [partition for partition in partitions if committed[partition] >= everything[partition]]
+
+
+def _ends(
+    context: Context[Any], topic: str, isolation: Isolation, partitions: Sequence[int], closing: ExitStack
+) -> dict[int, int]:
+    client: LogConsumer = context.clients.consumer(ClientKind.KAFKA_PYTHON, topic, isolation)
+    closing.callback(client.close, _CLOSE_S)
+    return {p: end for p, (_, end) in client.offsets(partitions, _OFFSETS_TIMEOUT_S).items()}

@@ -1,0 +1,205 @@
+"""One process's transactional producer, and what the history is told of it."""
+
+from collections.abc import Callable, Sequence
+from threading import Event
+from typing import Any, NamedTuple
+
+from checkers.history import OperationType
+from harness.clients.interface import ClientFailedError, ClientKind, Sent
+from harness.clients.transactional import (
+    GroupOffsets,
+    TopicRecord,
+    TransactionalOptions,
+    TransactionalProducer,
+    TransactionError,
+)
+from harness.journal import Recorder
+from harness.vocabulary import TransactionalWorkload
+from harness.workloads.context import DELIVERY_MS, REQUEST_MS, Context
+from harness.workloads.worker import Closable
+
+STEP_S = 2.5
+"""How long one step may take; an instance that takes longer is given up."""
+_ABORT_S = 1.5
+_ERRORS_TOLD_MAX = 3
+
+TransactionalContext = Context[TransactionalWorkload]
+Make = Callable[[ClientKind, TransactionalOptions], TransactionalProducer]
+"""Makes producers, as `harness.clients.opening.open_transactional` does."""
+
+
+class Send(NamedTuple):
+    """A record that a transaction sends."""
+
+    topic: str
+    partition: int
+    value: int
+
+
+class Intent(NamedTuple):
+    """What one transaction is to do.
+
+    Attributes:
+        sends: its records.
+        commits: whether it is meant to be committed; aborted on purpose otherwise.
+        pause_s: how long it stays open before it is ended.
+        offsets: offsets that it commits for a group.
+        consumed: the records that it answers, as a history has them.
+    """
+
+    sends: tuple[Send, ...]
+    commits: bool = True
+    pause_s: float = 0.0
+    offsets: GroupOffsets | None = None
+    consumed: list[Any] | None = None
+
+
+class _End(NamedTuple):
+    """How a transaction ended: its outcome, the end that was acknowledged, and why not the one meant."""
+
+    outcome: OperationType
+    ended: str | None
+    error: str | None = None
+
+
+class Staff(NamedTuple):
+    """What a transactor has of the worker that it works for.
+
+    Attributes:
+        recorder: writes as the worker's process.
+        stopping: ends pauses early.
+        dismiss: closes a client, or complains.
+    """
+
+    recorder: Recorder
+    stopping: Event
+    dismiss: Callable[[Closable | None], None]
+
+
+class Transactor:
+    """One instance of a transactional producer after the other, under one transactional id."""
+
+    def __init__(
+        self, context: TransactionalContext, staff: Staff, kind: ClientKind, name: str, make: Make
+    ) -> None:
+        self._codec = context.codec
+        self._staff = staff
+        self._kind = kind
+        self._name = name
+        self._make = make
+        workload = context.workload
+        self._options = TransactionalOptions(
+            context.bootstrap,
+            name,
+            workload.transaction_timeout_ms,
+            delivery_ms=DELIVERY_MS,
+            request_ms=REQUEST_MS,
+        )
+        self._client: TransactionalProducer | None = None
+
+    @property
+    def ready(self) -> bool:
+        """Whether there is an instance that was initialised and of which nothing bad is known."""
+        return self._client is not None
+
+    def initialise(self) -> bool:
+        """Make a new instance and initialise it; whether that came about."""
+        who = {"client": self._kind}
+        nobody = {**who, "producer_id": None, "epoch": None}
+        recorder = self._staff.recorder
+        recorder.invoke("init-transactions", self._name, who)
+        try:
+            client = self._make(self._kind, self._options)
+        except ClientFailedError as error:
+            recorder.complete(OperationType.FAIL, nobody, f"no client, nothing sent: {error}")
+            return False
+        try:
+            identity = client.initialise(STEP_S)
+        except TransactionError as error:
+            recorder.complete(OperationType.INFO, nobody, str(error))
+            self._staff.dismiss(client)
+            return False
+        recorder.complete(OperationType.OK, {**who, **identity._asdict()})
+        self._client = client
+        return True
+
+    def carry_out(self, intent: Intent) -> bool:
+        """One transaction, from invocation to completion; whether it ended as it was meant to.
+
+        An instance whose transaction did not is given up.
+
+        Raises:
+            RuntimeError: there is no instance.
+        """
+        if self._client is None:
+            raise RuntimeError(f"{self._name} was not initialised")
+        sent: list[Sent] = []
+        self._staff.recorder.invoke("txn", self._name, self._told(intent, sent))
+        end = self._perform(self._client, intent, sent)
+        value = {**self._told(intent, sent), "ended": end.ended}
+        self._staff.recorder.complete(end.outcome, value, end.error)
+        if end.error is not None:
+            self.give_up()
+        return end.error is None
+
+    def give_up(self) -> None:
+        """Close the instance, if there is one; its transaction, if any, stays open."""
+        client, self._client = self._client, None
+        self._staff.dismiss(client)
+
+    def _perform(self, client: TransactionalProducer, intent: Intent, sent: list[Sent]) -> _End:
+        try:
+            client.begin()
+        except TransactionError as error:
+            return _End(OperationType.FAIL, None, f"nothing was sent: {error}")
+        records = [TopicRecord(s.topic, s.partition, self._codec.encode(s.value)) for s in intent.sends]
+        sent += client.send(records)
+        trouble = _trouble(sent) or _offsets_trouble(client, intent)
+        self._staff.stopping.wait(intent.pause_s)
+        if intent.commits and trouble is None:
+            return _committed(client)
+        return _aborted(client, trouble)
+
+    def _told(self, intent: Intent, sent: Sequence[Sent]) -> dict[str, Any]:
+        """The transaction as a history has it, with the offsets of what was sent."""
+        mops: list[list[Any]] = [["send", *send] for send in intent.sends]
+        for mop, one in zip(mops, sent, strict=False):
+            mop.append(one.offset)
+        if intent.offsets is not None:
+            where = [list(pair) for pair in intent.offsets.positions.items()]
+            mops.append(["offsets", intent.offsets.group, intent.offsets.topic, where])
+        value = {"client": self._kind, "end": "commit" if intent.commits else "abort", "mops": mops}
+        return value if intent.consumed is None else {**value, "consumed": intent.consumed}
+
+
+def _trouble(sent: Sequence[Sent]) -> str | None:
+    errors = dict.fromkeys(one.error or "not acknowledged" for one in sent if one.offset is None)
+    return "; ".join(list(errors)[:_ERRORS_TOLD_MAX]) or None
+
+
+def _offsets_trouble(client: TransactionalProducer, intent: Intent) -> str | None:
+    if intent.offsets is None:
+        return None
+    try:
+        client.send_offsets(intent.offsets, STEP_S)
+    except TransactionError as error:
+        return str(error)
+    return None
+
+
+def _committed(client: TransactionalProducer) -> _End:
+    try:
+        client.commit(STEP_S)
+    except TransactionError as error:
+        return _End(error.outcome, None, str(error))
+    return _End(OperationType.OK, "commit")
+
+
+def _aborted(client: TransactionalProducer, trouble: str | None) -> _End:
+    """The end of what is not to be committed: nobody asked for its commit, whatever becomes of the abort."""
+    try:
+        client.abort(_ABORT_S)
+    except TransactionError as error:
+        why = f"its commit was never asked for; abort: {error}"
+        return _End(OperationType.FAIL, None, why if trouble is None else f"{trouble}; {why}")
+    return _End(OperationType.FAIL, "abort", trouble)

@@ -1,0 +1,44 @@
+"""Controls: bugs that Kafka has or had, red and green by one script."""
+
+from pathlib import Path
+
+import pytest
+
+from checkers.history import OperationType
+from checkers.reading import read_history
+from checkers.verdict import Validity
+from harness.cli import invoke
+from results.store import find_run, load_verdict
+
+pytestmark = pytest.mark.cluster
+HANGING = "regressions/kafka-14402-hanging-transaction"
+DELAYED = "regressions/kafka-17754-delayed-end-txn"
+TOLD_APART = "regressions/kafka-17754-transaction-version-2"
+
+
+@pytest.mark.parametrize(
+    ("scenario", "version", "expected", "answer"),
+    [
+        (HANGING, "3.5.2", {"hanging-transaction"}, {"late_produce_error": 0}),
+        (HANGING, "3.6.2", set(), {"late_produce_error": 48}),
+        (DELAYED, "4.3.1", {"G1a"}, {"late_end_error": 0}),
+        (TOLD_APART, "4.3.1", set(), {"late_end_error": 90}),
+    ],
+)
+def test_a_request_that_comes_late_is_red_where_the_bug_is(
+    tmp_path: Path, scenario: str, version: str, expected: set[str], answer: dict[str, int]
+) -> None:
+    words = ["run", scenario, "--kafka-version", version, "--seed", "7", "--runs", str(tmp_path)]
+    assert invoke(words) == (1 if expected else 0)
+
+    folder = find_run(tmp_path, scenario)
+    verdict = load_verdict(folder)
+    found = {a.id for result in verdict.results for a in result.anomalies if a.illegal}
+    assert expected <= found
+    assert (verdict.validity is Validity.INVALID) is bool(expected)
+    assert verdict.as_expected is True
+    # Neither side is vacuous: the brokers answered the late request as the bug or its mending has it.
+    (control,) = [
+        o for o in read_history(folder).operations if o.f == "control" and o.type is OperationType.OK
+    ]
+    assert answer.items() <= control.value.items()

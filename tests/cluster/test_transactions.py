@@ -1,0 +1,58 @@
+"""Transactions on real clusters: clients that fence each other, copies that are made once."""
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from checkers.history import Operation, OperationType
+from checkers.reading import read_history
+from checkers.verdict import Validity
+from harness.cli import invoke
+from results.store import find_run, load_verdict
+
+pytestmark = pytest.mark.cluster
+CLIENTS = {"kafka-python", "confluent-kafka"}
+OK, FAIL, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INVOKE
+
+
+def run(folder: Path, scenario: str, *options: str) -> tuple[Operation, ...]:
+    """Operations of a run of half a minute, which is valid."""
+    words = ["run", scenario, "--seed", "4", "--duration-s", "30", "--runs", str(folder), *options]
+    assert invoke(words) == 0
+    found = find_run(folder, scenario)
+    assert load_verdict(found).validity is Validity.VALID
+    return read_history(found).operations
+
+
+def ended(operations: tuple[Operation, ...], f: str, kind: OperationType) -> list[Operation]:
+    return [operation for operation in operations if operation.f == f and operation.type is kind]
+
+
+def test_transactions_are_committed_aborted_and_fenced_by_both_clients(tmp_path: Path) -> None:
+    operations = run(tmp_path, "exploratory/txn", "--mode", "isolated")
+
+    committed = Counter(o.value["client"] for o in ended(operations, "txn", OK))
+    assert set(committed) == CLIENTS
+    assert min(committed.values()) > 20
+    aborted = [o for o in ended(operations, "txn", FAIL) if o.value["ended"] == "abort"]
+    assert {o.value["client"] for o in aborted} == CLIENTS
+    refused = [o.error for o in operations if o.f == "txn" and o.type is not INVOKE and o.error]
+    assert any("fenced" in error.lower() for error in refused)
+    names = Counter(o.key for o in ended(operations, "init-transactions", OK))
+    assert any(times > 2 for times in names.values())
+    # Markers stand at the ends of partitions, so that no reader comes there by records alone.
+    reads = ended(operations, "final-read", OK)
+    assert len(reads) == 6 * 4
+    assert any(r.value["records"][-1][1][-1] + 1 < r.value["end"] for r in reads if r.value["records"])
+
+
+def test_records_are_copied_once_by_both_clients(tmp_path: Path) -> None:
+    operations = run(tmp_path, "exploratory/copy", "--feature", "transaction.version=0")
+
+    copied = ended(operations, "txn", OK)
+    assert {o.value["client"] for o in copied} == CLIENTS
+    assert sum(len(chunk[2]) for o in copied for chunk in o.value["consumed"]) >= 100
+    assert all(o.value["mops"][-1][0] == "offsets" for o in copied)
+    (told,) = ended(operations, "committed-offsets", OK)
+    assert max(offset or 0 for _, offset in told.value["offsets"]) > 0

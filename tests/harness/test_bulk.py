@@ -1,0 +1,239 @@
+"""The bulk workload: every record's fate is told, whatever the library reports; no process is left behind."""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+from confluent_kafka import KafkaError
+
+from checkers.history import Operation, OperationType
+from harness.clients.interface import ProducerOptions
+from harness.errors import KrucibleError
+from harness.events import Acknowledged, Event
+from harness.journal import Clock, JournalError, Journals, Recorder
+from harness.vocabulary import BulkWorkload
+from harness.workloads import bulk, bulk_lanes
+from harness.workloads.bulk import BulkWriter, bulk_workers
+from harness.workloads.bulk_lanes import Lane
+from harness.workloads.context import Context, clients_for
+
+OK, INFO, INVOKE = OperationType.OK, OperationType.INFO, OperationType.INVOKE
+OPTIONS = ProducerOptions(("127.0.0.1:1",), "bulk-0", delivery_ms=500)
+BATCH = 4
+
+
+class Message:
+    """A delivery report."""
+
+    def __init__(self, value: bytes, offset: int) -> None:
+        self._value, self._offset = value, offset
+
+    def value(self) -> bytes:
+        return self._value
+
+    def offset(self) -> int:
+        return self._offset
+
+
+class FakeProducer:
+    """Takes batches; the test decides what is reported of them."""
+
+    def __init__(self) -> None:
+        self.queue_full_from = BATCH
+        self.taken: list[bytes] = []
+        self.report: Callable[[Any, Any], None] = lambda _error, _message: None
+
+    def produce_batch(
+        self,
+        topic: str,
+        records: list[dict[str, Any]],
+        partition: int,
+        on_delivery: Callable[[Any, Any], None],
+    ) -> int:
+        assert (topic, partition) == ("bulk-0", 3)
+        self.taken = [record["value"] for record in records[: self.queue_full_from]]
+        for record in records[self.queue_full_from :]:
+            record["_error"] = KafkaError(KafkaError._QUEUE_FULL)
+        self.report = on_delivery
+        return len(self.taken)
+
+    def acknowledge(self, *offsets: int) -> None:
+        for value, offset in zip(self.taken, offsets, strict=True):
+            self.report(None, Message(value, offset))
+
+
+class Bench:
+    def __init__(self, folder: Path) -> None:
+        self.journals = Journals(folder, "run", Clock())
+        self.path = folder / "history-bulk-0.jsonl"
+        self.lane = Lane(Recorder(self.journals.open("bulk-0"), 3, 10), 3, OPTIONS, b"run:", BATCH)
+        self.producer = FakeProducer()
+        self.lane._producer = self.producer  # type: ignore[assignment]  # the part of it that lanes use
+        self.lane.begin()
+
+    def last(self) -> Operation:
+        return msgspec.json.decode(self.path.read_bytes().splitlines()[-1], type=Operation)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    made = Bench(tmp_path)
+    yield made
+    made.journals.close()
+
+
+def test_a_batch_is_invoked_as_a_stretch_before_it_is_queued(bench: Bench) -> None:
+    invoked = bench.last()
+    assert (invoked.type, invoked.f, invoked.key, invoked.process) == (INVOKE, "send", "bulk-0", 3)
+    assert invoked.value == {"partition": 3, "first": 3_000_000_001, "count": 4}
+    assert bench.producer.taken == [b"run:300000000%d" % number for number in (1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("offsets", "runs"),
+    [
+        ((7, 8, 9, 10), [[7, 4]]),
+        ((7, 8, 12, 13), [[7, 2], [12, 2]]),
+        ((0, 2, 4, 6), [[0, 1], [2, 1], [4, 1], [6, 1]]),
+    ],
+)
+def test_acknowledged_offsets_are_told_as_runs(bench: Bench, offsets: tuple[int, ...], runs: Any) -> None:
+    assert bench.lane.finish() is None
+    bench.producer.acknowledge(*offsets)
+    assert bench.lane.finish() == (OK, 4)
+    assert bench.last().value == {"partition": 3, "first": 3_000_000_001, "count": 4, "offsets": runs}
+    assert not bench.lane.busy
+
+
+def test_reports_out_of_order_are_told_record_by_record(bench: Bench) -> None:
+    bench.producer.taken.reverse()
+    bench.producer.acknowledge(13, 12, 11, 10)
+    assert bench.lane.finish() == (OK, 4)
+    assert [entry[1:] for entry in bench.last().value] == [
+        [3_000_000_001, 10, "ok"],
+        [3_000_000_002, 11, "ok"],
+        [3_000_000_003, 12, "ok"],
+        [3_000_000_004, 13, "ok"],
+    ]
+
+
+def test_one_failure_makes_every_fate_told(bench: Bench) -> None:
+    first, *others = bench.producer.taken
+    bench.producer.report(KafkaError(KafkaError._MSG_TIMED_OUT), Message(first, -1001))
+    for offset, value in enumerate(others):
+        bench.producer.report(None, Message(value, offset))
+    assert bench.lane.finish() == (INFO, 3)
+    told = bench.last()
+    assert told.type is INFO
+    assert [entry[2:] for entry in told.value] == [[None, "info"], [0, "ok"], [1, "ok"], [2, "ok"]]
+    assert "_MSG_TIMED_OUT" in (told.error or "")
+
+
+def test_what_is_never_reported_is_open(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bulk_lanes.time, "monotonic", lambda: bench.lane._deadline_s + 1)
+    assert bench.lane.finish() == (INFO, 0)
+    assert bench.last().error == "no delivery report within the delivery timeout"
+
+
+def test_what_the_library_refuses_was_not_sent(tmp_path: Path) -> None:
+    bench = Bench(tmp_path)
+    bench.producer.acknowledge(0, 1, 2, 3)
+    bench.lane.finish()
+    bench.producer.queue_full_from = 1
+    bench.lane.begin()
+    bench.producer.acknowledge(4)
+    assert bench.lane.finish() == (INFO, 1)
+    assert [entry[3] for entry in bench.last().value] == ["ok", "fail", "fail", "fail"]
+    bench.journals.close()
+
+
+def made_context(folder: Path, heard: list[Event]) -> Context[BulkWorkload]:
+    workload = BulkWorkload(partitions=3, writers=2, batch=10, rate=1000)
+    journals = Journals(folder, "run", Clock(), heard.append)
+    bootstrap = ("127.0.0.1:1",)
+    return Context(workload, journals, clients_for(workload, bootstrap), bootstrap)
+
+
+def operations(folder: Path, name: str) -> list[Operation]:
+    lines = (folder / f"history-{name}.jsonl").read_bytes().splitlines()[1:]
+    return [msgspec.json.decode(line, type=Operation) for line in lines]
+
+
+def test_processes_keep_their_books_without_a_broker_and_end_when_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "DELIVERY_MS", 300)
+    workers = bulk_workers(made_context(tmp_path, []))
+    for worker in workers:
+        worker.start()
+    wait_until(lambda: all((tmp_path / f"history-bulk-{n}.jsonl").exists() for n in (0, 1)))
+    wait_until(lambda: any(o.type is INFO for o in operations(tmp_path, "bulk-0")))
+    for worker in workers:
+        worker.stopping.set()
+    for worker in workers:
+        worker.join(20)
+        assert (worker.is_alive(), worker.failure) == (False, None)
+    told = [*operations(tmp_path, "bulk-0"), *operations(tmp_path, "bulk-1")]
+    assert {operation.value["partition"] for operation in told if operation.type is INVOKE} == {0, 1, 2}
+    assert sum(o.type is INVOKE for o in told) == sum(o.type is not INVOKE for o in told)
+    assert {o.type for o in told} == {INVOKE, INFO}
+
+
+def test_a_process_that_dies_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    started: list[Any] = []
+    popen = bulk.subprocess.Popen
+
+    def remembered(*words: Any, **options: Any) -> Any:
+        started.append(popen(*words, **options))
+        return started[-1]
+
+    monkeypatch.setattr(bulk.subprocess, "Popen", remembered)
+    worker = BulkWriter(made_context(tmp_path, []), 0)
+    worker.start()
+    wait_until((tmp_path / "history-bulk-0.jsonl").exists)
+    os.kill(started[0].pid, signal.SIGKILL)
+    worker.join(10)
+    assert isinstance(worker.failure, KrucibleError)
+    assert "-9" in str(worker.failure)
+
+
+def test_a_journal_that_can_not_be_written_is_told_as_such(tmp_path: Path) -> None:
+    context = made_context(tmp_path, [])
+    (tmp_path / "history-bulk-0.jsonl").write_text("there already")
+    worker = BulkWriter(context, 0)
+    worker.start()
+    worker.join(20)
+    assert isinstance(worker.failure, JournalError)
+
+
+def test_what_is_acknowledged_elsewhere_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: list[Event] = []
+    context = made_context(tmp_path, heard)
+    script = (
+        "import sys; sys.stdin.readline(); print(7, flush=True);"
+        " sys.stdin.read(); print('late', file=sys.stderr)"
+    )
+    popen = bulk.subprocess.Popen
+    monkeypatch.setattr(
+        bulk.subprocess, "Popen", lambda words, **options: popen([words[0], "-c", script], **options)
+    )
+    worker = BulkWriter(context, 0)
+    worker.start()
+    wait_until(lambda: bool(heard))
+    worker.stopping.set()
+    worker.join(10)
+    assert heard == [Acknowledged(7)]
+    assert worker.complaints == ["bulk-writer-0: late"]
+
+
+def wait_until(condition: Callable[[], bool], bound_s: float = 15.0) -> None:
+    deadline = time.monotonic() + bound_s
+    while not condition():
+        assert time.monotonic() < deadline, "it never came to that"
+        threading.Event().wait(0.02)

@@ -1,0 +1,269 @@
+"""Evidence from disks, gathered into a history and judged: complete, kept where it matters, never a crash."""
+
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from checkers.history import History
+from checkers.reading import read_history
+from checkers.replicas.evidence import batches_of
+from checkers.replicas.judging import check_replicas
+from checkers.replicas.observed import METADATA_LOG, REPLICA
+from checkers.verdict import Validity
+from harness import replicas
+from harness.cluster.tools import FILES_AT
+from harness.disks import gather_disks
+from harness.errors import EngineError
+from harness.journal import Clock, Journals, Recorder
+from harness.vocabulary import Node, Topology
+from harness.wire import PartitionAnswer, TopicAnswer
+from tests.harness.fake_segments import Producer, batch, control_batch, marker, write_log
+
+ALICE = Producer(9001, 0, 0)
+LOG = (
+    batch(0, [b"a", b"b"], leader_epoch=1, producer=ALICE, transactional=True)
+    + marker(2, ALICE, commit=True, leader_epoch=1)
+    + batch(3, leader_epoch=2)
+)
+METADATA = control_batch(0, 2, b"\0" * 34, leader_epoch=1) + batch(1, leader_epoch=1)
+DUMP = """\
+Dumping {file}
+2026-11-21T09:53:45.206Z INFO [main] what a logger prints meanwhile
+Log starting offset: 0
+baseOffset: 0 lastOffset: 0 count: 1 partitionLeaderEpoch: 1 isTransactional: false isControl: true crc: 4
+| offset: 0 CreateTime: 1 keySize: 4 valueSize: 34 sequence: -1 headerKeys: [] LeaderChange: {{"leaderId":3}}
+baseOffset: 1 lastOffset: 1 count: 1 partitionLeaderEpoch: 1 isTransactional: false isControl: false crc: 4
+| offset: 1 CreateTime: 1 keySize: -1 valueSize: 4 sequence: -1 headerKeys: [] \
+payload: {{"type":"TOPIC_RECORD","version":0,"data":{{"name":"log-0"}}}}
+| offset: 2 CreateTime: 1 keySize: -1 valueSize: 4 sequence: -1 headerKeys: [] \
+payload: {{"type":"NO_OP_RECORD","version":0,"data":{{}}}}
+"""
+
+
+class FakeCluster:
+    """Nodes whose disks are folders; a tool that prints the same of every file."""
+
+    def __init__(self, folder: Path, dump: str = DUMP) -> None:
+        self.folder = folder
+        self.nodes: tuple[Node, ...] = Topology().nodes()
+        self.version = "4.3.1"
+        self.dump = dump
+        self.commands: list[Sequence[str]] = []
+        for node in self.nodes:
+            (folder / "nodes" / node.name).mkdir(parents=True)
+            write_log(self.disk(node) / "log-0-0", {0: LOG})
+            write_log(self.disk(node) / "__cluster_metadata-0", {0: METADATA})
+
+    def disk(self, node: Node) -> Path:
+        return self.folder / "disks" / node.name
+
+    def run_tool(self, folder: Path, command: Sequence[str]) -> str:
+        self.commands.append(command)
+        files = command[-1].split(",")
+        assert all((folder / file.removeprefix(f"{FILES_AT}/")).is_file() for file in files)
+        return "".join(self.dump.format(file=file) for file in files)
+
+    def segment(self, node: str, partition: str = "log-0-0") -> Path:
+        return self.folder / "disks" / node / partition / f"{0:020}.log"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> FakeCluster:
+    return FakeCluster(tmp_path)
+
+
+def gathered(cluster: FakeCluster, settle_bound_s: float = 0.0) -> History:
+    """The history of a run whose evidence was gathered from that cluster, and nothing else happened."""
+    partition = PartitionAnswer(0, 1, 2, (1, 2, 3), (1, 2, 3), None)
+    topic = TopicAnswer("log-0", "pl2yURLxReyXmuf8pnFOsg", 0, (partition,))
+    journals = Journals(cluster.folder, "run", Clock())
+    runner = Recorder(journals.open("runner"), "runner")
+    nodes = [{"name": node.name, "id": node.id} for node in cluster.nodes]
+    topics = [{"name": "log-0", "partitions": 1}]
+    evidence = ["replicas", "metadata-log"]
+    setup = {"nodes": nodes, "topics": topics, "evidence": evidence, "workload": {}}
+    runner.observe("setup", None, setup)
+    members = [[node.id, None, 2, -1, -1] for node in cluster.nodes]
+    quorum = {"began_ns": 0, "answer": "leader", "leader_epoch": 1, "high_watermark": 2, "voters": members}
+    runner.observe("observe", "quorum", quorum, node="n1")
+    with runner.operation("recover", "log-0", {"bound_ms": 1}) as outcome:
+        state = {"topic": "log-0", "partition": 0, "leader": 1, "isr": [1, 2, 3]}
+        outcome.ok({"partitions": [state]})
+    asked = {"client": "c", "isolation": "read_uncommitted", "partition": 0}
+    with runner.operation("final-read", "log-0", asked) as outcome:
+        outcome.ok({**asked, "start": 0, "end": 4, "position": 4, "records": []})
+    gather_disks(cluster, [topic], journals, settle_bound_s)
+    journals.close()
+    return read_history(cluster.folder)
+
+
+def values(history: History, key: str) -> dict[str, dict[str, Any]]:
+    return {o.node or "": o.value for o in history.operations if o.f == "observe" and o.key == key}
+
+
+def kept(cluster: FakeCluster) -> list[str]:
+    return sorted(str(p.relative_to(cluster.folder)) for p in cluster.folder.glob("nodes/*/segments/*/*"))
+
+
+def test_equal_replicas_are_told_in_full_and_valid(cluster: FakeCluster) -> None:
+    history = gathered(cluster)
+
+    result = check_replicas(history)
+    assert result.validity is Validity.VALID, result
+    assert result.figures["logs_read"] == 6
+    assert result.figures["batches_compared"] == 6
+    assert result.figures["metadata_batches_compared"] == 4
+    assert result.figures["open_transactions"] == 0
+    (first, *_) = batches_of(history).logs
+    assert first["base_offset"].tolist() == [0, 2, 3]
+    assert first["control"].tolist() == [-1, 1, -1]
+    assert first["coordinator_epoch"].tolist() == [-1, 7, -1]
+    assert kept(cluster) == []
+
+
+def test_a_corrupted_segment_is_found_and_kept(cluster: FakeCluster) -> None:
+    """The seeded bug: one bit of one record on one disk."""
+    path = cluster.segment("n2")
+    data = bytearray(path.read_bytes())
+    data[70] ^= 1
+    path.write_bytes(data)
+
+    result = check_replicas(gathered(cluster))
+
+    assert result.counts == {"corrupt-batch": 1}
+    assert result.anomalies[0].subject == "log-0/0@0"
+    assert kept(cluster) == [f"nodes/{name}/segments/log-0-0/{0:020}.log" for name in ("n1", "n2", "n3")]
+    assert (cluster.folder / kept(cluster)[1]).read_bytes() == bytes(data)
+
+
+def test_a_replica_that_lost_a_batch_is_found(cluster: FakeCluster) -> None:
+    first = batch(0, [b"a", b"b"], leader_epoch=1, producer=ALICE, transactional=True)
+    cluster.segment("n3").write_bytes(first + batch(3, leader_epoch=2))
+
+    result = check_replicas(gathered(cluster))
+
+    assert result.counts == {"replica-divergence": 1}
+    assert result.anomalies[0].subject == "log-0/0@2"
+
+
+def test_a_replica_cut_short_is_found(cluster: FakeCluster) -> None:
+    cluster.segment("n3").write_bytes(LOG[:-10])
+
+    result = check_replicas(gathered(cluster))
+
+    assert result.counts == {"short-replica": 1}
+    assert "cut" in result.anomalies[0].explanation[-1]
+    assert result.figures["torn_tails"] == 1
+
+
+def test_too_much_to_keep_is_not_kept(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(replicas, "KEPT_BYTES_MAX", len(LOG) + 10)
+    cluster.segment("n3").write_bytes(LOG[:-10])
+
+    gathered(cluster)
+
+    assert kept(cluster) == [f"nodes/n1/segments/log-0-0/{0:020}.log"]
+
+
+def test_a_log_that_can_not_be_read_makes_it_unknown(cluster: FakeCluster) -> None:
+    path = cluster.segment("n2")
+    path.unlink()
+    path.mkdir()
+
+    history = gathered(cluster)
+
+    assert "IsADirectoryError" in values(history, REPLICA)["n2"]["error"]
+    result = check_replicas(history)
+    assert result.validity is Validity.UNKNOWN
+    assert "log-0/0 on n2" in str(result.unknown_because)
+
+
+def test_a_disk_that_is_gone_is_told_and_a_replica_elsewhere_is_not(cluster: FakeCluster) -> None:
+    moved, gone = (cluster.disk(node) for node in cluster.nodes[1:])
+    (moved / "log-0-0").rename(moved / "log-0-0.c2d4aea94b30461eb58ccdf961d14048-delete")
+    gone.rename(gone.with_name("elsewhere"))
+
+    told = values(gathered(cluster), REPLICA)
+
+    assert sorted(told) == ["n1", "n3"]
+    assert "FileNotFoundError" in told["n3"]["error"]
+
+
+def test_followers_are_given_time_to_have_all(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    cluster.segment("n2").write_bytes(LOG[:-10])
+    monkeypatch.setattr(time, "sleep", lambda _: cluster.segment("n2").write_bytes(LOG))
+
+    assert check_replicas(gathered(cluster, settle_bound_s=60)).validity is Validity.VALID
+
+
+def test_metadata_logs_are_decoded_by_kafkas_tool_and_kept(cluster: FakeCluster) -> None:
+    snapshots = cluster.folder / "disks/n1/__cluster_metadata-0"
+    for name in ("00000000000000000000-0000000000", "00000000000000000002-0000000001"):
+        (snapshots / f"{name}.checkpoint").write_bytes(b"it is the tool that reads this")
+
+    told = values(gathered(cluster), METADATA_LOG)
+
+    records = [[0, 1, "LEADER_CHANGE", {"leaderId": 3}], [1, 1, "TOPIC_RECORD", {"name": "log-0"}]]
+    assert [told[name]["records"] for name in ("n1", "n2", "n3")] == [records] * 3
+    assert told["n1"]["checkpoint"] == ["00000000000000000002-0000000001.checkpoint", records]
+    assert told["n2"]["checkpoint"] is None
+    assert told["n2"]["count"] == 2
+    (command,) = cluster.commands
+    assert command[0] == "org.apache.kafka.tools.DumpLogSegments"
+    assert (cluster.folder / "nodes/n2/metadata" / f"{0:020}.log").read_bytes() == METADATA
+    assert "LeaderChange" in (cluster.folder / "nodes/n2/metadata-log.txt").read_text()
+
+
+def test_a_tool_that_fails_makes_it_unknown(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> str:
+        raise EngineError("the engine refused", got="no space left on device")
+
+    monkeypatch.setattr(cluster, "run_tool", fail)
+
+    result = check_replicas(gathered(cluster))
+
+    assert result.validity is Validity.UNKNOWN
+    assert "no space left on device" in str(result.unknown_because)
+
+
+def test_words_that_are_not_known_make_it_unknown(cluster: FakeCluster) -> None:
+    cluster.dump = DUMP.replace("payload:", "content:")
+
+    history = gathered(cluster)
+
+    assert "words that are not known" in values(history, METADATA_LOG)["n1"]["decoder_error"]
+    assert check_replicas(history).validity is Validity.UNKNOWN
+
+
+def test_a_metadata_log_that_can_not_be_read_makes_it_unknown(cluster: FakeCluster) -> None:
+    path = cluster.segment("n2", "__cluster_metadata-0")
+    path.unlink()
+    path.mkdir()
+
+    history = gathered(cluster)
+
+    assert "IsADirectoryError" in values(history, METADATA_LOG)["n2"]["error"]
+    assert "metadata log of n2" in str(check_replicas(history).unknown_because)
+
+
+def test_without_any_metadata_log_the_tool_is_not_run(cluster: FakeCluster) -> None:
+    for node in cluster.nodes:
+        cluster.segment(node.name, "__cluster_metadata-0").unlink()
+
+    told = values(gathered(cluster), METADATA_LOG)
+
+    assert cluster.commands == []
+    assert {value["decoder_error"] for value in told.values()} == {"no node has a metadata log"}
+
+
+def test_what_is_recorded_is_the_same_every_time(cluster: FakeCluster, tmp_path: Path) -> None:
+    other = FakeCluster(tmp_path / "other")
+    first, second = (
+        [{**o.value, "began_ns": 0} for o in gathered(each).operations if o.process == "observer-replicas"]
+        for each in (cluster, other)
+    )
+    assert msgspec.json.encode(first) == msgspec.json.encode(second)

@@ -1,0 +1,168 @@
+"""Copies are made exactly once by a group over a coordinator that is correct, whatever goes wrong."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from checkers.history import Operation, OperationType
+from harness.clients import ClientFailedError, ReadError
+from harness.clients.transactional import TransactionError
+from harness.journal import Clock, Journals
+from harness.vocabulary import CopyWorkload
+from harness.workloads import copy
+from harness.workloads.consuming import ConsumerWorker
+from harness.workloads.context import Context
+from harness.workloads.copy import CopyContext, CopyingWorker, copy_final_workers, copy_workers
+from harness.workloads.worker import join_all
+from tests.harness.fake_log import FakeLog
+from tests.harness.fake_transactions import FakeCoordinator, Hook
+
+OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
+WORKLOAD = CopyWorkload(partitions=2)
+EACH = 60
+
+
+class Bench:
+    """A fake coordinator with records to copy, and the history."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.coordinator = FakeCoordinator()
+        self.coordinator.inputs = {
+            p: [f"run:{p}{n:03}".lstrip("0").encode() for n in range(EACH)] for p in (1, 2)
+        }
+        self.journals = Journals(folder, "run", Clock())
+        self.context: CopyContext = Context(WORKLOAD, self.journals, FakeLog(2), ("localhost:1",))
+
+    def operations(self, f: str) -> list[Operation]:
+        found = []
+        for path in sorted(self.folder.glob("history-worker-*.jsonl")):
+            found += [
+                msgspec.json.decode(line, type=Operation) for line in path.read_bytes().splitlines()[1:]
+            ]
+        return [operation for operation in found if operation.f == f]
+
+    def done(self) -> bool:
+        return self.coordinator.offsets == {("copy-in", 1): EACH, ("copy-in", 2): EACH}
+
+    def copy(self, enough: Callable[[], bool] | None = None) -> None:
+        worker = CopyingWorker(self.context, 0, self.coordinator.make, self.coordinator.join)
+        worker.start()
+        deadline = time.monotonic() + 10.0
+        while not (enough or self.done)() and time.monotonic() < deadline:
+            threading.Event().wait(0.005)
+        worker.stopping.set()
+        assert join_all([worker], 5.0) == []
+        assert (enough or self.done)()
+        assert self.coordinator.closed == self.coordinator.made
+
+    def copied(self) -> list[Any]:
+        """Inputs of the committed transactions, as the history tells them."""
+        committed = {int(value.decode().removeprefix("run:")) for value in self.coordinator.committed}
+        return [
+            (partition, offset)
+            for operation in self.operations("txn")
+            if operation.type is INVOKE and operation.value["mops"][0][3] in committed
+            for _, partition, offsets, _ in operation.value["consumed"]
+            for offset in offsets
+        ]
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    monkeypatch.setattr(copy, "_REMAKE_PAUSE_S", 0.005)
+    made = Bench(tmp_path)
+    yield made
+    made.journals.close()
+
+
+def sometimes(error: Exception, every: int = 5) -> Hook:
+    calls = iter(range(10**9))
+    return lambda _name: error if next(calls) % every == every - 1 else None
+
+
+EVERYTHING = [(p, offset) for p in (1, 2) for offset in range(EACH)]
+
+
+def test_everything_is_copied_once(bench: Bench) -> None:
+    bench.copy()
+    assert sorted(bench.copied()) == EVERYTHING
+    begun, ended = bench.operations("txn")[:2]
+    consumed = [["copy-in", 1, [0, 1], [1000, 1001]], ["copy-in", 2, [0, 1], [2000, 2001]]]
+    assert begun.value["consumed"] == ended.value["consumed"] == consumed
+    assert [mop[:3] for mop in begun.value["mops"][:4]] == [
+        ["send", "copy-out", partition] for partition in (1, 1, 2, 2)
+    ]
+    assert begun.value["mops"][4] == ["offsets", "copy-0", "copy-in", [[1, 2], [2, 2]]]
+    purposes = {o.value["end"] for o in bench.operations("txn")}
+    assert purposes == {"commit", "abort"}
+
+
+@pytest.mark.parametrize("step", ["commit", "abort", "offsets", "send", "initialise", "begin"])
+def test_whatever_step_fails_everything_is_copied_once(bench: Bench, step: str) -> None:
+    setattr(bench.coordinator, f"on_{step}", sometimes(TransactionError("no answer")))
+    bench.copy()
+    assert sorted(bench.copied()) == EVERYTHING
+
+
+@pytest.mark.parametrize("step", ["poll", "rewind"])
+def test_a_member_that_can_not_read_leaves_and_comes_back(bench: Bench, step: str) -> None:
+    setattr(bench.coordinator, f"on_{step}", sometimes(ReadError("cut"), 3 if step == "poll" else 1))
+    bench.copy()
+    assert sorted(bench.copied()) == EVERYTHING
+
+
+def test_a_member_that_can_not_be_made_is_made_again(bench: Bench) -> None:
+    bench.coordinator.on_make = sometimes(ClientFailedError("gone"), 2)
+    bench.copy()
+    assert sorted(bench.copied()) == EVERYTHING
+
+
+def test_a_commit_in_doubt_that_happened_is_not_done_again(bench: Bench) -> None:
+    bench.copy(lambda: len(bench.operations("txn")) > 10)
+    coordinator, before = bench.coordinator, len(bench.coordinator.committed)
+    assert before > 0
+    worker = CopyingWorker(bench.context, 1, coordinator.make, coordinator.join)
+    worker.start()
+    deadline = time.monotonic() + 10.0
+    while not bench.done() and time.monotonic() < deadline:
+        threading.Event().wait(0.005)
+    worker.stopping.set()
+    join_all([worker], 5.0)
+    assert sorted(bench.copied()) == EVERYTHING
+
+
+def test_the_groups_offsets_are_read_in_the_end(bench: Bench) -> None:
+    bench.coordinator.offsets = {("copy-in", 1): 17}
+    bench.coordinator.on_poll = sometimes(ReadError("cut"), 1)
+    answers: list[Exception | None] = [ReadError("cut"), None]
+    bench.coordinator.on_poll = lambda _group: answers.pop(0)
+    workers = copy_final_workers(bench.context, time.monotonic() + 5.0, bench.coordinator.ask)
+    for worker in workers:
+        worker.start()
+    join_all(workers, 5.0)
+    begun, ended = bench.operations("committed-offsets")
+    assert (begun.type, begun.key, begun.value) == (INVOKE, "copy-0", {"topic": "copy-in"})
+    assert (ended.type, ended.value) == (OK, {"topic": "copy-in", "offsets": [[0, None], [1, 17]]})
+
+
+def test_offsets_that_can_not_be_read_are_open(bench: Bench) -> None:
+    bench.coordinator.on_poll = lambda _group: ReadError("cut")
+    workers = copy_final_workers(bench.context, time.monotonic() + 0.05, bench.coordinator.ask)
+    for worker in workers:
+        worker.start()
+    join_all(workers, 5.0)
+    ended = bench.operations("committed-offsets")[-1]
+    assert (ended.type, ended.error) == (INFO, "cut")
+
+
+def test_consumers_read_both_topics(bench: Bench) -> None:
+    workers = copy_workers(bench.context, bench.coordinator.make, bench.coordinator.join)
+    assert len(workers) == WORKLOAD.processes
+    consumers = [worker for worker in workers if isinstance(worker, ConsumerWorker)]
+    assert [consumer.topic for consumer in consumers] == ["copy-in", "copy-in", "copy-out", "copy-out"]
