@@ -54,6 +54,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
         sent_info: records whose fate the client does not know.
         polled: records that polls returned, each counted.
         read_finally: records that the final read returned, both clients and isolation levels together.
+        others: what clients did beside sending and reading records: ok, info and fail of each f.
         faults: those that were attempted.
         unavailable_ms_max: the longest of all faults' unavailability.
         recovered: whether the cluster recovered within its bound; None if the run did not come to it.
@@ -67,6 +68,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     sent_info: int = 0
     polled: int = 0
     read_finally: int = 0
+    others: dict[str, dict[str, int]] = {}
     faults: tuple[FaultMeasures, ...] = ()
     unavailable_ms_max: int | None = None
     recovered: bool | None = None
@@ -87,6 +89,7 @@ def measure(observed: Observed, verdict: Verdict) -> Measures:
         sent_info=observed.records["info"],
         polled=int(observed.polls.records.sum()),
         read_finally=observed.records_final,
+        others=observed.others,
         faults=faults,
         unavailable_ms_max=max(unavailable, default=None),
         recovered=recovery.recovered if recovery else None,

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.history import History, Operation, OperationType
+from results.loads import LOADS, answer, asked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -21,6 +22,9 @@ Numbers = npt.NDArray[np.int64]
 PartitionName = tuple[str, int]
 OUTCOMES = ("ok", "info", "fail")
 """Outcomes of sends, in the order of their codes."""
+_COUNTED_ELSEWHERE = frozenset(
+    ("send", "assign", "poll", "final-read", "inject", "heal", "setup", "phase", "recover", "observe")
+)
 _LATEST_NS = 2**62
 _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
 
@@ -107,10 +111,11 @@ class Sends(NamedTuple):
 
 
 class Acks(NamedTuple):
-    """Records that were acknowledged: when (ns), and the position of their partition in `partitions`."""
+    """Acknowledged records: when (ns), their partition's position in `partitions`, how many."""
 
     time_ns: Numbers
     partition: Numbers
+    records: Numbers
     partitions: tuple[PartitionName, ...]
 
 
@@ -133,6 +138,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
         sends: completed sends.
         records: sent records by outcome; what was never answered counts as info.
         acks: acknowledged records.
+        others: what clients did beside sending and reading records: ok, info and fail of each f.
         polls: polls with records.
         records_final: records that the final read returned.
         faults: in order of injection.
@@ -152,6 +158,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     sends: Sends
     records: dict[str, int]
     acks: Acks
+    others: dict[str, dict[str, int]]
     polls: Polls
     records_final: int
     faults: tuple[FaultSeen, ...]
@@ -183,7 +190,8 @@ class _Collector:
         self._outstanding: dict[int | str, tuple[int, int]] = {}
         self._sends: list[tuple[int, int, int]] = []
         self._records = dict.fromkeys(OUTCOMES, 0)
-        self._acks: list[tuple[int, int]] = []
+        self._acks: list[tuple[int, int, int]] = []
+        self._others: dict[str, dict[str, int]] = {}
         self._partitions: dict[PartitionName, int] = {}
         self._polls: list[tuple[int, int]] = []
         self._records_final = 0
@@ -194,7 +202,7 @@ class _Collector:
         self._logs: list[LogLine] = []
         self._recovery: Recovery | None = None
         self._takers: dict[str, Callable[[Operation, int], None]] = {
-            "send": self._send,
+            **dict.fromkeys(LOADS, self._load),
             "poll": self._poll,
             "final-read": self._final_read,
             "inject": self._inject,
@@ -217,6 +225,9 @@ class _Collector:
         self._end_ns = max(self._end_ns, time_ns)
         if self._begin_ns is None and operation.f != "setup":
             self._begin_ns = time_ns
+        if operation.type is not OperationType.INVOKE and operation.f not in _COUNTED_ELSEWHERE:
+            counts = self._others.setdefault(operation.f, dict.fromkeys(OUTCOMES, 0))
+            counts[operation.type] += 1
         taker = self._takers.get(operation.f)
         if taker is None:
             return
@@ -229,7 +240,7 @@ class _Collector:
         """Everything taken so far."""
         begin_ns = self._begin_ns or 0
         self._records["info"] += sum(count for _, count in self._outstanding.values())
-        ack_times, ack_partitions = _columns(self._acks, 2)
+        acked_ns, partitions, acked = _columns(self._acks, 3)
         return Observed(
             begin_ns=begin_ns,
             end_ns=max(self._end_ns, begin_ns + 1),
@@ -238,7 +249,8 @@ class _Collector:
             phases=tuple(self._phases),
             sends=Sends(*_columns(self._sends, 3)),
             records=self._records,
-            acks=Acks(ack_times, ack_partitions, tuple(self._partitions)),
+            acks=Acks(acked_ns, partitions, acked, tuple(self._partitions)),
+            others=self._others,
             polls=Polls(*_columns(self._polls, 2)),
             records_final=self._records_final,
             faults=tuple(self._faults.values()),
@@ -250,20 +262,19 @@ class _Collector:
             misfits=self._misfits,
         )
 
-    def _send(self, operation: Operation, time_ns: int) -> None:
+    def _load(self, operation: Operation, time_ns: int) -> None:
         if operation.type is OperationType.INVOKE:
-            self._outstanding[operation.process] = (time_ns, len(operation.value))
+            self._outstanding[operation.process] = (time_ns, asked(operation))
             return
         began_ns, count = self._outstanding.pop(operation.process, (time_ns, 0))
         self._sends.append((began_ns, time_ns - began_ns, OUTCOMES.index(operation.type)))
-        entries = operation.value or ()
-        answered = [entry for entry in entries if len(entry) > len(("partition", "value", "offset"))]
-        for entry in answered:
-            self._records[entry[3]] += 1
-            if entry[3] == "ok":
-                partition = self._partitions.setdefault((operation.key, entry[0]), len(self._partitions))
-                self._acks.append((time_ns, partition))
-        self._records[operation.type] += max(count, len(entries)) - len(answered)
+        told = answer(operation)
+        for outcome, records in told.outcomes.items():
+            self._records[outcome] += records
+        for topic, number, records in told.acks:
+            partition = self._partitions.setdefault((topic, number), len(self._partitions))
+            self._acks.append((time_ns, partition, records))
+        self._records[operation.type] += max(0, count - sum(told.outcomes.values()))
 
     def _poll(self, operation: Operation, time_ns: int) -> None:
         if operation.type is OperationType.OK and operation.value["records"]:

@@ -87,7 +87,11 @@ def find_run(root: Path, name: str) -> Path:
         if resolved is not None and _is_run(resolved):
             return resolved
     below = root if name == LATEST else root / name
-    newest = max(_run_folders(below, _DEPTH_MAX), key=lambda folder: folder.name, default=None)
+    # A folder elsewhere may hold anybody's runs, whose verdicts nobody asked to be written anew.
+    place = _resolved(below)
+    inside = place is not None and place.is_relative_to(root.resolve())
+    found = _run_folders(below, _DEPTH_MAX) if inside else ()
+    newest = max(found, key=lambda folder: folder.name, default=None)
     if newest is not None:
         return newest.resolve()
     raise RunNotFoundError(

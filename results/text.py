@@ -85,7 +85,7 @@ def figures(measures: Measures) -> tuple[str, ...]:
         f"{measures.sent_info:,} unknown; {measures.polled:,} polled, "
         f"{measures.read_finally:,} read at the end"
     )
-    return (sent, _fault_figures(measures), _recovery_figure(measures))
+    return (sent, *_other_figures(measures), _fault_figures(measures), _recovery_figure(measures))
 
 
 def seconds(milliseconds: int | None) -> str:
@@ -95,6 +95,17 @@ def seconds(milliseconds: int | None) -> str:
     if milliseconds < _SECONDS_FROM_MS:
         return f"{milliseconds} ms"
     return f"{milliseconds / _SECONDS_FROM_MS:,.1f} s"
+
+
+def _other_figures(measures: Measures) -> Iterator[str]:
+    """What clients did beside sending and reading records, if anything, on one line."""
+    told = (
+        f"{clean(name, _TEXT_MAX)} {', '.join(f'{count:,} {outcome}' for outcome, count in counts.items())}"
+        for name, counts in sorted(measures.others.items())
+    )
+    line = "; ".join(told)
+    if line:
+        yield clean(line, _TEXT_MAX)
 
 
 def _fault_figures(measures: Measures) -> str:

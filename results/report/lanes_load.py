@@ -63,7 +63,7 @@ def thinned(x: Floats, y: Floats, most: int) -> Floats:
 def rates(observed: Observed, frame: Frame, _: Limits) -> Lane | None:
     """Acknowledged and polled records a second; the final read is left out, it would dwarf the load."""
     bin_ns = max(_NS_PER_S, float(np.ceil(frame.end_ns / _BINS_MAX)))
-    acked = _per_second(observed.acks.time_ns, None, frame.end_ns, bin_ns)
+    acked = _per_second(observed.acks.time_ns, observed.acks.records, frame.end_ns, bin_ns)
     polled = _per_second(observed.polls.time_ns, observed.polls.records, frame.end_ns, bin_ns)
     most = float(max(acked.max(), polled.max()))
     if not most:
@@ -102,7 +102,7 @@ def _marks(name: str, points: Floats) -> Markup:
     return svg.group(glyphs.outcome(name, x, y) for x, y in points.tolist())
 
 
-def _per_second(times: Numbers, weights: Numbers | None, end_ns: int, bin_ns: float) -> Floats:
+def _per_second(times: Numbers, weights: Numbers, end_ns: int, bin_ns: float) -> Floats:
     bins = int(end_ns // bin_ns) + 1
     counted = np.bincount((times // bin_ns).astype(np.int64), weights=weights, minlength=bins)
     return counted[:bins] / (bin_ns / _NS_PER_S)

@@ -192,3 +192,12 @@ def test_a_full_disk_leaves_the_earlier_verdict(
         save_verdict(folder, red_run.verdict)
     assert load_verdict(folder) == VALID
     assert [path.name for path in folder.iterdir()] == ["verdict.json"]
+
+
+@pytest.mark.parametrize("name", ["/", "..", "../elsewhere"])
+def test_runs_outside_of_the_store_are_not_looked_for(tmp_path: Path, name: str) -> None:
+    (tmp_path / "elsewhere" / "a" / "20260101T000000Z-1").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "a" / "20260101T000000Z-1" / "history-runner.jsonl").write_text("{}\n")
+    (tmp_path / "runs").mkdir()
+    with pytest.raises(RunNotFoundError):
+        find_run(tmp_path / "runs", name)
