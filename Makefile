@@ -41,8 +41,8 @@ check: $(DEV_STAMP) ## lint, formatting, types, import rules
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-bench: $(DEV_STAMP) ## measure what krucible promises about speed
-	set -e; for each in benchmarks/bench_*.py; do echo "== $$each"; $(BIN)/python "$$each"; done
+bench: $(DEV_STAMP) ## measure what krucible promises about speed, into docs/benchmarks.md
+	$(BIN)/python -m benchmarks $(BENCH)
 
 doctor: $(RUN_STAMP) ## what this host has and lacks
 	$(BIN)/krucible doctor

@@ -1,18 +1,20 @@
 """Measures how many records a second the log checker judges, and how its time grows with their number.
 
-Run by ``python -m benchmarks.bench_log``, or as a file where krucible is installed; ``--large`` adds 10⁷
-records.  A record counts each time that it is sent or returned.  The history is a correct one: every record
-is sent once, polled once, and read to the end by both clients at both isolation levels.
+Run by ``make bench``.  A record counts each time that it is sent or returned.  The history is a correct
+one: every record is sent once, polled once, and read to the end by both clients at both isolation levels.
+It is judged twice: in few partitions with many records, and in many partitions with two.  Each measure has
+a process of its own, so that the peak of its memory is its own; a record's share of it leaves out what the
+imports take.
 """
 
-import argparse
-import platform
+import multiprocessing
 import resource
-import sys
 import time
+from typing import NamedTuple
 
 import numpy as np
 
+from benchmarks.tables import Table
 from checkers.columns import (
     Assigns,
     Calls,
@@ -33,21 +35,42 @@ POLL = 500
 PROCESSES = 16
 FINAL_READERS = 4
 COPIES = 2 + FINAL_READERS
+SIZES = (10**4, 10**5, 10**6, 10**7)
+SPARSE = 2
+"""Records in each partition of a history with many of them."""
 
 
-def columns_of_size(records: int) -> Columns:
+class Layout(NamedTuple):
+    """How many partitions there are, and how many records a producer sends to one at once."""
+
+    partitions: int
+    batch: int
+
+
+class Measured(NamedTuple):
+    """What one measure gave: sizes, seconds of CPU, MiB, bytes."""
+
+    records: int
+    partitions: int
+    took_s: float
+    peak_mib: int
+    record_bytes: int
+
+
+def columns_of_size(records: int, layout: Layout) -> Columns:
     """A correct history in which about so many records are sent or returned."""
-    sent = records // COPIES // (PARTITIONS * BATCH) * PARTITIONS * BATCH
-    each = sent // PARTITIONS
-    sends = _sends(sent)
-    polls, poll_calls = _reads(sends, each, final=False)
-    finals = [_reads(sends, each, final=True, reader=reader) for reader in range(FINAL_READERS)]
+    partitions, batch = layout
+    sent = records // COPIES // (partitions * batch) * partitions * batch
+    each = sent // partitions
+    sends = _sends(sent, layout)
+    polls, poll_calls = _reads(sends, each, partitions, final=False)
+    finals = [_reads(sends, each, partitions, final=True, reader=reader) for reader in range(FINAL_READERS)]
     calls = [poll_calls, *(final_calls for _, final_calls in finals)]
     first = np.cumsum([0, *(len(some.op) for some in calls)])
     rows = [polls, *(final_rows for final_rows, _ in finals)]
-    final = np.arange(FINAL_READERS * PARTITIONS)
+    final = np.arange(FINAL_READERS * partitions)
     return Columns(
-        partitions=tuple(PartitionName("log-0", number) for number in range(PARTITIONS)),
+        partitions=tuple(PartitionName("log-0", number) for number in range(partitions)),
         readers=tuple(ReaderName(f"client-{number}", "read_committed") for number in range(FINAL_READERS)),
         others=(),
         sends=sends,
@@ -64,14 +87,14 @@ def columns_of_size(records: int) -> Columns:
             )
         ),
         assigns=Assigns(
-            np.arange(PARTITIONS),
-            np.arange(PARTITIONS),
-            np.zeros(PARTITIONS, np.int64),
-            np.arange(PARTITIONS),
+            np.arange(partitions),
+            np.arange(partitions),
+            np.zeros(partitions, np.int64),
+            np.arange(partitions),
         ),
         final_reads=FinalReads(
             call=final + first[1],
-            partition=final % PARTITIONS,
+            partition=final % partitions,
             start=np.zeros_like(final),
             end=np.full_like(final, each),
             position=np.full_like(final, each),
@@ -83,12 +106,13 @@ def columns_of_size(records: int) -> Columns:
     )
 
 
-def _sends(sent: int) -> Sends:
-    """Batches of `BATCH` records, each to one partition; processes take turns, so batches overlap."""
+def _sends(sent: int, layout: Layout) -> Sends:
+    """Batches, each to one partition; processes take turns, so batches overlap."""
+    partitions, batch = layout
     row = np.arange(sent)
-    operation = row // BATCH
-    partition = operation % PARTITIONS
-    offset = operation // PARTITIONS * BATCH + row % BATCH
+    operation = row // batch
+    partition = operation % partitions
+    offset = operation // partitions * batch + row % batch
     process = operation % PROCESSES
     return Sends(
         partition=partition,
@@ -100,16 +124,17 @@ def _sends(sent: int) -> Sends:
         completed_ns=(operation + PROCESSES) * 1000 - 1,
         invoke_op=operation * 2,
         complete_op=operation * 2 + 1,
+        transactional=np.zeros(sent, np.bool_),
     )
 
 
-def _reads(sends: Sends, each: int, *, final: bool, reader: int = 0) -> tuple[Reads, Calls]:
+def _reads(sends: Sends, each: int, partitions: int, *, final: bool, reader: int = 0) -> tuple[Reads, Calls]:
     """Every partition from beginning to end: in one call if final, otherwise in polls of `POLL` records."""
-    partition = np.repeat(np.arange(PARTITIONS), each)
-    offset = np.tile(np.arange(each), PARTITIONS)
+    partition = np.repeat(np.arange(partitions), each)
+    offset = np.tile(np.arange(each), partitions)
     size = each if final else min(POLL, each)
     per_partition = -(-each // size)
-    calls = np.arange(PARTITIONS * per_partition)
+    calls = np.arange(partitions * per_partition)
     of_call = calls // per_partition
     order = np.argsort(sends.partition, kind="stable")
     began_ns = int(sends.completed_ns[-1]) + calls * 1000 + reader * 10**9
@@ -119,7 +144,7 @@ def _reads(sends: Sends, each: int, *, final: bool, reader: int = 0) -> tuple[Re
             op=calls,
             process=of_call,
             reader=np.full(len(calls), reader),
-            assignment=of_call + ((reader + 1) * PARTITIONS if final else 0),
+            assignment=of_call + ((reader + 1) * partitions if final else 0),
             final=np.full(len(calls), final),
             invoked_ns=began_ns + 1,
             completed_ns=began_ns + 2,
@@ -127,37 +152,50 @@ def _reads(sends: Sends, each: int, *, final: bool, reader: int = 0) -> tuple[Re
     )
 
 
-def measure(records: int) -> tuple[int, float]:
-    """Judge a history of about so many records; how many there were, and the seconds that it took."""
-    columns = columns_of_size(records)
+def measure(records: int, layout: Layout) -> Measured:
+    """Judge a history of about so many records."""
+    before = _peak_bytes()
+    columns = columns_of_size(records, layout)
     size = len(columns.sends.value) + len(columns.reads.value)
     began = time.process_time()
     result = check_columns(columns)
-    took = time.process_time() - began
+    took_s = time.process_time() - began
     if result.validity is not Validity.VALID or result.counts:
         raise AssertionError(f"a correct history was judged {result.validity}: {result.counts}")
-    return size, took
+    peak = _peak_bytes()
+    return Measured(size, layout.partitions, took_s, peak >> 20, (peak - before) // size)
+
+
+def _peak_bytes() -> int:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10
+
+
+def _table(sizes: tuple[int, ...], layouts: tuple[Layout, ...]) -> None:
+    """Print one line a size; each is measured in a process of its own."""
+    table = Table(("records", "partitions", "CPU s", "records/s", "RSS, MiB", "bytes/record", "growth"))
+    with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+        before = 0.0
+        for measured in pool.starmap(measure, zip(sizes, layouts, strict=True), chunksize=1):
+            records, partitions, took_s, peak_mib, record_bytes = measured
+            growth = f"{took_s / before:.1f}" if before else "-"
+            table.row(
+                f"{records:,}",
+                f"{partitions:,}",
+                f"{took_s:.3f}",
+                f"{records / took_s:,.0f}",
+                f"{peak_mib:,}",
+                f"{record_bytes:,}",
+                growth,
+            )
+            before = took_s
 
 
 def main() -> None:
-    """Write one line a size."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--large", action="store_true", help="10⁷ records too; needs about 1 GB")
-    sizes = (10**5, 10**6, 10**7) if parser.parse_args().large else (10**5, 10**6)
-    tell = sys.stdout.write
-    tell(f"log checker, one core, {platform.machine()}, Python {platform.python_version()}\n")
-    tell(f"{PARTITIONS} partitions; each record is sent once and returned {COPIES - 1} times, each counted\n")
-    tell(
-        f"{'records':>10} {'of them sent':>12} {'CPU s':>7} {'records/s':>12} {'RSS MiB':>8} {'growth':>7}\n"
-    )
-    measure(sizes[0])
-    before = 0.0
-    for wanted in sizes:
-        size, took = measure(wanted)
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
-        growth = f"{took / before:.1f}" if before else "-"
-        tell(f"{size:>10,} {size // COPIES:>12,} {took:>7.3f} {size / took:>12,.0f} {peak:>8,} {growth:>7}\n")
-        before = took
+    """Print a table for each layout."""
+    print(f"One core. Each record is sent once and returned {COPIES - 1} times, each counted.\n")
+    _table(SIZES, tuple(Layout(PARTITIONS, BATCH) for _ in SIZES))
+    print(f"\nThe same, {SPARSE} records in each partition:\n")
+    _table(SIZES, tuple(Layout(size // COPIES // SPARSE, 1) for size in SIZES))
 
 
 if __name__ == "__main__":
