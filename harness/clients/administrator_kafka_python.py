@@ -18,7 +18,7 @@ from harness.clients.administrator import AdministratorOptions, Answer
 from harness.clients.administrator_errors import NOT_FOUND, classify_commit
 from harness.clients.bounded import within
 from harness.clients.interface import ClientFailedError
-from harness.clients.kafka_python import made_client
+from harness.clients.kafka_python_making import made_client
 from harness.journal import describe
 from harness.wire import kafka_uuid
 

@@ -20,7 +20,8 @@ from harness.clients.administrator import Answer
 from harness.clients.administrator_errors import classify_commit
 from harness.clients.group import Assigned, Gathered, MemberOptions, Membership
 from harness.clients.interface import ReadError
-from harness.clients.kafka_python import end_consumer, made_client, polled
+from harness.clients.kafka_python import polled
+from harness.clients.kafka_python_making import end_consumer, made_client
 from harness.journal import describe
 
 _MS_PER_S = 1000

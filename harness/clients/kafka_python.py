@@ -1,35 +1,23 @@
-"""kafka-python behind the client interface.
+"""kafka-python behind the client interface."""
 
-Five habits of version 3.0 are mended here: a constructor spends all its time on one bootstrap server drawn
-at random, paused or not, and leaves its sockets open when it fails; a connection that does not come about
-leaves its socket to the garbage collector; ``KafkaProducer.close(timeout)`` raises and leaves its thread
-running while records wait; and joining a consumer's thread has no bound.
-"""
-
-import logging
 import time
 from collections.abc import Iterable, Mapping, Sequence
-from socket import socket as Socket  # noqa: N812 - the library calls a method `socket`
 from typing import Any
 
-from kafka import KafkaConsumer, KafkaProducer, TopicPartition
+from kafka import KafkaConsumer, TopicPartition
 from kafka.errors import (
     BrokerResponseError,
     IllegalStateError,
-    KafkaError,
     KafkaTimeoutError,
     LogTruncationError,
     MessageSizeTooLargeError,
     OffsetOutOfRangeError,
 )
-from kafka.net.compat import KafkaNetClient
-from kafka.net.inet import KafkaNetSocket
 
 from checkers.history import OperationType
 from harness.clients.bounded import within
 from harness.clients.errors import Source, classify, raised_by_send
 from harness.clients.interface import (
-    ClientFailedError,
     ConsumerOptions,
     Message,
     ProducerOptions,
@@ -37,107 +25,13 @@ from harness.clients.interface import (
     Record,
     Sent,
 )
+from harness.clients.kafka_python_making import EndableProducer, end_consumer, made_client, producer_bounds
 from harness.journal import describe
-from harness.wire import answers
 
 _GRACE_S = 1.0
-_PROBE_S = 0.5
 _ACKS = {"all": "all", "1": 1, "0": 0}
 _REFUSALS = (KafkaTimeoutError, MessageSizeTooLargeError, IllegalStateError, ValueError, TypeError)
 """What KafkaProducer.send raises, all of it before the record is queued."""
-_QUICK = {"reconnect_backoff_ms": 50, "reconnect_backoff_max_ms": 1000, "metadata_max_age_ms": 5000}
-_SETUP = {"socket_connection_setup_timeout_ms": 2000, "socket_connection_setup_timeout_max_ms": 4000}
-
-logging.getLogger("kafka").setLevel(logging.CRITICAL + 1)  # the history tells what failed, stderr need not
-
-
-class _ClosingSocket(KafkaNetSocket):  # type: ignore[misc]  # the library has no types
-    """Connects directly, and closes the socket where that fails or is cancelled."""
-
-    SCHEMES = ("krucible-direct",)
-    """The library finds its socket makers by the scheme of a proxy's URL."""
-
-    def socket(self, *kind: int) -> Socket:
-        """A new socket, remembered."""
-        made: Socket = super().socket(*kind)
-        self._socket = made
-        return made
-
-    async def connect(self, *where: Any, **options: Any) -> Socket:
-        """Connect the new socket, or close it."""
-        try:
-            connected: Socket = await super().connect(*where, **options)
-        except BaseException:
-            self._socket.close()
-            raise
-        return connected
-
-
-class _Networks:
-    """Makes network clients for the library, and closes the last one if its owner was never finished."""
-
-    def __init__(self) -> None:
-        self._last: Any = None
-
-    def __call__(self, **config: Any) -> Any:
-        self._last = KafkaNetClient(**{**config, **_SETUP, "proxy_url": f"{_ClosingSocket.SCHEMES[0]}://"})
-        return self._last
-
-    def close(self) -> None:
-        if self._last is not None:
-            self._last.close()
-
-
-def made_client(owner: type[Any], bootstrap: Sequence[str], **config: Any) -> Any:
-    """A client of the library, of the class `owner`.
-
-    Raises:
-        ClientFailedError: no broker answered, or the library could not make it.
-    """
-    networks = _Networks()
-    servers = _answering(bootstrap)
-    quiet = {"metrics_enabled": False} if "metrics_enabled" in owner.DEFAULT_CONFIG else {}
-    try:
-        return owner(bootstrap_servers=servers, kafka_client=networks, **quiet, **_QUICK, **config)
-    except (KafkaError, OSError) as error:
-        networks.close()
-        raise ClientFailedError(describe(error)) from error
-
-
-def _answering(bootstrap: Sequence[str]) -> list[str]:
-    """Those of the servers that are alive, in their order."""
-    found = []
-    for server in bootstrap:
-        host, _, port = server.rpartition(":")
-        if answers(host, int(port), _PROBE_S):
-            found.append(server)
-    if not found:
-        raise ClientFailedError(f"none of {', '.join(bootstrap)} answers")
-    return found
-
-
-class EndableProducer(KafkaProducer):  # type: ignore[misc]  # the library has no types
-    """A producer whose end is bounded."""
-
-    def end(self) -> None:
-        """Stop at once; whatever still waits is aborted."""
-        sender = getattr(self, "_sender", None)
-        if sender is not None:
-            sender.force_close()
-            sender.join()
-        self.close(timeout=0)
-
-
-def producer_bounds(delivery_ms: int, request_ms: int, connect_ms: int) -> dict[str, Any]:
-    """How long a producer may take for what; it sends at once and makes no topics."""
-    return {
-        "linger_ms": 0,
-        "delivery_timeout_ms": delivery_ms,
-        "request_timeout_ms": request_ms,
-        "max_block_ms": request_ms,
-        "bootstrap_timeout_ms": connect_ms,
-        "allow_auto_create_topics": False,
-    }
 
 
 def polled(consumer: Any, max_wait_s: float) -> list[Message]:
@@ -155,16 +49,6 @@ def polled(consumer: Any, max_wait_s: float) -> list[Message]:
         for records in returned.values()
         for record in records
     ]
-
-
-def end_consumer(consumer: Any, timeout_s: float, what: str) -> None:
-    """Close a consumer of the library without committing.
-
-    Raises:
-        ClientFailedError: it did not end within `timeout_s`.
-    """
-    millis = int(timeout_s * 1000)
-    within(timeout_s, f"closing {what}", lambda: consumer.close(autocommit=False, timeout_ms=millis))
 
 
 class KafkaPythonProducer:

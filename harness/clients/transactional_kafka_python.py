@@ -19,7 +19,8 @@ from checkers.history import OperationType
 from harness.clients.bounded import within
 from harness.clients.errors import Source
 from harness.clients.interface import Message, ReadError, Sent
-from harness.clients.kafka_python import EndableProducer, end_consumer, made_client, polled, producer_bounds
+from harness.clients.kafka_python import polled
+from harness.clients.kafka_python_making import EndableProducer, end_consumer, made_client, producer_bounds
 from harness.clients.transactional import (
     GroupOffsets,
     GroupOptions,

@@ -101,8 +101,11 @@ class FakeNode:
     def _serve(self, connection: socket.socket) -> None:
         try:
             with connection.makefile("rb") as stream:
-                while head := stream.read(4):
-                    reply = self._reply(stream.read(struct.unpack(">i", head)[0]))
+                while len(head := stream.read(4)) == 4:
+                    (length,) = struct.unpack(">i", head)
+                    if len(frame := stream.read(length)) < length:
+                        return  # the client hung up in the middle of it
+                    reply = self._reply(frame)
                     if reply is not None:
                         connection.sendall(reply)
         except OSError:  # the client hung up

@@ -241,6 +241,32 @@ def test_refused_connections_leave_no_socket_behind(broker: FakeBroker) -> None:
     gc.collect()
 
 
+def test_bytes_that_nobody_takes_leave_no_socket_behind(broker: FakeBroker) -> None:
+    """As a paused broker leaves them; the library would keep the socket until they were sent."""
+    client = KafkaPythonConsumer(ConsumerOptions((broker.bootstrap,), "log-0", request_ms=1000))
+    client.offsets([0], 1.0)
+    (connection,) = client._consumer._client._manager._conns.values()
+    connection.transport.write((1 << 30).to_bytes(4, "big") + bytes(1 << 25))
+    held = connection.transport._sock
+    client.close(2.0)
+    assert held.fileno() == -1
+
+
+def test_a_coordinator_that_fails_leaves_no_socket_behind(broker: FakeBroker) -> None:
+    client = KafkaPythonConsumer(ConsumerOptions((broker.bootstrap,), "log-0", request_ms=1000))
+    client.offsets([0], 1.0)
+    (connection,) = client._consumer._client._manager._conns.values()
+    held = connection.transport._sock
+
+    def defect(**_options: object) -> None:
+        raise ValueError("no lock")
+
+    client._consumer._coordinator.close = defect
+    with pytest.raises(ClientFailedError, match="no lock"):
+        client.close(2.0)
+    assert held.fileno() == -1
+
+
 def test_confluent_kafka_without_a_broker_reports_and_closes() -> None:
     sender = producer(NOBODY, ClientKind.CONFLUENT)
     assert outcomes(sender.send([Record(0, b"a")])) == [INFO]
