@@ -2,6 +2,7 @@
 
 import msgspec
 
+from harness.vocabulary.administration import Member
 from harness.vocabulary.faults import Target
 from harness.vocabulary.topology import Node
 
@@ -23,24 +24,27 @@ class Sight(msgspec.Struct, frozen=True):
 
 
 class Resolved(msgspec.Struct, frozen=True):
-    """A target's node, and how it was found (``role`` or ``fallback``: nobody had the role)."""
+    """A target's node, and how it was found: ``name``, ``role`` or ``fallback`` (nobody had the role)."""
 
     node: Node
     by: str
 
 
-def resolve(target: Target, draw: int, sight: Sight) -> Resolved | None:
-    """The node that the target means now; None if every node is held by a fault already.
+def resolve(target: Target | Member, draw: int, sight: Sight) -> Resolved | None:
+    """The node that the target means now; None if every node, or the one named, is held by a fault already.
 
     Where nobody free has the role, any free node stands in, so that a schedule never skips a step; the
     record says so.
     """
     free = [node for node in sight.nodes if node.name not in sight.down]
+    if isinstance(target, Member):
+        named = target.of(sight.nodes)
+        return Resolved(named, by="name") if named in free else None
     if not free:
         return None
-    named = [node for node in free if node.id in _ids(target, draw, sight)]
-    chosen = named or free
-    return Resolved(chosen[draw % len(chosen)], by="role" if named else "fallback")
+    having = [node for node in free if node.id in _ids(target, draw, sight)]
+    chosen = having or free
+    return Resolved(chosen[draw % len(chosen)], by="role" if having else "fallback")
 
 
 def _ids(target: Target, draw: int, sight: Sight) -> set[int]:

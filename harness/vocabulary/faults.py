@@ -4,6 +4,8 @@ from enum import StrEnum
 
 import msgspec
 
+from harness.vocabulary.administration import Member
+
 
 class Pattern(StrEnum):
     """Who is cut from whom."""
@@ -30,7 +32,7 @@ class Flavour(StrEnum):
 
 
 class Target(StrEnum):
-    """Roles that are resolved to nodes when the fault begins; the resolution is recorded."""
+    """Roles of the moment that are resolved to nodes when the fault begins; the resolution is recorded."""
 
     ACTIVE_CONTROLLER = "active-controller"
     VOTER = "voter"
@@ -57,7 +59,7 @@ class Partition(msgspec.Struct, frozen=True, tag_field="kind", tag="partition"):
     """
 
     pattern: Pattern
-    target: Target = Target.RANDOM
+    target: Target | Member = Target.RANDOM
     flavour: Flavour = Flavour.DROP
     among: Among = Among.ALL
     draw: int = 0
@@ -66,21 +68,21 @@ class Partition(msgspec.Struct, frozen=True, tag_field="kind", tag="partition"):
 class Kill(msgspec.Struct, frozen=True, tag_field="kind", tag="kill"):
     """SIGKILL a node, and start it again at the heal."""
 
-    target: Target = Target.RANDOM
+    target: Target | Member = Target.RANDOM
     draw: int = 0
 
 
 class Pause(msgspec.Struct, frozen=True, tag_field="kind", tag="pause"):
     """Freeze a node's process, and thaw it at the heal."""
 
-    target: Target = Target.RANDOM
+    target: Target | Member = Target.RANDOM
     draw: int = 0
 
 
 class Stop(msgspec.Struct, frozen=True, tag_field="kind", tag="stop"):
     """Stop a node cleanly (SIGTERM, controlled shutdown), and start it again at the heal."""
 
-    target: Target = Target.RANDOM
+    target: Target | Member = Target.RANDOM
     draw: int = 0
 
 

@@ -1,0 +1,123 @@
+"""Admin operations as a scenario names them: elections, voters, reassignments, features, configs.
+
+Nodes and brokers are named by their place in the topology, so that a scenario reads the same in combined and
+isolated mode.  Operations with a ``draw`` are symbolic: what they mean is decided when they are performed, by
+what the cluster looks like then, and recorded.
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+
+import msgspec
+
+from harness.vocabulary.topology import Node, Role
+
+
+class Member(msgspec.Struct, frozen=True):
+    """A node by its role and its place among those of that role, counted from 1."""
+
+    role: Role
+    number: int
+
+    def of(self, nodes: Iterable[Node]) -> Node | None:
+        """The node, given all nodes of a topology; None if it has no such node."""
+        alike = [node for node in nodes if self.role in node.roles]
+        return alike[self.number - 1] if 0 < self.number <= len(alike) else None
+
+
+def broker(number: int) -> Member:
+    """The broker with that id: brokers are numbered from 1 in both modes."""
+    return Member(Role.BROKER, number)
+
+
+def controller(number: int) -> Member:
+    """The controller in that place."""
+    return Member(Role.CONTROLLER, number)
+
+
+class ElectionType(StrEnum):
+    """KIP-460's types of elections."""
+
+    PREFERRED = "preferred"
+    UNCLEAN = "unclean"
+
+
+class ElectLeaders(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-leaders"):
+    """Ask for elections (KIP-460).
+
+    Attributes:
+        type: preferred or unclean.
+        partitions: topic and partition; None asks for all of the cluster.
+    """
+
+    type: ElectionType
+    partitions: tuple[tuple[str, int], ...] | None = None
+
+
+class AddVoter(msgspec.Struct, frozen=True, tag_field="kind", tag="add-voter"):
+    """Ask for a voter to be added (KIP-853): its directory id is read from its disk when that is done."""
+
+    member: Member
+
+
+class RemoveVoter(msgspec.Struct, frozen=True, tag_field="kind", tag="remove-voter"):
+    """Ask for a voter to be removed, by the directory id that the leader's set of voters has for it."""
+
+    member: Member
+
+
+class Reassign(msgspec.Struct, frozen=True, tag_field="kind", tag="reassign"):
+    """Ask for other replicas (KIP-455).
+
+    Attributes:
+        targets: topic, partition and the broker ids wanted; None cancels.
+        throttle_bytes_per_s: limit for moving, None for none.
+    """
+
+    targets: tuple[tuple[str, int, tuple[int, ...] | None], ...]
+    throttle_bytes_per_s: int | None = None
+
+
+class UpdateFeature(msgspec.Struct, frozen=True, tag_field="kind", tag="update-feature"):
+    """Ask for a finalized feature level to be changed (KIP-584)."""
+
+    feature: str
+    level: int
+
+
+class AlterTopic(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-topic"):
+    """Set one config of a topic."""
+
+    topic: str
+    config: str
+    value: str
+
+
+class ElectSome(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-some"):
+    """An election of one type for a few of the workload's partitions, or all."""
+
+    type: ElectionType
+    draw: int = 0
+
+
+class ReassignSome(msgspec.Struct, frozen=True, tag_field="kind", tag="reassign-some"):
+    """Move one of the workload's partitions to other brokers, change its order or its number of copies."""
+
+    draw: int = 0
+
+
+class CancelSome(msgspec.Struct, frozen=True, tag_field="kind", tag="cancel-some"):
+    """Cancel whatever reassignments are going on."""
+
+    draw: int = 0
+
+
+class ChangeVoters(msgspec.Struct, frozen=True, tag_field="kind", tag="change-voters"):
+    """Add an observer that is a controller, or remove a voter where a majority of the rest stays up."""
+
+    draw: int = 0
+
+
+Concrete = ElectLeaders | AddVoter | RemoveVoter | Reassign | UpdateFeature | AlterTopic
+Drawn = ElectSome | ReassignSome | CancelSome | ChangeVoters
+AdminOperation = Concrete | Drawn
