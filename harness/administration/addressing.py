@@ -1,0 +1,214 @@
+"""Whom an admin command asks: the listeners of a cluster of ours, or those that the user names."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+import msgspec
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
+
+from harness.cluster.cluster import Cluster, find_cluster
+from harness.cluster.engine import connect, engine_errors_told
+from harness.errors import KrucibleError, UsageError, disk_errors_told
+from harness.healing import Leftover, leftovers
+from harness.wire import Connection, WireError, answers
+
+ANSWER_LIMIT_S = 3.0
+PORT_MAX = 65_535
+
+Address = tuple[str, int]
+
+
+class Reach(msgspec.Struct, frozen=True):
+    """Listeners of one cluster that answered just now; there is at least one.
+
+    Attributes:
+        brokers: of brokers: OBSERVE for a cluster of ours, what they advertise for others.
+        controllers: of controllers; empty where they are unknown.
+        folder: the cluster's folder; None for a cluster that is not ours.
+        names: what to call each: the node's name, or ``host:port``.
+        ids: ``node.id`` by address, where it is known.
+    """
+
+    brokers: tuple[Address, ...]
+    controllers: tuple[Address, ...]
+    folder: Path | None
+    names: dict[Address, str]
+    ids: dict[Address, int]
+
+    def a_broker(self) -> Address:
+        """The first broker.
+
+        Raises:
+            KrucibleError: if none answers.
+        """
+        if not self.brokers:
+            raise KrucibleError(
+                "no broker answers",
+                expected="a broker: they pass admin requests on to the controller",
+                where=str(self.folder or ", ".join(self.names.values())),
+                next_step="krucible cluster status",
+            )
+        return self.brokers[0]
+
+
+class Addresses(click.ParamType[tuple[Address, ...]]):
+    """``HOST:PORT[,HOST:PORT]``; an IPv6 address stands in brackets."""
+
+    name = "HOST:PORT[,HOST:PORT]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[Address, ...]:
+        """Read every address."""
+        found = []
+        for text in str(value).split(","):
+            host, _, port = text.strip().rpartition(":")
+            if not host or not (port.isascii() and port.isdigit() and 0 < int(port[:6]) <= PORT_MAX):
+                self.fail(f"got {text!r}, expected HOST:PORT", param, ctx)
+            found.append((host.removeprefix("[").removesuffix("]"), int(port)))
+        return tuple(found)
+
+
+_cluster_option = click.option(
+    "--cluster",
+    type=click.Path(path_type=Path, file_okay=False),
+    metavar="FOLDER",
+    help="Folder of a cluster of krucible's; without both options, the only one that is up.",
+)
+_bootstrap_option = click.option(
+    "--bootstrap-server", type=Addresses(), help="Brokers or controllers of any cluster."
+)
+
+
+def reach_options(function: Callable[..., Any]) -> Callable[..., Any]:
+    """``--bootstrap-server`` and ``--cluster``; the command gets a `Reach` as ``reach``."""
+
+    @wraps(function)
+    def reaching(
+        *args: Any, bootstrap_server: tuple[Address, ...] | None, cluster: Path | None, **given: Any
+    ) -> Any:
+        return function(*args, reach=find_reach(bootstrap_server, cluster), **given)
+
+    return _bootstrap_option(_cluster_option(reaching))
+
+
+def find_reach(named: Sequence[Address] | None, folder: Path | None) -> Reach:
+    """Find whom to ask: the addresses named, the cluster in the folder, or the only one that is up.
+
+    Raises:
+        UsageError: if both are given, or neither and there is not exactly one cluster.
+        EngineError: if the engine is needed and does not answer.
+        KrucibleError: if nobody answers, or the folder describes no cluster.
+    """
+    if named and folder:
+        raise UsageError(
+            "which cluster?",
+            got="both --bootstrap-server and --cluster",
+            expected="one of them, or neither where one cluster of krucible's is up",
+        )
+    return _named(named) if named else _ours(folder)
+
+
+def listeners(cluster: Cluster) -> Reach:
+    """The listeners of a cluster of ours that answer: OBSERVE ones, which faults leave alone, and CONTROLLER.
+
+    Raises:
+        KrucibleError: if none does.
+    """
+    brokers, controllers = cluster.observe_listeners, cluster.controller_listeners
+    alive = _answering((*brokers.values(), *controllers.values()), str(cluster.folder))
+    ids = {node.name: node.id for node in cluster.nodes}
+    places = [(name, a) for own in (brokers, controllers) for name, a in own.items() if a in alive]
+    return Reach(
+        brokers=tuple(address for address in brokers.values() if address in alive),
+        controllers=tuple(address for address in controllers.values() if address in alive),
+        folder=cluster.folder,
+        names={address: name for name, address in places},
+        ids={address: ids[name] for name, address in places},
+    )
+
+
+def _ours(folder: Path | None) -> Reach:
+    with disk_errors_told(), engine_errors_told(), closing(connect()) as client:
+        chosen = _only(leftovers(client)) if folder is None else folder
+        return listeners(find_cluster(client, chosen))
+
+
+def _only(found: Sequence[Leftover]) -> Path:
+    """The folder of the one cluster that somebody still uses."""
+    up = [leftover for leftover in found if leftover.live or leftover.kept]
+    if len(up) != 1:
+        raise UsageError(
+            "which cluster?",
+            got="several are up" if up else "none of krucible's is up",
+            expected="\n            ".join(f"--cluster {leftover.folder}" for leftover in up)
+            or "one that is up, or --bootstrap-server",
+            next_step="krucible cluster status" if up else "krucible cluster up",
+        )
+    return up[0].folder
+
+
+def _named(named: Sequence[Address]) -> Reach:
+    """What the addresses lead to: every broker of that cluster; controllers only where they were named."""
+    where = ", ".join(map(_text, named))
+    alive = _answering(named, where)
+    told = {address: _advertised(address) for address in alive}
+    brokers = {address: number for found in told.values() for address, number in (found or {}).items()}
+    others = tuple(address for address, found in told.items() if found is None)
+    reachable = _answering((*brokers, *alive), where)
+    return Reach(
+        # Where what they advertise can't be reached from here, those that were named can.
+        brokers=tuple(a for a in brokers if a in reachable) or tuple(a for a in alive if a not in others),
+        controllers=others,
+        folder=None,
+        names={address: _text(address) for address in reachable},
+        ids={address: number for address, number in brokers.items() if address in reachable},
+    )
+
+
+def _advertised(address: Address) -> dict[Address, int] | None:
+    """Brokers by what they advertise on this listener; None from a controller, which has no Metadata."""
+    try:
+        with Connection(*address, ANSWER_LIMIT_S) as connection:
+            if not connection.supports(MetadataRequest):
+                return None
+            request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
+            answer = connection.ask(request, MetadataResponse)
+    except WireError:  # it answered a moment ago, and stays one to ask
+        return {}
+    return {(broker.host, broker.port): broker.node_id for broker in answer.brokers}
+
+
+def _answering(addresses: Sequence[Address], where: str) -> tuple[Address, ...]:
+    """Those that answer, all asked at once: a paused node costs the limit, not its number times that.
+
+    Raises:
+        KrucibleError: if none does.
+    """
+    distinct = tuple(dict.fromkeys(addresses))
+    with ThreadPoolExecutor(max_workers=len(distinct)) as pool:
+        alive = pool.map(_answers, distinct)
+        found = tuple(address for address, answered in zip(distinct, alive, strict=True) if answered)
+    if not found:
+        raise KrucibleError(
+            "nobody answers",
+            got=f"silence or refusal from {', '.join(map(_text, distinct))}",
+            expected=f"an answer to ApiVersions within {ANSWER_LIMIT_S:.0f} s",
+            where=where,
+            next_step="krucible cluster status",
+        )
+    return found
+
+
+def _answers(address: Address) -> bool:
+    return answers(*address, ANSWER_LIMIT_S)
+
+
+def _text(address: Address) -> str:
+    host, port = address
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
