@@ -11,6 +11,11 @@ from harness.workloads.groups_member import Membered
 
 _OFFSETS_TIMEOUT_S = 5.0
 _AGAIN_PAUSE_S = 0.25
+PATIENCE_S = 15.0
+"""A member without partitions for longer than any session or rebalance here is replaced by another one.
+
+kafka-python 3.0 was seen to stop sending heartbeats after it had been assigned nothing, and never to join again:
+that its library is stuck says nothing of the group, so no single member may decide whether the group is."""
 
 
 class DrainWorker(Membered):
@@ -21,12 +26,23 @@ class DrainWorker(Membered):
         group: index of the group in the workload's.
         deadline: time of the monotonic clock by which it ends.
         join: how members are made.
+        patience_s: how long a member may go without partitions.
     """
 
-    def __init__(self, context: GroupsContext, group: int, deadline: float, join: Join = join_group) -> None:
+    def __init__(
+        self,
+        context: GroupsContext,
+        group: int,
+        deadline: float,
+        join: Join = join_group,
+        *,
+        patience_s: float = PATIENCE_S,
+    ) -> None:
         number = context.first_final_worker + group
         super().__init__(context, number, kind_of(group), options_of(context, group), join)
         self._deadline = deadline
+        self._patience_s = patience_s
+        self._owned_s = time.monotonic()
 
     def work(self) -> None:
         """Read to the end that is listed first."""
@@ -34,9 +50,10 @@ class DrainWorker(Membered):
         try:
             while time.monotonic() < self._deadline and not self.drained(ends):
                 member = self.joined()
-                if member is not None and not self._turn(member):
+                if member is not None and (not self._turn(member) or self._stranded(member)):
                     self.leave()
                     self.positions = {}
+                    self._owned_s = time.monotonic()
                 self.stopping.wait(POLL_PAUSE_S)
         finally:
             self.leave()
@@ -51,6 +68,12 @@ class DrainWorker(Membered):
             return False
         told = self.commit_once(member.commit)
         return told is None or told == "ok"
+
+    def _stranded(self, member: GroupMember) -> bool:
+        """Whether it has been without partitions for too long."""
+        if member.owned:
+            self._owned_s = time.monotonic()
+        return time.monotonic() - self._owned_s > self._patience_s
 
     def _ends(self) -> dict[int, int]:
         """The end of each partition; nothing where it was not told in time."""

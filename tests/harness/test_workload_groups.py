@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import pytest
 from checkers.history import Operation, OperationType
 from checkers.shapes import misfit_of
 from harness.clients.administrator import Answer
+from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError
 from harness.journal import Clock, Journals
 from harness.vocabulary import GroupsWorkload
@@ -268,6 +269,41 @@ def test_the_last_member_commits_again_what_was_refused(make: Make) -> None:
     drain.start()
     assert join_all([drain], 5.0) == []
     assert bench.finished()
+
+
+class Stranded:
+    """Assigned nothing, and never anything again, without an error."""
+
+    owned: frozenset[int] = frozenset()
+
+    def __init__(self) -> None:
+        self.closed = False
+
+    def poll(self, max_wait_s: float) -> Gathered:
+        assert max_wait_s > 0
+        return Gathered([], Assigned({}, None))
+
+    def commit(self, offsets: Mapping[int, int]) -> Answer:
+        raise AssertionError(offsets)
+
+    def close(self, timeout_s: float) -> None:
+        assert timeout_s > 0
+        self.closed = True
+
+
+def test_a_last_member_that_is_stranded_is_replaced(make: Make) -> None:
+    bench = make()
+    stranded = Stranded()
+    members = iter([stranded])
+
+    def join(kind: ClientKind, options: MemberOptions) -> GroupMember:
+        return next(members, None) or bench.group.join(kind, options)
+
+    drain = DrainWorker(bench.context, 0, time.monotonic() + 10.0, join, patience_s=0.05)
+    drain.start()
+    assert join_all([drain], 5.0) == []
+    assert bench.finished()
+    assert stranded.closed
 
 
 @pytest.mark.parametrize("what", ["no ends", "no member", "no records"])
