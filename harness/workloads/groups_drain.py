@@ -14,7 +14,7 @@ _AGAIN_PAUSE_S = 0.25
 PATIENCE_S = 15.0
 """A member without partitions for longer than any session or rebalance here is replaced by another one.
 
-kafka-python 3.0 was seen to stop sending heartbeats after it had been assigned nothing, and never to join again:
+kafka-python 3.0 was seen to stop its heartbeats after it had been assigned nothing, and never to join again:
 that its library is stuck says nothing of the group, so no single member may decide whether the group is."""
 
 
