@@ -19,11 +19,13 @@ from harness.cluster.containers import (
     RunContainers,
     subnets_in_use,
 )
+from harness.cluster.homes import PROPERTIES_FILE, NodeHome
 from harness.cluster.rendering import (
     CLIENT_PORT,
     CONTROLLER_PORT,
     OBSERVE_PORT,
     Layout,
+    format_arguments,
     new_layout,
     problems_with,
     render_compose,
@@ -48,6 +50,7 @@ class Plan(msgspec.Struct, frozen=True):
         kafka_image: reference of the image that runs Kafka.
         holder_image: reference of the image that owns the network namespaces.
         kept: whether the cluster stays when the harness ends.
+        images_by_version: references for the other versions of single nodes.
     """
 
     run: str
@@ -57,6 +60,7 @@ class Plan(msgspec.Struct, frozen=True):
     kafka_image: str
     holder_image: str
     kept: bool = False
+    images_by_version: dict[str, str] = {}
 
 
 class Description(msgspec.Struct, frozen=True):
@@ -89,6 +93,11 @@ class Cluster:
         return self.description.version
 
     @property
+    def cluster_id(self) -> str:
+        """Kafka's id of it."""
+        return self.description.layout.cluster_id
+
+    @property
     def addresses(self) -> dict[str, str]:
         """Node name to address."""
         layout, topology = self.description.layout, self.description.topology
@@ -112,6 +121,26 @@ class Cluster:
     def disk(self, node: Node) -> Path:
         """Where the node's log directory lies on the host."""
         return self.folder / "disks" / node.name
+
+    def home(self, node: Node) -> NodeHome:
+        """The node's files on the host."""
+        return NodeHome(self.folder / "nodes" / node.name, self.disk(node))
+
+    def set_properties(self, node: Node, overrides: Mapping[str, str | None]) -> None:
+        """Change a node's server.properties for its next start; None takes a property out.
+
+        Raises:
+            OSError: the file can't be read or written.
+        """
+        self.home(node).set_properties(overrides)
+
+    def set_format_arguments(self, node: Node, arguments: Sequence[str]) -> None:
+        """Change what a node's disk is formatted with if it is empty at its next start.
+
+        Raises:
+            OSError: the file can't be written.
+        """
+        self.home(node).set_format_arguments(arguments)
 
     def run_tool(self, folder: Path, command: Sequence[str]) -> str:
         """What a Kafka tool prints that reads files of a folder; see `harness.cluster.tools`.
@@ -198,20 +227,27 @@ def find_cluster(client: docker.DockerClient, folder: Path) -> Cluster:
 def _write_files(plan: Plan, description: Description) -> None:
     (plan.folder / DESCRIPTION_FILE).write_bytes(msgspec.json.encode(description))
     for node in plan.topology.nodes():
-        home = plan.folder / "nodes" / node.name
-        home.mkdir(parents=True)
-        (plan.folder / "disks" / node.name).mkdir(parents=True)
-        properties = render_properties(plan.topology, description.layout, node, plan.version)
-        (home / "server.properties").write_text(properties)
+        home = NodeHome(plan.folder / "nodes" / node.name, plan.folder / "disks" / node.name)
+        home.folder.mkdir(parents=True)
+        home.disk.mkdir(parents=True)
+        version = plan.topology.version_of(node.name, plan.version)
+        properties = render_properties(plan.topology, description.layout, node, version)
+        (home.folder / PROPERTIES_FILE).write_text(properties)
+        home.set_format_arguments(format_arguments(plan.topology, description.layout, node))
     compose = render_compose(
         plan.topology,
         description.layout,
-        kafka_image=plan.kafka_image,
+        kafka_images={node.name: _image(plan, node) for node in plan.topology.nodes()},
         holder_image=plan.holder_image,
         user=f"{os.getuid()}:{os.getgid()}",
         labels=_labels(plan),
     )
     (plan.folder / COMPOSE_FILE).write_text(compose)
+
+
+def _image(plan: Plan, node: Node) -> str:
+    own = plan.topology.version_of(node.name, plan.version)
+    return plan.kafka_image if own == plan.version else plan.images_by_version[own]
 
 
 def _labels(plan: Plan) -> dict[str, str]:

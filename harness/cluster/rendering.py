@@ -3,13 +3,14 @@
 import base64
 import json
 import uuid
+from collections.abc import Mapping
 from importlib import resources
 from ipaddress import IPv4Network
-from typing import Any
 
 import jinja2
 import msgspec
 
+from harness.cluster.homes import PROPERTIES_FILE
 from harness.vocabulary.topology import Node, Quorum, Topology
 from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, parse_version
 
@@ -17,6 +18,9 @@ OBSERVE_PORT = 9090
 REPLICATION_PORT = 9091
 CLIENT_PORT = 9092
 CONTROLLER_PORT = 9093
+
+HOME_AT = "/etc/krucible"
+"""Where a node finds its own folder of the run, which it can't write to."""
 
 _FIRST_ADDRESS = 11
 """Host part of the first node's address; lower ones are left to the bridge and to tools."""
@@ -85,6 +89,12 @@ def new_layout(run: str, subnet: str, topology: Topology) -> Layout:
 def render_properties(topology: Topology, layout: Layout, node: Node, version: str) -> str:
     """The node's server.properties.
 
+    Args:
+        topology: the cluster.
+        layout: its addresses and ids.
+        node: whose properties.
+        version: Kafka's on that node.
+
     Raises:
         VersionShapeError: if `version` is not a Kafka version.
     """
@@ -95,7 +105,7 @@ def render_properties(topology: Topology, layout: Layout, node: Node, version: s
         listeners=[f"{name}://{address}:{port}" for name, port in listeners],
         advertised=_advertised(topology, listeners, address, version),
         quorum=_quorum_config(topology, layout),
-        config=_defaults_for(topology) | topology.config,
+        config=_defaults_for(topology) | topology.config | topology.node_config.get(node.name, {}),
     )
 
 
@@ -103,7 +113,7 @@ def render_compose(
     topology: Topology,
     layout: Layout,
     *,
-    kafka_image: str,
+    kafka_images: Mapping[str, str],
     holder_image: str,
     user: str,
     labels: dict[str, str],
@@ -113,30 +123,46 @@ def render_compose(
     Args:
         topology: the cluster to build.
         layout: its addresses and ids.
-        kafka_image: reference of the image that runs Kafka.
+        kafka_images: node name to the reference of the image that runs Kafka on it.
         holder_image: reference of the image that owns the network namespaces.
         user: ``uid:gid`` that Kafka runs as, so that the files on its disk can be read and removed.
         labels: ours, put on everything.
     """
-    nodes = [_compose_node(topology, layout, node) for node in topology.nodes()]
+    nodes = [
+        {
+            "name": node.name,
+            "address": layout.address(topology, node),
+            "image": kafka_images[node.name],
+            "environment": _environment(topology, layout),
+        }
+        for node in topology.nodes()
+    ]
     files = tuple(f"{file.source}:{file.destination}:ro" for file in topology.node_files)
     return _template("cluster.yaml.j2").render(
         project=layout.project,
         subnet=layout.subnet,
         nodes=nodes,
-        kafka_image=kafka_image,
         holder_image=holder_image,
         user=user,
         labels=labels,
         mounts=files,
+        home_at=HOME_AT,
     )
 
 
 def problems_with(topology: Topology, version: str) -> list[str]:
-    """What this version can't do of this topology, all at once; empty if nothing."""
+    """What this version can't do of this topology, all at once; empty if nothing.
+
+    Raises:
+        VersionShapeError: if `version`, or that of a node, is not a Kafka version.
+    """
     found = topology.problems()
-    if topology.quorum is Quorum.DYNAMIC and parse_version(version) < FIRST_DYNAMIC_QUORUM:
-        found.append(f"Kafka {version} has no dynamic quorum (3.9.0 is the first); use a static one")
+    if topology.quorum is Quorum.DYNAMIC:
+        found += [
+            f"Kafka {each} has no dynamic quorum (3.9.0 is the first); use a static one"
+            for each in sorted({version, *topology.node_versions.values()})
+            if parse_version(each) < FIRST_DYNAMIC_QUORUM
+        ]
     return found
 
 
@@ -190,8 +216,9 @@ def format_arguments(topology: Topology, layout: Layout, node: Node) -> list[str
     arguments: list[str] = []
     if topology.quorum is Quorum.DYNAMIC:
         arguments = ["--no-initial-controllers"]
-        if node.is_controller:
+        if node in topology.voters():
             arguments = ["--initial-controllers", _initial_controllers(topology, layout)]
+            arguments = ["--standalone"] if topology.standalone else arguments
     for feature, level in sorted(topology.features.items()):
         arguments += ["--feature", f"{feature}={level}"]
     return arguments
@@ -200,19 +227,13 @@ def format_arguments(topology: Topology, layout: Layout, node: Node) -> list[str
 def _initial_controllers(topology: Topology, layout: Layout) -> str:
     return ",".join(
         f"{node.id}@{layout.address(topology, node)}:{CONTROLLER_PORT}:{layout.directory_ids[node.name]}"
-        for node in topology.nodes()
-        if node.is_controller
+        for node in topology.voters()
     )
 
 
-def _compose_node(topology: Topology, layout: Layout, node: Node) -> dict[str, Any]:
+def _environment(topology: Topology, layout: Layout) -> dict[str, str]:
     return {
-        "name": node.name,
-        "address": layout.address(topology, node),
-        "environment": {
-            "KRUCIBLE_CLUSTER_ID": layout.cluster_id,
-            "KRUCIBLE_FORMAT_ARGS": " ".join(format_arguments(topology, layout, node)),
-            "KRUCIBLE_PROPERTIES": "/etc/krucible/server.properties",
-            "KRUCIBLE_JVM_OPTS": " ".join(topology.jvm_options),
-        },
+        "KRUCIBLE_CLUSTER_ID": layout.cluster_id,
+        "KRUCIBLE_PROPERTIES": f"{HOME_AT}/{PROPERTIES_FILE}",
+        "KRUCIBLE_JVM_OPTS": " ".join(topology.jvm_options),
     }

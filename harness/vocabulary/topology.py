@@ -55,6 +55,16 @@ class NodeFile(msgspec.Struct, frozen=True):
     destination: str
 
 
+class DiskKind(StrEnum):
+    """What the nodes' data directories lie on."""
+
+    FOLDER = "folder"
+    """A folder of the run."""
+    LOOP_EXT4 = "loop-ext4"
+    """A file system of each node's own, in a file of the run's folder: it can lose power, and die."""
+    LOOP_XFS = "loop-xfs"
+
+
 class Topology(msgspec.Struct, frozen=True):
     """A cluster to be built.
 
@@ -67,6 +77,12 @@ class Topology(msgspec.Struct, frozen=True):
         config: properties that override krucible's own, for every node.
         jvm_options: extra options of every node's JVM.
         node_files: files of the host that every node gets.
+        initial_voters: how many controllers, the first ones, are voters from the beginning (dynamic quorum);
+            the others begin as observers. None: all.
+        standalone: whether the first controller forms the quorum by itself (``format --standalone``).
+        node_config: node name to properties that override all others on that node.
+        node_versions: node name to the Kafka version of that node alone.
+        disk: what the data directories lie on.
     """
 
     mode: Mode = Mode.COMBINED
@@ -77,6 +93,11 @@ class Topology(msgspec.Struct, frozen=True):
     config: dict[str, str] = {}
     jvm_options: tuple[str, ...] = ()
     node_files: tuple[NodeFile, ...] = ()
+    initial_voters: int | None = None
+    standalone: bool = False
+    node_config: dict[str, dict[str, str]] = {}
+    node_versions: dict[str, str] = {}
+    disk: DiskKind = DiskKind.FOLDER
 
     def nodes(self) -> tuple[Node, ...]:
         """All nodes, controllers first."""
@@ -89,6 +110,15 @@ class Topology(msgspec.Struct, frozen=True):
         )
         return controllers + tuple(Node(f"b{i}", i, (Role.BROKER,)) for i in range(1, self.brokers + 1))
 
+    def voters(self) -> tuple[Node, ...]:
+        """The controllers that vote from the beginning."""
+        controllers = tuple(node for node in self.nodes() if node.is_controller)
+        return controllers[: 1 if self.standalone else self.initial_voters]
+
+    def version_of(self, node: str, version: str) -> str:
+        """A node's version of Kafka, given the cluster's."""
+        return self.node_versions.get(node, version)
+
     def problems(self) -> list[str]:
         """What is wrong with it, all at once; empty if nothing is."""
         found = [
@@ -100,4 +130,24 @@ class Topology(msgspec.Struct, frozen=True):
             found.append(
                 f"combined mode has as many controllers as brokers, got {self.controllers} and {self.brokers}"
             )
+        return found + self._quorum_problems() + self._name_problems()
+
+    def _quorum_problems(self) -> list[str]:
+        found: list[str] = []
+        if self.initial_voters is not None and self.standalone:
+            found.append("a standalone quorum has one voter at first, so initial_voters can't be given too")
+        if self.quorum is Quorum.STATIC and (self.initial_voters is not None or self.standalone):
+            found.append(
+                "all controllers vote in a static quorum; initial_voters and standalone need a dynamic one"
+            )
+        if self.initial_voters is not None and not 1 <= self.initial_voters <= self.controllers:
+            found.append(f"initial_voters is {self.initial_voters}, expected 1 to {self.controllers}")
         return found
+
+    def _name_problems(self) -> list[str]:
+        names = [node.name for node in self.nodes()]
+        return [
+            f"{attribute} names {name}, there are {', '.join(names)}"
+            for attribute, given in (("node_config", self.node_config), ("node_versions", self.node_versions))
+            for name in sorted(given.keys() - set(names))
+        ]

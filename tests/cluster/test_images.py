@@ -45,17 +45,21 @@ def node(engine: docker.DockerClient, image: KafkaImage, folder: Path) -> Iterat
     dynamic = parse_version(image.version) >= FIRST_DYNAMIC_QUORUM
     properties = folder / "server.properties"
     properties.write_text(COMMON + (DYNAMIC if dynamic else STATIC))
+    arguments = folder / "format-arguments"
+    arguments.write_text("--standalone" if dynamic else "")
     container = engine.containers.run(
         image.reference,
         detach=True,
         network_mode="none",
         user=NOBODY_IN_PARTICULAR,
         labels=LABELS,
-        volumes={str(properties): {"bind": "/server.properties", "mode": "ro"}},
+        volumes={
+            str(properties): {"bind": "/server.properties", "mode": "ro"},
+            str(arguments): {"bind": "/format-arguments", "mode": "ro"},
+        },
         environment={
             "KRUCIBLE_CLUSTER_ID": "MkU3OEVBNTcwNTJENDM2Qk",
             "KRUCIBLE_PROPERTIES": "/server.properties",
-            "KRUCIBLE_FORMAT_ARGS": "--standalone" if dynamic else "",
             "KRUCIBLE_JVM_OPTS": f"-Xlog:class+load:file={LOADED}",
         },
     )

@@ -1,6 +1,7 @@
 """The entry script formats a fresh disk once and becomes Java; a script stands in for `java`."""
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -20,8 +21,21 @@ class Sandbox:
         self.properties.write_text(f"node.id=1\nlog.dirs={self.data}/a,{self.data}/b\n")
         self.calls_file = folder / "calls"
         java = folder / "java"
-        java.write_text(f'#!/bin/sh\necho "$@" >> {self.calls_file}\nexit ${{JAVA_EXIT:-0}}\n')
+        java.write_text(
+            f"""#!/bin/sh
+echo "$@" >> {self.calls_file}
+case "$*" in *StorageTool*)
+    mkdir -p {self.data}/a {self.data}/b
+    echo directory.id=drawn | tee {self.data}/a/meta.properties > {self.data}/b/meta.properties
+esac
+exit ${{JAVA_EXIT:-0}}
+"""
+        )
         java.chmod(0o755)
+
+    def write(self, name: str, text: str) -> None:
+        """Put a file beside server.properties."""
+        (self.properties.parent / name).write_text(text)
 
     def run(self, **environment: str) -> "subprocess.CompletedProcess[str]":
         given = {
@@ -44,9 +58,8 @@ def sandbox(tmp_path: Path) -> Sandbox:
 
 
 def test_a_fresh_disk_is_formatted_first(sandbox: Sandbox) -> None:
-    done = sandbox.run(
-        KRUCIBLE_FORMAT_ARGS="--standalone --feature kraft.version=1", KRUCIBLE_JVM_OPTS="-Xmx1g -Da=b"
-    )
+    sandbox.write("format-arguments", "--standalone --feature kraft.version=1\n")
+    done = sandbox.run(KRUCIBLE_JVM_OPTS="-Xmx1g -Da=b")
     assert done.returncode == 0, done.stderr
     assert sandbox.calls == [
         f"{FORMAT} -t id -c {sandbox.properties} --standalone --feature kraft.version=1",
@@ -59,6 +72,29 @@ def test_a_disk_of_which_one_directory_has_its_papers_is_left_alone(sandbox: San
     (sandbox.data / "b" / "meta.properties").touch()
     sandbox.run()
     assert sandbox.calls == [f"@/opt/krucible/kafka.args kafka.Kafka {sandbox.properties}"]
+
+
+def test_arguments_are_read_anew_at_each_start(sandbox: Sandbox) -> None:
+    sandbox.write("format-arguments", "--standalone")
+    sandbox.run()
+    shutil.rmtree(sandbox.data / "a")
+    shutil.rmtree(sandbox.data / "b")
+    sandbox.write("format-arguments", "--no-initial-controllers")
+    sandbox.run()
+    assert [call.split()[-1] for call in sandbox.calls if call.startswith(FORMAT)] == [
+        "--standalone",
+        "--no-initial-controllers",
+    ]
+
+
+def test_a_disk_that_is_formatted_here_gets_the_ids_that_are_asked_for(sandbox: Sandbox) -> None:
+    sandbox.write("directory-ids", "first-_id\n")
+    sandbox.run()
+    ids = [(sandbox.data / name / "meta.properties").read_text().strip() for name in "ab"]
+    assert ids == ["directory.id=first-_id", "directory.id=drawn"]
+    sandbox.write("directory-ids", "other\n")
+    sandbox.run()
+    assert "directory.id=first-_id" in (sandbox.data / "a" / "meta.properties").read_text()
 
 
 def test_where_formatting_fails_kafka_is_not_started(sandbox: Sandbox) -> None:

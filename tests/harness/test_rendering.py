@@ -2,6 +2,7 @@
 
 import re
 
+import msgspec
 import pytest
 import yaml
 
@@ -72,12 +73,58 @@ def test_storage_is_formatted_as_the_quorum_needs() -> None:
     assert format_arguments(ISOLATED, static, ISOLATED.nodes()[0]) == []
 
 
+def arguments(topology: Topology) -> list[str]:
+    """What each node is formatted with, the voters' endpoints left out."""
+    layout = new_layout("abc", "10.213.4.0/24", topology)
+    return [
+        re.sub(r"@[^,]*", "", " ".join(format_arguments(topology, layout, node))) for node in topology.nodes()
+    ]
+
+
+def test_some_controllers_begin_as_observers() -> None:
+    growing = Topology(mode=Mode.ISOLATED, controllers=4, brokers=1, initial_voters=2)
+    voters = "--initial-controllers 101,102"
+    newcomer = "--no-initial-controllers"
+    assert arguments(growing) == [voters, voters, newcomer, newcomer, newcomer]
+    written = properties(growing, 3, "4.3.1")["controller.quorum.bootstrap.servers"]
+    assert written.count(":9093") == 4
+
+    alone = Topology(standalone=True)
+    assert arguments(alone) == ["--standalone", newcomer, newcomer]
+    assert [node.name for node in alone.voters()] == ["n1"]
+
+
+def test_a_node_may_differ_from_the_others() -> None:
+    topology = Topology(config={"a": "1"}, node_config={"n2": {"a": "2"}}, node_versions={"n2": "4.1.1"})
+    assert [properties(topology, position, "4.3.1")["a"] for position in (0, 1, 2)] == ["1", "2", "1"]
+    assert [topology.version_of(name, "4.3.1") for name in ("n1", "n2")] == ["4.3.1", "4.1.1"]
+    assert msgspec.json.decode(msgspec.json.encode(topology), type=Topology) == topology
+    assert msgspec.json.decode(b"{}", type=Topology) == Topology()
+
+
+@pytest.mark.parametrize(
+    ("topology", "told"),
+    [
+        (Topology(initial_voters=4), "initial_voters is 4, expected 1 to 3"),
+        (Topology(initial_voters=0), "initial_voters is 0, expected 1 to 3"),
+        (Topology(initial_voters=1, standalone=True), "a standalone quorum has one voter"),
+        (Topology(standalone=True, quorum=Quorum.STATIC), "all controllers vote in a static quorum"),
+        (Topology(node_config={"c1": {}}), "node_config names c1, there are n1, n2, n3"),
+        (Topology(node_versions={"n1": "3.8.1"}), "Kafka 3.8.1 has no dynamic quorum"),
+    ],
+)
+def test_what_can_not_be_is_told(topology: Topology, told: str) -> None:
+    (problem,) = problems_with(topology, "4.3.1")
+    assert problem.startswith(told)
+
+
 def test_the_compose_file_has_two_containers_a_node_and_our_labels() -> None:
     topology = Topology(jvm_options=("-Dprice=$5",), node_files=(NodeFile("/a", "/b"),))
     layout = new_layout("abc", "10.213.4.0/24", topology)
     labels = {"krucible.run": "abc"}
+    images = {"n1": "kafka:1", "n2": "kafka:2", "n3": "kafka:1"}
     text = render_compose(
-        topology, layout, kafka_image="kafka:1", holder_image="base:1", user="7:8", labels=labels
+        topology, layout, kafka_images=images, holder_image="base:1", user="7:8", labels=labels
     )
     compose = yaml.safe_load(text)
 
@@ -85,6 +132,8 @@ def test_the_compose_file_has_two_containers_a_node_and_our_labels() -> None:
     kafka, holder = compose["services"]["n2"], compose["services"]["n2-net"]
     assert kafka["network_mode"] == "service:n2-net"
     assert kafka["user"] == "7:8"
+    assert kafka["image"] == "kafka:2"
+    assert "./nodes/n2:/etc/krucible:ro" in kafka["volumes"]
     assert kafka["environment"]["KRUCIBLE_JVM_OPTS"] == "-Dprice=$$5"
     assert "/a:/b:ro" in kafka["volumes"]
     assert holder["networks"]["cluster"]["ipv4_address"] == "10.213.4.12"
@@ -118,7 +167,7 @@ def test_a_dollar_sign_is_one_to_compose() -> None:
         render_compose(
             topology,
             layout,
-            kafka_image="kafka",
+            kafka_images=dict.fromkeys(("n1", "n2", "n3"), "kafka"),
             holder_image="holder",
             user="0:0",
             labels={"krucible.folder": '/srv/$HOME\'s "runs"'},

@@ -1,0 +1,111 @@
+"""A node's files on the host: what its next start takes its configuration and format from, and its disk."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import msgspec
+
+PROPERTIES_FILE = "server.properties"
+FORMAT_FILE = "format-arguments"
+DIRECTORY_IDS_FILE = "directory-ids"
+META_PROPERTIES = "meta.properties"
+_DIRECTORY_ID = "directory.id"
+_NEWCOMER = "--no-initial-controllers"
+_STANDALONE = "--standalone"
+_INITIAL = "--initial-controllers"
+
+
+class NodeHome(msgspec.Struct, frozen=True):
+    """Where one node's files lie.
+
+    Attributes:
+        folder: the node's folder of the run, which it reads at every start.
+        disk: its log directory.
+    """
+
+    folder: Path
+    disk: Path
+
+    def properties(self) -> dict[str, str]:
+        """What stands in server.properties.
+
+        Raises:
+            OSError: it can't be read.
+        """
+        return _pairs((self.folder / PROPERTIES_FILE).read_text())
+
+    def set_properties(self, overrides: Mapping[str, str | None]) -> None:
+        """Change server.properties for the node's next start; None takes a property out.
+
+        Raises:
+            OSError: it can't be read or written.
+        """
+        path = self.folder / PROPERTIES_FILE
+        kept = [line for line in path.read_text().splitlines() if line.partition("=")[0] not in overrides]
+        added = [f"{key}={value}" for key, value in overrides.items() if value is not None]
+        path.write_text("\n".join([*kept, *added]) + "\n")
+
+    def format_arguments(self) -> list[str]:
+        """What an empty disk is formatted with at the node's next start.
+
+        Raises:
+            OSError: it can't be read.
+        """
+        return (self.folder / FORMAT_FILE).read_text().split()
+
+    def set_format_arguments(self, arguments: Sequence[str]) -> None:
+        """Change what an empty disk is formatted with; a disk that is formatted is left as it is.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        (self.folder / FORMAT_FILE).write_text(" ".join(arguments) + "\n")
+
+    def set_directory_id(self, directory_id: str | None) -> None:
+        """The directory id that the disk has after it was formatted; None: as formatting draws it.
+
+        Raises:
+            OSError: it can't be written.
+        """
+        path = self.folder / DIRECTORY_IDS_FILE
+        if directory_id is None:
+            path.unlink(missing_ok=True)
+        else:
+            path.write_text(directory_id + "\n")
+
+    def directory_id(self) -> str | None:
+        """Of the disk as it is now; None where it is not formatted, or by a version without such ids.
+
+        Raises:
+            OSError: it can't be read.
+        """
+        path = self.disk / META_PROPERTIES
+        return _pairs(path.read_text()).get(_DIRECTORY_ID) if path.exists() else None
+
+
+def as_newcomer(arguments: Sequence[str]) -> list[str]:
+    """Arguments for a disk that no voter set knows: a voter of a dynamic quorum comes back an observer."""
+    if _STANDALONE in arguments:
+        return [_NEWCOMER if each == _STANDALONE else each for each in arguments]
+    if _INITIAL not in arguments:
+        return list(arguments)
+    at = arguments.index(_INITIAL)
+    return [*arguments[:at], _NEWCOMER, *arguments[at + 2 :]]
+
+
+def as_initial(arguments: Sequence[str], voter: str) -> list[str]:
+    """Arguments that give a standalone voter its old directory id again, where standalone would draw one.
+
+    Args:
+        arguments: as they are.
+        voter: ``id@host:port:directory-id``.
+    """
+    if _STANDALONE not in arguments:
+        return list(arguments)
+    at = arguments.index(_STANDALONE)
+    return [*arguments[:at], _INITIAL, voter, *arguments[at + 1 :]]
+
+
+def _pairs(text: str) -> dict[str, str]:
+    lines = (line.partition("=") for line in text.splitlines() if "=" in line and not line.startswith("#"))
+    return {key.strip(): value.strip() for key, _, value in lines}
