@@ -54,6 +54,11 @@ COMMANDS = {
         "cluster",
         "Clusters for hands-on use.",
     ),
+    "elect": Entry(
+        "harness.cli.electing",
+        "elect",
+        "Have leaders elected: the preferred ones, or any live replica where there is no leader.",
+    ),
     "heal": Entry(
         "harness.cli.clusters",
         "heal",

@@ -1,0 +1,103 @@
+"""Elections over the wire (KIP-460): preferred and unclean, for some partitions or for all of a cluster.
+
+A broker passes the request on to the active controller; a controller answers only while it is the active one.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from kafka.errors import for_code
+from kafka.protocol.admin.topics import ElectLeadersRequest, ElectLeadersResponse
+
+from harness.vocabulary.administration import ElectionType
+from harness.wire import Connection, WireError
+
+ANSWER_SLACK_S = 1.0
+"""An answer may come so much later than the timeout that Kafka was told: its own refusal comes first."""
+TYPES = {ElectionType.PREFERRED: 0, ElectionType.UNCLEAN: 1}
+FIRST_WITH_TYPES = 1
+"""Before this version of the request every election is a preferred one, and none has a type."""
+
+NONE = 0
+REQUEST_TIMED_OUT = 7
+NOT_CONTROLLER = 41
+INVALID_REQUEST = 42
+PREFERRED_LEADER_NOT_AVAILABLE = 80
+ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
+ELECTION_NOT_NEEDED = 84
+
+Address = tuple[str, int]
+
+
+class ElectionResult(msgspec.Struct, frozen=True):
+    """What was answered of one partition; `code` is Kafka's, 0 where a leader was elected."""
+
+    topic: str
+    partition: int
+    code: int
+    message: str | None
+
+
+class ElectionAnswer(msgspec.Struct, frozen=True):
+    """What was answered.
+
+    Attributes:
+        code: Kafka's, of the request as a whole.
+        results: of each partition that was named; where all were meant, not of those that needed none.
+    """
+
+    code: int
+    results: tuple[ElectionResult, ...]
+
+
+def elect_leaders(
+    address: Address,
+    election: ElectionType,
+    partitions: Sequence[tuple[str, int]] | None,
+    timeout_ms: int,
+) -> ElectionAnswer:
+    """Ask one node for elections.
+
+    Args:
+        address: its listener.
+        election: preferred, or unclean: that one takes any live replica, and only where there is no leader.
+        partitions: topic and partition; None for all of the cluster.
+        timeout_ms: how long Kafka may take.
+
+    Raises:
+        WireError: no answer, or the node does not know this type of election.
+    """
+    with Connection(*address, timeout_ms / 1000 + ANSWER_SLACK_S) as connection:
+        _, newest = connection.versions.get(ElectLeadersRequest.API_KEY, (0, -1))
+        if election is not ElectionType.PREFERRED and newest < FIRST_WITH_TYPES:
+            raise WireError(f"ElectLeaders: the node knows preferred elections only, not {election}")
+        request = ElectLeadersRequest(
+            election_type=TYPES[election],
+            topic_partitions=None if partitions is None else _by_topic(partitions),
+            timeout_ms=timeout_ms,
+        )
+        answer = connection.ask(request, ElectLeadersResponse)
+    return ElectionAnswer(
+        # The first version tells of partitions only.
+        answer.error_code or NONE,
+        tuple(
+            ElectionResult(topic.topic, result.partition_id, result.error_code, result.error_message)
+            for topic in answer.replica_election_results
+            for result in topic.partition_result
+        ),
+    )
+
+
+def error_name(code: int) -> str:
+    """Kafka's name of an error code; ``UNKNOWN`` for one that the library does not know."""
+    name: str = for_code(code).message
+    return name
+
+
+def _by_topic(partitions: Iterable[tuple[str, int]]) -> list[object]:
+    """Each topic once, as the request wants it, each partition once."""
+    found: dict[str, list[int]] = {}
+    for topic, partition in dict.fromkeys(partitions):
+        found.setdefault(topic, []).append(partition)
+    one = ElectLeadersRequest.TopicPartitions
+    return [one(topic=topic, partitions=numbers) for topic, numbers in found.items()]
