@@ -1,0 +1,252 @@
+"""Reassignments over the wire: asked for, cancelled, listed (KIP-455), and how much of a log a broker has.
+
+Each function asks the one broker that it is given; brokers forward the first two to the active controller.
+"""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+from kafka.errors import for_code
+from kafka.protocol.admin import DescribeLogDirsRequest, DescribeLogDirsResponse
+from kafka.protocol.admin.topics import (
+    AlterPartitionReassignmentsRequest,
+    AlterPartitionReassignmentsResponse,
+    ListPartitionReassignmentsRequest,
+    ListPartitionReassignmentsResponse,
+)
+
+from harness.wire import Connection, WireError
+
+ANSWER_SLACK_S = 1.0
+"""An answer may come so much later than the timeout that Kafka was told: its own refusal comes first."""
+LIST_TIMEOUT_MS = 5000
+UNKNOWN_TOPIC_OR_PARTITION = 3
+INVALID_REPLICA_ASSIGNMENT = 39
+NO_REASSIGNMENT_IN_PROGRESS = 85
+MAY_HAPPEN = frozenset({-1, 7, 41})
+"""UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NOT_CONTROLLER: it may have been appended before that was said."""
+_MISNAMED = {-1: "UNKNOWN_SERVER_ERROR", INVALID_REPLICA_ASSIGNMENT: "INVALID_REPLICA_ASSIGNMENT"}
+"""Names that the library gets wrong."""
+
+Address = tuple[str, int]
+Target = tuple[str, int, Sequence[int] | None]
+"""Topic, partition and the broker ids wanted, preferred leader first; None cancels."""
+
+
+class ReassignmentResult(msgspec.Struct, frozen=True):
+    """What was answered of one partition; `code` is Kafka's."""
+
+    topic: str
+    partition: int
+    code: int
+    message: str | None
+
+
+class ReassignmentAnswer(msgspec.Struct, frozen=True):
+    """What was answered of the request as a whole, and of each partition."""
+
+    code: int
+    message: str | None
+    results: tuple[ReassignmentResult, ...]
+
+
+class Ongoing(msgspec.Struct, frozen=True, order=True):
+    """A reassignment that goes on.
+
+    Attributes:
+        topic: its name.
+        partition: its number.
+        replicas: the current ones: those wanted, in their order, then those being removed.
+        adding: of these, the ones that are not yet in sync.
+        removing: of these, the ones that go when it completes.
+    """
+
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas that will be left."""
+        return tuple(replica for replica in self.replicas if replica not in self.removing)
+
+
+class LogSize(msgspec.Struct, frozen=True):
+    """One replica's log on one broker's disk.
+
+    Attributes:
+        broker: its id.
+        topic: the partition's topic.
+        partition: its number.
+        directory: the log directory that holds it.
+        size_bytes: of its segments.
+        offset_lag: offsets by which it is behind the high watermark; of a future log, behind the current one.
+        is_future: whether it is to take the place of another log of the same broker (KIP-113).
+    """
+
+    broker: int
+    topic: str
+    partition: int
+    directory: str
+    size_bytes: int
+    offset_lag: int
+    is_future: bool
+
+
+def alter_reassignments(address: Address, targets: Sequence[Target], timeout_ms: int) -> ReassignmentAnswer:
+    """Ask for other replicas of partitions, or (None) for an end of what goes on; the last target counts.
+
+    Answered with 0, a reassignment has begun, not ended.  A partition is refused by itself, and those that
+    are not go ahead together.
+
+    Args:
+        address: a broker's listener.
+        targets: what is wanted.
+        timeout_ms: how long Kafka may take.
+
+    Raises:
+        WireError: no answer: it may have happened.
+    """
+    request_type = AlterPartitionReassignmentsRequest
+    partition = request_type.ReassignableTopic.ReassignablePartition
+    topics = [
+        request_type.ReassignableTopic(
+            name=topic,
+            partitions=[
+                partition(partition_index=index, replicas=None if replicas is None else list(replicas))
+                for index, replicas in wanted.items()
+            ],
+        )
+        for topic, wanted in _by_topic(targets).items()
+    ]
+    with Connection(*address, timeout_ms / 1000 + ANSWER_SLACK_S) as connection:
+        answer = connection.ask(
+            request_type(timeout_ms=timeout_ms, topics=topics), AlterPartitionReassignmentsResponse
+        )
+    results = (
+        ReassignmentResult(topic.name, one.partition_index, one.error_code, one.error_message)
+        for topic in answer.responses
+        for one in topic.partitions
+    )
+    return ReassignmentAnswer(answer.error_code, answer.error_message, tuple(results))
+
+
+def list_reassignments(
+    address: Address, timeout_ms: int = LIST_TIMEOUT_MS, partitions: Iterable[tuple[str, int]] | None = None
+) -> tuple[Ongoing, ...]:
+    """The reassignments that go on, by topic and partition; of partitions that don't exist nothing is told.
+
+    Args:
+        address: a broker's listener.
+        timeout_ms: how long Kafka may take.
+        partitions: of which to tell; None for all.
+
+    Raises:
+        WireError: no answer, or an error.
+    """
+    with Connection(*address, timeout_ms / 1000 + ANSWER_SLACK_S) as connection:
+        return listed(connection, timeout_ms, partitions)
+
+
+def listed(
+    connection: Connection, timeout_ms: int, partitions: Iterable[tuple[str, int]] | None = None
+) -> tuple[Ongoing, ...]:
+    """As `list_reassignments`, over a connection that is there already.
+
+    Raises:
+        WireError: no answer, or an error.
+    """
+    request_type = ListPartitionReassignmentsRequest
+    topic_type = request_type.ListPartitionReassignmentsTopics
+    wanted = (
+        None
+        if partitions is None
+        else [
+            topic_type(name=topic, partition_indexes=indexes)
+            for topic, indexes in _indexes(partitions).items()
+        ]
+    )
+    answer = connection.ask(
+        request_type(timeout_ms=timeout_ms, topics=wanted), ListPartitionReassignmentsResponse
+    )
+    if answer.error_code:
+        raise WireError(f"ListPartitionReassignments answered {error_name(answer.error_code)}")
+    ongoing = (
+        Ongoing(
+            topic.name,
+            one.partition_index,
+            tuple(one.replicas),
+            tuple(one.adding_replicas),
+            tuple(one.removing_replicas),
+        )
+        for topic in answer.topics
+        for one in topic.partitions
+    )
+    return tuple(sorted(ongoing))
+
+
+def log_sizes(
+    address: Address,
+    broker: int,
+    partitions: Iterable[tuple[str, int]] | None = None,
+    timeout_ms: int = LIST_TIMEOUT_MS,
+) -> tuple[LogSize, ...]:
+    """The logs that a broker has, by DescribeLogDirs; a directory that is offline tells of none.
+
+    Args:
+        address: that broker's listener; the request is never forwarded.
+        broker: its id, which the answer does not tell.
+        partitions: of which to tell; None for all.
+        timeout_ms: how long it may take.
+
+    Raises:
+        WireError: no answer, or an error.
+    """
+    request_type = DescribeLogDirsRequest
+    topic_type = request_type.DescribableLogDirTopic
+    wanted = (
+        None
+        if partitions is None
+        else [topic_type(topic=topic, partitions=indexes) for topic, indexes in _indexes(partitions).items()]
+    )
+    with Connection(*address, timeout_ms / 1000) as connection:
+        answer = connection.ask(request_type(topics=wanted), DescribeLogDirsResponse)
+    if answer.error_code:
+        raise WireError(f"DescribeLogDirs answered {error_name(answer.error_code)}")
+    return tuple(
+        LogSize(
+            broker,
+            topic.name,
+            one.partition_index,
+            directory.log_dir,
+            one.partition_size,
+            one.offset_lag,
+            one.is_future_key,
+        )
+        for directory in answer.results
+        if not directory.error_code
+        for topic in directory.topics
+        for one in topic.partitions
+    )
+
+
+def error_name(code: int) -> str:
+    """Kafka's name of an error code, and the code, as `NO_REASSIGNMENT_IN_PROGRESS (85)`."""
+    name: str = _MISNAMED.get(code) or for_code(code).message
+    return f"{name} ({code})"
+
+
+def _by_topic(targets: Sequence[Target]) -> dict[str, dict[int, Sequence[int] | None]]:
+    wanted: dict[str, dict[int, Sequence[int] | None]] = {}
+    for topic, partition, replicas in targets:
+        wanted.setdefault(topic, {})[partition] = replicas
+    return wanted
+
+
+def _indexes(partitions: Iterable[tuple[str, int]]) -> dict[str, list[int]]:
+    wanted: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        wanted.setdefault(topic, []).append(partition)
+    return wanted
