@@ -1,0 +1,218 @@
+"""Voters added and removed (KIP-853), each request sent once to one node, and what its answer means."""
+
+import base64
+import time
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+from uuid import UUID
+
+import msgspec
+from kafka.protocol.metadata import MetadataRequest
+
+from checkers.history import OperationType
+from harness.administration.schemas import (
+    AddRaftVoterRequest,
+    AddRaftVoterResponse,
+    RemoveRaftVoterRequest,
+    RemoveRaftVoterResponse,
+)
+from harness.wire import Connection
+
+Address = tuple[str, int]
+VoterEndpoint = tuple[str, str, int]
+"""Name of the listener, host, port."""
+_DIRECTORY_ID_CHARACTERS = 22
+
+
+class VoterKey(msgspec.Struct, frozen=True):
+    """Who a voter is: ``node.id``, and ``directory.id`` of its metadata log, 22 characters of base64."""
+
+    id: int
+    directory_id: str
+
+
+class VoterAnswer(msgspec.Struct, frozen=True):
+    """The answer to one request.
+
+    Attributes:
+        code: Kafka's error code, 0 for none.
+        message: what came with it; None where nothing did.
+        took_ms: from sending to the answer.
+        forwarded: whether a broker passed the request on, which it does again when its connection breaks.
+    """
+
+    code: int
+    message: str | None
+    took_ms: int
+    forwarded: bool = False
+
+
+def add_voter(
+    address: Address,
+    cluster_id: str | None,
+    voter: VoterKey,
+    endpoints: Sequence[VoterEndpoint],
+    timeout_ms: int,
+) -> VoterAnswer:
+    """Ask a node for a voter to be added; it answers once the new set of voters is committed (KIP-853).
+
+    Args:
+        address: a broker's or a controller's listener; of controllers only the leader does it.
+        cluster_id: refused if it is another cluster's; None is not looked at.
+        voter: who shall have a vote.
+        endpoints: where the voters reach it; one must be of the controllers' first listener.
+        timeout_ms: bound for everything, connecting included.
+
+    Raises:
+        WireError: no answer, so it may be done or not; or the node knows no such request.
+        ValueError: the directory id is none.
+    """
+    listener = AddRaftVoterRequest.Listener
+    request = AddRaftVoterRequest(
+        cluster_id=cluster_id,
+        timeout_ms=timeout_ms,
+        voter_id=voter.id,
+        voter_directory_id=directory_uuid(voter.directory_id),
+        listeners=[listener(name=name, host=host, port=port) for name, host, port in endpoints],
+        ack_when_committed=True,
+    )
+    return _ask(address, request, AddRaftVoterResponse, timeout_ms)
+
+
+def remove_voter(address: Address, cluster_id: str | None, voter: VoterKey, timeout_ms: int) -> VoterAnswer:
+    """Ask a node for a voter to be removed; it answers once the new set of voters is committed (KIP-853).
+
+    Args:
+        address: a broker's or a controller's listener; of controllers only the leader does it.
+        cluster_id: refused if it is another cluster's; None is not looked at.
+        voter: who shall no longer have a vote; both ids must be as the set of voters has them.
+        timeout_ms: bound for everything, connecting included.
+
+    Raises:
+        WireError: no answer, so it may be done or not; or the node knows no such request.
+        ValueError: the directory id is none.
+    """
+    request = RemoveRaftVoterRequest(
+        cluster_id=cluster_id, voter_id=voter.id, voter_directory_id=directory_uuid(voter.directory_id)
+    )
+    return _ask(address, request, RemoveRaftVoterResponse, timeout_ms)
+
+
+def directory_uuid(text: str) -> UUID:
+    """The 16 bytes of a directory id that Kafka writes as 22 characters of URL-safe base64.
+
+    Raises:
+        ValueError: it is no such text.
+    """
+    try:
+        if len(text) == _DIRECTORY_ID_CHARACTERS:
+            return UUID(bytes=base64.b64decode(text + "==", altchars=b"-_", validate=True))
+    except ValueError:
+        pass
+    raise ValueError(f"got {text!r}, expected {_DIRECTORY_ID_CHARACTERS} characters of URL-safe base64")
+
+
+def _ask(address: Address, request: Any, response_type: Any, timeout_ms: int) -> VoterAnswer:
+    began = time.monotonic()
+    deadline_s = began + timeout_ms / 1000
+    with Connection(*address, timeout_ms / 1000) as connection:
+        connection.allow_until(deadline_s)
+        forwarded = connection.supports(MetadataRequest)
+        answer = connection.ask(request, response_type)
+    took_ms = round((time.monotonic() - began) * 1000)
+    return VoterAnswer(answer.error_code, answer.error_message or None, took_ms, forwarded)
+
+
+class Done(StrEnum):
+    """Whether the change that was answered so is in a leader's log."""
+
+    YES = "yes"
+    NO = "no"
+    NO_UNLESS_RETRIED = "no, unless a broker passed it on twice"
+    """The second attempt is refused so also where the first one was carried out."""
+    MAYBE = "maybe"
+
+
+class Row(NamedTuple):
+    """One answer and what it means.
+
+    Attributes:
+        code: Kafka's.
+        name: Kafka's name for it.
+        says: words that the message has; "" stands for no message, None for any.
+        done: whether the change was made.
+        reason: why that follows.
+    """
+
+    code: int
+    name: str
+    says: str | None
+    done: Done
+    reason: str
+
+
+class Meaning(NamedTuple):
+    """Kafka's name for an answer, whether the change was done, and why one knows."""
+
+    name: str
+    outcome: OperationType
+    reason: str
+
+
+_NO, _RETRIED, _MAYBE = Done.NO, Done.NO_UNLESS_RETRIED, Done.MAYBE
+_TIMED_OUT, _NOT_LEADER = "REQUEST_TIMED_OUT", "NOT_LEADER_OR_FOLLOWER"
+
+TABLE: tuple[Row, ...] = (
+    Row(0, "NONE", None, Done.YES, "the new set of voters is committed"),
+    Row(-1, "UNKNOWN_SERVER_ERROR", None, _MAYBE, "the leader failed at it, before the append or after"),
+    Row(6, _NOT_LEADER, "", _RETRIED, "it did not lead when it was asked"),
+    Row(6, _NOT_LEADER, None, _MAYBE, "it lost the lead while the change was under way"),
+    Row(7, _TIMED_OUT, "leader to handle previous", _RETRIED, "at once: another change is under way"),
+    Row(7, _TIMED_OUT, "to establish HWM", _RETRIED, "at once: nothing is committed in this epoch yet"),
+    Row(7, _TIMED_OUT, "to commit the latest", _RETRIED, "at once: the change before is not committed"),
+    Row(7, _TIMED_OUT, "is not ready to receive", _RETRIED, "at once: the new voter can't be reached yet"),
+    Row(7, _TIMED_OUT, "API_VERSIONS returned", _RETRIED, "before the append: the new voter does not answer"),
+    Row(7, _TIMED_OUT, "lagging behind", _RETRIED, "before the append: nobody with both ids has caught up"),
+    Row(7, _TIMED_OUT, None, _MAYBE, "a real timeout: what the leader has appended may be committed later"),
+    Row(8, "BROKER_NOT_AVAILABLE", None, _RETRIED, "the node shuts down and took nothing on"),
+    Row(31, "CLUSTER_AUTHORIZATION_FAILED", None, _NO, "permission is asked for before all else"),
+    Row(35, "UNSUPPORTED_VERSION", None, _NO, "kraft.version is 0: the voters are configured"),
+    Row(41, "NOT_CONTROLLER", None, _RETRIED, "it was not the active controller"),
+    Row(42, "INVALID_REQUEST", None, _NO, "ids, endpoints and versions are looked at before the append"),
+    Row(104, "INCONSISTENT_CLUSTER_ID", None, _NO, "looked at before all else"),
+    Row(126, "DUPLICATE_VOTER", None, _RETRIED, "a voter has this id, with whatever directory"),
+    Row(127, "VOTER_NOT_FOUND", None, _RETRIED, "no voter has both ids, or it is the last one"),
+)
+"""First fit counts.  Read in Kafka's source, 3.9 to 4.3: AddVoterHandler, RemoveVoterHandler, LeaderState,
+KafkaRaftClient; a broker's retries in NodeToControllerChannelManager."""
+
+_UNKNOWN = "not in the table: nothing is known of it"
+_TWICE = "but a broker that lost its connection asks again, and the first time it may have been done"
+
+
+def outcome_of(answer: VoterAnswer) -> OperationType:
+    """Whether the change was done (ok), certainly was not and will not be (fail), or may be (info)."""
+    return meaning_of(answer).outcome
+
+
+def meaning_of(answer: VoterAnswer) -> Meaning:
+    """What an answer says, and why; a code that nobody has thought of leaves it open."""
+    for row in TABLE:
+        if row.code == answer.code and _fits(row.says, answer.message or ""):
+            return _meaning(row, forwarded=answer.forwarded)
+    return Meaning(f"error {answer.code}", OperationType.INFO, _UNKNOWN)
+
+
+def _fits(says: str | None, message: str) -> bool:
+    return says is None or (says in message if says else not message)
+
+
+def _meaning(row: Row, *, forwarded: bool) -> Meaning:
+    if row.done is Done.YES:
+        return Meaning(row.name, OperationType.OK, row.reason)
+    if row.done is Done.MAYBE:
+        return Meaning(row.name, OperationType.INFO, row.reason)
+    if row.done is Done.NO_UNLESS_RETRIED and forwarded:
+        return Meaning(row.name, OperationType.INFO, f"{row.reason}; {_TWICE}")
+    return Meaning(row.name, OperationType.FAIL, row.reason)
