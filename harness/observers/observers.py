@@ -8,6 +8,7 @@ from harness.journal import Journals
 from harness.observers.partitions import PartitionObserver
 from harness.observers.quorum import QuorumObserver
 from harness.observers.quorum_state import QuorumStateObserver
+from harness.observers.reassignments import ReassignmentObserver
 from harness.observers.view import ClusterView
 from harness.vocabulary import Node
 from harness.wire import Endpoint
@@ -50,13 +51,20 @@ class Observers:
         topics: the topics to tell of.
         journals: where to write.
         interval_ms: between two looks of one observer.
+        reassignments: whether to look for reassignments too.
 
     Attributes:
         view: the latest that they saw.
     """
 
     def __init__(
-        self, cluster: Observable, topics: tuple[str, ...], journals: Journals, interval_ms: int = 250
+        self,
+        cluster: Observable,
+        topics: tuple[str, ...],
+        journals: Journals,
+        interval_ms: int = 250,
+        *,
+        reassignments: bool = False,
     ) -> None:
         self.view = ClusterView()
         interval_s = interval_ms / 1000
@@ -71,6 +79,11 @@ class Observers:
             endpoint = Endpoint(*address, ASK_TIMEOUT_S)
             self._observers.append(
                 PartitionObserver(journals, node, endpoint, self.view, topics, interval_s=interval_s)
+            )
+        if reassignments:
+            listeners = cluster.observe_listeners
+            self._observers.append(
+                ReassignmentObserver(journals, listeners, self.view, interval_s, ASK_TIMEOUT_S)
             )
 
     def start(self) -> None:

@@ -4,6 +4,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping
 
+from harness.administration.reassignments import Ongoing
 from harness.wire import PartitionAnswer, TopicAnswer
 
 FRESH_S = 3.0
@@ -24,6 +25,7 @@ class ClusterView:
         self._lock = threading.Lock()
         self._controllers: dict[str, tuple[float, int, int]] = {}
         self._brokers: dict[str, tuple[float, Mapping[str, TopicAnswer]]] = {}
+        self._ongoing: tuple[float, tuple[Ongoing, ...]] | None = None
 
     def saw_controller(self, node: str, leader: tuple[int, int] | None) -> None:
         """A controller said that it leads, (id, epoch), or did not."""
@@ -36,6 +38,16 @@ class ClusterView:
         """A broker told of topics."""
         with self._lock:
             self._brokers[node] = (self._clock(), topics)
+
+    def saw_reassignments(self, ongoing: tuple[Ongoing, ...]) -> None:
+        """The controller told of the reassignments that go on."""
+        with self._lock:
+            self._ongoing = (self._clock(), ongoing)
+
+    def ongoing(self) -> tuple[Ongoing, ...] | None:
+        """The reassignments that go on, None if nobody told lately."""
+        with self._lock:
+            return self._ongoing[1] if self._ongoing is not None and self._fresh(self._ongoing[0]) else None
 
     def active_controller(self) -> int | None:
         """Id of the controller that leads in the highest epoch, None if none said so lately."""

@@ -15,7 +15,7 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataResponse
 
-from tests.harness.fake_node import METADATA, FakeNode
+from tests.harness.fake_node import ELR, METADATA, FakeNode
 
 REASSIGN, LIST, LOG_DIRS, ALTER_CONFIGS = 45, 46, 35, 44
 TOPIC, BROKER = 2, 4
@@ -46,6 +46,7 @@ class FakeMoving(FakeNode):
         self.errors: dict[int, int | None] = {}
         self.refusals: dict[Place, int] = {}
         self.listed: list[list[Place] | None] = []
+        del self.versions[ELR]
         self.versions |= {REASSIGN: 1, LIST: 0, LOG_DIRS: 4, ALTER_CONFIGS: 1}
         self.requests |= {
             REASSIGN: AlterPartitionReassignmentsRequest,

@@ -1,0 +1,66 @@
+"""The reassignments that go on, as the active controller knows them (KIP-455)."""
+
+import time
+from collections.abc import Mapping
+
+from harness.administration.reassignments import Ongoing, listed
+from harness.journal import Journals
+from harness.observers.observer import REPEAT_S, Observer
+from harness.observers.view import ClusterView
+from harness.wire import Connection, WireError
+
+NAME = "observer-reassignments"
+
+
+class ReassignmentObserver(Observer):
+    """Asks one broker, which asks the controller; the next one where it is silent.
+
+    Args:
+        journals: where to write.
+        listeners: node name to its OBSERVE listener, of every broker.
+        view: told of all that is seen.
+        interval_s: between looks.
+        timeout_s: for each question, and for connecting.
+    """
+
+    def __init__(
+        self,
+        journals: Journals,
+        listeners: Mapping[str, tuple[str, int]],
+        view: ClusterView,
+        interval_s: float,
+        timeout_s: float,
+    ) -> None:
+        super().__init__(journals, NAME, interval_s)
+        self._listeners = tuple(listeners.items())
+        self._view = view
+        self._timeout_s = timeout_s
+        self._turn = 0
+        self._connection: Connection | None = None
+        self._last: tuple[Ongoing, ...] | None = None
+        self._last_at_s = 0.0
+
+    def look(self) -> None:
+        """Ask once; recorded on change, and at least once a second while anything goes on."""
+        node, address = self._listeners[self._turn % len(self._listeners)]
+        began_ns = self.clock.now_ns()
+        try:
+            if self._connection is None:
+                self._connection = Connection(*address, self._timeout_s)
+            ongoing = listed(self._connection, int(self._timeout_s * 1000))
+        except WireError:
+            self.end()
+            self._turn += 1
+            return
+        self._view.saw_reassignments(ongoing)
+        due = bool(ongoing) and time.monotonic() - self._last_at_s >= REPEAT_S
+        if ongoing != self._last or due:
+            self._last, self._last_at_s = ongoing, time.monotonic()
+            rows = [(one.topic, one.partition, one.replicas, one.adding, one.removing) for one in ongoing]
+            self.tell("reassignments", node, began_ns, {"node": node, "ongoing": rows})
+
+    def end(self) -> None:
+        """Close the connection."""
+        if self._connection is not None:
+            self._connection.close()
+            self._connection = None

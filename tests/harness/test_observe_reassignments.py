@@ -1,0 +1,104 @@
+"""Reassignments are recorded as they change, and again while they go on; a silent broker is passed over."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from checkers.history import Operation
+from harness.administration.reassignments import Ongoing
+from harness.journal import Clock, Journals
+from harness.observers import ClusterView, Observers
+from harness.observers import reassignments as module
+from harness.vocabulary import Node
+from tests.harness.fake_moving import LIST, FakeMoving
+
+
+class Bench:
+    """A cluster of two brokers, of which the first is asked first."""
+
+    nodes: tuple[Node, ...] = ()
+    controller_listeners: dict[str, tuple[str, int]] = {}  # noqa: RUF012 - never changed
+
+    def __init__(self, folder: Path, stack: ExitStack) -> None:
+        self.folder = folder
+        self.first, self.second = (stack.enter_context(FakeMoving()) for _ in range(2))
+        self.observe_listeners = {"n1": self.first.address, "n2": self.second.address}
+        journals = Journals(folder, "run", Clock())
+        stack.callback(journals.close)
+        self.observers = Observers(self, ("log-0",), journals, interval_ms=5, reassignments=True)
+
+    def disk(self, node: Node) -> Path:
+        return self.folder / node.name
+
+    def told(self) -> list[dict[str, Any]]:
+        lines = (self.folder / "history-observer-reassignments.jsonl").read_bytes().splitlines()[1:]
+        return [msgspec.json.decode(line, type=Operation).value for line in lines]
+
+    def wait_for(self, enough: Callable[[], object]) -> None:
+        deadline = time.monotonic() + 10.0
+        while not enough():
+            assert time.monotonic() < deadline, "it never came so far"
+            threading.Event().wait(0.005)
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Iterator[Bench]:
+    with ExitStack() as stack:
+        yield Bench(tmp_path, stack)
+
+
+def test_what_goes_on_is_told_on_change(bench: Bench) -> None:
+    bench.observers.start()
+    bench.wait_for(bench.told)
+    bench.first.moving["log-0", 1] = (2, 3)
+    bench.wait_for(lambda: len(bench.told()) == 2)
+    assert bench.observers.view.ongoing() == (Ongoing("log-0", 1, (2, 3, 1), (3,), (1,)),)
+    bench.first.arrive()
+    bench.wait_for(lambda: len(bench.told()) == 3)
+    bench.observers.stop()
+    assert [value.pop("began_ns") > 0 for value in bench.told()] == [True] * 3
+    ongoing = [value["ongoing"] for value in bench.told()]
+    assert ongoing == [[], [["log-0", 1, [2, 3, 1], [3], [1]]], []]
+    assert {value["node"] for value in bench.told()} == {"n1"}
+    assert bench.first.connections == 2  # one of the observer of partitions
+
+
+def test_what_goes_on_is_repeated_and_what_does_not_is_not(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "REPEAT_S", 0.02)
+    bench.observers.start()
+    bench.wait_for(lambda: len(bench.first.listed) > 20)
+    assert len(bench.told()) == 1
+    bench.first.moving["log-0", 1] = (2, 3)
+    bench.wait_for(lambda: len(bench.told()) > 4)
+    bench.observers.stop()
+
+
+def test_a_broker_that_does_not_tell_is_passed_over(bench: Bench) -> None:
+    bench.second.moving["log-0", 0] = (2,)
+    bench.observers.start()
+    bench.wait_for(bench.told)
+    bench.first.errors[LIST] = 41
+    bench.wait_for(lambda: bench.told()[-1]["node"] == "n2")
+    bench.second.moving.clear()
+    bench.second.errors[LIST], bench.first.errors[LIST] = 41, 0
+    bench.wait_for(lambda: bench.told()[-1]["node"] == "n1")
+    bench.observers.stop()
+    assert [bool(value["ongoing"]) for value in bench.told() if value["node"] == "n1"] == [False, False]
+
+
+def test_old_news_of_reassignments_do_not_count() -> None:
+    now = [0.0]
+    view = ClusterView(clock=lambda: now[0])
+    assert view.ongoing() is None
+    view.saw_reassignments(())
+    assert view.ongoing() == ()
+    now[0] = 9.0
+    assert view.ongoing() is None
