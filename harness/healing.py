@@ -93,7 +93,12 @@ def heal(client: Engine, named: tuple[str, ...], say: Say) -> list[str]:
 
 def bench_of(cluster: Cluster) -> Bench:
     """What faults work on."""
-    return Bench(nodes=cluster.nodes, containers=cluster.containers, addresses=cluster.addresses)
+    return Bench(
+        nodes=cluster.nodes,
+        containers=cluster.containers,
+        addresses=cluster.addresses,
+        homes={node.name: cluster.home(node) for node in cluster.nodes},
+    )
 
 
 def _left_alone_because(leftover: Leftover, named: tuple[str, ...]) -> str | None:

@@ -20,6 +20,7 @@ from harness.cluster.containers import (
     subnets_in_use,
 )
 from harness.cluster.homes import PROPERTIES_FILE, NodeHome
+from harness.cluster.loop_disks import lacking, make_disk, unmount_below
 from harness.cluster.rendering import (
     CLIENT_PORT,
     CONTROLLER_PORT,
@@ -34,7 +35,7 @@ from harness.cluster.rendering import (
 from harness.cluster.tools import run_tool
 from harness.errors import KrucibleError, UsageError, disk_errors_told
 from harness.ownership import this_process
-from harness.vocabulary.topology import Node, Topology
+from harness.vocabulary.topology import DiskKind, Node, Topology
 
 DESCRIPTION_FILE = "cluster.json"
 
@@ -172,10 +173,12 @@ def start_cluster(client: docker.DockerClient, plan: Plan, binary: tuple[str, ..
         binary: the compose command.
 
     Raises:
-        UsageError: if the version can't do what the topology asks.
+        UsageError: if the version or this host can't do what the topology asks.
         EngineError: if the engine or compose refuses.
     """
     problems = problems_with(plan.topology, plan.version)
+    lack = lacking(plan.topology.disk)
+    problems += [f"disks of kind {plan.topology.disk} can't be had: {lack}"] if lack else []
     if problems:
         raise UsageError(
             "the topology does not fit", got="; ".join(problems), next_step="krucible run --help"
@@ -199,6 +202,7 @@ def remove_run(client: docker.DockerClient, run: str, folder: Path) -> None:
     def remove_disks() -> None:
         disks = folder / "disks"
         if disks.exists():
+            unmount_below(disks)
             with disk_errors_told():
                 shutil.rmtree(disks)
 
@@ -230,6 +234,8 @@ def _write_files(plan: Plan, description: Description) -> None:
         home = NodeHome(plan.folder / "nodes" / node.name, plan.folder / "disks" / node.name)
         home.folder.mkdir(parents=True)
         home.disk.mkdir(parents=True)
+        if plan.topology.disk is not DiskKind.FOLDER:
+            make_disk(home.disk, plan.topology.disk)
         version = plan.topology.version_of(node.name, plan.version)
         properties = render_properties(plan.topology, description.layout, node, version)
         (home.folder / PROPERTIES_FILE).write_text(properties)

@@ -1,15 +1,37 @@
 """The list of faults: a new one is a module beside this one and a line here."""
 
+from collections.abc import Callable
+
 import msgspec
 
 from harness.faults.contract import ActiveFault, Bench
+from harness.faults.disk import ActiveDeadDisk, ActivePowerLoss, ActiveWipe
 from harness.faults.partition import ActivePartition
 from harness.faults.process import ActiveKill, ActivePause, ActiveStop
 from harness.faults.targets import Resolved
-from harness.vocabulary.faults import Among, Fault, Kill, Partition, Pattern, Pause, Stop
-from harness.vocabulary.topology import Mode, Topology
+from harness.vocabulary.faults import (
+    Among,
+    DeadDisk,
+    Fault,
+    Kill,
+    Partition,
+    Pattern,
+    Pause,
+    PowerLoss,
+    Stop,
+    WipeDisk,
+)
+from harness.vocabulary.topology import DiskKind, Mode, Topology
 
 _BRIDGE_NODES_MIN = 3
+_WITHOUT_A_CHOICE: dict[type[Fault], Callable[[Resolved, Bench], ActiveFault]] = {
+    Kill: ActiveKill,
+    Pause: ActivePause,
+    Stop: ActiveStop,
+    PowerLoss: ActivePowerLoss,
+    DeadDisk: ActiveDeadDisk,
+}
+"""Faults of which nothing is to be known but their target."""
 
 
 def activate(spec: Fault, fault: str, resolved: Resolved, bench: Bench) -> ActiveFault:
@@ -17,16 +39,16 @@ def activate(spec: Fault, fault: str, resolved: Resolved, bench: Bench) -> Activ
     match spec:
         case Partition():
             return ActivePartition(spec, fault, resolved, bench)
-        case Kill():
-            return ActiveKill(resolved, bench)
-        case Pause():
-            return ActivePause(resolved, bench)
-        case Stop():
-            return ActiveStop(resolved, bench)
+        case WipeDisk():
+            return ActiveWipe(spec, resolved, bench)
+        case _:
+            return _WITHOUT_A_CHOICE[type(spec)](resolved, bench)
 
 
 def unavailable_because(spec: Fault, topology: Topology) -> str | None:
     """Why this topology can't have the fault; None if it can."""
+    if isinstance(spec, PowerLoss | DeadDisk) and topology.disk is DiskKind.FOLDER:
+        return "power loss and a dead disk need disks that are file systems: loop-ext4 or loop-xfs"
     if not isinstance(spec, Partition):
         return None
     if spec.among is Among.CONTROLLERS and topology.mode is Mode.COMBINED:

@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import msgspec
 
 from harness.cluster.containers import NodeContainers
+from harness.cluster.homes import NodeHome
 from harness.faults.cuts import Pair
 from harness.ledger import Undo
 from harness.vocabulary.topology import Node
@@ -18,11 +19,13 @@ class Bench(msgspec.Struct, frozen=True):
         nodes: all nodes of the cluster.
         containers: node name to its containers.
         addresses: node name to its address.
+        homes: node name to its files on the host.
     """
 
     nodes: tuple[Node, ...]
     containers: Mapping[str, NodeContainers]
     addresses: Mapping[str, str]
+    homes: Mapping[str, NodeHome]
 
 
 class NotConfirmedError(Exception):

@@ -32,11 +32,11 @@ class _ProcessFault:
         return answers(self._address, self._port, timeout_s=_REQUEST_TIMEOUT_S)
 
     def _await_silence(self) -> None:
-        if not _within(PROBE_BOUND_S, lambda: not self._answers()):
+        if not within(PROBE_BOUND_S, lambda: not self._answers()):
             raise NotConfirmedError(f"{self.targets[0]} still answers requests")
 
 
-class _Restarting(_ProcessFault):
+class Restarting(_ProcessFault):
     """A node that is down, until its heal starts it again."""
 
     @property
@@ -59,13 +59,13 @@ class _Restarting(_ProcessFault):
     def healed(self) -> dict[str, Any]:
         """The process runs; whether it answers already is noted (without a majority it can't yet)."""
         began = time.monotonic()
-        answering = _within(PROBE_BOUND_S, self._answers)
+        answering = within(PROBE_BOUND_S, self._answers)
         if not self._containers.state()["Running"]:
             raise NotConfirmedError(f"{self.targets[0]} does not run")
         return {"answers": answering, "answered_after_ms": round((time.monotonic() - began) * 1000)}
 
 
-class ActiveKill(_Restarting):
+class ActiveKill(Restarting):
     """SIGKILL: nothing is flushed or told to anybody."""
 
     def inject(self) -> None:
@@ -73,7 +73,7 @@ class ActiveKill(_Restarting):
         self._containers.kill()
 
 
-class ActiveStop(_Restarting):
+class ActiveStop(Restarting):
     """SIGTERM: Kafka shuts down in a controlled way; killed after `STOP_BOUND_S`, and recorded as hard."""
 
     def inject(self) -> None:
@@ -106,12 +106,12 @@ class ActivePause(_ProcessFault):
 
     def healed(self) -> dict[str, Any]:
         """The node answers a request again."""
-        if not _within(PROBE_BOUND_S, self._answers):
+        if not within(PROBE_BOUND_S, self._answers):
             raise NotConfirmedError(f"{self.targets[0]} does not answer")
         return {"answers": True}
 
 
-def _within(bound_s: float, condition: Callable[[], bool]) -> bool:
+def within(bound_s: float, condition: Callable[[], bool]) -> bool:
     """Whether the condition came true within the bound; asked at short intervals."""
     deadline = time.monotonic() + bound_s
     while not condition():

@@ -1,6 +1,7 @@
 """Faults as a scenario names them: what kind, at whom, how; targets are symbolic until the run."""
 
 from enum import StrEnum
+from typing import Literal
 
 import msgspec
 
@@ -86,4 +87,57 @@ class Stop(msgspec.Struct, frozen=True, tag_field="kind", tag="stop"):
     draw: int = 0
 
 
-Fault = Partition | Kill | Pause | Stop
+class Scope(StrEnum):
+    """How much of a disk goes."""
+
+    ALL = "all"
+    """Everything, as with a new disk: it is formatted when the node starts again."""
+    KEEP_META = "keep-meta"
+    """Everything but what formatting wrote: meta.properties and the bootstrap checkpoints."""
+    TOPIC = "topic"
+    """The folders of a topic's partitions."""
+
+
+class WipeDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="wipe-disk"):
+    """Take a node down and remove what its disk holds; start it again at the heal.
+
+    Attributes:
+        target: the node.
+        scope: how much of the disk goes.
+        by: whether the node is killed or stopped cleanly first.
+        topic: whose partitions go, where the scope is a topic; None: all but the cluster's metadata.
+        new_directory_id: whether a disk that is new in all has another directory id.  A voter of a dynamic
+            quorum is then no voter any more, and formatted as an observer; with its old id it is formatted
+            with the quorum's first set of voters, as the script that set it up would do it again.
+        draw: decides among equals.
+    """
+
+    target: Target | Member = Target.RANDOM
+    scope: Scope = Scope.ALL
+    by: Literal["kill", "stop"] = "kill"
+    topic: str | None = None
+    new_directory_id: bool = True
+    draw: int = 0
+
+
+class PowerLoss(msgspec.Struct, frozen=True, tag_field="kind", tag="power-loss"):
+    """Kill a node and lose what its disk was not asked to sync; start it again at the heal.
+
+    Needs a topology whose disks are file systems of their own.
+    """
+
+    target: Target | Member = Target.RANDOM
+    draw: int = 0
+
+
+class DeadDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="dead-disk"):
+    """Let every access to a running node's disk fail; at the heal the disk is back, unsynced data lost.
+
+    Needs a topology whose disks are file systems of their own.
+    """
+
+    target: Target | Member = Target.RANDOM
+    draw: int = 0
+
+
+Fault = Partition | Kill | Pause | Stop | WipeDisk | PowerLoss | DeadDisk

@@ -51,7 +51,7 @@ class Stand:
         containers: Any = {node.name: SimpleNamespace() for node in nodes} | {"n2": self.holder}
         addresses = {node.name: f"10.0.0.{node.id}" for node in nodes}
         recorder = Recorder(self.journals.open("holds"), "nemesis-holds")
-        self.holds = ConnectionHolds(Bench(nodes, containers, addresses), Ledger(folder), recorder)
+        self.holds = ConnectionHolds(Bench(nodes, containers, addresses, homes={}), Ledger(folder), recorder)
 
     def send(self) -> None:
         assert self.holder.rule, "sent before the rule was in force"

@@ -1,0 +1,121 @@
+"""Disks of the nodes' own: file systems in files of the run's folder, mounted through loop devices.
+
+What a node's data directory is mounted from lies beside it, so whoever finds the folder can undo it all.
+"""
+
+import fcntl
+import os
+import re
+import shutil
+import struct
+import subprocess
+from pathlib import Path
+
+from harness.errors import KrucibleError
+from harness.vocabulary.topology import DiskKind
+
+SIZE_BYTES = 1 << 30
+"""Of each file system; its file is sparse."""
+MOUNTS = Path("/proc/self/mountinfo")
+CONTROL = Path("/dev/loop-control")
+_SHUT_DOWN = 0x8004587D
+"""The ioctl that ext4 (EXT4_IOC_SHUTDOWN) and XFS (XFS_IOC_GOINGDOWN) have in common."""
+_WITHOUT_LOG_FLUSH = 2
+_MAKERS = {
+    DiskKind.LOOP_EXT4: ("mkfs.ext4", "-q", "-F"),
+    DiskKind.LOOP_XFS: ("mkfs.xfs", "-q", "-f"),
+}
+
+
+def lacking(kind: DiskKind) -> str | None:
+    """Why this host can't have such disks, as far as one sees without trying; None if nothing is lacking."""
+    if kind is DiskKind.FOLDER:
+        return None
+    if os.geteuid() != 0:
+        return "only root may mount loop devices"
+    if not CONTROL.exists():
+        return f"there is no {CONTROL}"
+    missing = [tool for tool in (_MAKERS[kind][0], "mount", "umount") if not shutil.which(tool)]
+    return f"{', '.join(missing)} not found" if missing else None
+
+
+def make_disk(disk: Path, kind: DiskKind) -> None:
+    """Make a file system and mount it.
+
+    Args:
+        disk: a folder that exists; the file that holds the file system is put beside it.
+        kind: ext4 or XFS.
+
+    Raises:
+        KrucibleError: if the host can't.
+    """
+    image = _image(disk)
+    with image.open("wb") as file:
+        file.truncate(SIZE_BYTES)
+    _run(*_MAKERS[kind], str(image))
+    mount(disk)
+    lost_and_found = disk / "lost+found"
+    if lost_and_found.exists():
+        lost_and_found.rmdir()  # Kafka takes every folder in a log directory for a partition's
+
+
+def mount(disk: Path) -> None:
+    """Mount a disk that was made before.
+
+    Raises:
+        KrucibleError: if the host can't.
+    """
+    _run("mount", "-o", "loop", str(_image(disk)), str(disk))
+
+
+def unmount(disk: Path) -> bool:
+    """Unmount a disk; False where it is in use."""
+    done = subprocess.run(["umount", disk], capture_output=True, check=False)
+    return done.returncode == 0
+
+
+def unmount_below(folder: Path) -> None:
+    """Unmount every disk in a folder; one that is in use goes when it no longer is.
+
+    Raises:
+        KrucibleError: if one can't be unmounted.
+    """
+    for disk in _mounted_below(folder.resolve()):
+        _run("umount", "--lazy", str(disk))
+
+
+def shut_down(disk: Path) -> None:
+    """Let a disk fail every access until it is mounted anew, what was not synced is lost then.
+
+    Raises:
+        OSError: if the file system can't do that, or this process may not.
+    """
+    handle = os.open(disk, os.O_RDONLY)
+    try:
+        fcntl.ioctl(handle, _SHUT_DOWN, struct.pack("I", _WITHOUT_LOG_FLUSH))
+    finally:
+        os.close(handle)
+
+
+def _image(disk: Path) -> Path:
+    return disk.with_name(f"{disk.name}.img")
+
+
+def _mounted_below(folder: Path) -> list[Path]:
+    """Mount points below a folder; the fifth field of each line, in which blanks are octal."""
+    if not MOUNTS.exists():
+        return []
+    points = (line.split()[4] for line in MOUNTS.read_text().splitlines())
+    paths = [Path(re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), point)) for point in points]
+    return [path for path in paths if folder in path.parents]
+
+
+def _run(*command: str) -> None:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise KrucibleError(
+            f"{command[0]} failed, so a node has no disk of its own",
+            got=done.stderr.strip()[-500:],
+            where=command[-1],
+            next_step="krucible doctor, or a topology with disks that are folders",
+        )

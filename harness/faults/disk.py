@@ -1,0 +1,164 @@
+"""Faults of one node's disk: wiped while the node is down, without power, dead under a running node."""
+
+import errno
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from harness.cluster.homes import META_PROPERTIES, NodeHome, as_initial, as_newcomer
+from harness.cluster.loop_disks import mount, shut_down, unmount
+from harness.cluster.rendering import CONTROLLER_PORT
+from harness.errors import KrucibleError, disk_errors_told
+from harness.faults.contract import Bench, NotConfirmedError
+from harness.faults.process import PROBE_BOUND_S, STOP_BOUND_S, Restarting, within
+from harness.faults.targets import Resolved
+from harness.vocabulary.faults import Scope, WipeDisk
+
+METADATA_FOLDER = "__cluster_metadata-0"
+_FORMATTED = (META_PROPERTIES, "bootstrap.checkpoint")
+_FORMATTED_VOTERS = "00000000000000000000-0000000000.checkpoint"
+_PARTITION = re.compile(r"(.+)-\d+(\.[0-9a-f]+-(future|delete|stray))?")
+"""Folders of partitions, of those too that are being moved, deleted or were found without an owner."""
+_CANARY = "krucible-canary"
+
+
+class _OfDisk(Restarting):
+    """A fault of a node's disk, after which the node is started again."""
+
+    def __init__(self, resolved: Resolved, bench: Bench) -> None:
+        super().__init__(resolved, bench)
+        self._home: NodeHome = bench.homes[resolved.node.name]
+
+
+class ActiveWipe(_OfDisk):
+    """What the disk holds is removed while the node is down."""
+
+    def __init__(self, spec: WipeDisk, resolved: Resolved, bench: Bench) -> None:
+        super().__init__(resolved, bench)
+        self._spec = spec
+        self._id = resolved.node.id
+        self._before: str | None = None
+        self._removed: tuple[str, ...] = ()
+
+    @disk_errors_told()
+    def inject(self) -> None:
+        """Take the node down, remove, and say how it is to be formatted when it starts."""
+        if self._spec.by == "stop":
+            self._containers.stop(STOP_BOUND_S)
+        else:
+            self._containers.kill()
+        self._before = self._home.directory_id()
+        going = sorted(_going(self._home.disk, self._spec))
+        for path in going:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        self._removed = tuple(str(path.relative_to(self._home.disk)) for path in going)
+        if self._spec.scope is Scope.ALL:
+            self._plan_formatting()
+
+    def _plan_formatting(self) -> None:
+        arguments = self._home.format_arguments()
+        if self._spec.new_directory_id:
+            self._home.set_format_arguments(as_newcomer(arguments))
+            self._home.set_directory_id(None)
+        else:
+            voter = f"{self._id}@{self._address}:{CONTROLLER_PORT}:{self._before}"
+            self._home.set_format_arguments(as_initial(arguments, voter))
+            self._home.set_directory_id(self._before)
+
+    @disk_errors_told()
+    def took_effect(self) -> dict[str, Any]:
+        """The node is down, and what went is gone."""
+        ended = super().took_effect()
+        left = [str(path) for path in _going(self._home.disk, self._spec)]
+        if left:
+            raise NotConfirmedError(f"not removed: {', '.join(left)}")
+        return ended | {"directory_id_before": self._before, "removed": self._removed}
+
+    @disk_errors_told()
+    def healed(self) -> dict[str, Any]:
+        """The process runs, on a disk with the directory id that was asked for."""
+        answered = super().healed()
+        within(PROBE_BOUND_S, lambda: self._before is None or self._home.directory_id() is not None)
+        after = self._home.directory_id()
+        replaced = self._spec.scope is Scope.ALL and self._spec.new_directory_id
+        if self._before is not None and (after is None or (after != self._before) is not replaced):
+            raise NotConfirmedError(f"the directory id was {self._before} and is {after}")
+        return answered | {"directory_id_before": self._before, "directory_id_after": after}
+
+
+class ActivePowerLoss(_OfDisk):
+    """The node is killed, and its file system loses what was not synced."""
+
+    @disk_errors_told()
+    def inject(self) -> None:
+        """Kill it, write something that is not synced, cut the power, mount what is left."""
+        self._containers.kill()
+        (self._home.disk / _CANARY).write_text("not synced\n")
+        shut_down(self._home.disk)
+        _mount_again(self._home.disk)
+
+    @disk_errors_told()
+    def took_effect(self) -> dict[str, Any]:
+        """The node is down, and what was not synced is gone."""
+        ended = super().took_effect()
+        if (self._home.disk / _CANARY).exists():
+            raise NotConfirmedError(f"{_CANARY} was not synced, and is still on {self._home.disk}")
+        return ended | {"unsynced_lost": True}
+
+
+class ActiveDeadDisk(_OfDisk):
+    """Every access to the disk fails; sooner or later Kafka sees it and ends."""
+
+    @disk_errors_told()
+    def inject(self) -> None:
+        """Let the disk die under the running node."""
+        shut_down(self._home.disk)
+
+    def took_effect(self) -> dict[str, Any]:
+        """A write fails as it does on a drive that is gone."""
+        try:
+            (self._home.disk / _CANARY).write_text("not written\n")
+        except OSError as error:
+            if error.errno == errno.EIO:
+                return {"error": str(error), "running": self._containers.state()["Running"]}
+            raise NotConfirmedError(f"a write fails, but not as on a dead disk: {error}") from error
+        raise NotConfirmedError(f"{self._home.disk} still takes writes")
+
+    @disk_errors_told()
+    def heal(self) -> None:
+        """End the node, mount what the disk had synced, start it again."""
+        self._containers.kill()
+        _mount_again(self._home.disk)
+        super().heal()
+
+
+def _mount_again(disk: Path) -> None:
+    """Unmount and mount; observers may have a file open for a moment, and the disk is theirs as long."""
+    if not within(PROBE_BOUND_S, lambda: unmount(disk)):
+        raise KrucibleError(
+            "a disk can't be unmounted", got=f"it was in use for {PROBE_BOUND_S:.0f} s", where=str(disk)
+        )
+    mount(disk)
+
+
+def _going(disk: Path, spec: WipeDisk) -> Iterator[Path]:
+    """What there is on a disk of that which has to go."""
+    for path in disk.iterdir():
+        if spec.scope is Scope.ALL:
+            yield path
+        elif spec.scope is Scope.TOPIC:
+            if path.is_dir() and _of_topic(path.name, spec.topic):
+                yield path
+        elif path.name == METADATA_FOLDER:
+            yield from (each for each in path.iterdir() if each.name != _FORMATTED_VOTERS)
+        elif path.name not in _FORMATTED:
+            yield path
+
+
+def _of_topic(name: str, topic: str | None) -> bool:
+    matched = _PARTITION.fullmatch(name)
+    if matched is None or name == METADATA_FOLDER:
+        return False
+    return topic is None or matched[1] == topic
