@@ -32,7 +32,7 @@ def check_assumptions(history: History) -> CheckerResult:
     if setup is not None:
         met += [_injected(history, setup, windows), _loaded(history, setup), _polled(history, setup)]
         met.append(_finally_read(history, setup))
-        met += _played(history, setup) + compaction_ran(history, setup)
+        met += _scripted(history) + _played(history, setup) + compaction_ran(history, setup)
         met += transacted(history) if setup.workload.kind == KIND else []
         if windows:
             met += _of_faults(windows) + _under_load(history, setup.assumptions, windows)
@@ -143,6 +143,16 @@ def _played(history: History, setup: Setup) -> list[Assumption]:
         told = next((o.error for o in ended if o.error), "it never ended" if not ended else "as written")
         found.append(Assumption("control-played", played, f"the script {name} is played to its end", told))
     return found
+
+
+def _scripted(history: History) -> list[Assumption]:
+    """Every move of a script came about; the first that does not ends it, and the rest was never tried."""
+    made = [o for o in history.operations if o.process == "script" and o.type is not OperationType.INVOKE]
+    failed = [f"{o.f} {o.key}: {o.error or '?'}" for o in made if o.type is not OperationType.OK]
+    if not made:
+        return []
+    told = "; ".join(failed) or f"{len(made)} moves, all as written"
+    return [Assumption("script-played", not failed, "what the script asks and waits for comes about", told)]
 
 
 def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:

@@ -15,9 +15,10 @@ from harness.faults.targets import Resolved, Sight, resolve
 from harness.journal import Clock, Recorder
 from harness.ledger import FaultPlanned, FaultUndone, Ledger
 from harness.vocabulary.faults import Among, Fault, Partition
-from harness.vocabulary.scenario import FixedSchedule, Step
+from harness.vocabulary.scenario import FixedSchedule
 
 NS_PER_MS = 1_000_000
+_UNTIL_HEALED_NS = 2**63 - 1
 
 
 class _Held(msgspec.Struct):
@@ -68,8 +69,24 @@ class Nemesis:
             self._heal_until(began_ns + step.at_ms * NS_PER_MS)
             if self._cancelled.is_set():
                 return
-            self._begin(f"f{number}", step)
+            self._begin(f"f{number}", step.fault, step.hold_ms)
         self._heal_until(began_ns + schedule.duration_ms * NS_PER_MS)
+
+    def begin(self, name: str, fault: Fault) -> bool:
+        """Inject a fault that is held until it is healed by its name; whether it was proven."""
+        return self._begin(name, fault, None)
+
+    def end(self, name: str) -> bool:
+        """Heal the fault of that name; whether that was proven, False where it is not in force."""
+        held = next((held for held in self._held if held.fault == name), None)
+        return held is not None and self._end(held)
+
+    @property
+    def down(self) -> frozenset[str]:
+        """Names of nodes whose process a fault holds."""
+        return frozenset(
+            name for held in self._held if process_fault(held.spec) for name in held.active.targets
+        )
 
     def heal_all(self) -> None:
         """Heal everything that is in force, whatever its time.
@@ -110,24 +127,26 @@ class Nemesis:
     def _await(self, moment_ns: int) -> None:
         self._cancelled.wait(max(0, moment_ns - self._clock.now_ns()) / 1e9)
 
-    def _begin(self, fault: str, step: Step) -> None:
-        plan = {"kind": as_value(step.fault)["kind"], "spec": as_value(step.fault)}
+    def _begin(self, fault: str, spec: Fault, hold_ms: int | None) -> bool:
+        plan = {"kind": as_value(spec)["kind"], "spec": as_value(spec)}
         with self._recorder.operation("inject", fault, plan) as outcome:
-            resolved = self._resolve(step.fault)
+            resolved = self._resolve(spec)
             if resolved is None:
-                outcome.end(OperationType.FAIL, plan, "every node is held by a fault already")
-                return
-            active = activate(step.fault, fault, resolved, self._bench)
+                outcome.end(OperationType.FAIL, plan, "whom it is for is held by a fault already")
+                return False
+            active = activate(spec, fault, resolved, self._bench)
             self._ledger.write(FaultPlanned(fault=fault, undo=active.undo))
-            held = _Held(fault, step.fault, active, until_ns=self._clock.now_ns())
+            held = _Held(fault, spec, active, until_ns=_UNTIL_HEALED_NS)
             self._held.append(held)
             active.inject()
             known = plan | {"targets": active.targets, "cut": active.cut, "resolved_by": resolved.by}
             kind, probe, error = _probed(active.took_effect)
             outcome.end(kind, known | {"probe": probe}, error)
-        held.until_ns = self._clock.now_ns() + step.hold_ms * NS_PER_MS
+        if hold_ms is not None:
+            held.until_ns = self._clock.now_ns() + hold_ms * NS_PER_MS
+        return kind is OperationType.OK
 
-    def _end(self, held: _Held) -> None:
+    def _end(self, held: _Held) -> bool:
         active = held.active
         plan = {"kind": as_value(held.spec)["kind"], "spec": as_value(held.spec)}
         with self._recorder.operation("heal", held.fault, plan) as outcome:
@@ -137,12 +156,10 @@ class Nemesis:
             kind, probe, error = _probed(active.healed)
             known = plan | {"targets": active.targets, "cut": active.cut, "probe": probe}
             outcome.end(kind, known, error)
+        return kind is OperationType.OK
 
     def _resolve(self, spec: Fault) -> Resolved | None:
-        down = frozenset(
-            name for held in self._held if process_fault(held.spec) for name in held.active.targets
-        )
-        sight = self._look(down if process_fault(spec) else frozenset())
+        sight = self._look(self.down if process_fault(spec) else frozenset())
         if isinstance(spec, Partition) and spec.among is Among.CONTROLLERS:
             controllers = tuple(node for node in sight.nodes if node.is_controller)
             sight = msgspec.structs.replace(sight, nodes=controllers)

@@ -10,8 +10,8 @@ from harness.catalogue import expectation_for, load_scenario
 from harness.cluster.rendering import problems_with
 from harness.errors import UsageError
 from harness.faults.activate import unavailable_because
-from harness.schedule import LEAD_MS, TAIL_MS, plan
-from harness.vocabulary.scenario import Expectation, FixedSchedule, RandomSchedule, Scenario
+from harness.schedule import LEAD_MS, OPERATIONS, TAIL_MS, Planned, faults_of, plan
+from harness.vocabulary.scenario import Expectation, RandomSchedule, Scenario
 from harness.vocabulary.topology import Mode, NodeFile, Quorum, Topology
 from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, VersionShapeError, parse_version
 from harness.vocabulary.workloads import LogWorkload, Workload
@@ -59,7 +59,7 @@ class RunPlan(msgspec.Struct, frozen=True):
     options: RunOptions
     scenario: Scenario
     version: str
-    schedule: FixedSchedule
+    schedule: Planned
     expectation: Expectation
     reproduce: str
 
@@ -81,7 +81,7 @@ def plan_run(options: RunOptions) -> RunPlan:
     if problems:
         raise _misfit(options, problems)
     schedule = plan(scenario.schedule, scenario.topology, options.seed)
-    reasons = {unavailable_because(step.fault, scenario.topology) for step in schedule.steps}
+    reasons = {unavailable_because(fault, scenario.topology) for fault in faults_of(schedule)}
     unavailable = sorted(reason for reason in reasons if reason)
     if unavailable:
         raise _misfit(options, unavailable)
@@ -141,9 +141,11 @@ def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scen
         jvm_option=options.jvm_option,
         node_file=options.node_file,
     )
-    copies = min(scenario.workload.replication_factor, topology.brokers)
+    assigned = scenario.workload.assignments
+    copies = min(len(assigned[0]) if assigned else scenario.workload.replication_factor, topology.brokers)
     workload = replace(
         scenario.workload,
+        partitions=len(assigned) or scenario.workload.partitions,
         replication_factor=copies,
         min_insync_replicas=min(scenario.workload.min_insync_replicas, copies),
         **_workload_options(scenario.workload, options),
@@ -181,7 +183,8 @@ def topology_of(
     chosen = mode or topology.mode
     if chosen is Mode.COMBINED:
         controllers, brokers = controllers or brokers, brokers or controllers
-    return Topology(
+    return msgspec.structs.replace(
+        topology,
         mode=chosen,
         controllers=controllers or topology.controllers,
         brokers=brokers or topology.brokers,
@@ -208,6 +211,9 @@ def _workload_problems(scenario: Scenario, options: RunOptions) -> list[str]:
         found.append(f"acks is {workload.acks!r}, expected one of {', '.join(ACKS)}")
     elif workload.idempotent and workload.acks != "all":
         found.append(f"idempotence needs acks=all, got acks={workload.acks}")
+    brokers = {node.id for node in scenario.topology.nodes() if node.is_broker}
+    if strangers := {one for replicas in workload.assignments for one in replicas} - brokers:
+        found.append(f"replicas are assigned to broker {min(strangers)}, there are {len(brokers)} brokers")
     if workload.rate < 1:
         found.append(f"rate is {workload.rate}, expected at least 1 send operation a second")
     return found
@@ -216,9 +222,11 @@ def _workload_problems(scenario: Scenario, options: RunOptions) -> list[str]:
 def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
     schedule = scenario.schedule
     found: list[str] = []
+    if isinstance(schedule, RandomSchedule) and (odd := sorted(schedule.operations.keys() - OPERATIONS)):
+        found.append(f"no admin operation is called {odd[0]}; expected one of {', '.join(OPERATIONS)}")
     if options.duration_s is None:
         return found
-    if isinstance(schedule, FixedSchedule):
+    if not isinstance(schedule, RandomSchedule):
         found.append(
             f"{options.scenario} has a fixed schedule of {schedule.duration_ms} ms; drop --duration-s"
         )

@@ -19,20 +19,20 @@ from checkers.reading import read_history
 from checkers.verdict import Verdict
 from harness.cluster.engine import engine_errors_told
 from harness.cluster.watching import NodeWatcher
+from harness.crew import Crew
 from harness.disks import gather_disks
 from harness.errors import disk_errors_told
 from harness.events import Listener, RunEnded
 from harness.evidence import gather_logs
 from harness.faults.hold import ConnectionHolds
-from harness.faults.targets import Sight
 from harness.folder import RUNS
 from harness.healing import bench_of
 from harness.journal import Recorder
-from harness.nemesis import Nemesis
 from harness.observers import Observers
 from harness.planning import RunPlan
 from harness.recovery import await_recovery
 from harness.stage import OBSERVE_INTERVAL_MS, Stage, open_stage
+from harness.wire import WireError
 from harness.workloads.context import Context, clients_for
 from harness.workloads.final_read import end_by, final_readers
 from harness.workloads.load import Load
@@ -80,9 +80,11 @@ def execute(
         context = _context(stage)
         with _observed(stage, context) as observers:
             with _loaded(stage, context) as load:
-                _carry_out(stage, load, observers, cancelled)
+                crew = Crew(stage, observers.view, lambda: _check(load, observers), cancelled)
+                _carry_out(stage, crew, cancelled)
                 if not cancelled.is_set():
                     _recover(stage, context, cancelled)
+                    _settle(stage, crew)
             if not cancelled.is_set():
                 _read_everything(stage, context)
         _gather_evidence(stage, cancelled)
@@ -128,31 +130,23 @@ def _loaded(stage: Stage, context: Context[Any]) -> Iterator[Load]:
             stage.tell("load", complaint)
 
 
-def _carry_out(stage: Stage, load: Load, observers: Observers, cancelled: threading.Event) -> None:
-    """The schedule of faults, and in any case the end of every fault; none begins once a worker has died."""
+def _check(load: Load, observers: Observers) -> None:
+    load.check()
+    observers.check()
 
-    def look(down: frozenset[str]) -> Sight:
-        load.check()
-        observers.check()
-        return Sight(
-            nodes=stage.cluster.nodes,
-            active_controller=observers.view.active_controller(),
-            leaders=observers.view.leaders(stage.topics[0].name),
-            down=down,
-        )
 
-    recorder = Recorder(stage.journals.open("nemesis"), "nemesis")
-    nemesis = Nemesis(recorder, stage.ledger, bench_of(stage.cluster), look, cancelled)
+def _carry_out(stage: Stage, crew: Crew, cancelled: threading.Event) -> None:
+    """The schedule, and in any case the end of every fault; none begins once a worker has died."""
     needed = stage.plan.scenario.assumptions.acked_before
     stage.tally.await_more(needed, TRAFFIC_BOUND_S, cancelled)
     try:
-        nemesis.carry_out(stage.plan.schedule)
+        crew.carry_out(stage.plan.schedule)
     finally:
         try:
             stage.phase("heal")
         finally:
             # A disk that no longer takes the phase must not keep faults in force.
-            nemesis.heal_all()
+            crew.nemesis.heal_all()
 
 
 def _recover(stage: Stage, context: Context[Any], cancelled: threading.Event) -> None:
@@ -168,6 +162,13 @@ def _recover(stage: Stage, context: Context[Any], cancelled: threading.Event) ->
     stage.tally.await_more(stage.plan.scenario.assumptions.acked_after, TRAFFIC_BOUND_S, cancelled)
     for complaint in probe.complaints:
         stage.tell("recover", complaint)
+
+
+def _settle(stage: Stage, crew: Crew) -> None:
+    try:
+        crew.settle()
+    except WireError as error:
+        stage.tell("recover", f"limits on moving replicas stay: {error}")
 
 
 def _read_everything(stage: Stage, context: Context[Any]) -> None:

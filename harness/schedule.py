@@ -1,11 +1,22 @@
 """From a seed to a schedule: the same seed gives the same steps, byte for byte."""
 
 import random
+from collections.abc import Iterator
 
 import msgspec
 
+from harness.vocabulary.administration import (
+    AdminOperation,
+    CancelSome,
+    ChangeVoters,
+    Drawn,
+    ElectionType,
+    ElectSome,
+    ReassignSome,
+)
 from harness.vocabulary.faults import Among, Fault, Flavour, Kill, Partition, Pattern, Pause, Stop, Target
-from harness.vocabulary.scenario import FixedSchedule, RandomSchedule, Step
+from harness.vocabulary.moves import Inject, Move, Perform, ScriptedSchedule
+from harness.vocabulary.scenario import Act, FixedSchedule, RandomSchedule, Step
 from harness.vocabulary.topology import Mode, Topology
 
 TAIL_MS = 6_000
@@ -14,38 +25,94 @@ LEAD_MS = 3_000
 """Load before the first fault."""
 _DRAWS = 1 << 16
 _KINDS: dict[str, type[Kill | Pause | Stop]] = {"kill": Kill, "pause": Pause, "stop": Stop}
+OPERATIONS: dict[str, Drawn] = {
+    "elect-preferred": ElectSome(ElectionType.PREFERRED),
+    "elect-unclean": ElectSome(ElectionType.UNCLEAN),
+    "reassign": ReassignSome(),
+    "cancel": CancelSome(),
+    "voters": ChangeVoters(),
+}
+"""Kinds of admin operations that a random schedule draws from, by their names there."""
+
+Planned = FixedSchedule | ScriptedSchedule
+"""What a run executes."""
 
 
-def plan(schedule: FixedSchedule | RandomSchedule, topology: Topology, seed: int) -> FixedSchedule:
-    """The steps that a run executes.
+def plan(
+    schedule: FixedSchedule | RandomSchedule | ScriptedSchedule, topology: Topology, seed: int
+) -> Planned:
+    """What a run executes.
 
-    A fixed schedule keeps its steps and takes its draws from the seed; a random one is drawn whole.
+    A fixed or scripted schedule keeps its order and takes its draws from the seed; a random one is drawn
+    whole.
     """
     source = random.Random(seed)
+    if isinstance(schedule, ScriptedSchedule):
+        moves = tuple(_moved(move, source) for move in schedule.moves)
+        return ScriptedSchedule(moves=moves, duration_ms=schedule.duration_ms)
     if isinstance(schedule, FixedSchedule):
         steps = tuple(
             msgspec.structs.replace(step, fault=_redrawn(step.fault, source)) for step in schedule.steps
         )
-        return FixedSchedule(steps=steps, duration_ms=schedule.duration_ms)
-    return FixedSchedule(steps=tuple(_drawn(schedule, topology, source)), duration_ms=schedule.duration_ms)
+        acts = tuple(
+            msgspec.structs.replace(act, operation=_symbolic(act.operation, source)) for act in schedule.acts
+        )
+        return FixedSchedule(steps=steps, duration_ms=schedule.duration_ms, acts=acts)
+    steps = tuple(_drawn(schedule, topology, source))
+    # A source of their own: a schedule that gains operations keeps its faults.
+    acts = tuple(_drawn_acts(schedule, random.Random(f"{seed} operations")))
+    return FixedSchedule(steps=steps, duration_ms=schedule.duration_ms, acts=acts)
 
 
-def encode(schedule: FixedSchedule) -> bytes:
+def encode(schedule: Planned) -> bytes:
     """The bytes of ``schedule.json``."""
     return msgspec.json.format(msgspec.json.encode(schedule), indent=2) + b"\n"
 
 
-def decode(data: bytes) -> FixedSchedule:
+def decode(data: bytes) -> Planned:
     """The inverse of `encode`.
 
     Raises:
         msgspec.ValidationError: if the bytes are not a schedule.
     """
-    return msgspec.json.decode(data, type=FixedSchedule)
+    schedule: Planned = msgspec.json.decode(data, type=Planned)
+    return schedule
+
+
+def faults_of(schedule: Planned) -> tuple[Fault, ...]:
+    """Every fault that is to be injected, in order."""
+    if isinstance(schedule, FixedSchedule):
+        return tuple(step.fault for step in schedule.steps)
+    return tuple(move.fault for move in schedule.moves if isinstance(move, Inject))
 
 
 def _redrawn(fault: Fault, source: random.Random) -> Fault:
     return msgspec.structs.replace(fault, draw=source.randrange(_DRAWS))
+
+
+def _symbolic(operation: AdminOperation, source: random.Random) -> AdminOperation:
+    if isinstance(operation, Drawn):
+        return msgspec.structs.replace(operation, draw=source.randrange(_DRAWS))
+    return operation
+
+
+def _moved(move: Move, source: random.Random) -> Move:
+    match move:
+        case Inject():
+            return msgspec.structs.replace(move, fault=_redrawn(move.fault, source))
+        case Perform():
+            return msgspec.structs.replace(move, operation=_symbolic(move.operation, source))
+        case _:
+            return move
+
+
+def _drawn_acts(schedule: RandomSchedule, source: random.Random) -> Iterator[Act]:
+    if not schedule.operations:
+        return
+    at = LEAD_MS
+    while (at := at + source.randint(*schedule.operation_gap_ms)) < schedule.duration_ms - TAIL_MS:
+        (kind,) = source.choices(list(schedule.operations), list(schedule.operations.values()))
+        yield Act(at, _symbolic(OPERATIONS[kind], source))
 
 
 def _drawn(schedule: RandomSchedule, topology: Topology, source: random.Random) -> list[Step]:

@@ -26,7 +26,7 @@ from harness.ledger import Ledger, RunOpened, RunRemoved
 from harness.ownership import this_process
 from harness.planning import RunPlan
 from harness.readiness import Readiness, await_ready
-from harness.schedule import encode
+from harness.schedule import encode, faults_of
 from harness.tally import Tally
 from harness.vocabulary import Workload
 from harness.wire import TopicAnswer
@@ -72,9 +72,10 @@ class Stage:
 
 
 class _Images(msgspec.Struct, frozen=True):
-    """What a cluster is made of: Kafka's image, and the reference of the holders' one."""
+    """What a cluster is made of: Kafka's images, and the reference of the holders' one."""
 
     kafka: KafkaImage
+    others: dict[str, str]
     holder: str
 
 
@@ -109,8 +110,13 @@ def _images(plan: RunPlan, client: Engine, listener: Listener) -> _Images:
     def progress(line: str) -> None:
         listener(PhaseBegan("image", line))
 
-    kafka = ensure_image(plan.version, plan.options.image_source, progress, client)
-    return _Images(kafka, ensure_base(progress, client))
+    source = plan.options.image_source
+    kafka = ensure_image(plan.version, source, progress, client)
+    others = {
+        version: ensure_image(version, source, progress, client).reference
+        for version in sorted(set(plan.scenario.topology.node_versions.values()) - {plan.version})
+    }
+    return _Images(kafka, others, ensure_base(progress, client))
 
 
 def _opened(plan: RunPlan, folder: Path, listener: Listener, cleanup: ExitStack) -> Stage:
@@ -142,6 +148,7 @@ def _start(stage: Stage, client: Engine, images: _Images, cleanup: ExitStack, *,
         kafka_image=images.kafka.reference,
         holder_image=images.holder,
         kept=keep,
+        images_by_version=images.others,
     )
     if not keep:
         cleanup.callback(_remove, client, plan, stage.ledger)
@@ -175,6 +182,7 @@ def _wanted(workload: Workload) -> Iterator[NewTopic]:
             topic.name,
             partitions=workload.partitions,
             replication_factor=workload.replication_factor,
+            assignments=workload.assignments,
             config={"min.insync.replicas": str(workload.min_insync_replicas), **topic.config},
         )
 
@@ -213,7 +221,7 @@ def _setup(stage: Stage, ready: Readiness) -> dict[str, Any]:
         "controller_fetch_timeout_ms": int(fetch_timeout),
         "observe_interval_ms": OBSERVE_INTERVAL_MS,
         "assumptions": msgspec.to_builtins(plan.scenario.assumptions),
-        "planned_faults": len(plan.schedule.steps),
+        "planned_faults": len(faults_of(plan.schedule)),
         "controls": workload.controls,
         "final_readers": len(final_readers_of(workload)),
         "evidence": EVIDENCE,

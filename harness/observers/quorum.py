@@ -32,7 +32,7 @@ class QuorumObserver(Observer):
             self._view.saw_controller(self._node, None)
             self.tell_news("quorum", self._node, began_ns, {"answer": "not-leader"})
         else:
-            self._view.saw_controller(self._node, (answer.leader_id, answer.leader_epoch))
+            self._view.saw_controller(self._node, answer)
             self.tell("quorum", self._node, began_ns, _as_leader(answer))
 
     def end(self) -> None:

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from harness.administration.reassignments import Ongoing
-from harness.wire import PartitionAnswer, TopicAnswer
+from harness.wire import PartitionAnswer, QuorumAnswer, TopicAnswer
 
 FRESH_S = 3.0
 """Older sights are of a node that fell silent; what it believed says nothing about now."""
@@ -23,16 +23,16 @@ class ClusterView:
         self._fresh_s = fresh_s
         self._clock = clock
         self._lock = threading.Lock()
-        self._controllers: dict[str, tuple[float, int, int]] = {}
+        self._controllers: dict[str, tuple[float, QuorumAnswer]] = {}
         self._brokers: dict[str, tuple[float, Mapping[str, TopicAnswer]]] = {}
         self._ongoing: tuple[float, tuple[Ongoing, ...]] | None = None
 
-    def saw_controller(self, node: str, leader: tuple[int, int] | None) -> None:
-        """A controller said that it leads, (id, epoch), or did not."""
+    def saw_controller(self, node: str, answer: QuorumAnswer | None) -> None:
+        """A controller answered as the leader, or did not."""
         with self._lock:
             self._controllers.pop(node, None)
-            if leader is not None:
-                self._controllers[node] = (self._clock(), *leader)
+            if answer is not None:
+                self._controllers[node] = (self._clock(), answer)
 
     def saw_topics(self, node: str, topics: Mapping[str, TopicAnswer]) -> None:
         """A broker told of topics."""
@@ -51,9 +51,14 @@ class ClusterView:
 
     def active_controller(self) -> int | None:
         """Id of the controller that leads in the highest epoch, None if none said so lately."""
+        quorum = self.quorum()
+        return None if quorum is None else quorum.leader_id
+
+    def quorum(self) -> QuorumAnswer | None:
+        """The answer of the controller that leads in the highest epoch, None if none said so lately."""
         with self._lock:
-            leading = [(epoch, id_) for at, id_, epoch in self._controllers.values() if self._fresh(at)]
-        return max(leading)[1] if leading else None
+            leading = [answer for at, answer in self._controllers.values() if self._fresh(at)]
+        return max(leading, key=lambda answer: (answer.leader_epoch, answer.leader_id), default=None)
 
     def partition(self, topic: str, partition: int) -> PartitionAnswer | None:
         """The partition as the broker with the newest leader epoch sees it, None if none told lately.

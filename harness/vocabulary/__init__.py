@@ -22,19 +22,24 @@ from harness.vocabulary.administration import (
 )
 from harness.vocabulary.faults import (
     Among,
+    DeadDisk,
     Fault,
     Flavour,
     Kill,
     Partition,
     Pattern,
     Pause,
+    PowerLoss,
+    Scope,
     Stop,
     Target,
+    WipeDisk,
 )
 from harness.vocabulary.moves import (
     Acknowledged,
     Await,
     Condition,
+    Configure,
     Heal,
     Inject,
     InSync,
@@ -49,6 +54,7 @@ from harness.vocabulary.moves import (
     VotersAre,
 )
 from harness.vocabulary.scenario import (
+    Act,
     Assumptions,
     Expectation,
     FixedSchedule,
@@ -56,7 +62,7 @@ from harness.vocabulary.scenario import (
     Scenario,
     Step,
 )
-from harness.vocabulary.topology import Mode, Node, NodeFile, Quorum, Role, Topology
+from harness.vocabulary.topology import DiskKind, Mode, Node, NodeFile, Quorum, Role, Topology
 from harness.vocabulary.workloads import (
     BulkWorkload,
     CompactedWorkload,
@@ -75,6 +81,7 @@ from harness.vocabulary.workloads import (
 
 __all__ = [
     "Acknowledged",
+    "Act",
     "AddVoter",
     "AdminOperation",
     "AlterTopic",
@@ -86,7 +93,10 @@ __all__ = [
     "ChangeVoters",
     "CompactedWorkload",
     "Condition",
+    "Configure",
     "CopyWorkload",
+    "DeadDisk",
+    "DiskKind",
     "ElectLeaders",
     "ElectSome",
     "ElectionType",
@@ -115,6 +125,7 @@ __all__ = [
     "Pattern",
     "Pause",
     "Perform",
+    "PowerLoss",
     "Quorum",
     "RandomSchedule",
     "Reassign",
@@ -123,6 +134,7 @@ __all__ = [
     "ReplicasAre",
     "Role",
     "Scenario",
+    "Scope",
     "Script",
     "ScriptedSchedule",
     "ScriptedTransactions",
@@ -134,6 +146,7 @@ __all__ = [
     "TxnWorkload",
     "UpdateFeature",
     "VotersAre",
+    "WipeDisk",
     "Workload",
     "WorkloadTopic",
     "broker",

@@ -101,10 +101,17 @@ class Pass(msgspec.Struct, frozen=True, tag_field="move", tag="pass"):
     ms: int
 
 
-Move = Inject | Heal | Perform | Await | Pass
+class Configure(msgspec.Struct, frozen=True, tag_field="move", tag="configure"):
+    """Change a node's server.properties for its next start; None takes a property out."""
+
+    member: Member
+    properties: dict[str, str | None]
 
 
-class ScriptedSchedule(msgspec.Struct, frozen=True):
+Move = Inject | Heal | Perform | Await | Pass | Configure
+
+
+class ScriptedSchedule(msgspec.Struct, frozen=True, tag_field="schedule", tag="scripted"):
     """Moves in their order.
 
     Attributes:

@@ -3,7 +3,9 @@
 import msgspec
 
 from checkers.verdict import Validity
+from harness.vocabulary.administration import AdminOperation
 from harness.vocabulary.faults import Fault
+from harness.vocabulary.moves import ScriptedSchedule
 from harness.vocabulary.topology import Topology
 from harness.vocabulary.version import DEFAULT_VERSION
 from harness.vocabulary.workloads import LogWorkload, Workload
@@ -17,15 +19,23 @@ class Step(msgspec.Struct, frozen=True):
     fault: Fault
 
 
-class FixedSchedule(msgspec.Struct, frozen=True):
-    """Steps written by hand; the seed decides only the draws."""
+class Act(msgspec.Struct, frozen=True):
+    """One admin operation of a schedule: when it is asked for after the load began."""
+
+    at_ms: int
+    operation: AdminOperation
+
+
+class FixedSchedule(msgspec.Struct, frozen=True, tag_field="schedule", tag="fixed"):
+    """Steps and acts at given times; the seed decides only the draws."""
 
     steps: tuple[Step, ...]
     duration_ms: int
+    acts: tuple[Act, ...] = ()
 
 
 class RandomSchedule(msgspec.Struct, frozen=True):
-    """Steps drawn from a seed.
+    """Steps and acts drawn from a seed.
 
     Attributes:
         duration_ms: how long the load runs, faults included.
@@ -33,6 +43,8 @@ class RandomSchedule(msgspec.Struct, frozen=True):
         hold_ms: shortest and longest time a fault is held.
         gap_ms: shortest and longest time between faults.
         overlap: chance that a second fault is laid over the first.
+        operations: names of the kinds of admin operations to draw from, by weight; none: none are performed.
+        operation_gap_ms: shortest and longest time between admin operations.
     """
 
     duration_ms: int = 60_000
@@ -40,6 +52,8 @@ class RandomSchedule(msgspec.Struct, frozen=True):
     hold_ms: tuple[int, int] = (5_500, 10_000)
     gap_ms: tuple[int, int] = (2_000, 5_000)
     overlap: float = 0.3
+    operations: dict[str, int] = {}
+    operation_gap_ms: tuple[int, int] = (1_500, 6_000)
 
 
 class Assumptions(msgspec.Struct, frozen=True):
@@ -84,7 +98,7 @@ class Scenario(msgspec.Struct, frozen=True):
     Attributes:
         summary: what happens, in a sentence.
         why: why it triggers what it triggers, in a sentence.
-        schedule: fixed or random.
+        schedule: fixed, random or scripted.
         topology: the cluster.
         workload: the load.
         kafka_version: the version it runs on unless another is named.
@@ -96,7 +110,7 @@ class Scenario(msgspec.Struct, frozen=True):
 
     summary: str
     why: str
-    schedule: FixedSchedule | RandomSchedule
+    schedule: FixedSchedule | RandomSchedule | ScriptedSchedule
     topology: Topology = Topology()
     workload: Workload = LogWorkload()
     kafka_version: str = DEFAULT_VERSION

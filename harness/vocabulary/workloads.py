@@ -25,6 +25,8 @@ class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
     Attributes:
         partitions: partitions of each topic.
         replication_factor: replicas of each, at most the number of brokers.
+        assignments: for scripts, ids of the brokers of each partition, from partition 0, the preferred leader
+            first; they take the place of the two above.
         min_insync_replicas: Kafka's ``min.insync.replicas`` of the topics.
         rate: operations a second, of all processes together.
         final_clients: libraries that read everything at the end, at both isolation levels.
@@ -32,6 +34,7 @@ class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
 
     partitions: int = 6
     replication_factor: int = 3
+    assignments: tuple[tuple[int, ...], ...] = ()
     min_insync_replicas: int = 2
     rate: int = 200
     final_clients: tuple[str, ...] = ("kafka-python", "confluent-kafka")

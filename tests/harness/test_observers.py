@@ -16,7 +16,7 @@ from harness.observers import ClusterView, Observers
 from harness.observers.observer import Observer
 from harness.observers.quorum_state import QUORUM_STATE, QuorumStateObserver, read_quorum_state
 from harness.vocabulary import Node, Topology
-from harness.wire import PartitionAnswer, TopicAnswer
+from harness.wire import PartitionAnswer, QuorumAnswer, TopicAnswer
 from harness.workloads.worker import WorkloadError
 from tests.harness.fake_node import (
     ELR,
@@ -234,10 +234,14 @@ def topic(*partitions: tuple[int, int, int]) -> dict[str, TopicAnswer]:
     return {"t": TopicAnswer("t", "id", 0, states)}
 
 
+def leading(leader: int, epoch: int) -> QuorumAnswer:
+    return QuorumAnswer(0, leader, epoch, 0, (), ())
+
+
 def test_of_two_leaders_the_newer_epoch_counts() -> None:
     view = ClusterView()
-    view.saw_controller("c1", (101, 4))
-    view.saw_controller("c2", (102, 5))
+    view.saw_controller("c1", leading(101, 4))
+    view.saw_controller("c2", leading(102, 5))
     assert view.active_controller() == 102
     view.saw_controller("c2", None)
     assert view.active_controller() == 101
@@ -246,7 +250,7 @@ def test_of_two_leaders_the_newer_epoch_counts() -> None:
 def test_what_was_seen_long_ago_does_not_count() -> None:
     now = Time()
     view = ClusterView(fresh_s=3.0, clock=now)
-    view.saw_controller("c1", (101, 4))
+    view.saw_controller("c1", leading(101, 4))
     view.saw_topics("b1", topic((0, 1, 0)))
     now.now = 3.0
     assert (view.active_controller(), view.leader_of("t", 0)) == (101, 1)

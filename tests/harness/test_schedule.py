@@ -7,8 +7,22 @@ from hypothesis import strategies as st
 
 from harness.catalogue import load_scenario, scenario_names
 from harness.faults.activate import unavailable_because
-from harness.schedule import TAIL_MS, decode, encode, plan
-from harness.vocabulary import FixedSchedule, Mode, RandomSchedule, Topology
+from harness.schedule import LEAD_MS, OPERATIONS, TAIL_MS, decode, encode, faults_of, plan
+from harness.vocabulary import (
+    Act,
+    CancelSome,
+    FixedSchedule,
+    Inject,
+    Kill,
+    Mode,
+    Pass,
+    Perform,
+    RandomSchedule,
+    ReassignSome,
+    ScriptedSchedule,
+    Topology,
+    UpdateFeature,
+)
 
 SEEDS = st.integers(min_value=0, max_value=2**63)
 
@@ -66,6 +80,39 @@ def test_every_scenario_can_be_planned_with_its_own_topology(name: str) -> None:
     scenario = load_scenario(name)
     planned = plan(scenario.schedule, scenario.topology, 7)
 
-    assert not [step for step in planned.steps if unavailable_because(step.fault, scenario.topology)]
+    assert decode(encode(planned)) == planned
+    assert not [fault for fault in faults_of(planned) if unavailable_because(fault, scenario.topology)]
     if isinstance(scenario.schedule, FixedSchedule):
+        assert isinstance(planned, FixedSchedule)
         assert [step.at_ms for step in planned.steps] == [step.at_ms for step in scenario.schedule.steps]
+
+
+def test_operations_leave_a_schedules_faults_as_they_are() -> None:
+    without = plan(RandomSchedule(duration_ms=120_000), Topology(), 5)
+    weights = dict.fromkeys(OPERATIONS, 1)
+    planned = plan(RandomSchedule(duration_ms=120_000, operations=weights), Topology(), 5)
+    assert isinstance(planned, FixedSchedule)
+    assert faults_of(planned) == faults_of(without)
+    times = [act.at_ms for act in planned.acts]
+    assert len(times) > 10
+    assert times == sorted(times)
+    assert LEAD_MS < times[0] <= times[-1] < 120_000 - TAIL_MS
+    assert {type(act.operation) for act in planned.acts} == {type(one) for one in OPERATIONS.values()}
+
+
+def test_weights_decide_what_is_drawn() -> None:
+    planned = plan(RandomSchedule(duration_ms=300_000, operations={"cancel": 1}), Topology(), 5)
+    assert isinstance(planned, FixedSchedule)
+    assert {type(act.operation) for act in planned.acts} == {CancelSome}
+    assert len({act.operation for act in planned.acts}) > 10
+
+
+def test_scripts_and_fixed_acts_take_their_draws_from_the_seed() -> None:
+    script = ScriptedSchedule((Inject("a", Kill()), Perform(ReassignSome()), Pass(5)), 10)
+    fixed = FixedSchedule((), 10, (Act(1, ReassignSome()), Act(2, UpdateFeature("x", 1))))
+    for schedule in (script, fixed):
+        assert plan(schedule, Topology(), 3) == plan(schedule, Topology(), 3) != schedule
+        assert plan(schedule, Topology(), 3) != plan(schedule, Topology(), 4)
+    planned = plan(fixed, Topology(), 3)
+    assert isinstance(planned, FixedSchedule)
+    assert planned.acts[1] == fixed.acts[1]

@@ -1,0 +1,55 @@
+"""Feature levels (KIP-584) and single configs of topics, asked for of one broker."""
+
+import msgspec
+from kafka.protocol.admin import (
+    IncrementalAlterConfigsRequest,
+    IncrementalAlterConfigsResponse,
+    UpdateFeaturesRequest,
+    UpdateFeaturesResponse,
+)
+
+from harness.wire import Connection
+
+_TIMEOUT_S = 10.0
+_GRACE_S = 2.0
+_TOPIC = 2
+_SET = 0
+
+Address = tuple[str, int]
+
+
+class SettingAnswer(msgspec.Struct, frozen=True):
+    """Kafka's answer: 0 where it is set now."""
+
+    code: int
+    message: str | None
+
+
+def update_feature(address: Address, feature: str, level: int, timeout_ms: int) -> SettingAnswer:
+    """Ask for a finalized level to be raised.
+
+    Raises:
+        WireError: no answer.
+    """
+    update = UpdateFeaturesRequest.FeatureUpdateKey(feature=feature, max_version_level=level, upgrade_type=1)
+    request = UpdateFeaturesRequest(timeout_ms=timeout_ms, feature_updates=[update], validate_only=False)
+    with Connection(*address, timeout_ms / 1000 + _GRACE_S) as connection:
+        answer = connection.ask(request, UpdateFeaturesResponse)
+    # Up to version 1 each feature has an answer of its own beside the one of all (KIP-1022 took them away).
+    first = next((one for one in answer.results or () if one.error_code), answer)
+    return SettingAnswer(first.error_code, first.error_message)
+
+
+def alter_topic(address: Address, topic: str, config: str, value: str) -> SettingAnswer:
+    """Ask for one config of a topic to be set.
+
+    Raises:
+        WireError: no answer.
+    """
+    resource = IncrementalAlterConfigsRequest.AlterConfigsResource
+    change = resource.AlterableConfig(name=config, config_operation=_SET, value=value)
+    wanted = resource(resource_type=_TOPIC, resource_name=topic, configs=[change])
+    request = IncrementalAlterConfigsRequest(resources=[wanted], validate_only=False)
+    with Connection(*address, _TIMEOUT_S) as connection:
+        (answer,) = connection.ask(request, IncrementalAlterConfigsResponse).responses
+    return SettingAnswer(answer.error_code, answer.error_message)

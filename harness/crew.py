@@ -1,0 +1,112 @@
+"""Who carries a schedule out: the nemesis, the operators of admin operations, and what they look at."""
+
+import threading
+from collections.abc import Callable
+
+from harness.faults.targets import Sight
+from harness.healing import bench_of
+from harness.journal import Recorder
+from harness.nemesis import Nemesis
+from harness.observers.view import ClusterView
+from harness.operating.acting import Acting
+from harness.operating.operator import Operator
+from harness.operating.script import Scene, ScriptCourse
+from harness.operating.situation import Situation
+from harness.schedule import Planned
+from harness.stage import Stage
+from harness.vocabulary.moves import ScriptedSchedule
+from harness.vocabulary.scenario import FixedSchedule
+from harness.workloads.worker import join_all
+
+_ACTING_BOUND_S = 20.0
+
+
+class Crew:
+    """Nemesis and operators of one run.
+
+    Args:
+        stage: the run's.
+        view: what observers saw last.
+        check: raises when a worker or an observer has died.
+        cancelled: set to end the schedule early.
+    """
+
+    def __init__(
+        self, stage: Stage, view: ClusterView, check: Callable[[], None], cancelled: threading.Event
+    ) -> None:
+        self._stage = stage
+        self._view = view
+        self._check = check
+        self._cancelled = cancelled
+        self._operators: list[Operator] = []
+        recorder = Recorder(stage.journals.open("nemesis"), "nemesis")
+        self.nemesis = Nemesis(recorder, stage.ledger, bench_of(stage.cluster), self._sight, cancelled)
+
+    def carry_out(self, schedule: Planned) -> None:
+        """Do what the schedule says; faults that are in force at its end are left to the nemesis.
+
+        Raises:
+            KrucibleError: the harness could not do its work.
+        """
+        match schedule:
+            case ScriptedSchedule():
+                self._play(schedule)
+            case FixedSchedule(acts=()):
+                self.nemesis.carry_out(schedule)
+            case FixedSchedule():
+                self._act(schedule)
+
+    def settle(self) -> None:
+        """Take away what operators leave behind when they are done: limits on moving replicas.
+
+        Raises:
+            WireError: no broker answers, or one refuses.
+        """
+        for operator in self._operators:
+            operator.settle()
+
+    def _play(self, schedule: ScriptedSchedule) -> None:
+        recorder = Recorder(self._stage.journals.open("script"), "script")
+        scene = Scene(self._situation, self._stage.tally, self._stage.cluster.set_properties)
+        course = ScriptCourse(self.nemesis, self._hire, recorder, scene, self._cancelled)
+        course.carry_out(schedule)
+
+    def _act(self, schedule: FixedSchedule) -> None:
+        acting = Acting(self._hire(), schedule.acts, self._stage.journals.clock)
+        acting.start()
+        try:
+            self.nemesis.carry_out(schedule)
+        finally:
+            acting.stopping.set()
+            join_all([acting], _ACTING_BOUND_S)
+
+    def _hire(self) -> Operator:
+        """One more operator: ``admin``, ``admin-2`` and so on."""
+        number = len(self._operators) + 1
+        name = "admin" if number == 1 else f"admin-{number}"
+        recorder = Recorder(self._stage.journals.open(name), name)
+        self._operators.append(Operator(self._stage.cluster, recorder, self._situation))
+        return self._operators[-1]
+
+    def _sight(self, down: frozenset[str]) -> Sight:
+        self._check()
+        return Sight(
+            nodes=self._stage.cluster.nodes,
+            active_controller=self._view.active_controller(),
+            leaders=self._view.leaders(self._stage.topics[0].name),
+            down=down,
+        )
+
+    def _situation(self) -> Situation:
+        self._check()
+        partitions = {
+            (topic.name, one.partition): self._view.partition(topic.name, one.partition)
+            for topic in self._stage.topics
+            for one in topic.partitions
+        }
+        return Situation(
+            nodes=self._stage.cluster.nodes,
+            down=self.nemesis.down,
+            partitions={where: state for where, state in partitions.items() if state is not None},
+            quorum=self._view.quorum(),
+        )

@@ -1,0 +1,1 @@
+"""Admin operations in a run: what they mean now, asked for, recorded; scripts that wait between them."""

@@ -1,0 +1,213 @@
+"""From an admin operation to one request of one broker, and from its answer to what the history keeps."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from checkers.history import OperationType
+from harness.administration.elections import elect_leaders
+from harness.administration.reassignments import alter_reassignments
+from harness.administration.settings import SettingAnswer, alter_topic, update_feature
+from harness.administration.throttles import Move, Throttle, set_throttle, throttle_for
+from harness.administration.voters import VoterKey, add_voter, outcome_of, remove_voter
+from harness.cluster.homes import NodeHome
+from harness.operating.situation import Situation
+from harness.vocabulary.administration import (
+    AddVoter,
+    AlterTopic,
+    Concrete,
+    ElectLeaders,
+    Reassign,
+    RemoveVoter,
+    UpdateFeature,
+)
+from harness.vocabulary.topology import Node
+from harness.wire import WireError, answers
+
+_PROBE_S = 0.5
+_CONTROLLER_LISTENER = "CONTROLLER"
+
+Address = tuple[str, int]
+
+
+class NobodyToAskError(WireError):
+    """No request was sent: no broker answers, or a node that is meant is not known well enough."""
+
+
+class Administered(Protocol):
+    """What operators need of a cluster."""
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes."""
+        ...
+
+    @property
+    def cluster_id(self) -> str:
+        """Kafka's id of the cluster."""
+        ...
+
+    @property
+    def controller_listeners(self) -> Mapping[str, Address]:
+        """Controller name to its CONTROLLER listener."""
+        ...
+
+    @property
+    def observe_listeners(self) -> Mapping[str, Address]:
+        """Broker name to its OBSERVE listener."""
+        ...
+
+    def home(self, node: Node) -> NodeHome:
+        """The node's files on the host."""
+        ...
+
+
+class Asked(NamedTuple):
+    """A request as the history keeps it: key, value, name of the node asked."""
+
+    key: Any
+    value: dict[str, Any]
+    to: str
+
+
+class Answer(NamedTuple):
+    """An answer as the history keeps it."""
+
+    outcome: OperationType
+    codes: tuple[int, ...]
+    told: dict[str, Any]
+
+
+class Asking:
+    """Requests to one cluster.
+
+    Args:
+        cluster: whom to ask.
+        look: the cluster as it is now.
+
+    Attributes:
+        throttles: limits that were set and not taken away yet.
+    """
+
+    def __init__(self, cluster: Administered, look: Callable[[], Situation]) -> None:
+        self._cluster = cluster
+        self._look = look
+        self.throttles: list[Throttle] = []
+
+    def prepare(self, operation: Concrete, situation: Situation) -> Asked:
+        """What will be asked of whom.
+
+        Raises:
+            NobodyToAskError: no broker answers, or a directory id is not known.
+            LookupError: the operation names a node that the topology does not have.
+        """
+        node = self.answering(situation)
+        key, value = self._as_value(operation, situation)
+        return Asked(key, {"to": node.name, **value}, node.name)
+
+    def answering(self, situation: Situation) -> Node:
+        """The first broker that is alive; those that a fault holds are not even tried.
+
+        Raises:
+            NobodyToAskError: there is none.
+        """
+        for node in self._cluster.nodes:
+            if node.id in situation.brokers_up and answers(*self.address_of(node), _PROBE_S):
+                return node
+        raise NobodyToAskError("no broker answers")
+
+    def address_of(self, node: Node) -> Address:
+        """Where a broker is asked."""
+        return self._cluster.observe_listeners[node.name]
+
+    def ask(self, operation: Concrete, asked: Asked, timeout_ms: int) -> Answer:
+        """Send the request and wait for its answer.
+
+        Raises:
+            WireError: no answer; nobody knows what became of it.
+        """
+        address = self._cluster.observe_listeners[asked.to]
+        match operation:
+            case ElectLeaders(type=kind, partitions=partitions):
+                election = elect_leaders(address, kind, partitions, timeout_ms)
+                return _by_partition(election.code, None, election.results)
+            case Reassign(targets=targets, throttle_bytes_per_s=throttle):
+                if throttle is not None:
+                    self._limit(address, targets, throttle)
+                moving = alter_reassignments(address, targets, timeout_ms)
+                return _by_partition(moving.code, moving.message, moving.results)
+            case AddVoter() | RemoveVoter():
+                return self._ask_for_voter(operation, address, asked, timeout_ms)
+            case UpdateFeature(feature=feature, level=level):
+                return _plain(update_feature(address, feature, level, timeout_ms))
+            case AlterTopic(topic=topic, config=config, value=value):
+                return _plain(alter_topic(address, topic, config, value))
+
+    def _as_value(self, operation: Concrete, situation: Situation) -> tuple[Any, dict[str, Any]]:
+        match operation:
+            case ElectLeaders(type=kind, partitions=partitions):
+                return str(kind), {"partitions": partitions}
+            case AddVoter(member) | RemoveVoter(member):
+                voter = situation.node(member)
+                return voter.id, self._voter(operation, voter, situation)
+            case Reassign(targets=targets, throttle_bytes_per_s=throttle):
+                return None, {"targets": targets, "throttle_bytes_per_s": throttle}
+            case UpdateFeature(feature=feature, level=level):
+                return feature, {"level": level}
+            case AlterTopic(topic=topic, config=config, value=wanted):
+                return topic, {"config": config, "value": wanted}
+
+    def _voter(self, operation: AddVoter | RemoveVoter, voter: Node, situation: Situation) -> dict[str, Any]:
+        directory = self._directory(operation, voter, situation)
+        if directory is None:
+            raise NobodyToAskError(f"the directory id of {voter.name} is not known")
+        value: dict[str, Any] = {"directory_id": directory}
+        if isinstance(operation, AddVoter):
+            value["endpoints"] = [(_CONTROLLER_LISTENER, *self._endpoint(voter))]
+        return value
+
+    def _directory(self, operation: AddVoter | RemoveVoter, voter: Node, situation: Situation) -> str | None:
+        """What the leader has of a voter that is to leave; what lies on the disk of one that is to join."""
+        if isinstance(operation, RemoveVoter) and situation.quorum is not None:
+            known = {replica.id: replica.directory_id for replica in situation.quorum.voters}
+            if voter.id in known:
+                return known[voter.id]
+        return self._cluster.home(voter).directory_id()
+
+    def _endpoint(self, voter: Node) -> Address:
+        """Where the voter is to be reached; a broker is offered by a listener of its own."""
+        return {**self._cluster.observe_listeners, **self._cluster.controller_listeners}[voter.name]
+
+    def _ask_for_voter(
+        self, operation: AddVoter | RemoveVoter, address: Address, asked: Asked, timeout_ms: int
+    ) -> Answer:
+        key = VoterKey(asked.key, asked.value["directory_id"])
+        cluster = self._cluster.cluster_id
+        if isinstance(operation, AddVoter):
+            answer = add_voter(address, cluster, key, asked.value["endpoints"], timeout_ms)
+        else:
+            answer = remove_voter(address, cluster, key, timeout_ms)
+        return Answer(outcome_of(answer), (answer.code,), {"code": answer.code, "message": answer.message})
+
+    def _limit(self, address: Address, targets: Iterable[Any], bytes_per_s: int) -> None:
+        known = self._look().partitions
+        moves = [
+            Move(topic, number, known[topic, number].replicas, wanted)
+            for topic, number, wanted in targets
+            if wanted is not None and (topic, number) in known
+        ]
+        throttle = throttle_for(moves, bytes_per_s)
+        self.throttles.append(throttle)  # first: what was set in part is to be taken away too
+        set_throttle(address, throttle)
+
+
+def _by_partition(code: int, message: str | None, results: tuple[Any, ...]) -> Answer:
+    rows = [(one.topic, one.partition, one.code, one.message) for one in results]
+    told = {"code": code, "message": message, "results": rows}
+    if code or not results:
+        return Answer(OperationType.FAIL if code else OperationType.OK, (code,), told)
+    return Answer(OperationType.OK, tuple(one.code for one in results), told)
+
+
+def _plain(answer: SettingAnswer) -> Answer:
+    outcome = OperationType.FAIL if answer.code else OperationType.OK
+    return Answer(outcome, (answer.code,), {"code": answer.code, "message": answer.message})

@@ -1,0 +1,96 @@
+"""From a symbolic admin operation to one that can be asked for, by what the cluster looks like now; pure.
+
+Voters change only where a majority of the set that would result is up, so that no draw takes the quorum away.
+"""
+
+import random
+from collections.abc import Sequence
+
+from harness.operating.situation import Situation
+from harness.vocabulary.administration import (
+    AddVoter,
+    CancelSome,
+    ChangeVoters,
+    Concrete,
+    Drawn,
+    ElectLeaders,
+    ElectSome,
+    Member,
+    Reassign,
+    ReassignSome,
+    RemoveVoter,
+)
+from harness.vocabulary.topology import Node, Role
+
+_VOTERS_MIN = 3
+_ALL_SHARE = 0.2
+_THROTTLE_SHARE = 0.25
+_THROTTLE_BYTES_PER_S = 1_000_000
+
+
+def drawn(operation: Drawn, situation: Situation) -> Concrete | None:
+    """What a symbolic operation means now; None where nothing would fit."""
+    source = random.Random(operation.draw)
+    match operation:
+        case ElectSome():
+            return _election(operation, situation, source)
+        case ReassignSome():
+            return _reassignment(situation, source)
+        case CancelSome():
+            targets = tuple((topic, number, None) for topic, number in sorted(situation.partitions))
+            return Reassign(targets) if targets else None
+        case ChangeVoters():
+            return _voter_change(situation, source)
+
+
+def _election(operation: ElectSome, situation: Situation, source: random.Random) -> ElectLeaders | None:
+    known = sorted(situation.partitions)
+    if not known:
+        return None
+    if source.random() < _ALL_SHARE:
+        return ElectLeaders(operation.type)
+    return ElectLeaders(operation.type, tuple(sorted(source.sample(known, source.randint(1, len(known))))))
+
+
+def _reassignment(situation: Situation, source: random.Random) -> Reassign | None:
+    known = sorted(situation.partitions)
+    brokers = sorted(node.id for node in situation.nodes if node.is_broker)
+    if not known:
+        return None
+    topic, number = source.choice(known)
+    now = list(situation.partitions[topic, number].replicas)
+    wanted = _replicas(now, brokers, source)
+    throttle = _THROTTLE_BYTES_PER_S if source.random() < _THROTTLE_SHARE else None
+    return Reassign(((topic, number, tuple(wanted)),), throttle)
+
+
+def _replicas(now: Sequence[int], brokers: Sequence[int], source: random.Random) -> list[int]:
+    """Other brokers, another order, or one copy less; at least two copies where there are two brokers."""
+    least = min(2, len(brokers))
+    count = source.choice([len(now), len(now), max(least, len(now) - 1), min(len(brokers), len(now) + 1)])
+    return source.sample(list(brokers), count)
+
+
+def _voter_change(situation: Situation, source: random.Random) -> AddVoter | RemoveVoter | None:
+    """Add a controller that is an observer, or remove a voter, the leader included."""
+    quorum = situation.quorum
+    if quorum is None:
+        return None
+    controllers = [node for node in situation.nodes if node.is_controller]
+    voting = {voter.id for voter in quorum.voters}
+    waiting = {replica.id for replica in quorum.observers} - voting
+    joining = [node for node in controllers if node.id in waiting and node.name not in situation.down]
+    leaving = [node for node in controllers if _may_leave(node, controllers, voting, situation)]
+    if joining and (not leaving or source.random() < 0.5):  # noqa: PLR2004 - an even chance
+        return AddVoter(_member(source.choice(joining), controllers))
+    return RemoveVoter(_member(source.choice(leaving), controllers)) if leaving else None
+
+
+def _may_leave(node: Node, controllers: Sequence[Node], voting: set[int], situation: Situation) -> bool:
+    rest = [other for other in controllers if other.id in voting and other.id != node.id]
+    up = [other for other in rest if other.name not in situation.down]
+    return node.id in voting and len(voting) > _VOTERS_MIN and 2 * len(up) > len(rest)
+
+
+def _member(node: Node, controllers: Sequence[Node]) -> Member:
+    return Member(Role.CONTROLLER, controllers.index(node) + 1)

@@ -1,0 +1,86 @@
+"""The operator: asks Kafka for admin operations, one request each, and records what came of them."""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.history import OperationType
+from harness.administration.throttles import Throttle, remove_throttle
+from harness.journal import Recorder
+from harness.operating.asking import Administered, Asked, Asking, NobodyToAskError
+from harness.operating.drawing import drawn
+from harness.operating.situation import Situation
+from harness.vocabulary.administration import AdminOperation, Concrete, Drawn, Reassign
+from harness.wire import WireError
+
+
+class Performed(NamedTuple):
+    """What became of an operation: how it ended, and Kafka's codes, one of the whole or one of each part."""
+
+    outcome: OperationType
+    codes: tuple[int, ...] = ()
+    error: str | None = None
+
+
+class Operator:
+    """One process of the history.
+
+    Args:
+        cluster: whom to ask.
+        recorder: writes as the process ``admin``, or another one of that name.
+        look: the cluster as it is now.
+    """
+
+    def __init__(self, cluster: Administered, recorder: Recorder, look: Callable[[], Situation]) -> None:
+        self._asking = Asking(cluster, look)
+        self._recorder = recorder
+        self._look = look
+
+    def perform(self, operation: AdminOperation, timeout_ms: int) -> Performed:
+        """Ask for an operation once; what is symbolic is decided now.
+
+        Raises:
+            LookupError: it names a node that the topology does not have.
+            JournalError: it could not be recorded.
+        """
+        situation = self._look()
+        concrete = drawn(operation, situation) if isinstance(operation, Drawn) else operation
+        if concrete is None:
+            return Performed(OperationType.FAIL, error="nothing to ask for")
+        try:
+            asked = self._asking.prepare(concrete, situation)
+        except NobodyToAskError as error:
+            return Performed(OperationType.FAIL, error=str(error))
+        return self._record(concrete, asked, timeout_ms)
+
+    def settle(self) -> None:
+        """Take away the limits on moving replicas that were set.
+
+        Raises:
+            WireError: no broker answers, or one refuses.
+        """
+        throttles: list[Throttle] = self._asking.throttles
+        while throttles:
+            address = self._asking.address_of(self._asking.answering(self._look()))
+            remove_throttle(address, throttles[-1])
+            throttles.pop()
+
+    def _record(self, operation: Concrete, asked: Asked, timeout_ms: int) -> Performed:
+        began = time.monotonic()
+        with self._recorder.operation(_function(operation), asked.key, asked.value, node=asked.to) as outcome:
+            try:
+                answer = self._asking.ask(operation, asked, timeout_ms)
+            except WireError as error:
+                outcome.end(OperationType.INFO, asked.value, str(error))
+                return Performed(OperationType.INFO, error=str(error))
+            told = {"took_ms": int((time.monotonic() - began) * 1000), **answer.told}
+            failed = None if answer.outcome is OperationType.OK else f"Kafka answered {answer.codes[0]}"
+            outcome.end(answer.outcome, asked.value | told, failed)
+        return Performed(answer.outcome, answer.codes, failed)
+
+
+def _function(operation: Concrete) -> str:
+    kind: str = msgspec.to_builtins(operation)["kind"]
+    return "alter-reassignments" if isinstance(operation, Reassign) else kind

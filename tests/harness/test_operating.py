@@ -1,0 +1,157 @@
+"""Conditions and drawn operations, by situations written by hand; both are pure."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.operating.conditions import judged
+from harness.operating.drawing import drawn
+from harness.operating.situation import Situation
+from harness.vocabulary import (
+    Acknowledged,
+    AddVoter,
+    CancelSome,
+    ChangeVoters,
+    Condition,
+    ElectionType,
+    ElectLeaders,
+    ElectSome,
+    InSync,
+    IsObserver,
+    LeaderIs,
+    LeadsQuorum,
+    Mode,
+    Reassign,
+    ReassignSome,
+    RemoveVoter,
+    ReplicasAre,
+    Topology,
+    VotersAre,
+    broker,
+    controller,
+)
+from harness.wire import PartitionAnswer, QuorumAnswer, Replica
+
+NODES = Topology(mode=Mode.ISOLATED, controllers=5, brokers=3).nodes()
+
+
+def quorum(voters: list[int], observers: list[int] | None = None, hw: int = 7) -> QuorumAnswer:
+    def told(ids: list[int]) -> tuple[Replica, ...]:
+        return tuple(Replica(one, f"dir-{one}", 8, 0, 0) for one in ids)
+
+    return QuorumAnswer(0, voters[0], 3, hw, told(voters), told(observers or []))
+
+
+SITUATION = Situation(
+    nodes=NODES,
+    down=frozenset({"b3"}),
+    partitions={
+        ("t", 0): PartitionAnswer(0, 1, 4, (1, 2, 3), (2, 1), None),
+        ("t", 1): PartitionAnswer(1, -1, 4, (2, 3), (), None),
+    },
+    quorum=quorum([101, 102, 103, 104], [105, 1, 2]),
+)
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        (Acknowledged(10), True),
+        (Acknowledged(11), False),
+        (LeaderIs("t", 0, broker(1)), True),
+        (LeaderIs("t", 0, broker(2)), False),
+        (LeaderIs("t", 0, None), False),
+        (LeaderIs("t", 1, None), True),
+        (LeaderIs("t", 2, None), False),
+        (InSync("t", 0, (broker(1), broker(2))), True),
+        (InSync("t", 0, (broker(1),)), False),
+        (ReplicasAre("t", 1, (broker(2), broker(3))), True),
+        (ReplicasAre("t", 1, (broker(3), broker(2))), False),
+        (VotersAre((controller(1), controller(2), controller(3), controller(4))), True),
+        (VotersAre((controller(1), controller(2), controller(3))), False),
+        (IsObserver(controller(5)), True),
+        (IsObserver(controller(4)), False),
+        (LeadsQuorum(), True),
+        (LeadsQuorum(controller(1)), True),
+        (LeadsQuorum(controller(2)), False),
+    ],
+)
+def test_conditions(condition: Condition, *, holds: bool) -> None:
+    assert judged(condition, SITUATION, 10).holds is holds
+
+
+@pytest.mark.parametrize("condition", [VotersAre((controller(1),)), IsObserver(broker(1)), LeadsQuorum()])
+def test_without_a_leader_nothing_holds_of_the_quorum(condition: Condition) -> None:
+    assert not judged(condition, msgspec.structs.replace(SITUATION, quorum=None), 0).holds
+
+
+def test_a_leader_without_a_high_watermark_does_not_lead_yet() -> None:
+    young = msgspec.structs.replace(SITUATION, quorum=quorum([101], hw=-1))
+    assert not judged(LeadsQuorum(), young, 0).holds
+
+
+def test_a_condition_on_a_node_that_is_not_there_is_told() -> None:
+    with pytest.raises(LookupError, match="there is no broker 4"):
+        judged(LeaderIs("t", 0, broker(4)), SITUATION, 0)
+
+
+@given(st.integers(0, 1 << 16))
+def test_elections_ask_for_what_there_is(draw: int) -> None:
+    asked = drawn(ElectSome(ElectionType.UNCLEAN, draw), SITUATION)
+    assert isinstance(asked, ElectLeaders)
+    assert asked.type is ElectionType.UNCLEAN
+    assert asked.partitions is None or set(asked.partitions) <= set(SITUATION.partitions)
+    assert asked == drawn(ElectSome(ElectionType.UNCLEAN, draw), SITUATION)
+
+
+@given(st.integers(0, 1 << 16))
+def test_reassignments_keep_two_copies_on_different_brokers(draw: int) -> None:
+    asked = drawn(ReassignSome(draw), SITUATION)
+    assert isinstance(asked, Reassign)
+    ((topic, partition, replicas),) = asked.targets
+    assert (topic, partition) in SITUATION.partitions
+    assert replicas is not None
+    assert len(replicas) >= 2
+    assert len(set(replicas)) == len(replicas)
+    assert set(replicas) <= {1, 2, 3}
+
+
+def test_cancelling_asks_for_everything() -> None:
+    assert drawn(CancelSome(1), SITUATION) == Reassign((("t", 0, None), ("t", 1, None)))
+
+
+@pytest.mark.parametrize("operation", [ElectSome(ElectionType.PREFERRED), ReassignSome(), CancelSome()])
+def test_of_nothing_known_nothing_is_asked(operation: ElectSome | ReassignSome | CancelSome) -> None:
+    assert drawn(operation, msgspec.structs.replace(SITUATION, partitions={})) is None
+
+
+@given(
+    st.integers(0, 1 << 16),
+    st.lists(st.integers(101, 105), min_size=1, max_size=5, unique=True),
+    st.sets(st.sampled_from(["c1", "c2", "c3", "c4", "c5"])),
+)
+def test_voters_change_only_where_a_majority_of_the_rest_is_up(
+    draw: int, voters: list[int], down: set[str]
+) -> None:
+    observers = [one for one in range(101, 106) if one not in voters]
+    situation = msgspec.structs.replace(
+        SITUATION, quorum=quorum(voters, [*observers, 1]), down=frozenset(down)
+    )
+    asked = drawn(ChangeVoters(draw), situation)
+    match asked:
+        case AddVoter(member):
+            node = situation.node(member)
+            assert node.id in observers
+            assert node.name not in down
+        case RemoveVoter(member):
+            rest = [one for one in voters if one != situation.node(member).id]
+            assert len(rest) >= 3
+            assert 2 * sum(f"c{one - 100}" not in down for one in rest) > len(rest)
+        case _:
+            assert asked is None
+            assert len(voters) <= 3 or down
+
+
+def test_voters_do_not_change_without_a_leader() -> None:
+    assert drawn(ChangeVoters(), msgspec.structs.replace(SITUATION, quorum=None)) is None
