@@ -1,0 +1,228 @@
+"""Operators ask once, record what was asked and answered, and leave no limit behind."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from checkers.history import Operation, OperationType
+from harness.administration.elections import ElectionAnswer, ElectionResult
+from harness.administration.reassignments import ReassignmentAnswer, ReassignmentResult
+from harness.administration.settings import SettingAnswer
+from harness.administration.voters import VoterAnswer
+from harness.cluster.homes import NodeHome
+from harness.journal import Clock, Journals, Recorder
+from harness.operating import asking
+from harness.operating import operator as module
+from harness.operating.acting import Acting
+from harness.operating.operator import Operator
+from harness.operating.situation import Situation
+from harness.vocabulary import (
+    Act,
+    AddVoter,
+    AdminOperation,
+    AlterTopic,
+    ElectionType,
+    ElectLeaders,
+    Node,
+    Reassign,
+    ReassignSome,
+    RemoveVoter,
+    Topology,
+    UpdateFeature,
+    broker,
+    controller,
+)
+from harness.wire import PartitionAnswer, QuorumAnswer, Replica, WireError
+from tests.harness.fake_node import FakeNode
+
+OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
+STATE = PartitionAnswer(0, 1, 4, (1, 2), (1, 2), None)
+DIRECTORY = "792eyRB-iWnN5hXolHjMEQ"
+
+
+class Bench:
+    """A cluster of three nodes, one of which answers, and what was asked of it."""
+
+    def __init__(self, folder: Path, node: FakeNode, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.nodes = Topology().nodes()
+        self.cluster_id = "cluster"
+        self.observe_listeners = {"n1": ("127.0.0.1", 9), "n2": node.address, "n3": node.address}
+        self.controller_listeners = {"n1": ("n1", 9093), "n2": ("n2", 9093), "n3": ("n3", 9093)}
+        self.folder = folder
+        self.answers: dict[str, Any] = {}
+        self.asked: list[tuple[Any, ...]] = []
+        self.situation = Situation(
+            nodes=self.nodes,
+            down=frozenset({"n3"}),
+            partitions={("t", 0): STATE},
+            quorum=QuorumAnswer(0, 1, 3, 7, (Replica(2, "two", 8, 0, 0),), ()),
+        )
+        for name in ("elect_leaders", "alter_reassignments", "add_voter", "remove_voter", "update_feature"):
+            monkeypatch.setattr(asking, name, self._answering(name))
+        monkeypatch.setattr(asking, "alter_topic", self._answering("alter_topic"))
+        monkeypatch.setattr(asking, "set_throttle", self._answering("set_throttle"))
+        monkeypatch.setattr(module, "remove_throttle", self._answering("remove_throttle"))
+        self.journals = Journals(folder, "run", Clock())
+        self.operator = Operator(self, Recorder(self.journals.open("admin"), "admin"), lambda: self.situation)
+
+    def home(self, node: Node) -> NodeHome:
+        return NodeHome(self.folder / node.name, self.folder / node.name)
+
+    def operations(self) -> list[Operation]:
+        lines = (self.folder / "history-admin.jsonl").read_bytes().splitlines()[1:]
+        return [msgspec.json.decode(line, type=Operation) for line in lines]
+
+    def _answering(self, name: str) -> Any:
+        def answer(*asked: Any) -> Any:
+            self.asked.append((name, *asked[1:]))
+            answered = self.answers.get(name)
+            if isinstance(answered, Exception):
+                raise answered
+            return answered
+
+        return answer
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    node = FakeNode()
+    made = Bench(tmp_path, node, monkeypatch)
+    yield made
+    made.journals.close()
+    node.close()
+
+
+def completion(bench: Bench) -> tuple[OperationType, str, Any, Mapping[str, Any]]:
+    begun, ended = bench.operations()
+    assert (begun.process, begun.type, begun.node) == ("admin", OperationType.INVOKE, "n2")
+    assert begun.value.items() <= ended.value.items()
+    return ended.type, ended.f, ended.key, ended.value
+
+
+def test_an_election(bench: Bench) -> None:
+    bench.answers["elect_leaders"] = ElectionAnswer(0, (ElectionResult("t", 0, 84, "not needed"),))
+    performed = bench.operator.perform(ElectLeaders(ElectionType.UNCLEAN, (("t", 0),)), 500)
+    assert (performed.outcome, performed.codes, performed.error) == (OK, (84,), None)
+    kind, f, key, value = completion(bench)
+    assert (kind, f, key) == (OK, "elect-leaders", "unclean")
+    assert (value["code"], value["results"], value["to"]) == (0, [["t", 0, 84, "not needed"]], "n2")
+    assert value["took_ms"] >= 0
+    assert bench.asked == [("elect_leaders", ElectionType.UNCLEAN, (("t", 0),), 500)]
+
+
+def test_an_election_that_is_refused_as_a_whole(bench: Bench) -> None:
+    bench.answers["elect_leaders"] = ElectionAnswer(31, ())
+    performed = bench.operator.perform(ElectLeaders(ElectionType.PREFERRED), 500)
+    assert (performed.outcome, performed.codes, performed.error) == (FAIL, (31,), "Kafka answered 31")
+
+
+def test_silence_is_open(bench: Bench) -> None:
+    bench.answers["elect_leaders"] = WireError("timed out")
+    performed = bench.operator.perform(ElectLeaders(ElectionType.PREFERRED), 500)
+    assert (performed.outcome, performed.codes, performed.error) == (INFO, (), "timed out")
+    assert completion(bench)[0] is INFO
+
+
+def test_a_voter_to_add_is_known_by_its_disk(bench: Bench) -> None:
+    home = bench.home(bench.nodes[2])
+    home.disk.mkdir()
+    (home.disk / "meta.properties").write_text(f"version=1\ndirectory.id={DIRECTORY}\n")
+    bench.answers["add_voter"] = VoterAnswer(126, "duplicate", 3)
+    assert bench.operator.perform(AddVoter(controller(3)), 500).outcome is FAIL
+    _, f, key, value = completion(bench)
+    assert (f, key, value["directory_id"]) == ("add-voter", 3, DIRECTORY)
+    assert value["endpoints"] == [["CONTROLLER", "n3", 9093]]
+    assert (value["code"], value["message"]) == (126, "duplicate")
+
+
+def test_a_voter_to_remove_is_known_by_the_leader(bench: Bench) -> None:
+    bench.answers["remove_voter"] = VoterAnswer(0, None, 3)
+    assert bench.operator.perform(RemoveVoter(controller(2)), 500).outcome is OK
+    _, f, key, value = completion(bench)
+    assert (f, key, value["directory_id"]) == ("remove-voter", 2, "two")
+    assert "endpoints" not in value
+
+
+def test_a_voter_of_whom_nothing_is_known_is_not_asked_for(bench: Bench) -> None:
+    performed = bench.operator.perform(RemoveVoter(controller(1)), 500)
+    assert (performed.outcome, performed.error) == (FAIL, "the directory id of n1 is not known")
+    assert bench.operations() == []
+
+
+def test_a_broker_is_offered_as_a_voter_by_its_own_listener(bench: Bench) -> None:
+    del bench.controller_listeners["n2"]
+    home = bench.home(bench.nodes[1])
+    home.disk.mkdir()
+    (home.disk / "meta.properties").write_text(f"directory.id={DIRECTORY}\n")
+    bench.answers["add_voter"] = VoterAnswer(0, None, 3)
+    bench.operator.perform(AddVoter(broker(2)), 500)
+    assert completion(bench)[3]["endpoints"] == [["CONTROLLER", *bench.observe_listeners["n2"]]]
+
+
+def test_a_reassignment_and_its_limit(bench: Bench) -> None:
+    answer = ReassignmentAnswer(0, None, (ReassignmentResult("t", 0, 0, None),))
+    bench.answers["alter_reassignments"] = answer
+    moving = Reassign((("t", 0, (2, 3)), ("u", 0, (2, 3))), throttle_bytes_per_s=1000)
+    assert bench.operator.perform(moving, 500).codes == (0,)
+    _, f, key, value = completion(bench)
+    assert (f, key, value["throttle_bytes_per_s"]) == ("alter-reassignments", None, 1000)
+    (limited, _) = bench.asked
+    assert limited[0] == "set_throttle"
+    assert (limited[1].bytes_per_s, limited[1].brokers) == (1000, (1, 2, 3))
+
+    bench.operator.settle()
+    bench.operator.settle()
+    assert [asked[0] for asked in bench.asked].count("remove_throttle") == 1
+
+
+def test_a_limit_stays_known_until_it_is_taken_away(bench: Bench) -> None:
+    bench.answers["set_throttle"] = WireError("timed out")
+    bench.answers["remove_throttle"] = WireError("timed out too")
+    moving = Reassign((("t", 0, (2, 3)),), throttle_bytes_per_s=1000)
+    assert bench.operator.perform(moving, 500).outcome is INFO
+    for _ in range(2):
+        with pytest.raises(WireError, match="too"):
+            bench.operator.settle()
+
+
+@pytest.mark.parametrize(
+    ("operation", "name", "f", "key"),
+    [
+        (UpdateFeature("kraft.version", 1), "update_feature", "update-feature", "kraft.version"),
+        (AlterTopic("t", "retention.ms", "5"), "alter_topic", "alter-topic", "t"),
+    ],
+)
+def test_settings(bench: Bench, operation: AdminOperation, name: str, f: str, key: str) -> None:
+    bench.answers[name] = SettingAnswer(42, None)
+    assert bench.operator.perform(operation, 500).outcome is FAIL
+    assert completion(bench)[1:3] == (f, key)
+    bench.answers[name] = SettingAnswer(0, None)
+    assert bench.operator.perform(operation, 500).outcome is OK
+
+
+def test_nobody_answers(bench: Bench) -> None:
+    bench.situation = msgspec.structs.replace(bench.situation, down=frozenset({"n2", "n3"}))
+    performed = bench.operator.perform(ElectLeaders(ElectionType.PREFERRED), 500)
+    assert (performed.outcome, performed.error) == (FAIL, "no broker answers")
+
+
+def test_nothing_fits(bench: Bench) -> None:
+    bench.situation = msgspec.structs.replace(bench.situation, partitions={})
+    assert bench.operator.perform(ReassignSome(), 500).error == "nothing to ask for"
+
+
+def test_acts_are_performed_at_their_times(bench: Bench) -> None:
+    bench.answers["alter_topic"] = SettingAnswer(0, None)
+    acts = tuple(Act(at, AlterTopic("t", "c", str(at))) for at in (40, 0, 3_600_000))
+    acting = Acting(bench.operator, acts, Clock())
+    acting.start()
+    while len(bench.operations()) < 4:
+        acting.join(0.01)
+    acting.stopping.set()
+    acting.join(5)
+    assert not acting.is_alive()
+    assert acting.performed == [OK, OK]
+    assert [o.value["value"] for o in bench.operations() if o.type is OK] == ["0", "40"]

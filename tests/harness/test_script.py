@@ -1,0 +1,203 @@
+"""A script makes its moves in order, waits for what it says, and stops at what does not come about."""
+
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from checkers.history import Operation, OperationType
+from harness.events import Acknowledged as AcknowledgedEvent
+from harness.journal import Clock, Journals, Recorder
+from harness.nemesis import Nemesis
+from harness.operating.operator import Operator, Performed
+from harness.operating.script import Scene, ScriptCourse
+from harness.operating.situation import Situation
+from harness.tally import Tally
+from harness.vocabulary import (
+    Acknowledged,
+    AdminOperation,
+    AlterTopic,
+    Await,
+    Configure,
+    Fault,
+    Heal,
+    Inject,
+    Kill,
+    LeadsQuorum,
+    Move,
+    Node,
+    Pass,
+    Perform,
+    ScriptedSchedule,
+    Topology,
+    broker,
+)
+from harness.wire import QuorumAnswer
+from harness.workloads.worker import WorkloadError
+
+OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
+ASK = AlterTopic("t", "c", "v")
+LEADER = QuorumAnswer(0, 1, 3, 7, (), ())
+
+
+class Bench:
+    """A nemesis and operators that note what they are told, and do as the test says."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.done: list[str] = []
+        self.refused: set[str] = set()
+        self.answers: list[Performed] = []
+        self.cancelled = threading.Event()
+        self.tally = Tally()
+        self.quorum: Callable[[], QuorumAnswer | None] = lambda: None
+        self.hired = 0
+
+    def begin(self, name: str, fault: Fault) -> bool:
+        self.done.append(f"inject {name} {type(fault).__name__}")
+        return name not in self.refused
+
+    def end(self, name: str) -> bool:
+        self.done.append(f"heal {name}")
+        return name not in self.refused
+
+    def hire(self) -> Operator:
+        self.hired += 1
+        return cast("Operator", self)
+
+    def perform(self, operation: AdminOperation, timeout_ms: int) -> Performed:
+        assert operation == ASK
+        self.done.append(f"perform {timeout_ms}")
+        return self.answers.pop(0)
+
+    def configure(self, node: Node, properties: Mapping[str, str | None]) -> None:
+        self.done.append(f"configure {node.name} {dict(properties)}")
+
+    def look(self) -> Situation:
+        return Situation(Topology().nodes(), frozenset(), {}, self.quorum())
+
+    def play(self, *moves: Move) -> list[str]:
+        journals = Journals(self.folder, "run", Clock())
+        recorder = Recorder(journals.open("script"), "script")
+        scene = Scene(self.look, self.tally, self.configure)
+        course = ScriptCourse(cast("Nemesis", self), self.hire, recorder, scene, self.cancelled)
+        try:
+            course.carry_out(ScriptedSchedule(moves, 10))
+        finally:
+            journals.close()
+        return self.done
+
+    def ended(self) -> list[Operation]:
+        lines = (self.folder / "history-script.jsonl").read_bytes().splitlines()[1:]
+        every = [msgspec.json.decode(line, type=Operation) for line in lines]
+        assert [o.type is OperationType.INVOKE for o in every] == [True, False] * (len(every) // 2)
+        return every[1::2]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_moves_are_made_in_order(bench: Bench) -> None:
+    bench.answers = [Performed(OK, (0,))]
+    bench.quorum = lambda: LEADER
+    moves = (
+        Inject("a", Kill(broker(1))),
+        Configure(broker(2), {"x": "1", "y": None}),
+        Perform(ASK, timeout_ms=7),
+        Await(LeadsQuorum()),
+        Pass(1),
+        Heal("a"),
+    )
+    assert bench.play(*moves) == [
+        "inject a Kill",
+        "configure n2 {'x': '1', 'y': None}",
+        "perform 7",
+        "heal a",
+    ]
+    assert [(o.f, o.key, o.type) for o in bench.ended()] == [
+        ("configure", "n2", OK),
+        ("perform", "alter-topic", OK),
+        ("await", "leads-quorum", OK),
+    ]
+    assert bench.ended()[-1].value["saw"] == 1
+
+
+@pytest.mark.parametrize("move", [Inject("a", Kill()), Heal("a")])
+def test_a_fault_that_is_not_proven_ends_the_script(bench: Bench, move: Move) -> None:
+    bench.refused = {"a"}
+    assert len(bench.play(move, Heal("b"))) == 1
+
+
+@pytest.mark.parametrize(
+    ("codes", "expect", "met"),
+    [((0,), (), True), ((84,), (), True), ((), (), False), ((0, 84), (0, 84), True), ((0, 84), (84,), False)],
+)
+def test_answers_are_those_expected(
+    bench: Bench, codes: tuple[int, ...], expect: tuple[int, ...], *, met: bool
+) -> None:
+    bench.answers = [Performed(OK, codes)]
+    assert len(bench.play(Perform(ASK, expect=expect), Heal("b"))) == (2 if met else 1)
+    (ended,) = bench.ended()
+    assert ended.type is (OK if met else INFO)
+    assert ended.value["codes"] == list(codes)
+
+
+def test_what_was_refused_is_asked_again(bench: Bench) -> None:
+    bench.answers = [Performed(FAIL, (), "no broker answers"), Performed(FAIL, (7,)), Performed(OK, (0,))]
+    assert bench.play(Perform(ASK, expect=(0,), until_ms=60_000)) == ["perform 10000"] * 3
+    assert bench.ended()[0].type is OK
+
+
+def test_conditions_are_waited_for(bench: Bench) -> None:
+    sights = iter([None, None, LEADER])
+    bench.quorum = lambda: next(sights)
+    bench.play(Await(LeadsQuorum()))
+    assert bench.ended()[0].type is OK
+
+
+def test_what_does_not_come_about_ends_the_script(bench: Bench) -> None:
+    assert bench.play(Await(LeadsQuorum(), within_ms=0), Heal("a")) == []
+    (ended,) = bench.ended()
+    assert (ended.type, ended.error) == (INFO, "it did not come about")
+
+
+def test_records_are_counted_from_where_the_waiting_began(bench: Bench) -> None:
+    bench.tally.hear(AcknowledgedEvent(5))
+    more = threading.Timer(0.05, lambda: bench.tally.hear(AcknowledgedEvent(3)))
+    more.start()
+    bench.play(Await(Acknowledged(3)))
+    more.join()
+    assert bench.ended()[0].value["saw"] == 3
+
+
+def test_a_cancelled_script_goes_no_further(bench: Bench) -> None:
+    def cancel() -> None:
+        bench.cancelled.set()
+
+    bench.quorum = lambda: cast("Any", cancel())
+    assert bench.play(Await(LeadsQuorum()), Heal("a")) == []
+
+
+def test_what_is_in_the_background_is_not_waited_for_until_the_end(bench: Bench) -> None:
+    gate = threading.Event()
+    plain = bench.perform
+
+    def slow(operation: AdminOperation, timeout_ms: int) -> Performed:
+        assert gate.wait(10)
+        return plain(operation, timeout_ms)
+
+    bench.perform = slow  # type: ignore[method-assign]
+    bench.answers = [Performed(OK, (0,))]
+    bench.end = lambda name: (bench.done.append(f"heal {name}"), gate.set()) is not None  # type: ignore[method-assign]
+    assert bench.play(Perform(ASK, background=True), Heal("a")) == ["heal a", "perform 10000"]
+    assert bench.hired == 2
+
+
+def test_what_breaks_in_the_background_is_told(bench: Bench) -> None:
+    with pytest.raises(WorkloadError, match="background-1"):
+        bench.play(Perform(ASK, background=True))
