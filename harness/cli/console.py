@@ -15,6 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from checkers.history import Operation, OperationType
+from harness.cli.admin_news import admin_news
 from harness.events import Acknowledged, Event, PhaseBegan, Recorded, RunBegan, RunEnded
 from harness.wire import PartitionAnswer
 
@@ -186,7 +187,7 @@ class Board:
             said = _fault_text(operation) if operation.f != "recover" else _recovery_text(operation)
             return f"{_WORDS[operation.f]} {said}: {_outcome_text(operation)}"
         if operation.f != "observe":
-            return None
+            return admin_news(operation)
         if operation.key == "quorum" and self._controller is not None:
             return self._once("controller", "controller is node {1} in epoch {0}".format(*self._controller))
         if operation.key == "node":

@@ -146,8 +146,8 @@ class Asking:
         match operation:
             case ElectLeaders(type=kind, partitions=partitions):
                 return str(kind), {"partitions": partitions}
-            case AddVoter(member) | RemoveVoter(member):
-                voter = situation.node(member)
+            case AddVoter() | RemoveVoter():
+                voter = _meant(operation, situation)
                 return voter.id, self._voter(operation, voter, situation)
             case Reassign(targets=targets, throttle_bytes_per_s=throttle):
                 return None, {"targets": targets, "throttle_bytes_per_s": throttle}
@@ -198,6 +198,29 @@ class Asking:
         throttle = throttle_for(moves, bytes_per_s)
         self.throttles.append(throttle)  # first: what was set in part is to be taken away too
         set_throttle(address, throttle)
+
+
+def _meant(operation: AddVoter | RemoveVoter, situation: Situation) -> Node:
+    """The node that is to join or to leave.
+
+    Raises:
+        NobodyToAskError: it is symbolic, and no leader is seen or nobody fits.
+        LookupError: the topology does not have it.
+    """
+    if operation.member is not None:
+        return situation.node(operation.member)
+    if situation.quorum is None:
+        raise NobodyToAskError("no leader of the quorum is seen")
+    voters = {voter.id for voter in situation.quorum.voters}
+    leader = {situation.quorum.leader_id}
+    for node in situation.nodes:
+        if node.id in leader if isinstance(operation, RemoveVoter) else _may_join(node, voters):
+            return node
+    raise NobodyToAskError("nobody fits")
+
+
+def _may_join(node: Node, voters: set[int]) -> bool:
+    return node.is_controller and node.id not in voters
 
 
 def _by_partition(code: int, message: str | None, results: tuple[Any, ...]) -> Answer:

@@ -55,15 +55,23 @@ class ElectLeaders(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-lea
 
 
 class AddVoter(msgspec.Struct, frozen=True, tag_field="kind", tag="add-voter"):
-    """Ask for a voter to be added (KIP-853): its directory id is read from its disk when that is done."""
+    """Ask for a voter to be added (KIP-853): its directory id is read from its disk when that is done.
 
-    member: Member
+    Attributes:
+        member: who; None: the first controller that the leader does not tell of as a voter.
+    """
+
+    member: Member | None = None
 
 
 class RemoveVoter(msgspec.Struct, frozen=True, tag_field="kind", tag="remove-voter"):
-    """Ask for a voter to be removed, by the directory id that the leader's set of voters has for it."""
+    """Ask for a voter to be removed, by the directory id that the leader's set of voters has for it.
 
-    member: Member
+    Attributes:
+        member: who; None: the leader.
+    """
+
+    member: Member | None = None
 
 
 class Reassign(msgspec.Struct, frozen=True, tag_field="kind", tag="reassign"):

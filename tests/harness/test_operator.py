@@ -152,6 +152,28 @@ def test_a_voter_of_whom_nothing_is_known_is_not_asked_for(bench: Bench) -> None
     assert bench.operations() == []
 
 
+def test_the_leader_and_the_first_outsider_are_meant_by_their_roles(bench: Bench) -> None:
+    told = (Replica(1, "one", 8, 0, 0), Replica(2, "two", 8, 0, 0))
+    bench.situation = msgspec.structs.replace(bench.situation, quorum=QuorumAnswer(0, 2, 3, 7, told, ()))
+    bench.answers["remove_voter"] = VoterAnswer(0, None, 3)
+    bench.operator.perform(RemoveVoter(), 500)
+    assert completion(bench)[2] == 2
+    performed = bench.operator.perform(AddVoter(), 500)
+    assert performed.error == "the directory id of n3 is not known"
+
+
+@pytest.mark.parametrize(
+    ("quorum", "why"),
+    [
+        (None, "no leader of the quorum is seen"),
+        (QuorumAnswer(0, 1, 3, 7, tuple(Replica(i, "x", 8, 0, 0) for i in (1, 2, 3)), ()), "nobody fits"),
+    ],
+)
+def test_roles_that_nobody_has(bench: Bench, quorum: QuorumAnswer | None, why: str) -> None:
+    bench.situation = msgspec.structs.replace(bench.situation, quorum=quorum)
+    assert bench.operator.perform(AddVoter(), 500).error == why
+
+
 def test_a_broker_is_offered_as_a_voter_by_its_own_listener(bench: Bench) -> None:
     del bench.controller_listeners["n2"]
     home = bench.home(bench.nodes[1])

@@ -1,0 +1,59 @@
+"""The console's words for admin operations."""
+
+from typing import Any
+
+import pytest
+
+from checkers.history import Operation, OperationType
+from harness.cli.admin_news import admin_news
+
+OK, INFO = OperationType.OK, OperationType.INFO
+ELECT = {"partitions": [["t", 0], ["t", 1], ["t", 2], ["t", 3]], "code": 0, "message": None}
+NODE = {"to": "n1", "code": 0, "message": "NONE"}
+
+
+@pytest.mark.parametrize(
+    ("kind", "f", "key", "value", "said"),
+    [
+        (
+            OK,
+            "elect-leaders",
+            "unclean",
+            ELECT | {"results": [["t", n, 84 if n else 0, None] for n in range(4)]},
+            "elect unclean t/0, t/1, t/2 and 1 more: done, 3 ELECTION_NOT_NEEDED",
+        ),
+        (OK, "elect-leaders", "preferred", NODE | {"partitions": None}, "elect preferred all: done"),
+        (OK, "add-voter", 3, NODE, "add voter 3: done"),
+        (
+            OperationType.FAIL,
+            "remove-voter",
+            3,
+            NODE | {"code": 127, "message": "who"},
+            "remove voter 3: VOTER_NOT_FOUND (who)",
+        ),
+        (INFO, "remove-voter", 3, {"to": "n1"}, "remove voter 3: unknown (timed out)"),
+        (
+            OK,
+            "alter-reassignments",
+            None,
+            NODE | {"targets": [["t", 0, [2, 3]]], "results": [["t", 0, 0, None]]},
+            "reassign t/0 → 2,3: done",
+        ),
+        (
+            OK,
+            "alter-reassignments",
+            None,
+            NODE | {"targets": [["t", 0, None], ["t", 1, None]], "results": [["t", 0, 85, None]]},
+            "cancel reassignments of 2 partitions: NO_REASSIGNMENT_IN_PROGRESS",
+        ),
+        (OK, "update-feature", "kraft.version", NODE | {"level": 1}, "kraft.version to 1: done"),
+        (OK, "alter-topic", "t", NODE | {"config": "a", "value": "b"}, "t a=b: done"),
+        (OK, "await", "in-sync", {"saw": [1]}, "await in-sync: so it is"),
+        (INFO, "await", "in-sync", {"saw": [1]}, "await in-sync: no, [1]"),
+        (OK, "send", "t", [], None),
+        (OperationType.INVOKE, "await", "in-sync", {}, None),
+    ],
+)
+def test_what_is_said(kind: OperationType, f: str, key: Any, *, value: Any, said: str | None) -> None:
+    operation = Operation(0, 0, "admin", kind, f, key, value, error="timed out")
+    assert admin_news(operation) == said
