@@ -8,8 +8,10 @@ from checkers.history import History, Operation, OperationType
 
 FOREVER_NS = 2**63 - 1
 """End of a window that was never seen to close; later than any run."""
-DOWN_KINDS = frozenset({"kill", "stop"})
+DOWN_KINDS = frozenset({"kill", "stop", "wipe-disk", "power-loss"})
 """Kinds whose targets have no process until the heal starts them again."""
+ENDING_KINDS = DOWN_KINDS | {"dead-disk"}
+"""Kinds that end one process of their targets: at once, or between the inject and the end of the heal."""
 SILENT_KINDS = DOWN_KINDS | {"pause"}
 """Kinds whose targets can't answer anybody until the heal."""
 
@@ -19,7 +21,7 @@ class FaultWindow(msgspec.Struct, frozen=True):
 
     Attributes:
         id: the fault's id, e.g. ``f1``.
-        kind: ``partition``, ``kill``, ``pause`` or ``stop``.
+        kind: as docs/histories.md names it, such as ``partition`` or ``kill``.
         targets: names of the nodes it was resolved to; empty if that was not recorded.
         cut: directed pairs of nodes, sender first, between which nothing passed.
         invoked_ns: when injecting began.

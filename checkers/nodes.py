@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from checkers.faults import DOWN_KINDS, FaultWindow, fault_windows
+from checkers.faults import DOWN_KINDS, ENDING_KINDS, FaultWindow, fault_windows
 from checkers.history import History, Operation
 from checkers.kinds import AnomalyKind, by_id
 from checkers.node_logs import (
@@ -26,7 +26,7 @@ NODE_DIED = AnomalyKind(
     id="node-died",
     meaning="A Kafka process ended although nobody had killed or stopped it.",
     guarantee="A broker or controller keeps running until it is told to stop.",
-    source="krucible: every planned end is in the history as a kill or stop",
+    source="krucible: every planned end is in the history as a kill, a stop or a fault of the disk",
 )
 ANOMALIES = by_id(NODE_DIED, FATAL_LINE, UNCAUGHT_EXCEPTION, THREAD_DIED)
 
@@ -69,11 +69,11 @@ def check_nodes(history: History) -> CheckerResult:
 def _deaths(
     observed: Sequence[Operation], windows: Iterable[FaultWindow], done_ns: int | None
 ) -> Iterator[Anomaly]:
-    """Every end of a process before the run was done that no kill or stop explains.
+    """Every end of a process before the run was done that no kill, stop or fault of a disk explains.
 
-    A kill or stop ends a node's process once: if the one that its heal started ends too, that is a death.
+    Each of these ends a node's process once: if the one that its heal started ends too, that is a death.
     """
-    spent = {window: set[str]() for window in windows if window.kind in DOWN_KINDS}
+    spent = {window: set[str]() for window in windows if window.kind in ENDING_KINDS}
     last: dict[str | None, _Status] = {}
     for operation in observed:
         status = msgspec.convert(operation.value, _Status)
@@ -85,7 +85,7 @@ def _deaths(
 
 
 def _explained(operation: Operation, status: _Status, spent: Mapping[FaultWindow, set[str]]) -> bool:
-    """A kill or stop of the node was going on, and no other end of it was put down to that one.
+    """A fault that ends the node was going on, and no other end of it was put down to that one.
 
     The kernel's killing for want of memory is never planned.
     """

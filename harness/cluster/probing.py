@@ -1,8 +1,11 @@
 """Trying out on this host what faults need, in a container that is thrown away."""
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import cast
 
 from docker import DockerClient
@@ -11,6 +14,9 @@ from docker.models.containers import Container
 from requests.exceptions import RequestException
 
 from harness.cluster.images.base import base_if_cached
+from harness.cluster.loop_disks import lacking, make_disk, mount, shut_down, unmount, unmount_below
+from harness.errors import KrucibleError
+from harness.vocabulary.topology import DiskKind
 
 PROBE_LABEL = "krucible.probe"
 KILLED = 137
@@ -26,6 +32,9 @@ RULES = (
 """What partitions put into a node's namespace; the addresses are for documentation (RFC 5737)."""
 IGNORES_TERM = "trap : TERM; echo ready; while :; do sleep 0.1; done"
 ENDS_AT_TERM = "trap 'exit 0' TERM; echo ready; while :; do sleep 0.1; done"
+DISK_AT = "/disk"
+WRITTEN = "written"
+WRITES = f"echo something > {DISK_AT}/{WRITTEN}; {IGNORES_TERM}"
 
 
 class NotPossibleError(Exception):
@@ -50,7 +59,9 @@ def _try(client: DockerClient, base: str, probe: Callable[[DockerClient, str], N
 
 
 @contextmanager
-def _container(client: DockerClient, base: str, script: str) -> Iterator[Container]:
+def _container(client: DockerClient, base: str, script: str, disk: Path | None = None) -> Iterator[Container]:
+    """A container that runs a script, as this user and with a folder of the host where that is given."""
+    volumes = {str(disk): {"bind": DISK_AT, "mode": "rw"}} if disk else {}
     container = client.containers.run(
         base,
         ["/bin/bash", "-c", script],
@@ -58,6 +69,8 @@ def _container(client: DockerClient, base: str, script: str) -> Iterator[Contain
         detach=True,
         labels={PROBE_LABEL: "doctor"},
         network_mode="none",
+        user=f"{os.getuid()}:{os.getgid()}" if disk else None,
+        volumes=volumes,
     )
     try:
         _wait_until_ready(container)
@@ -106,6 +119,57 @@ def _stop(client: DockerClient, base: str) -> None:
         _expect_exit(container, 0)
 
 
+def _wipe_disk(client: DockerClient, base: str) -> None:
+    with TemporaryDirectory() as folder:
+        disk = Path(folder)
+        with _container(client, base, WRITES, disk):
+            if not (disk / WRITTEN).exists():
+                raise NotPossibleError("a folder of this host does not reach the engine's containers")
+            (disk / WRITTEN).unlink()
+
+
+def _power_loss(client: DockerClient, base: str) -> None:
+    with _loop_disk() as disk:
+        with _container(client, base, WRITES, disk) as container:
+            container.kill("SIGKILL")
+            container.wait(timeout=ANSWER_LIMIT_S)
+        if not (disk / WRITTEN).exists():
+            raise NotPossibleError(
+                "a file system mounted on this host does not reach the engine's containers"
+            )
+        shut_down(disk)
+        if not unmount(disk):
+            raise NotPossibleError("a disk that a container used can't be unmounted")
+        mount(disk)
+        if (disk / WRITTEN).exists():
+            raise NotPossibleError("what was not synced outlived the loss of power")
+
+
+def _dead_disk(client: DockerClient, base: str) -> None:
+    with _loop_disk() as disk, _container(client, base, WRITES, disk) as container:
+        shut_down(disk)
+        if container.exec_run(["/bin/touch", f"{DISK_AT}/more"])[0] == 0:
+            raise NotPossibleError("a disk that is dead takes writes")
+
+
+@contextmanager
+def _loop_disk() -> Iterator[Path]:
+    """A disk that can die, gone at the end."""
+    lack = lacking(DiskKind.LOOP_EXT4)
+    if lack:
+        raise NotPossibleError(lack)
+    with TemporaryDirectory() as folder:
+        disk = Path(folder) / "disk"
+        disk.mkdir()
+        try:
+            make_disk(disk, DiskKind.LOOP_EXT4)
+            yield disk
+        except (KrucibleError, OSError) as error:
+            raise NotPossibleError(str(error)) from error
+        finally:
+            unmount_below(Path(folder))
+
+
 def _expect_exit(container: Container, expected: int) -> None:
     code = container.wait(timeout=ANSWER_LIMIT_S)["StatusCode"]
     if code != expected:
@@ -117,4 +181,8 @@ PROBES: dict[str, Callable[[DockerClient, str], None]] = {
     "kill": _kill,
     "pause": _pause,
     "stop": _stop,
+    "wipe-disk": _wipe_disk,
+    "power-loss": _power_loss,
+    "dead-disk": _dead_disk,
 }
+"""By kind of fault; those of disks that lose power or die are tried on ext4."""

@@ -38,6 +38,16 @@ def test_a_node_that_dies_by_itself(story: Story) -> None:
         pytest.param(
             "5 f1 kill c1 ok\n5.05 c1 exited 137\n9 f1 heal ok", 0, id="killed, seen before the probe"
         ),
+        pytest.param(
+            "5 f1 wipe-disk c1 ok\n5.05 c1 exited 137\n9 f1 heal ok", 0, id="killed for its disk to be wiped"
+        ),
+        pytest.param("5 f1 dead-disk c1 ok\n7 c1 exited 1\n9 f1 heal ok", 0, id="ended by its dead disk"),
+        pytest.param("5 f1 dead-disk c1 ok\n9 f1 heal ok", 0, id="lived on with its dead disk"),
+        pytest.param(
+            "5 f1 dead-disk c1 ok\n7 c1 exited 1\n9 f1 heal info\n9.1 c1 running\n9.3 c1 exited 1",
+            1,
+            id="ended by its dead disk, started again, dead again",
+        ),
         pytest.param("5 f1 stop c1 ok\n7 c1 exited 143\n9 f1 heal ok", 0, id="stopped"),
         pytest.param("5 f1 stop c1 info\n7 c1 exited 143\n9 f1 heal ok", 0, id="stopped, not confirmed"),
         pytest.param("5 f1 kill c1 lost\n7 c1 exited 137", 0, id="perhaps killed"),

@@ -1,5 +1,6 @@
 """Probes of what faults need: each failure becomes a reason, and no container stays."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ from docker.errors import APIError
 
 from harness.cluster import probing
 from harness.cluster.images.base import base_reference
+from harness.errors import KrucibleError
 from tests.harness.fake_engine import FakeEngine
 
 
@@ -23,6 +25,8 @@ class FakeContainer:
         return b"" if self.manners.get("mute") else b"ready\n"
 
     def exec_run(self, command: list[str]) -> tuple[int, bytes]:
+        if command[0] == "/bin/touch":
+            return int(not self.manners.get("immortal")), b""
         said = self.manners.get("iptables")
         return (0, b"") if said is None or "statistic" not in command[-1] else (2, said)
 
@@ -69,8 +73,39 @@ class FakeHost(FakeEngine):
         assert options["labels"] == {probing.PROBE_LABEL: "doctor"}
         if error := self.manners.get("error"):
             raise error
+        for disk in options["volumes"]:
+            if not self.manners.get("remote"):
+                (Path(disk) / probing.WRITTEN).touch()
         self.started.append(FakeContainer(**self.manners))
         return self.started[-1]
+
+
+class FakeLoop:
+    """Loop devices that make folders look like disks, and forget all when they are mounted anew."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.lack: str | None = None
+        self.busy = False
+        self.kept = False
+        self.refusal: Exception | None = None
+        monkeypatch.setattr(probing, "lacking", lambda _: self.lack)
+        monkeypatch.setattr(probing, "make_disk", self.make_disk)
+        monkeypatch.setattr(probing, "shut_down", lambda _: None)
+        monkeypatch.setattr(probing, "unmount", lambda _: not self.busy)
+        monkeypatch.setattr(probing, "mount", self.mount)
+
+    def make_disk(self, *_: object) -> None:
+        if self.refusal:
+            raise self.refusal
+
+    def mount(self, disk: Path) -> None:
+        if not self.kept:
+            (disk / probing.WRITTEN).unlink()
+
+
+@pytest.fixture(autouse=True)
+def loop(monkeypatch: pytest.MonkeyPatch) -> FakeLoop:
+    return FakeLoop(monkeypatch)
 
 
 def reasons(host: FakeHost) -> dict[str, str | None]:
@@ -92,10 +127,30 @@ def test_a_host_that_can_do_everything_has_no_reasons() -> None:
         ({"iptables": b""}, {"partition": f"{probing.RULES[-1]}: exit 2"}),
         ({"paused": "running"}, {"pause": "a paused container is running"}),
         ({"stop_code": 137}, {"stop": "the container ended with 137, expected 0"}),
+        ({"immortal": True}, {"dead-disk": "a disk that is dead takes writes"}),
+        (
+            {"remote": True},
+            {
+                "wipe-disk": "a folder of this host does not reach the engine's containers",
+                "power-loss": "a file system mounted on this host does not reach the engine's containers",
+            },
+        ),
     ],
 )
 def test_what_a_host_cannot_do_is_told(manners: dict[str, Any], expected: dict[str, str]) -> None:
     assert reasons(FakeHost(**manners)) == expected
+
+
+def test_what_loop_devices_can_not_do_is_told(loop: FakeLoop) -> None:
+    loop.kept = True
+    assert reasons(FakeHost()) == {"power-loss": "what was not synced outlived the loss of power"}
+    loop.busy = True
+    assert reasons(FakeHost()) == {"power-loss": "a disk that a container used can't be unmounted"}
+    for refusal in (KrucibleError("no loop"), OSError("no loop")):
+        loop.refusal = refusal
+        assert reasons(FakeHost()) == {"power-loss": "no loop", "dead-disk": "no loop"}
+    loop.lack = "only root may"
+    assert reasons(FakeHost()) == {"power-loss": "only root may", "dead-disk": "only root may"}
 
 
 def test_an_engine_that_refuses_is_a_reason() -> None:
