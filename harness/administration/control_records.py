@@ -1,0 +1,275 @@
+"""Control records of a metadata log (KIP-595, KIP-853): read from a node's files, compared between nodes."""
+
+import struct
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+from kafka.record.default_records import DefaultRecordBatch
+
+from harness.administration.schemas import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
+from harness.segments.batches import read_segment
+from harness.segments.compiled import batch_positions
+from harness.wire import kafka_uuid
+
+LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = 2, 3, 4, 5, 6
+_SKIPPED = (SNAPSHOT_HEADER, SNAPSHOT_FOOTER)
+_NAMES = {
+    LEADER_CHANGE: "LEADER_CHANGE",
+    KRAFT_VERSION: "KRAFT_VERSION",
+    KRAFT_VOTERS: "KRAFT_VOTERS",
+}
+_CONTROL_BIT = 0x20
+_HEAD = struct.Struct(">qii5xHi")
+"""Of a batch: base offset, length, epoch, (magic, checksum,) attributes, last offset delta."""
+_LENGTH_COUNTS_FROM = 12
+_VERSION = struct.Struct(">h")
+_LISTINGS_MAX = 5
+
+
+class _Head(NamedTuple):
+    """Of a batch: where it lies, how many bytes, its first offset, the one after it, epoch, attributes."""
+
+    position: int
+    size: int
+    first: int
+    end: int
+    epoch: int
+    attributes: int
+
+
+class ControlRecord(msgspec.Struct, frozen=True):
+    """One control record.
+
+    Attributes:
+        offset: its offset; in a snapshot, its place in that file.
+        epoch: the leader's that wrote it.
+        kind: ``LEADER_CHANGE``, ``KRAFT_VERSION``, ``KRAFT_VOTERS``, or ``CONTROL_<type>`` of any other.
+        content: decoded; None where there is no schema for it.
+        error: why it could not be decoded.
+    """
+
+    offset: int
+    epoch: int
+    kind: str
+    content: dict[str, Any] | None
+    error: str | None = None
+
+
+class MetadataLog(msgspec.Struct, frozen=True):
+    """The control records on one node's disk.
+
+    Attributes:
+        start: offset of the first segment; what was before it is in a snapshot at most.
+        end: offset after the last whole batch.
+        records: of the log, in order.
+        snapshots: records of each snapshot by the file's name, in order.
+        epochs: leader epochs of the log's batches and where each begins, in order.
+        damage: places that hold no sound batch: file, position, reason.
+        error: why nothing could be read.
+    """
+
+    start: int = 0
+    end: int = 0
+    records: tuple[ControlRecord, ...] = ()
+    snapshots: dict[str, tuple[ControlRecord, ...]] = {}
+    epochs: tuple[tuple[int, int], ...] = ()
+    damage: tuple[tuple[str, int, str], ...] = ()
+    error: str | None = None
+
+    def covers(self, offset: int) -> bool:
+        """Whether the log has a record at this offset, of whatever kind."""
+        return self.start <= offset < self.end
+
+    def epoch_at(self, offset: int) -> int:
+        """Epoch of the batch that has this offset; -1 where there is none."""
+        before = bisect_right(self.epochs, offset, key=lambda each: each[1])
+        return self.epochs[before - 1][0] if before and self.covers(offset) else -1
+
+
+class Difference(msgspec.Struct, frozen=True):
+    """A place at which nodes that all have it hold different records.
+
+    Attributes:
+        snapshot: name of the file, None for the log.
+        offset: where.
+        seen: what each node holds there, None where that is no control record.
+        epochs: of what each node holds there; empty for a snapshot.
+    """
+
+    snapshot: str | None
+    offset: int
+    seen: dict[str, ControlRecord | None]
+    epochs: dict[str, int] = {}
+
+    @property
+    def is_contradiction(self) -> bool:
+        """Whether it can't be a tail that a node has yet to truncate: that has another epoch (KIP-595)."""
+        held = {(self.epochs[node], repr(record)) for node, record in self.seen.items() if self.epochs}
+        return not self.epochs or len({epoch for epoch, _ in held}) < len(held)
+
+
+def read_metadata_log(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> MetadataLog:
+    """Read the control records of a node's ``__cluster_metadata-0``; the node may run.
+
+    Args:
+        folder: the partition's folder, or a copy of it.
+        read: reads one file.
+    """
+    try:
+        contents = _contents(folder, read)
+    except OSError as error:
+        return MetadataLog(error=f"{error.strerror or error}: {error.filename or folder}")
+    segments = {name: data for name, data in contents.items() if name.endswith(".log")}
+    if not segments:
+        return MetadataLog(error=f"no segment in {folder}")
+    damage = [
+        (name, place.position, place.reason)
+        for name, data in contents.items()
+        for place in read_segment(data).damage
+    ]
+    heads = [head for data in segments.values() for head in _heads(data)]
+    return MetadataLog(
+        start=int(next(iter(segments)).removesuffix(".log")),
+        end=heads[-1].end if heads else int(list(segments)[-1].removesuffix(".log")),
+        records=tuple(record for data in segments.values() for record in control_records(data)),
+        snapshots={
+            name: tuple(control_records(data)) for name, data in contents.items() if name not in segments
+        },
+        epochs=tuple(_epochs(heads)),
+        damage=tuple(damage),
+    )
+
+
+def control_records(data: bytes) -> Iterator[ControlRecord]:
+    """The sound control records of a segment or snapshot, but for a snapshot's header and footer."""
+    damaged = {place.position for place in read_segment(data).damage}
+    for head in _heads(data):
+        if head.attributes & _CONTROL_BIT and head.position not in damaged:
+            batch = DefaultRecordBatch(data[head.position : head.position + head.size])
+            for record in batch:
+                if record.type not in _SKIPPED:
+                    yield _decoded(record, head.epoch)
+
+
+def first_difference(logs: Mapping[str, MetadataLog]) -> Difference | None:
+    """The first place at which nodes differ: the log in order of offsets, then snapshots of the same name.
+
+    Logs of one quorum hold the same record at the same offset, but for a tail that was never committed on a
+    node that has not heard of the leader since (KIP-595); snapshots hold only what is committed (KIP-630).
+
+    Args:
+        logs: by node; those that could not be read are left out.
+    """
+    readable = {node: log for node, log in logs.items() if log.error is None}
+    return _first_in_logs(readable) or _first_in_snapshots(readable)
+
+
+def _first_in_logs(logs: Mapping[str, MetadataLog]) -> Difference | None:
+    held = {node: {record.offset: record for record in log.records} for node, log in logs.items()}
+    for offset in sorted({offset for records in held.values() for offset in records}):
+        seen = {node: held[node].get(offset) for node, log in logs.items() if log.covers(offset)}
+        if _differ(seen.values()):
+            return Difference(None, offset, seen, {node: logs[node].epoch_at(offset) for node in seen})
+    return None
+
+
+def _first_in_snapshots(logs: Mapping[str, MetadataLog]) -> Difference | None:
+    for name in sorted({name for log in logs.values() for name in log.snapshots}):
+        held = {node: log.snapshots[name] for node, log in logs.items() if name in log.snapshots}
+        for place in range(max(map(len, held.values()))):
+            seen = {node: records[place] if place < len(records) else None for node, records in held.items()}
+            if _differ(seen.values()):
+                return Difference(name, place, seen)
+    return None
+
+
+def _differ(seen: Iterable[ControlRecord | None]) -> bool:
+    first, *others = seen
+    return any(other != first for other in others)
+
+
+def _contents(folder: Path, read: Callable[[Path], bytes]) -> dict[str, bytes]:
+    """Segments and snapshots by name, in the order of names.
+
+    Raises:
+        OSError: they can't be read, or are replaced all the time.
+    """
+    for _ in range(_LISTINGS_MAX):
+        names = sorted(path.name for path in folder.iterdir() if path.suffix in (".log", ".checkpoint"))
+        try:
+            return {name: read(folder / name) for name in names}
+        except FileNotFoundError as error:  # deleted since: a snapshot replaces what is older
+            last = error
+    raise last
+
+
+def _heads(data: bytes) -> Iterator[_Head]:
+    """What is needed of the headers of all whole batches."""
+    for position in batch_positions(np.frombuffer(data, dtype=np.uint8))[0].tolist():
+        base, length, epoch, attributes, delta = _HEAD.unpack_from(data, position)
+        yield _Head(position, _LENGTH_COUNTS_FROM + length, base, base + delta + 1, epoch, attributes)
+
+
+def _epochs(heads: Iterable[_Head]) -> Iterator[tuple[int, int]]:
+    last = None
+    for head in heads:
+        if head.epoch != last:
+            yield head.epoch, head.first
+        last = head.epoch
+
+
+def _decoded(record: Any, epoch: int) -> ControlRecord:
+    name = _NAMES.get(record.type)
+    if name is None:
+        return ControlRecord(record.offset, epoch, f"CONTROL_{record.type}", None)
+    try:
+        return ControlRecord(record.offset, epoch, name, _READERS[record.type](record.value))
+    except (ValueError, IndexError, TypeError, struct.error) as error:
+        return ControlRecord(record.offset, epoch, name, None, f"{type(error).__name__}: {error}")
+
+
+def _message(schema: Any, value: bytes) -> Any:
+    """A control record's value: its first field is its version, by which the rest is laid out."""
+    return schema.decode(value, version=_VERSION.unpack_from(value)[0], header=False)
+
+
+def _kraft_version(value: bytes) -> dict[str, Any]:
+    return {"kraft_version": _message(KRaftVersionRecord, value).k_raft_version}
+
+
+def _voters(value: bytes) -> dict[str, Any]:
+    return {"voters": [_voter(voter) for voter in _message(VotersRecord, value).voters]}
+
+
+def _voter(voter: Any) -> dict[str, Any]:
+    supported = voter.k_raft_version_feature
+    return {
+        "id": voter.voter_id,
+        "directory_id": kafka_uuid(voter.voter_directory_id),
+        "endpoints": [[listener.name, listener.host, listener.port] for listener in voter.endpoints],
+        "kraft_versions": [supported.min_supported_version, supported.max_supported_version],
+    }
+
+
+def _leader_change(value: bytes) -> dict[str, Any]:
+    message = _message(LeaderChangeMessage, value)
+    return {
+        "leader_id": message.leader_id,
+        "voters": _keys(message.voters),
+        "granting_voters": _keys(message.granting_voters),
+    }
+
+
+def _keys(voters: Sequence[Any]) -> list[list[Any]]:
+    return [[voter.voter_id, kafka_uuid(voter.voter_directory_id)] for voter in voters]
+
+
+_READERS: dict[int, Callable[[bytes], dict[str, Any]]] = {
+    LEADER_CHANGE: _leader_change,
+    KRAFT_VERSION: _kraft_version,
+    KRAFT_VOTERS: _voters,
+}
