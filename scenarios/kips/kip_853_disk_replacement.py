@@ -1,0 +1,56 @@
+"""kips/kip-853-disk-replacement: a voter gets a new disk: Remove the old directory, Add the new one."""
+
+from harness.vocabulary import (
+    Acknowledged,
+    AddVoter,
+    Await,
+    Heal,
+    Inject,
+    IsObserver,
+    LeadsQuorum,
+    LogWorkload,
+    Mode,
+    Pass,
+    Perform,
+    RemoveVoter,
+    Scenario,
+    ScriptedSchedule,
+    Topology,
+    VotersAre,
+    WipeDisk,
+    controller,
+)
+
+_DONE, _DUPLICATE, _NOT_FOUND = 0, 126, 127
+_C = tuple(controller(number) for number in range(1, 4))
+
+SCENARIO = Scenario(
+    summary="Replace the disk of a voter, then of the next one.",
+    why=(
+        "A voter that comes back with an empty log may not vote for what it has forgotten: directory ids "
+        "tell the old disk from the new one, so one is to leave and the other to join before the next is "
+        "replaced."
+    ),
+    schedule=ScriptedSchedule(
+        moves=tuple(
+            move
+            for number, member in enumerate(_C[1:], start=1)
+            for move in (
+                Inject(f"disk-{number}", WipeDisk(member)),
+                Await(LeadsQuorum()),
+                Perform(RemoveVoter(member), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+                Pass(4_000),
+                Heal(f"disk-{number}"),
+                Await(IsObserver(member)),
+                Perform(AddVoter(member), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+                Await(VotersAre(_C)),
+                Await(Acknowledged(200)),
+            )
+        ),
+        duration_ms=45_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=2),
+    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    versions_min="3.9.0",
+    ticket="KIP-853",
+)

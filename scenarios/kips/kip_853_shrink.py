@@ -1,0 +1,62 @@
+"""kips/kip-853-shrink: five voters become three, then one."""
+
+from harness.vocabulary import (
+    Acknowledged,
+    Await,
+    Heal,
+    Inject,
+    Kill,
+    LeadsQuorum,
+    LogWorkload,
+    Mode,
+    Pass,
+    Perform,
+    RemoveVoter,
+    Scenario,
+    ScriptedSchedule,
+    Topology,
+    VotersAre,
+    controller,
+)
+
+_DONE, _NOT_FOUND = 0, 127
+_C = tuple(controller(number) for number in range(1, 6))
+
+
+def _left(count: int) -> tuple[Perform | Await, ...]:
+    """Let the last voter go, and see the leader tell of one less."""
+    return (
+        Perform(RemoveVoter(_C[count]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+        Await(VotersAre(_C[:count])),
+        Await(LeadsQuorum()),
+    )
+
+
+SCENARIO = Scenario(
+    summary="Shrink a quorum of five to three and to one, with a voter down in between.",
+    why=(
+        "A leader that removes voters, itself perhaps among them, must commit with the new set and then "
+        "resign; what was committed by five has to be known to the one that is left."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            *_left(4),
+            *_left(3),
+            Inject("follower", Kill(_C[1])),
+            Await(LeadsQuorum()),
+            Await(Acknowledged(100)),
+            Pass(5_000),
+            Heal("follower"),
+            Pass(3_000),
+            *_left(2),
+            *_left(1),
+            Await(Acknowledged(200)),
+            Pass(3_000),
+        ),
+        duration_ms=45_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=5, brokers=2),
+    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    versions_min="3.9.0",
+    ticket="KIP-853",
+)

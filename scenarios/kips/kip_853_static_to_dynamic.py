@@ -1,0 +1,55 @@
+"""kips/kip-853-static-to-dynamic: a static quorum becomes a dynamic one, and then changes its voters."""
+
+from harness.vocabulary import (
+    Acknowledged,
+    Await,
+    Heal,
+    Inject,
+    LeadsQuorum,
+    LogWorkload,
+    Mode,
+    Pass,
+    Perform,
+    Quorum,
+    RemoveVoter,
+    Scenario,
+    ScriptedSchedule,
+    Stop,
+    Topology,
+    UpdateFeature,
+    VotersAre,
+    controller,
+)
+
+_DONE, _UNSUPPORTED = 0, 35
+_C = tuple(controller(number) for number in range(1, 4))
+
+SCENARIO = Scenario(
+    summary="Raise kraft.version from 0 to 1 on a static quorum, under load, and remove a voter.",
+    why=(
+        "The set of voters moves from everybody's configuration into the log: before that it can't be "
+        "changed at all, afterwards the configuration must no longer count."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(LeadsQuorum()),
+            Perform(RemoveVoter(_C[2]), expect=(_UNSUPPORTED,)),
+            Perform(UpdateFeature("kraft.version", 1), expect=(_DONE,), until_ms=30_000),
+            Await(Acknowledged(100)),
+            Inject("follower", Stop(_C[2])),
+            Pass(5_500),
+            Heal("follower"),
+            Await(VotersAre(_C)),
+            Perform(RemoveVoter(_C[2]), expect=(_DONE,), until_ms=30_000),
+            Await(VotersAre(_C[:2])),
+            Await(LeadsQuorum()),
+            Await(Acknowledged(200)),
+            Pass(3_000),
+        ),
+        duration_ms=40_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=2, quorum=Quorum.STATIC),
+    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    versions_min="4.1.0",
+    ticket="KIP-853",
+)

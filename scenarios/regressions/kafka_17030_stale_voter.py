@@ -1,0 +1,85 @@
+"""regressions/kafka-17030-stale-voter: a voter that slept through its removal finds the new leader."""
+
+from checkers.verdict import Validity
+from harness.vocabulary import (
+    Acknowledged,
+    AddVoter,
+    Assumptions,
+    Await,
+    Expectation,
+    Heal,
+    Inject,
+    IsObserver,
+    Kill,
+    LeadsQuorum,
+    LogWorkload,
+    Mode,
+    Pass,
+    Perform,
+    RemoveVoter,
+    Scenario,
+    ScriptedSchedule,
+    Topology,
+    VotersAre,
+    controller,
+)
+
+_DONE, _DUPLICATE, _NOT_FOUND = 0, 126, 127
+_C = tuple(controller(number) for number in range(1, 6))
+_CONTROLLER_PORT = 9093
+
+
+def _leaves(number: int, then: tuple[int, ...]) -> tuple[Perform | Await, ...]:
+    return (
+        Perform(RemoveVoter(_C[number - 1]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+        Await(VotersAre(tuple(_C[one - 1] for one in then))),
+        Await(LeadsQuorum()),
+    )
+
+
+SCENARIO = Scenario(
+    summary="Replace all three voters while one of them is down, and start that one again.",
+    why=(
+        "What it knows as voters are all gone; unless it also asks the servers that it was configured "
+        "with, it stands for election for ever and never learns that it was removed."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(LeadsQuorum()),
+            Inject("stale", Kill(_C[0])),
+            Await(LeadsQuorum()),
+            *(
+                move
+                for number in (4, 5)
+                for move in (
+                    Perform(AddVoter(_C[number - 1]), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+                    Await(VotersAre(_C[:number])),
+                )
+            ),
+            *_leaves(1, (2, 3, 4, 5)),
+            *_leaves(2, (3, 4, 5)),
+            *_leaves(3, (4, 5)),
+            Inject("second", Kill(_C[1])),
+            Inject("third", Kill(_C[2])),
+            Await(Acknowledged(100)),
+            Heal("stale"),
+            Await(IsObserver(_C[0]), within_ms=60_000),
+            Pass(5_000),
+        ),
+        duration_ms=90_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=5, brokers=2, initial_voters=3),
+    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    kafka_version="4.1.1",
+    versions_min="3.9.0",
+    assumptions=Assumptions(),
+    expectations=(
+        Expectation(
+            Validity.INVALID,
+            ("voter-lost",),
+            before="3.9.1",
+            why="KAFKA-17030: fixed in 3.9.1 and 4.0.0",
+        ),
+    ),
+    ticket="KAFKA-17030",
+)

@@ -1,0 +1,55 @@
+"""regressions/kafka-19021-broker-as-voter: a broker must not become a voter."""
+
+from checkers.verdict import Validity
+from harness.vocabulary import (
+    Acknowledged,
+    AddVoter,
+    Await,
+    Expectation,
+    Heal,
+    Inject,
+    LeadsQuorum,
+    LogWorkload,
+    Mode,
+    Pass,
+    Pause,
+    Perform,
+    Scenario,
+    ScriptedSchedule,
+    Topology,
+    broker,
+    controller,
+)
+
+_DONE, _INVALID_REQUEST = 0, 42
+
+SCENARIO = Scenario(
+    summary="Offer a broker that is no controller as a voter.",
+    why=(
+        "A broker fetches the metadata log as any observer does, so the leader takes it for a candidate; "
+        "as a voter it never votes, and the quorum survives one failure less, or the broker exits."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(LeadsQuorum()),
+            Inject("follower", Pause(controller(3))),
+            Pass(5_500),
+            Heal("follower"),
+            Await(Acknowledged(100)),
+            Perform(AddVoter(broker(3)), expect=(_DONE, _INVALID_REQUEST), until_ms=20_000),
+            Pass(10_000),
+        ),
+        duration_ms=30_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=3),
+    workload=LogWorkload(rate=100, producers=2, consumers=2),
+    versions_min="3.9.0",
+    expectations=(
+        Expectation(
+            Validity.INVALID,
+            ("broker-as-voter", "node-died"),
+            why="KAFKA-19021: open",
+        ),
+    ),
+    ticket="KAFKA-19021",
+)

@@ -1,0 +1,61 @@
+"""regressions/kip-966-last-replica: the last in-sync replica loses its disk, two others have every record."""
+
+from checkers.verdict import Validity
+from harness.vocabulary import (
+    Acknowledged,
+    Assumptions,
+    Await,
+    Expectation,
+    Heal,
+    Inject,
+    InSync,
+    LogWorkload,
+    Mode,
+    Pass,
+    Scenario,
+    Scope,
+    ScriptedSchedule,
+    Stop,
+    Topology,
+    WipeDisk,
+    broker,
+)
+
+SCENARIO = Scenario(
+    summary="Stop two replicas cleanly, kill the third and empty its disk, start it first.",
+    why=(
+        "Without eligible leader replicas the last member of the ISR stays in it for ever, even with an "
+        "empty log: it leads, and the two that still have every acknowledged record truncate to nothing."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(Acknowledged(500)),
+            Inject("second", Stop(broker(2))),
+            Inject("third", Stop(broker(3))),
+            Await(InSync("log-0", 0, (broker(1),))),
+            Inject("last", WipeDisk(broker(1), scope=Scope.TOPIC, topic="log-0")),
+            Pass(5_500),
+            Heal("last"),
+            Pass(8_000),
+            Heal("second"),
+            Heal("third"),
+            Await(InSync("log-0", 0, (broker(1), broker(2), broker(3))), within_ms=60_000),
+            Pass(3_000),
+        ),
+        duration_ms=50_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3)), rate=100, producers=2, consumers=2),
+    assumptions=Assumptions(
+        acked_before=100, invoked_during=5, why_lowered="most of the time nothing can be acknowledged"
+    ),
+    expectations=(
+        Expectation(
+            Validity.INVALID,
+            ("known-gap",),
+            before="4.0.0",
+            why="KIP-966: before eligible leader replicas the last in-sync one is believed whatever it has",
+        ),
+    ),
+    ticket="KIP-966",
+)

@@ -1,0 +1,64 @@
+"""regressions/kip-996-epoch-run-away: a controller that is cut off must not drive the epoch up."""
+
+from checkers.verdict import Validity
+from harness.vocabulary import (
+    Acknowledged,
+    Among,
+    Await,
+    Expectation,
+    Flavour,
+    Heal,
+    Inject,
+    LeadsQuorum,
+    LogWorkload,
+    Mode,
+    Partition,
+    Pass,
+    Pattern,
+    Quorum,
+    Scenario,
+    ScriptedSchedule,
+    Topology,
+    controller,
+)
+
+SCENARIO = Scenario(
+    summary="Cut two controllers off from the others, one after the other, for 20 s each.",
+    why=(
+        "A follower that hears of no leader asks for votes again and again, each time in a higher epoch; "
+        "when it is back its epoch deposes a leader that never failed. Pre-vote asks first."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(LeadsQuorum()),
+            *(
+                move
+                for number in (1, 2)
+                for move in (
+                    Inject(
+                        f"cut-{number}",
+                        Partition(Pattern.ISOLATE_ONE, controller(number), Flavour.DROP, Among.CONTROLLERS),
+                    ),
+                    Pass(20_000),
+                    Heal(f"cut-{number}"),
+                    Await(LeadsQuorum()),
+                    Await(Acknowledged(200)),
+                )
+            ),
+            Pass(3_000),
+        ),
+        duration_ms=50_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=2, quorum=Quorum.STATIC),
+    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    kafka_version="4.1.1",
+    expectations=(
+        Expectation(
+            Validity.INVALID,
+            ("epoch-run-away",),
+            before="4.0.0",
+            why="KIP-996: pre-vote came with 4.0.0",
+        ),
+    ),
+    ticket="KIP-996",
+)
