@@ -1,0 +1,162 @@
+"""Who leads the quorum, and what that node tells of it (DescribeQuorum, KIP-595, KIP-836, KIP-853)."""
+
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import msgspec
+from kafka.protocol.admin import (
+    DescribeClusterRequest,
+    DescribeClusterResponse,
+    DescribeQuorumRequest,
+    DescribeQuorumResponse,
+)
+from kafka.protocol.metadata import MetadataRequest
+
+from harness.administration.voters import VoterEndpoint
+from harness.wire import METADATA_TOPIC, Connection, Replica, WireError, kafka_uuid
+
+NOT_LEADER_OR_FOLLOWER = 6
+_ROUND_S = 2.0
+_PAUSE_S = 0.05
+_BROKERS, _CONTROLLERS = 1, 2
+"""Kafka's types of endpoints (KIP-919)."""
+
+Address = tuple[str, int]
+
+
+class Told(msgspec.Struct, frozen=True):
+    """What one node answered.
+
+    Attributes:
+        error: Kafka's code; of controllers only the leader answers with 0.
+        leader_id: -1 where the node does not know.
+        leader_epoch: its epoch.
+        high_watermark: -1 until something is committed in this epoch.
+        voters: as the leader knows them.
+        observers: all others who fetched within five minutes.
+        endpoints: of voters, by id; empty from versions before 3.9.
+        cluster_id: None where the node does not tell.
+        controllers: every registered controller's address by id; None from brokers and before 3.7.
+        kraft_version: the finalized level; None where the node tells none.
+    """
+
+    error: int
+    leader_id: int = -1
+    leader_epoch: int = -1
+    high_watermark: int = -1
+    voters: tuple[Replica, ...] = ()
+    observers: tuple[Replica, ...] = ()
+    endpoints: dict[int, tuple[VoterEndpoint, ...]] = {}
+    cluster_id: str | None = None
+    controllers: dict[int, Address] | None = None
+    kraft_version: int | None = None
+
+
+def ask_quorum(address: Address, timeout_ms: int) -> Told:
+    """Ask one node; a broker passes it on to the leader, and is silent while there is none.
+
+    Raises:
+        WireError: no answer.
+    """
+    deadline_s = time.monotonic() + timeout_ms / 1000
+    with Connection(*address, timeout_ms / 1000) as connection:
+        connection.allow_until(deadline_s)
+        topic = DescribeQuorumRequest.TopicData
+        partitions = [topic.PartitionData(partition_index=0)]
+        request = DescribeQuorumRequest(topics=[topic(topic_name=METADATA_TOPIC, partitions=partitions)])
+        answer = connection.ask(request, DescribeQuorumResponse)
+        cluster_id, controllers = _cluster(connection)
+        if answer.error_code or not answer.topics:
+            return Told(answer.error_code or -1, controllers=controllers)
+        state = answer.topics[0].partitions[0]
+        return Told(
+            error=state.error_code,
+            leader_id=state.leader_id,
+            leader_epoch=state.leader_epoch,
+            high_watermark=state.high_watermark,
+            voters=tuple(map(_replica, state.current_voters)),
+            observers=tuple(map(_replica, state.observers)),
+            endpoints={node.node_id: _endpoints(node) for node in answer.nodes or ()},
+            cluster_id=cluster_id,
+            controllers=controllers,
+            kraft_version=connection.features.get("kraft.version"),
+        )
+
+
+def find_leader(
+    addresses: Sequence[Address], bound_ms: int, ask: Callable[[Address, int], Told] = ask_quorum
+) -> tuple[Address, Told] | dict[Address, str]:
+    """Ask all, and the controllers that they tell of, again and again until the leader answers.
+
+    Returns:
+        Who answered and what, the highest epoch's where several believe that they lead; or, where none did
+        within the bound, what each said last.
+    """
+    deadline = time.monotonic() + bound_ms / 1000
+    known = list(addresses)
+    while True:
+        left_ms = max(1, round(min(_ROUND_S, deadline - time.monotonic()) * 1000))
+        said = _ask_all(known, left_ms, ask)
+        told = {address: each for address, each in said.items() if isinstance(each, Told)}
+        leading = [(address, each) for address, each in told.items() if each.error == 0]
+        if leading:
+            return max(leading, key=lambda one: one[1].leader_epoch)
+        if time.monotonic() >= deadline:
+            return {address: _words(each) for address, each in said.items()}
+        more = {place for each in told.values() for place in (each.controllers or {}).values()}
+        known += sorted(more - set(known))
+        time.sleep(_PAUSE_S)
+
+
+def _ask_all(
+    addresses: Sequence[Address], timeout_ms: int, ask: Callable[[Address, int], Told]
+) -> dict[Address, Told | str]:
+    """Ask all at once; what went wrong in words."""
+
+    def one(address: Address) -> Told | str:
+        try:
+            return ask(address, timeout_ms)
+        except WireError as error:
+            return str(error)
+
+    with ThreadPoolExecutor(max_workers=max(1, len(addresses))) as pool:
+        return dict(zip(addresses, pool.map(one, addresses), strict=True))
+
+
+def _words(told: Told | str) -> str:
+    if isinstance(told, str):
+        return told
+    return "it does not lead" if told.error == NOT_LEADER_OR_FOLLOWER else f"error {told.error}"
+
+
+def _cluster(connection: Connection) -> tuple[str | None, dict[int, Address] | None]:
+    """The cluster's id; from a controller of 3.7 or newer also where every controller is (KIP-919)."""
+    if not connection.supports(DescribeClusterRequest):
+        return None, None
+    is_broker = connection.supports(MetadataRequest)
+    request = DescribeClusterRequest(
+        include_cluster_authorized_operations=False,
+        endpoint_type=_BROKERS if is_broker else _CONTROLLERS,
+        include_fenced_brokers=False,
+    )
+    answer = connection.ask(request, DescribeClusterResponse)
+    if answer.error_code:
+        return None, None
+    places = {node.broker_id: (node.host, node.port) for node in answer.brokers}
+    return answer.cluster_id, None if is_broker else places
+
+
+def _replica(state: Any) -> Replica:
+    return Replica(
+        state.replica_id,
+        kafka_uuid(state.replica_directory_id),
+        state.log_end_offset,
+        state.last_fetch_timestamp,
+        state.last_caught_up_timestamp,
+    )
+
+
+def _endpoints(node: Any) -> tuple[VoterEndpoint, ...]:
+    return tuple((listener.name, listener.host, listener.port) for listener in node.listeners)

@@ -1,0 +1,173 @@
+"""The quorum as its leader tells of it: all that one needs to add or remove a voter (KIP-595, KIP-853)."""
+
+from collections.abc import Container, Mapping
+from enum import StrEnum
+
+import msgspec
+
+from harness.administration.quorum_leader import Address, Told
+from harness.administration.voters import VoterEndpoint
+from harness.wire import Replica
+
+CAUGHT_UP_WITHIN_MS = 3_600_000
+"""The leader takes a new voter that has fetched within this time (LeaderState.isReplicaCaughtUp)."""
+
+
+class Status(StrEnum):
+    """What a replica of the metadata log is."""
+
+    LEADER = "leader"
+    FOLLOWER = "follower"
+    OBSERVER = "observer"
+
+
+class QuorumReplica(msgspec.Struct, frozen=True):
+    """One replica of the metadata log; None where the leader does not know or is not asked.
+
+    Attributes:
+        id: ``node.id``.
+        directory_id: of its metadata log.
+        status: leader, follower (a voter) or observer.
+        endpoints: where the quorum reaches it.
+        log_end_offset: offset after its last record.
+        lag: records behind the leader.
+        last_fetch_ago_ms: by the leader's clock.
+        last_caught_up_ago_ms: the same, for when it had all that the leader had.
+        could_vote: of an observer, whether adding it can succeed; None for voters, and where nobody told
+            whether it is a controller.
+        because: why, of an observer.
+    """
+
+    id: int
+    directory_id: str | None
+    status: Status
+    endpoints: tuple[VoterEndpoint, ...]
+    log_end_offset: int | None
+    lag: int | None
+    last_fetch_ago_ms: int | None
+    last_caught_up_ago_ms: int | None
+    could_vote: bool | None = None
+    because: str = ""
+
+
+class QuorumView(msgspec.Struct, frozen=True):
+    """The quorum.
+
+    Attributes:
+        cluster_id: None where nobody told.
+        kraft_version: 1 if voters can be added and removed; None where nobody told.
+        leader_id: who leads.
+        leader_epoch: its epoch.
+        high_watermark: None until something is committed in this epoch.
+        replicas: leader, other voters, observers, each by id.
+    """
+
+    cluster_id: str | None
+    kraft_version: int | None
+    leader_id: int
+    leader_epoch: int
+    high_watermark: int | None
+    replicas: tuple[QuorumReplica, ...]
+
+    @property
+    def voters(self) -> tuple[QuorumReplica, ...]:
+        """Leader and followers."""
+        return tuple(replica for replica in self.replicas if replica.status is not Status.OBSERVER)
+
+    @property
+    def observers(self) -> tuple[QuorumReplica, ...]:
+        """All others."""
+        return tuple(replica for replica in self.replicas if replica.status is Status.OBSERVER)
+
+    @property
+    def majority(self) -> int:
+        """How many voters must have a record before it is committed."""
+        return len(self.voters) // 2 + 1
+
+    def voter(self, node_id: int) -> QuorumReplica | None:
+        """The voter with that id."""
+        return next((voter for voter in self.voters if voter.id == node_id), None)
+
+
+def view_of(told: Told, controllers: Mapping[int, Address], now_ms: int) -> QuorumView:
+    """What the leader told, with what follows from it.
+
+    Args:
+        told: the leader's answer.
+        controllers: by id, the addresses of those that are known to be controllers besides those it told of.
+        now_ms: wall clock, for leaders that do not tell theirs.
+    """
+    known = {**(told.controllers or {}), **controllers}
+    leader = next((voter for voter in told.voters if voter.id == told.leader_id), None)
+    end = leader.log_end_offset if leader else -1
+    if leader and leader.last_caught_up_ms > 0:  # for itself it gives its clock
+        now_ms = leader.last_caught_up_ms
+    listener = next((each[0][0] for each in told.endpoints.values() if each), "CONTROLLER")
+
+    def one(replica: Replica, status: Status) -> QuorumReplica:
+        place = (listener, *known[replica.id]) if replica.id in known else None
+        is_leader = status is Status.LEADER
+        could_vote, because = (None, "")
+        if status is Status.OBSERVER:
+            could_vote, because = _could_vote(replica, told, known, now_ms)
+        return QuorumReplica(
+            id=replica.id,
+            directory_id=replica.directory_id,
+            status=status,
+            endpoints=told.endpoints.get(replica.id) or ((place,) if place else ()),
+            log_end_offset=_known(replica.log_end_offset),
+            lag=None if min(end, replica.log_end_offset) < 0 else max(0, end - replica.log_end_offset),
+            last_fetch_ago_ms=None if is_leader else _ago(replica.last_fetch_ms, now_ms),
+            last_caught_up_ago_ms=_ago(replica.last_caught_up_ms, now_ms),
+            could_vote=could_vote,
+            because=because,
+        )
+
+    voters = sorted(told.voters, key=lambda voter: (voter.id != told.leader_id, voter.id))
+    return QuorumView(
+        cluster_id=told.cluster_id,
+        kraft_version=told.kraft_version,
+        leader_id=told.leader_id,
+        leader_epoch=told.leader_epoch,
+        high_watermark=_known(told.high_watermark),
+        replicas=(
+            *(one(each, Status.LEADER if each.id == told.leader_id else Status.FOLLOWER) for each in voters),
+            *(one(each, Status.OBSERVER) for each in sorted(told.observers, key=lambda each: each.id)),
+        ),
+    )
+
+
+def _could_vote(
+    replica: Replica, told: Told, controllers: Container[int], now_ms: int
+) -> tuple[bool | None, str]:
+    """Whether AddRaftVoter can succeed for an observer, by the leader's own conditions, and why."""
+    is_controller = replica.id in controllers
+    refusals = (
+        (told.kraft_version == 0, "kraft.version is 0: voters are configured"),
+        (
+            any(voter.id == replica.id for voter in told.voters),
+            "a voter has this id with another directory: remove that one first",
+        ),
+        (replica.directory_id is None, "it tells no directory id"),
+        (replica.last_caught_up_ms <= 0, "it has never caught up"),
+        (replica.last_fetch_ms <= now_ms - CAUGHT_UP_WITHIN_MS, "it has not fetched for an hour"),
+        (
+            told.controllers is not None and not is_controller,
+            "it is no controller: as a voter it would exit (KAFKA-19021)",
+        ),
+    )
+    refusal = next((reason for refused, reason in refusals if refused), None)
+    if refusal is not None:
+        return False, refusal
+    if is_controller:
+        return True, "a controller that has caught up"
+    return None, "nobody told whether it is a controller: ask one"
+
+
+def _known(offset: int) -> int | None:
+    return None if offset < 0 else offset
+
+
+def _ago(then_ms: int, now_ms: int) -> int | None:
+    """Milliseconds since then; never negative, whatever clocks do."""
+    return None if then_ms <= 0 else max(0, now_ms - then_ms)
