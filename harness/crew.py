@@ -109,4 +109,5 @@ class Crew:
             down=self.nemesis.down,
             partitions={where: state for where, state in partitions.items() if state is not None},
             quorum=self._view.quorum(),
+            ongoing=self._view.ongoing(),
         )

@@ -52,7 +52,7 @@ class RunPlan(msgspec.Struct, frozen=True):
         scenario: the scenario with the options applied.
         version: Kafka's version.
         schedule: the steps, targets still symbolic.
-        expectation: what the scenario expects of this version.
+        expectation: what the scenario expects of this version and these feature levels.
         reproduce: the line that plans the same run again.
     """
 
@@ -85,13 +85,19 @@ def plan_run(options: RunOptions) -> RunPlan:
     unavailable = sorted(reason for reason in reasons if reason)
     if unavailable:
         raise _misfit(options, unavailable)
-    expectation = expectation_for(scenario, version)
+    expectation = expectation_for(scenario, version, scenario.topology.features)
     return RunPlan(options, scenario, version, schedule, expectation, reproduce_line(options))
 
 
-def reproduce_line(options: RunOptions) -> str:
-    """The shell line that asks for the same again, every option that is not a default included."""
-    words = ["krucible", "run", options.scenario, "--seed", str(options.seed)]
+def reproduce_line(options: RunOptions, seeds: range | None = None) -> str:
+    """The shell line that asks for the same again, every option that is not a default included.
+
+    Args:
+        options: what was asked for.
+        seeds: these, instead of the one of the options.
+    """
+    chosen = ["--seed", str(options.seed)] if seeds is None else ["--seeds", f"{seeds[0]}..{seeds[-1]}"]
+    words = ["krucible", "run", options.scenario, *chosen]
     given: dict[str, Any] = msgspec.to_builtins(options)
     for name, value in given.items():
         if name not in ("scenario", "seed"):
@@ -183,12 +189,16 @@ def topology_of(
     chosen = mode or topology.mode
     if chosen is Mode.COMBINED:
         controllers, brokers = controllers or brokers, brokers or controllers
+    kept = quorum or _quorum(topology, version)
+    voting, count = topology.initial_voters, controllers or topology.controllers
     return msgspec.structs.replace(
         topology,
+        # In a static quorum every controller votes.
+        initial_voters=None if voting is None or kept is Quorum.STATIC else min(voting, count),
         mode=chosen,
-        controllers=controllers or topology.controllers,
+        controllers=count,
         brokers=brokers or topology.brokers,
-        quorum=quorum or _quorum(topology, version),
+        quorum=kept,
         features=topology.features | dict(feature),
         config=topology.config | dict(config),
         jvm_options=topology.jvm_options + tuple(jvm_option),

@@ -31,7 +31,9 @@ from harness.journal import Recorder
 from harness.observers import Observers
 from harness.planning import RunPlan
 from harness.recovery import await_recovery
+from harness.schedule import operations_of
 from harness.stage import OBSERVE_INTERVAL_MS, Stage, open_stage
+from harness.vocabulary.administration import Moving
 from harness.wire import WireError
 from harness.workloads.context import Context, clients_for
 from harness.workloads.final_read import end_by, final_readers
@@ -108,7 +110,10 @@ def _context(stage: Stage) -> Context[Any]:
 @contextmanager
 def _observed(stage: Stage, context: Context[Any]) -> Iterator[Observers]:
     """Observers that look on from here to the end of the block."""
-    observers = Observers(stage.cluster, context.topics, stage.journals, OBSERVE_INTERVAL_MS)
+    moving = any(isinstance(one, Moving) for one in operations_of(stage.plan.schedule))
+    observers = Observers(
+        stage.cluster, context.topics, stage.journals, OBSERVE_INTERVAL_MS, reassignments=moving
+    )
     watcher = NodeWatcher(stage.cluster.containers, stage.journals.open("nodes"))
     with ExitStack() as ending:
         for observer in (observers, watcher):

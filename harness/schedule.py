@@ -86,6 +86,13 @@ def faults_of(schedule: Planned) -> tuple[Fault, ...]:
     return tuple(move.fault for move in schedule.moves if isinstance(move, Inject))
 
 
+def operations_of(schedule: Planned) -> tuple[AdminOperation, ...]:
+    """Every admin operation that is to be performed, in order."""
+    if isinstance(schedule, FixedSchedule):
+        return tuple(act.operation for act in schedule.acts)
+    return tuple(move.operation for move in schedule.moves if isinstance(move, Perform))
+
+
 def _redrawn(fault: Fault, source: random.Random) -> Fault:
     return msgspec.structs.replace(fault, draw=source.randrange(_DRAWS))
 

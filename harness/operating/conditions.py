@@ -11,6 +11,7 @@ from harness.vocabulary.moves import (
     IsObserver,
     LeaderIs,
     LeadsQuorum,
+    NothingMoves,
     ReplicasAre,
     VotersAre,
 )
@@ -37,6 +38,9 @@ def judged(condition: Condition, situation: Situation, acked: int) -> Seen:
     match condition:
         case Acknowledged(count):
             return Seen(acked >= count, acked)
+        case NothingMoves():
+            moving = situation.ongoing
+            return Seen(moving == (), None if moving is None else len(moving))
         case LeaderIs() | InSync() | ReplicasAre():
             return _of_partition(condition, situation)
         case VotersAre() | IsObserver() | LeadsQuorum():

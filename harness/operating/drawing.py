@@ -37,8 +37,7 @@ def drawn(operation: Drawn, situation: Situation) -> Concrete | None:
         case ReassignSome():
             return _reassignment(situation, source)
         case CancelSome():
-            targets = tuple((topic, number, None) for topic, number in sorted(situation.partitions))
-            return Reassign(targets) if targets else None
+            return _cancelling(situation)
         case ChangeVoters():
             return _voter_change(situation, source)
 
@@ -62,6 +61,14 @@ def _reassignment(situation: Situation, source: random.Random) -> Reassign | Non
     wanted = _replicas(now, brokers, source)
     throttle = _THROTTLE_BYTES_PER_S if source.random() < _THROTTLE_SHARE else None
     return Reassign(((topic, number, tuple(wanted)),), throttle)
+
+
+def _cancelling(situation: Situation) -> Reassign | None:
+    """Of what moves; where nobody told what does, of everything."""
+    every = sorted(situation.partitions)
+    if situation.ongoing is not None:
+        every = sorted((one.topic, one.partition) for one in situation.ongoing)
+    return Reassign(tuple((topic, number, None) for topic, number in every)) if every else None
 
 
 def _replicas(now: Sequence[int], brokers: Sequence[int], source: random.Random) -> list[int]:

@@ -2,6 +2,7 @@
 
 import msgspec
 
+from harness.administration.reassignments import Ongoing
 from harness.vocabulary.administration import Member
 from harness.vocabulary.topology import Node
 from harness.wire import PartitionAnswer, QuorumAnswer
@@ -15,12 +16,14 @@ class Situation(msgspec.Struct, frozen=True):
         down: names of nodes whose process a fault holds.
         partitions: the workload's partitions that a broker told of, by topic and number.
         quorum: the answer of the quorum's leader, None if none is seen.
+        ongoing: reassignments that go on, None if nobody told.
     """
 
     nodes: tuple[Node, ...]
     down: frozenset[str]
     partitions: dict[tuple[str, int], PartitionAnswer]
     quorum: QuorumAnswer | None
+    ongoing: tuple[Ongoing, ...] | None = None
 
     def node(self, member: Member) -> Node:
         """The node that a scenario means.

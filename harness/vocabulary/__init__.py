@@ -35,6 +35,7 @@ from harness.vocabulary.faults import (
     Target,
     WipeDisk,
 )
+from harness.vocabulary.known import KnownOutcome, Side
 from harness.vocabulary.moves import (
     Acknowledged,
     Await,
@@ -47,6 +48,7 @@ from harness.vocabulary.moves import (
     LeaderIs,
     LeadsQuorum,
     Move,
+    NothingMoves,
     Pass,
     Perform,
     ReplicasAre,
@@ -110,6 +112,7 @@ __all__ = [
     "Inject",
     "IsObserver",
     "Kill",
+    "KnownOutcome",
     "LeaderIs",
     "LeadsQuorum",
     "LogWorkload",
@@ -119,6 +122,7 @@ __all__ = [
     "Move",
     "Node",
     "NodeFile",
+    "NothingMoves",
     "OffsetsWorkload",
     "Partition",
     "Pass",
@@ -138,6 +142,7 @@ __all__ = [
     "Script",
     "ScriptedSchedule",
     "ScriptedTransactions",
+    "Side",
     "Step",
     "Stop",
     "Target",

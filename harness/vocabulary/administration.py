@@ -129,3 +129,5 @@ class ChangeVoters(msgspec.Struct, frozen=True, tag_field="kind", tag="change-vo
 Concrete = ElectLeaders | AddVoter | RemoveVoter | Reassign | UpdateFeature | AlterTopic
 Drawn = ElectSome | ReassignSome | CancelSome | ChangeVoters
 AdminOperation = Concrete | Drawn
+Moving = Reassign | ReassignSome | CancelSome
+"""Operations that begin or end reassignments."""

@@ -48,13 +48,19 @@ class LeadsQuorum(msgspec.Struct, frozen=True, tag_field="kind", tag="leads-quor
     member: Member | None = None
 
 
+class NothingMoves(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing-moves"):
+    """No reassignment goes on any more."""
+
+
 class Acknowledged(msgspec.Struct, frozen=True, tag_field="kind", tag="acknowledged"):
     """So many more records have been acknowledged since the move began."""
 
     count: int
 
 
-Condition = LeaderIs | InSync | ReplicasAre | VotersAre | IsObserver | LeadsQuorum | Acknowledged
+Condition = (
+    LeaderIs | InSync | ReplicasAre | VotersAre | IsObserver | LeadsQuorum | NothingMoves | Acknowledged
+)
 
 
 class Inject(msgspec.Struct, frozen=True, tag_field="move", tag="inject"):

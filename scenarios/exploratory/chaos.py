@@ -1,12 +1,16 @@
-"""exploratory/chaos: random faults of every kind, drawn from the seed."""
+"""exploratory/chaos: random faults and admin operations of every kind, drawn from the seed."""
 
-from harness.vocabulary import RandomSchedule, Scenario
+from harness.vocabulary import RandomSchedule, Scenario, Topology
 
 SCENARIO = Scenario(
-    summary="Partitions of every pattern, kills, pauses and clean stops at random, sometimes two at once.",
+    summary="Partitions, kills, pauses and stops at random, elections, reassignments and voters beside them.",
     why=(
         "A drawn schedule reaches combinations that nobody writes down, such as a leader that is killed "
-        "while its successor is cut off."
+        "while its successor is cut off, or a partition that moves while its controller is."
     ),
-    schedule=RandomSchedule(duration_ms=60_000),
+    schedule=RandomSchedule(
+        duration_ms=60_000,
+        operations={"elect-preferred": 3, "elect-unclean": 2, "reassign": 4, "cancel": 1, "voters": 3},
+    ),
+    topology=Topology(controllers=4, brokers=4, initial_voters=3),
 )

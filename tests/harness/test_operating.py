@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from harness.administration.reassignments import Ongoing
 from harness.operating.conditions import judged
 from harness.operating.drawing import drawn
 from harness.operating.situation import Situation
@@ -22,6 +23,7 @@ from harness.vocabulary import (
     LeaderIs,
     LeadsQuorum,
     Mode,
+    NothingMoves,
     Reassign,
     ReassignSome,
     RemoveVoter,
@@ -75,10 +77,21 @@ SITUATION = Situation(
         (LeadsQuorum(), True),
         (LeadsQuorum(controller(1)), True),
         (LeadsQuorum(controller(2)), False),
+        (NothingMoves(), False),
     ],
 )
 def test_conditions(condition: Condition, *, holds: bool) -> None:
     assert judged(condition, SITUATION, 10).holds is holds
+
+
+def test_what_moves_is_cancelled_and_waited_for() -> None:
+    moving = Ongoing("t", 1, (1, 2, 3), (1,), (3,))
+    situation = msgspec.structs.replace(SITUATION, ongoing=(moving,))
+    assert drawn(CancelSome(1), situation) == Reassign((("t", 1, None),))
+    assert not judged(NothingMoves(), situation, 0).holds
+    still = msgspec.structs.replace(SITUATION, ongoing=())
+    assert drawn(CancelSome(1), still) is None
+    assert judged(NothingMoves(), still, 0).holds
 
 
 @pytest.mark.parametrize("condition", [VotersAre((controller(1),)), IsObserver(broker(1)), LeadsQuorum()])
