@@ -199,10 +199,19 @@ class Workload(msgspec.Struct, frozen=True):
         return process % self.workers in {number % self.workers for number in self.durable_processes}
 
 
+class NamedNode(msgspec.Struct, frozen=True):
+    """A node's name and its ``node.id``."""
+
+    name: str
+    id: int
+
+
 class Setup(msgspec.Struct, frozen=True):
-    """What the run was made of, as far as the log checker reads it."""
+    """What the run was made of, as far as the log checker and licences read it."""
 
     kafka_version: str = ""
+    nodes: tuple[NamedNode, ...] = ()
+    features: dict[str, int] = {}
     topics: tuple[Topic, ...] = ()
     config: dict[str, Any] = {}
     workload: Workload = Workload()

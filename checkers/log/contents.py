@@ -103,7 +103,8 @@ def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[Found]:
         summary = f"{value!r} stands at {copies} offsets of {teller.name}: {offsets}"
         return Example(subject, summary, witness, (*lines, attribution.lines[index]))
 
-    licence, texts = truncated(log, since_ns, until_ns, np.ones(len(doubled), np.bool_))
+    kept = np.ones(len(doubled), np.bool_)
+    licence, texts = truncated(log, since_ns, until_ns, kept, claims.offset[pairs].min(axis=0))
     if not log.columns.idempotent:
         relaxed = (licence == NONE) & ~_sent_strictly(log)[doubled] & ~attribution.of_broker
         licence, texts = np.where(relaxed, len(texts), licence), (*texts, _NOT_IDEMPOTENT)
@@ -147,7 +148,8 @@ def _inconsistent(log: PartitionLog) -> Iterator[Found]:
         summary = f"{subject} is {teller.value_of(one)!r} to one and {teller.value_of(other)!r} to another"
         return Example(subject, summary, witness, lines)
 
-    yield Found("inconsistent-offsets", until_ns, *truncated(log, since_ns, until_ns, kept), example)
+    licensed = truncated(log, since_ns, until_ns, kept, claims.slots[slots])
+    yield Found("inconsistent-offsets", until_ns, *licensed, example)
 
 
 def read_at_ns(log: PartitionLog, rows: Integers) -> Integers:

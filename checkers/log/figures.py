@@ -1,5 +1,6 @@
 """Counts what the log checker found and how much it looked at, over all partitions."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,7 @@ class Tally:
         self._distinct = 0
         self._resolved = 0
         self._lag = 0
+        self._doubts: dict[str, None] = {}
         self._duplicates_by: dict[Culprit, int] = {}
 
     def add(self, log: PartitionLog, findings: list[Found]) -> None:
@@ -41,6 +43,7 @@ class Tally:
         for found in findings:
             if len(found.time_ns):
                 self._count(found)
+                self._doubts.update(dict.fromkeys(_doubts(log, found)))
         self._distinct += len(log.claims.slots)
         self._resolved += _resolved(log)
         self._lag = max(self._lag, lag_of(log))
@@ -77,6 +80,7 @@ class Tally:
         for topic, keys in self._columns.keys.items():
             if keys is None:
                 reasons.append(f"topic {topic} is compacted, and the set-up does not tell its keys")
+        reasons.extend(self._doubts)
         if self.undecided:
             reasons.append(f"no final read decides on {self.undecided} known records")
         return "; ".join(reasons) or None
@@ -109,6 +113,16 @@ class Tally:
         if legal:
             self.legal[found.id] = self.legal.get(found.id, 0) + legal
         self._examples.extend(found.anomalies())
+
+
+def _doubts(log: PartitionLog, found: Found) -> Iterator[str]:
+    """Why nobody can say whether something is licensed that was taken to be."""
+    for row in np.unique(found.licence[found.licence != NONE]).tolist():
+        # Rows behind those of the permits are licences that no event gives.
+        if row < len(log.permits) and found.texts[row] == log.licences[row]:
+            doubt = log.permits[row].event.doubt
+            if doubt is not None:
+                yield doubt
 
 
 def final_read_complete(columns: Columns) -> Assumption:

@@ -23,6 +23,12 @@ PROMISES = {
         "long as one in-sync replica keeps its disk; what a transaction committed stays visible.",
         "Kafka documentation, Design, Replication; KIP-966; Jepsen: lost write",
     ),
+    "known-gap": Promise(
+        "A record that was acknowledged with acks=all stays in the log while fewer than min.insync.replicas "
+        "copies of it are destroyed; without eligible leader replicas Kafka is known not to keep that where "
+        "the last replica in sync loses its disk.",
+        "KIP-966, the last replica standing; krucible: never a pass",
+    ),
     "duplicate": Promise(
         "An idempotent producer's record is in the log once, however often its sending is retried.",
         "KIP-98, idempotent producer; Jepsen: duplicate",

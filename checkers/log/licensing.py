@@ -18,7 +18,9 @@ Licensed = tuple[Integers, tuple[str | None, ...]]
 """Shape (n,): row of the texts that permits each anomaly, `NONE` where nothing does; and the texts."""
 
 
-def truncated(log: PartitionLog, since_ns: Integers, until_ns: Integers, kept: Booleans) -> Licensed:
+def truncated(
+    log: PartitionLog, since_ns: Integers, until_ns: Integers, kept: Booleans, offset: Integers
+) -> Licensed:
     """What permits anomalies that come from nothing but a truncation of the log.
 
     Args:
@@ -26,8 +28,9 @@ def truncated(log: PartitionLog, since_ns: Integers, until_ns: Integers, kept: B
         since_ns: shape (n,), last moment at which the record is known to have been there.
         until_ns: shape (n,), first moment at which it is known to be gone.
         kept: shape (n,), whether a consumer was given it, or all in-sync replicas had it.
+        offset: shape (n,), the lowest offset that must have been truncated; `NONE` where nobody knows.
     """
-    return first_permit(log.permits, since_ns, until_ns, kept), log.licences
+    return first_permit(log.permits, since_ns, until_ns, kept, offset), log.licences
 
 
 def vanished(
@@ -43,7 +46,8 @@ def vanished(
         replaced_ns: of every claim of the partition, since when a later record of its key may be there.
     """
     places = log.claims.offset[claims]
-    licence = first_permit(log.permits, log.claims.since_ns[claims], until_ns, kept, places)
+    since_ns = log.claims.since_ns[claims]
+    licence = first_permit(log.permits, since_ns, until_ns, kept, places, removable=True)
     if not log.compacted:
         return licence, log.licences
     replaced = log.visibility.never[claims] | (replaced_ns[claims] < until_ns)

@@ -50,7 +50,9 @@ def _realtime(log: PartitionLog) -> Iterator[Found]:
         return Example(subject, summary, witness, lines)
 
     until_ns = np.maximum(claims.known_ns[late], claims.known_ns[early])
-    licence, texts = truncated(log, claims.since_ns[early], until_ns, log.kept[early])
+    # What stands at the lower offset was appended there after the log had been cut off below it.
+    since_ns, lowest = claims.since_ns[early], claims.offset[late]
+    licence, texts = truncated(log, since_ns, until_ns, log.kept[early], lowest)
     if log.columns.foreign:
         licence, texts = np.where(licence == NONE, len(texts), licence), (*texts, _ACKS_UNKNOWN)
     yield Found("realtime-order", until_ns, licence, texts, example)
@@ -83,7 +85,7 @@ def _descent(log: PartitionLog, one: Integers, other: Integers, *, within: bool)
         return Example(subject, summary, witness, lines)
 
     since_ns, until_ns = sends.invoked_ns[one], sends.completed_ns[other]
-    licence, texts = truncated(log, since_ns, until_ns, _was_kept(log, one))
+    licence, texts = truncated(log, since_ns, until_ns, _was_kept(log, one), sends.offset[other])
     if not within:
         return Found("nonmonotonic-send", until_ns, licence, texts, example)
     if not log.columns.idempotent:

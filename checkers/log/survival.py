@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.columns import NEVER, NONE, Booleans, Integers
-from checkers.log.findings import Example, Found
+from checkers.log.findings import Example, Found, illegal
 from checkers.log.licensing import replaced_since, vanished
 from checkers.log.partition import PartitionLog
 from checkers.log.telling import Teller, told
@@ -77,7 +77,7 @@ def _committed(log: PartitionLog) -> Booleans:
 
 
 def find_in_survival(log: PartitionLog, survival: Survival) -> Iterator[Found]:
-    """Find lost-write, unseen and client-disagreement in one partition."""
+    """Find lost-write, known-gap, unseen and client-disagreement in one partition."""
     yield from _lost(log, survival)
     yield from _unseen(log, survival)
     yield from _disagreements(log, survival)
@@ -126,9 +126,29 @@ def _lost(log: PartitionLog, survival: Survival) -> Iterator[Found]:
 
     there = np.logical_or.reduce(survival.saw, axis=0) & ~log.visibility.never
     kept = spread(log, log.kept)[rows]
-    yield Found(
-        "lost-write", until_ns, *vanished(log, rows, until_ns, kept, replaced_since(log, there)), example
-    )
+    licence, texts = vanished(log, rows, until_ns, kept, replaced_since(log, there))
+    yield from _told_apart(log, Found("lost-write", until_ns, licence, texts, example))
+
+
+def _told_apart(log: PartitionLog, lost: Found) -> Iterator[Found]:
+    """Losses that a gap of Kafka's explains get a name of their own, and stay illegal."""
+    gaps = np.flatnonzero([permit.gap for permit in log.permits])
+    explained = np.isin(lost.licence, gaps)
+    rows, others = np.flatnonzero(explained), np.flatnonzero(~explained)
+
+    def example(index: int) -> Example:
+        row = int(rows[index])
+        told_of = lost.example(row)
+        because = f"This is explained, and not permitted, by {lost.texts[int(lost.licence[row])]}."
+        return told_of._replace(explanation=(*told_of.explanation, because))
+
+    if len(others):
+        licence = lost.licence[others]
+        yield Found(
+            "lost-write", lost.time_ns[others], licence, lost.texts, lambda i: lost.example(int(others[i]))
+        )
+    if len(rows):
+        yield illegal("known-gap", lost.time_ns[rows], example)
 
 
 def _unseen(log: PartitionLog, survival: Survival) -> Iterator[Found]:

@@ -55,7 +55,8 @@ def _torn(
     partition = kafka.partition(int(sends.partition[lost]))
     permits = licences.of(partition)
     since = sends.invoked_ns[lost : lost + 1]
-    permit = int(first_permit(permits, since, ended, np.zeros(1, dtype=np.bool_))[0])
+    place = kafka.offset[lost : lost + 1]
+    permit = int(first_permit(permits, since, ended, np.zeros(1, dtype=np.bool_), place)[0])
     kind = ANOMALIES["torn-transaction"]
     reached = int(columns.final_reads.position[final])
     text = f"{names[0]} is visible at read_committed and {names[1]} of the same transaction is not"

@@ -17,6 +17,7 @@ A record is ``partition@offset=value``; the offset is ``-`` (acknowledged withou
     a final 0 0..9 0@7=1     final read of partition 0, listed from 0 to 9; ``0..9:8`` stops at 8
     epoch 0 5                a broker says that partition 0 is in leader epoch 5
     p0 run 0=5x3 7x2 9x1     sends 5, 6 and 7, acknowledged at offsets 7, 8 and 9; ``!`` for offsets: info
+    epochs 0 0@0 5@17        a replica noted of partition 0 that epoch 5 began at offset 17
     delete ok 0@5            records below offset 5 are deleted on request; also info, fail, lost
     f1 inject kill           also ``f1 inject-fail kill``, ``f1 heal kill``, ``f1 heal-info kill``
     phase load
@@ -108,6 +109,11 @@ class Story:
         seen = {"began_ns": self.line * MS, "topics": {TOPIC: [[partition, 1, epoch, [1], [1], None]]}}
         self.add("observer-1", Type.OK, "observe", "partitions", seen)
 
+    def epochs(self, words: list[str]) -> None:
+        entries = [[int(part) for part in word.split("@")] for word in words[1:]]
+        noted = {"node": "n1", "topic": TOPIC, "partition": int(words[0]), "entries": entries}
+        self.add("observer-replicas", Type.OK, "observe", "leader-epochs", noted)
+
     def delete(self, words: list[str]) -> None:
         places = [[int(part) for part in word.split("@")] for word in words[1:]]
         self.add("admin", Type.INVOKE, "delete-records", TOPIC, places)
@@ -194,6 +200,7 @@ _SINGLE: dict[str, Callable[[Story, list[str]], None]] = {
     "setup": Story.setup,
     "phase": Story.phase,
     "epoch": Story.epoch,
+    "epochs": Story.epochs,
     "delete": Story.delete,
     "foreign": Story.foreign,
 }

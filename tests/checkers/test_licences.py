@@ -16,7 +16,9 @@ def licence(
 ) -> str | None:
     """The licence of one loss; None where there is none."""
     permits = licences_of(told(text)).of(PartitionName("log-0", partition))
-    first = first_permit(permits, np.array([since_ms * MS]), np.array([until_ms * MS]), np.array([returned]))
+    first = first_permit(
+        permits, np.array([since_ms * MS]), np.array([until_ms * MS]), np.array([returned]), np.array([NONE])
+    )
     return None if first[0] == NONE else permits[first[0]].text
 
 

@@ -242,11 +242,14 @@ class TestAbortedRead:
 
 class TestLicences:
     def test_what_a_licence_covers_is_legal_and_says_so(self) -> None:
-        result = judged("setup unclean=yes\nepoch 0 1\np0 send 0@0=1\nepoch 0 2\na final 0 0..0")
+        result = judged(
+            "setup unclean=yes\nepoch 0 1\np0 send 0@0=1\nepoch 0 2\na final 0 0..0\nepochs 0 2@0"
+        )
         assert result.validity is Validity.VALID
         assert result.counts == {"lost-write": 1}
         assert not only(result).illegal
-        assert "moved from 1 to 2" in str(only(result).licence)
+        assert "moved on from 1" in str(only(result).licence)
+        assert "leader epoch 2 begins at offset 0" in str(only(result).licence)
 
     def test_a_truncation_licenses_what_follows_from_it(self) -> None:
         result = judged("""
@@ -259,6 +262,7 @@ class TestLicences:
             r9 assign 0@0
             r9 poll 0@0=1
             a final 0 0..2 0@0=1 0@1=4
+            epochs 0 1@0 2@1
         """)
         assert result.validity is Validity.VALID
         assert result.counts == {

@@ -1,0 +1,183 @@
+"""Admin operations as pairs of what was asked and what was answered; see docs/histories.md."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.columns import NEVER, PartitionName
+from checkers.history import History, Operation, OperationType
+
+NO_ERROR = 0
+UNKNOWN_CODES = frozenset({-1, 7, 13})
+"""Errors after which it may have been done: UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT and NETWORK_EXCEPTION."""
+
+Place = tuple[str, int]
+Result = tuple[str, int, int, str | None]
+"""Topic, partition, error code and message."""
+
+
+class ElectionAsked(msgspec.Struct, frozen=True):
+    """Partitions for which an election was asked; None: all of the cluster."""
+
+    partitions: list[Place] | None = None
+
+
+class Answered(msgspec.Struct, frozen=True):
+    """What became of each of some partitions."""
+
+    code: int
+    results: list[Result]
+
+
+class ReassignmentAsked(msgspec.Struct, frozen=True):
+    """Replicas that were asked for, by partition; None: to cancel."""
+
+    targets: list[tuple[str, int, list[int] | None]]
+
+
+class Request(NamedTuple):
+    """One admin operation.
+
+    Attributes:
+        began: its invocation.
+        ended: its completion, None without one.
+    """
+
+    began: Operation
+    ended: Operation | None
+
+    @property
+    def from_ns(self) -> int:
+        """When it was invoked."""
+        return self.began.time_ns
+
+    @property
+    def to_ns(self) -> int:
+        """When it was over; `NEVER` where that is not known."""
+        return NEVER if self.ended is None or self.unknown else self.ended.time_ns
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody knows what became of it."""
+        return self.ended is None or self.ended.type is OperationType.INFO
+
+    @property
+    def failed(self) -> bool:
+        """Whether it certainly was not done."""
+        return self.ended is not None and self.ended.type is OperationType.FAIL
+
+    @property
+    def operations(self) -> tuple[int, ...]:
+        """Indices of its operations."""
+        return (self.began.index, *(() if self.ended is None else (self.ended.index,)))
+
+
+class Election(NamedTuple):
+    """A request for elections.
+
+    Attributes:
+        request: its operations.
+        type: ``preferred`` or ``unclean``.
+        asked: its partitions, None for all.
+        codes: error code by partition, as far as it was answered.
+    """
+
+    request: Request
+    type: str
+    asked: frozenset[PartitionName] | None
+    codes: dict[PartitionName, int]
+
+    def may_have_elected(self, partition: PartitionName) -> bool:
+        """Whether it may be why a partition has another leader."""
+        if self.request.failed or (self.asked is not None and partition not in self.asked):
+            return False
+        if self.request.unknown:
+            return True
+        # Of all partitions those are left out that need no election; of named ones an answer is due.
+        code = self.codes.get(partition)
+        missing = self.asked is not None
+        return missing if code is None else code == NO_ERROR or code in UNKNOWN_CODES
+
+
+class Reassignment(NamedTuple):
+    """What was asked of one partition in a request for reassignments.
+
+    Attributes:
+        request: its operations.
+        partition: which.
+        target: the replicas that were asked for, None to cancel.
+        code: error code of the answer, None where there is none.
+    """
+
+    request: Request
+    partition: PartitionName
+    target: tuple[int, ...] | None
+    code: int | None
+
+    @property
+    def acknowledged(self) -> bool:
+        """Whether Kafka said that it would be done."""
+        return self.code == NO_ERROR
+
+    @property
+    def refused(self) -> bool:
+        """Whether it certainly was not taken up."""
+        answered = self.code is not None and self.code != NO_ERROR and self.code not in UNKNOWN_CODES
+        return self.request.failed or answered
+
+
+def requests_of(history: History, f: str) -> list[Request]:
+    """All requests of one kind, in the order of their invocations."""
+    found: list[Request] = []
+    begun: dict[int | str, int] = {}
+    for operation in history.operations:
+        if operation.f != f:
+            continue
+        if operation.type is OperationType.INVOKE:
+            begun[operation.process] = len(found)
+            found.append(Request(operation, None))
+        elif operation.process in begun:
+            place = begun.pop(operation.process)
+            found[place] = Request(found[place].began, operation)
+    return found
+
+
+def elections_of(history: History) -> list[Election]:
+    """All requests for elections.
+
+    Raises:
+        msgspec.ValidationError: one is not as docs/histories.md says.
+    """
+    return [_election(request) for request in requests_of(history, "elect-leaders")]
+
+
+def _election(request: Request) -> Election:
+    asked = msgspec.convert(request.began.value, ElectionAsked).partitions
+    named = None if asked is None else frozenset(PartitionName(*place) for place in asked)
+    return Election(request, str(request.began.key), named, _codes(request))
+
+
+def reassignments_of(history: History) -> list[Reassignment]:
+    """Everything that was asked of any partition, in the order of the invocations.
+
+    Raises:
+        msgspec.ValidationError: a request is not as docs/histories.md says.
+    """
+    return [each for request in requests_of(history, "alter-reassignments") for each in _asked(request)]
+
+
+def _asked(request: Request) -> Iterator[Reassignment]:
+    codes = _codes(request)
+    for topic, number, target in msgspec.convert(request.began.value, ReassignmentAsked).targets:
+        partition = PartitionName(topic, number)
+        replicas = None if target is None else tuple(target)
+        yield Reassignment(request, partition, replicas, codes.get(partition))
+
+
+def _codes(request: Request) -> dict[PartitionName, int]:
+    """Error codes by partition; none where the request was not acknowledged."""
+    if request.ended is None or request.ended.type is not OperationType.OK:
+        return {}
+    results = msgspec.convert(request.ended.value, Answered).results
+    return {PartitionName(topic, partition): code for topic, partition, code, _ in results}

@@ -1,0 +1,156 @@
+"""Which events of a history permit that an acknowledged record vanishes, and what else they permit.
+
+The rules are one table, `RULES`.  A rule says under which configuration it applies to a topic, which events
+of the history it needs, and whether it covers records that a consumer had been given already.  What is not in
+the table permits nothing: for acks=all that is killing, stopping, pausing or cutting off nodes, preferred
+elections, reassignments, changes of voters, and ``min.insync.replicas=1`` (a killed process keeps its disk).
+
+The last row permits nothing either: it explains a loss by a gap of Kafka's that is known.  Compaction depends
+on single records, and is judged beside them (`checkers.log.licensing`).
+"""
+
+from checkers.history import History
+from checkers.licences.disks import last_wiped, unsynced, wiped
+from checkers.licences.disturbances import always, disturbances
+from checkers.licences.permits import Event, Licences, Permit, Rule, first_permit
+from checkers.licences.removals import deletions, log_starts
+from checkers.licences.scene import UNCLEAN_CONFIG, Scene
+from checkers.licences.unclean import configured, last_known, requested
+from checkers.shapes import Topic
+
+__all__ = ["RULES", "Event", "Licences", "Permit", "elects_uncleanly", "first_permit", "licences_of"]
+
+HONOURED_SINCE = (3, 9)
+"""First version whose KRaft controllers obey unclean.leader.election.enable (KAFKA-12670)."""
+
+
+def licences_of(history: History) -> Licences:
+    """Find everything in a history that permits a loss, or explains it.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    scene = Scene(history)
+    topics = scene.setup.topics
+    permits: dict[str, list[Permit]] = {topic.name: [] for topic in topics}
+    for rule in RULES:
+        ruled = {topic.name for topic in topics if rule.applies(scene, topic)}
+        for event in rule.events(scene) if ruled else ():
+            permit = Permit(event, rule.covers_returned, _text(rule, event), rule.gap)
+            for name in ruled if event.where is None else ruled & {event.where.topic}:
+                permits[name].append(permit)
+    return Licences(permits)
+
+
+def elects_uncleanly(scene: Scene, topic: Topic) -> bool:
+    """Whether configs allow unclean elections at some time; a topic's own config overrides the cluster's."""
+    enabled = topic.config.get(UNCLEAN_CONFIG, scene.setup.config.get(UNCLEAN_CONFIG, "false"))
+    allowed = str(enabled).lower() == "true" or topic.name in scene.altered
+    return allowed and scene.version >= HONOURED_SINCE
+
+
+def _text(rule: Rule, event: Event) -> str:
+    return f"{rule.name}: {event.text}; {rule.reason}"
+
+
+def _waits_for_none(scene: Scene, _: Topic) -> bool:
+    return str(scene.setup.workload.acks) == "0"
+
+
+def _waits_for_one(scene: Scene, _: Topic) -> bool:
+    return str(scene.setup.workload.acks) == "1"
+
+
+def _always(_: Scene, __: Topic) -> bool:
+    return True
+
+
+def _keeps_eligible(scene: Scene, _: Topic) -> bool:
+    return scene.eligible_replicas
+
+
+def _keeps_none_eligible(scene: Scene, _: Topic) -> bool:
+    return not scene.eligible_replicas
+
+
+def _retains(_: Scene, topic: Topic) -> bool:
+    """Whether a topic's own config limits how long or how much it keeps."""
+    limits = (topic.config.get(name) for name in ("retention.ms", "retention.bytes"))
+    return "delete" in topic.cleanup and any(str(limit) not in {"None", "-1"} for limit in limits)
+
+
+RULES = (
+    Rule(
+        name="acks=0",
+        applies=_waits_for_none,
+        events=always,
+        covers_returned=False,
+        reason="the producer did not wait for an acknowledgement",
+    ),
+    Rule(
+        name="acks=1",
+        applies=_waits_for_one,
+        events=disturbances,
+        covers_returned=False,
+        reason="only the leader had to have the record, and another leader need not have it",
+    ),
+    Rule(
+        name="ElectLeaders UNCLEAN",
+        applies=_always,
+        events=requested,
+        covers_returned=True,
+        reason="a replica that was not in sync may lead as requested, and what it does not have is truncated",
+    ),
+    Rule(
+        name="unclean.leader.election.enable=true",
+        applies=elects_uncleanly,
+        events=configured,
+        covers_returned=True,
+        reason="a replica that was not in sync may lead, and what it does not have is truncated",
+    ),
+    Rule(
+        name="last known leader",
+        applies=_keeps_eligible,
+        events=last_known,
+        covers_returned=True,
+        reason="no replica was in sync or eligible, and what the last leader has lost is truncated (KIP-966)",
+    ),
+    Rule(
+        name="wiped disks",
+        applies=_always,
+        events=wiped,
+        covers_returned=True,
+        reason="no other copy need have had the record",
+    ),
+    Rule(
+        name="power loss",
+        applies=_always,
+        events=unsynced,
+        covers_returned=True,
+        reason="an acknowledgement does not wait until records are synced to disks",
+    ),
+    Rule(
+        name="DeleteRecords",
+        applies=_always,
+        events=deletions,
+        covers_returned=True,
+        reason="what lies below that offset is deleted on request (KIP-107)",
+    ),
+    Rule(
+        name="retention",
+        applies=_retains,
+        events=log_starts,
+        covers_returned=True,
+        reason="segments that are older or larger than the topic keeps are deleted",
+    ),
+    Rule(
+        name="last replica standing",
+        applies=_keeps_none_eligible,
+        events=last_wiped,
+        covers_returned=True,
+        reason="without eligible leader replicas it stays the only one that may lead, with what it has left "
+        "(KIP-966)",
+        gap=True,
+    ),
+)
+"""Which configuration and which events permit a loss; the first row that covers it is its licence."""

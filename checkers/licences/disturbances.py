@@ -1,0 +1,80 @@
+"""Events that come with any change of leaders: their moves, and the faults that bring them about."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.columns import NEVER, PartitionName
+from checkers.faults import FOREVER_NS
+from checkers.licences.permits import Event
+from checkers.licences.scene import Scene
+from checkers.shapes import PartitionsSeen
+
+_NS_PER_S = 1_000_000_000
+
+
+def always(_: Scene) -> Iterator[Event]:
+    """One event as long as the history."""
+    yield Event(0, NEVER, None, "nothing is promised at any time")
+
+
+def disturbances(scene: Scene) -> Iterator[Event]:
+    """Every observed move of a partition's leader, then every fault from its injection to its healing."""
+    yield from leader_moves(scene)
+    yield from faults(scene)
+
+
+def leader_moves(scene: Scene) -> Iterator[Event]:
+    """Every rise of a partition's leader epoch."""
+    for move in moves(scene):
+        text = f"the leader epoch of {move.partition} moved from {move.known} to {move.epoch}"
+        within = span_text(move.from_ns, move.to_ns)
+        yield Event(move.from_ns, move.to_ns, move.partition, f"{text} {within}")
+
+
+class Move(NamedTuple):
+    """A rise of a partition's leader epoch, between two times; nanoseconds."""
+
+    partition: PartitionName
+    known: int
+    epoch: int
+    from_ns: int
+    to_ns: int
+
+
+def moves(scene: Scene) -> Iterator[Move]:
+    """Find rises of partitions' leader epochs.
+
+    Brokers may tell an old epoch, so a move lies between the first sightings of the old and the new one.
+    """
+    seen: dict[PartitionName, tuple[int, int]] = {}
+    for operation in scene.history.operations:
+        if operation.f != "observe" or operation.key != "partitions":
+            continue
+        for partition, epoch in _epochs(msgspec.convert(operation.value, PartitionsSeen)):
+            known, since_ns = seen.get(partition, (epoch, operation.time_ns))
+            if epoch > known:
+                yield Move(partition, known, epoch, since_ns, operation.time_ns)
+            if epoch > known or partition not in seen:
+                seen[partition] = (epoch, operation.time_ns)
+
+
+def faults(scene: Scene) -> Iterator[Event]:
+    """Every fault that was injected, or attempted so that it may have taken effect."""
+    for window in scene.windows:
+        within = span_text(window.invoked_ns, window.end_ns)
+        text = f"fault {window.id} ({window.kind}) was in force {within}"
+        yield Event(window.invoked_ns, window.end_ns, None, text)
+
+
+def _epochs(seen: PartitionsSeen) -> Iterator[tuple[PartitionName, int]]:
+    for topic, partitions in seen.topics.items():
+        for state in partitions:
+            yield PartitionName(topic, state[0]), state[2]
+
+
+def span_text(from_ns: int, to_ns: int) -> str:
+    """A stretch of time in words."""
+    until = "the end" if to_ns == FOREVER_NS else f"{to_ns / _NS_PER_S:.3f} s"
+    return f"between {from_ns / _NS_PER_S:.3f} s and {until}"

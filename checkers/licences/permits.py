@@ -1,0 +1,124 @@
+"""Events that may have removed records, the rules by which they permit that, and which losses they cover."""
+
+from collections.abc import Callable, Iterator
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns import NONE, Booleans, Integers, PartitionName
+from checkers.licences.scene import Scene
+from checkers.shapes import Topic
+
+
+class Event(NamedTuple):
+    """Something that happened, at an unknown moment between two known ones.
+
+    Attributes:
+        from_ns: not before this time.
+        to_ns: not after this time; `NEVER` if it had not ended when the history did.
+        where: the partition that it touched; None if it may have touched any.
+        text: what it was.
+        below: records below this offset were removed, and nothing else happened; None: the log was truncated,
+            so its end may have been written anew.
+        above: where the log was truncated, what stood below this offset is still due; None: nothing is.
+        doubt: why nobody can say what it permits exactly, where that is so.
+    """
+
+    from_ns: int
+    to_ns: int
+    where: PartitionName | None
+    text: str
+    below: int | None = None
+    above: int | None = None
+    doubt: str | None = None
+
+
+class Permit(NamedTuple):
+    """An event, and the rule by which it permits a loss.
+
+    Attributes:
+        event: what happened, when, and where.
+        covers_returned: whether records that a consumer had been given may vanish too.
+        text: the licence, as a verdict states it.
+        gap: whether it explains the loss and does not permit it: a known gap of Kafka's promises.
+    """
+
+    event: Event
+    covers_returned: bool
+    text: str
+    gap: bool = False
+
+
+class Rule(NamedTuple):
+    """One row of the table.
+
+    Attributes:
+        name: the configuration, or the event, that it is about.
+        applies: whether that is in force for a topic.
+        events: finds the events that it needs.
+        covers_returned: whether it covers records that a consumer had been given.
+        reason: why the loss is permitted.
+        gap: whether the loss is explained only, see `Permit`.
+    """
+
+    name: str
+    applies: Callable[[Scene, Topic], bool]
+    events: Callable[[Scene], Iterator[Event]]
+    covers_returned: bool
+    reason: str
+    gap: bool = False
+
+
+class Licences:
+    """The permits of one history, by partition."""
+
+    def __init__(self, permits: dict[str, list[Permit]] | None = None) -> None:
+        self._anywhere: dict[str, list[tuple[int, Permit]]] = {}
+        self._somewhere: dict[PartitionName, list[tuple[int, Permit]]] = {}
+        for topic, some in (permits or {}).items():
+            for entry in enumerate(some):
+                where = entry[1].event.where
+                if where is None:
+                    self._anywhere.setdefault(topic, []).append(entry)
+                else:
+                    self._somewhere.setdefault(where, []).append(entry)
+
+    def of(self, partition: PartitionName) -> tuple[Permit, ...]:
+        """All permits that may apply to a partition, in the order of the table."""
+        permits = [*self._anywhere.get(partition.topic, ()), *self._somewhere.get(partition, ())]
+        return tuple(permit for _, permit in sorted(permits, key=itemgetter(0)))
+
+
+def first_permit(
+    permits: tuple[Permit, ...],
+    since_ns: Integers,
+    until_ns: Integers,
+    returned: Booleans,
+    offset: Integers,
+    *,
+    removable: bool = False,
+) -> Integers:
+    """Find, for each of many losses in one partition, the first permit that covers it.
+
+    Args:
+        permits: the partition's permits.
+        since_ns: shape (n,), last moment at which the record is known to have been there.
+        until_ns: shape (n,), first moment at which it is known to be gone.
+        returned: shape (n,), whether a consumer had been given it.
+        offset: shape (n,), where it stood, the lowest place that is at issue; `NONE` where nobody knows.
+        removable: whether it may come from the removal of records, and not only from a truncation.
+
+    Returns:
+        Shape (n,), indices into `permits`, `NONE` where nothing permits the loss.
+    """
+    first = np.full(len(since_ns), NONE, dtype=np.int64)
+    for index in reversed(range(len(permits))):
+        event = permits[index].event
+        covered = (event.from_ns <= until_ns) & (event.to_ns >= since_ns)
+        if event.below is not None:
+            covered &= removable & (offset != NONE) & (offset < event.below)
+        if event.above is not None:
+            covered &= (offset == NONE) | (offset >= event.above)
+        first[covered if permits[index].covers_returned else covered & ~returned] = index
+    return first

@@ -1,0 +1,113 @@
+"""What the rules of licences look at in a history, read once and only where a rule asks."""
+
+import re
+from collections import defaultdict
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.administration import Election, elections_of
+from checkers.columns import PartitionName
+from checkers.faults import FaultWindow, fault_windows
+from checkers.history import History, OperationType
+from checkers.partition_changes import PartitionChanges, partition_changes
+from checkers.replicas.leader_epochs import LeaderEpochs
+from checkers.shapes import PartitionsSeen, Setup
+
+UNCLEAN_CONFIG = "unclean.leader.election.enable"
+ELR_FEATURE = "eligible.leader.replicas.version"
+
+
+class View(NamedTuple):
+    """How one broker told that a partition stands; times in nanoseconds."""
+
+    began_ns: int
+    time_ns: int
+    node: str
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+
+
+class Scene:
+    """A history, as far as licences depend on it."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+
+    @cached_property
+    def setup(self) -> Setup:
+        """The set-up; an empty one where there is none."""
+        for operation in self.history.operations:
+            if operation.f == "setup":
+                return msgspec.convert(operation.value, Setup)
+        return Setup()
+
+    @cached_property
+    def version(self) -> tuple[int, ...]:
+        """Kafka's major and minor version."""
+        return tuple(int(number) for number in re.findall(r"\d+", self.setup.kafka_version)[:2])
+
+    @cached_property
+    def ids(self) -> dict[str, int]:
+        """Node ids by name."""
+        return {node.name: node.id for node in self.setup.nodes}
+
+    @property
+    def eligible_replicas(self) -> bool:
+        """Whether the cluster keeps eligible leader replicas (KIP-966)."""
+        return bool(self.setup.features.get(ELR_FEATURE))
+
+    @cached_property
+    def partitions(self) -> tuple[PartitionName, ...]:
+        """All partitions of the run's topics."""
+        return tuple(
+            PartitionName(t.name, number) for t in self.setup.topics for number in range(t.partitions)
+        )
+
+    @cached_property
+    def windows(self) -> tuple[FaultWindow, ...]:
+        """Every fault that was injected, or may have been."""
+        return fault_windows(self.history)
+
+    @cached_property
+    def elections(self) -> list[Election]:
+        """Every request for elections."""
+        return elections_of(self.history)
+
+    @cached_property
+    def altered(self) -> frozenset[str]:
+        """Topics for which somebody may have enabled unclean elections while the run went on."""
+        return frozenset(
+            str(operation.key)
+            for operation in self.history.operations
+            if operation.f == "alter-topic"
+            and operation.type is OperationType.INVOKE
+            and operation.value.get("config") == UNCLEAN_CONFIG
+            and str(operation.value.get("value")).lower() == "true"
+        )
+
+    @cached_property
+    def changes(self) -> PartitionChanges:
+        """What the metadata log tells."""
+        return partition_changes(self.history)
+
+    @cached_property
+    def epochs(self) -> LeaderEpochs:
+        """Where leader epochs began."""
+        return LeaderEpochs(self.history)
+
+    @cached_property
+    def views(self) -> dict[PartitionName, list[View]]:
+        """What brokers told of each partition, in the order of their answers."""
+        found: dict[PartitionName, list[View]] = defaultdict(list)
+        for operation in self.history.operations:
+            if operation.f == "observe" and operation.key == "partitions":
+                told = msgspec.convert(operation.value, PartitionsSeen)
+                times, node = (told.began_ns, operation.time_ns), operation.node or ""
+                for topic, states in told.topics.items():
+                    for number, _, epoch, replicas, isr, _ in states:
+                        view = View(*times, node, epoch, tuple(replicas), tuple(isr))
+                        found[PartitionName(topic, number)].append(view)
+        return dict(found)

@@ -1,0 +1,128 @@
+"""Unclean elections: which there were, and what of a log they may have cost.
+
+The metadata log tells each of them with its leader epoch.  The elected replica's log ended where that epoch
+begins: what stood at or above that offset may be gone, what stood below it was on that replica and must not
+be (KIP-101, KIP-704).  Where the metadata log does not reach back to the partition's creation, a request is
+taken for an election in the first epoch that nobody had seen when it was made.
+"""
+
+from collections.abc import Iterator
+
+from checkers.administration import Election
+from checkers.columns import NEVER, PartitionName
+from checkers.licences.disturbances import faults, moves, span_text
+from checkers.licences.permits import Event
+from checkers.licences.scene import Scene
+from checkers.partition_changes import PartitionState
+
+SETTLING_NS = 1_000_000_000
+"""How much later than a broker tells of a new epoch it may still act in the old one."""
+
+
+def requested(scene: Scene) -> Iterator[Event]:
+    """Unclean elections that ElectLeaders asked for, or may have brought about."""
+    for election in scene.elections:
+        if election.type != "unclean":
+            continue
+        for partition in scene.partitions if election.asked is None else sorted(election.asked):
+            if election.may_have_elected(partition):
+                yield from _by_request(scene, election, partition)
+
+
+def configured(scene: Scene) -> Iterator[Event]:
+    """All unclean elections; where the metadata log can't tell of them, all that may have been one."""
+    for partition, states in scene.changes.states.items():
+        for state in states:
+            if state.unclean:
+                yield _told(scene, partition, state)
+    untold = {partition for partition in scene.partitions if partition not in scene.changes.states}
+    if untold:
+        yield from _perhaps(scene, untold)
+
+
+def last_known(scene: Scene) -> Iterator[Event]:
+    """Elections of a last known leader that nobody had to allow."""
+    for partition, states in scene.changes.states.items():
+        for state in states:
+            if state.unclean and state.last_leader:
+                yield _told(scene, partition, state)
+
+
+def epoch_after(scene: Scene, partition: PartitionName, time_ns: int) -> int | None:
+    """The first leader epoch that nobody had told of at a time; None where nobody told of any."""
+    seen = [view.leader_epoch for view in scene.views.get(partition, ()) if view.time_ns <= time_ns]
+    return max(seen) + 1 if seen else None
+
+
+def bounded(scene: Scene, partition: PartitionName, epoch: int | None) -> tuple[str, int | None, str | None]:
+    """What of a log an event may have cost that ended with an epoch: in words, the offset, the doubt."""
+    start = None if epoch is None else scene.epochs.start_of(partition, epoch)
+    if start is None:
+        return "nothing tells from which offset on", None, _doubt(partition)
+    return f"leader epoch {epoch} begins at offset {start}, and what stood below it is still due", start, None
+
+
+def _perhaps(scene: Scene, untold: set[PartitionName]) -> Iterator[Event]:
+    """Moves of leaders, and faults, of which nobody can say whether they brought unclean elections about."""
+    for move in moves(scene):
+        if move.partition in untold:
+            text, above, doubt = bounded(scene, move.partition, move.known + 1)
+            within = span_text(move.from_ns, move.to_ns)
+            told = f"the leader epoch of {move.partition} moved on from {move.known} {within}; {text}"
+            yield Event(move.from_ns, move.to_ns, move.partition, told, above=above, doubt=doubt)
+    for event in faults(scene):
+        for partition in sorted(untold):
+            epoch = epoch_after(scene, partition, event.from_ns)
+            text, above, doubt = bounded(scene, partition, epoch)
+            told = f"{event.text}; {text}"
+            yield event._replace(where=partition, text=told, above=above, doubt=doubt)
+
+
+def _doubt(partition: PartitionName) -> str:
+    return f"records of {partition} may have been truncated legally, and nothing tells from which offset on"
+
+
+def _by_request(scene: Scene, election: Election, partition: PartitionName) -> Iterator[Event]:
+    request = election.request
+    asked = f"operation {request.began.index} asked for an election of {partition}"
+    if partition in scene.changes.states:
+        for state in scene.changes.states[partition]:
+            if state.unclean and scene.changes.span(state).meets(request.from_ns, request.to_ns):
+                event = _told(scene, partition, state)
+                yield event._replace(
+                    from_ns=max(event.from_ns, request.from_ns), text=f"{asked}; {event.text}"
+                )
+        return
+    epoch = epoch_after(scene, partition, request.from_ns)
+    text, above, doubt = bounded(scene, partition, epoch)
+    until_ns = _settled_ns(scene, partition, epoch) if epoch is not None else NEVER
+    yield Event(request.from_ns, until_ns, partition, f"{asked}; {text}", above=above, doubt=doubt)
+
+
+def _told(scene: Scene, partition: PartitionName, state: PartitionState) -> Event:
+    """An unclean election that the metadata log tells of."""
+    span = scene.changes.span(state)
+    views = scene.views.get(partition, [])
+    older = max((view.leader_epoch for view in views if view.leader_epoch < state.leader_epoch), default=-1)
+    sightings = (view.time_ns for view in views if view.leader_epoch == older)
+    from_ns = max(span.from_ns, min(sightings, default=0))
+    until_ns = _settled_ns(scene, partition, state.leader_epoch)
+    text, above, doubt = bounded(scene, partition, state.leader_epoch)
+    who = f"broker {state.leader} was elected uncleanly {span_text(from_ns, until_ns)}"
+    return Event(from_ns, until_ns, partition, f"{who}; {text}", above=above, doubt=doubt)
+
+
+def _settled_ns(scene: Scene, partition: PartitionName, epoch: int) -> int:
+    """Time from which no broker can have acted in an older epoch.
+
+    A broker that never told of the epoch had told what it told last: it was gone from then on.
+    """
+    known: dict[str, int] = {}
+    last: dict[str, int] = {}
+    for view in scene.views.get(partition, ()):
+        last[view.node] = view.time_ns
+        if view.leader_epoch >= epoch:
+            known.setdefault(view.node, view.time_ns)
+    if not known:
+        return NEVER
+    return max({**last, **known}.values()) + SETTLING_NS

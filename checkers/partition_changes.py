@@ -1,0 +1,284 @@
+"""The states that partitions went through, as the metadata log tells them, and when they may have begun.
+
+The log is replayed as brokers do (KIP-631): ``PARTITION_RECORD`` makes a partition, and
+``PARTITION_CHANGE_RECORD`` changes the fields that it has.  A change that names a leader, be it -1 for none,
+begins a new leader epoch.  Records have no times of their own.  What the quorum's leaders told of their logs
+bounds them: a record below a high watermark had been appended when that was answered, and one at or above the
+end of a leader's log, in the record's epoch, had not when that was asked.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.columns import NEVER, NONE, PartitionName
+from checkers.history import History, Operation
+from checkers.replicas.observed import METADATA_LOG, MetadataLogSeen
+
+NOBODY = -1
+"""The leader of a partition that has none."""
+_RECOVERING = 1
+
+
+class PartitionState(NamedTuple):
+    """How a partition stood from one record of the metadata log on.
+
+    Attributes:
+        offset: the record's offset.
+        epoch: the quorum's epoch in which it was appended.
+        leader: id of the leader, `NOBODY` for none.
+        leader_epoch: number of the leadership.
+        replicas: ids in the order of the assignment; while it changes, old and new ones.
+        isr: ids of the replicas in sync.
+        elr: ids of the eligible leader replicas (KIP-966).
+        last_known: ids of the last known leader where ISR and ELR are empty (KIP-966).
+        adding: ids that a reassignment adds.
+        removing: ids that it removes.
+        recovering: whether its leader was elected uncleanly and has not yet told that it recovered (KIP-704).
+        elected: whether this record chose a leader.
+        unclean: whether it chose one that was neither in sync nor eligible.
+        last_leader: whether it chose one of the last known leaders.
+        was_eligible: whether it chose one that was eligible, but not in sync.
+    """
+
+    offset: int
+    epoch: int
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...] = ()
+    last_known: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    recovering: bool = False
+    elected: bool = False
+    unclean: bool = False
+    last_leader: bool = False
+    was_eligible: bool = False
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas that are wanted in the end."""
+        return tuple(replica for replica in self.replicas if replica not in self.removing)
+
+    @property
+    def original(self) -> tuple[int, ...]:
+        """The replicas without those that a reassignment adds."""
+        return tuple(replica for replica in self.replicas if replica not in self.adding)
+
+    @property
+    def moving(self) -> bool:
+        """Whether a reassignment is under way."""
+        return bool(self.adding or self.removing)
+
+
+class Span(NamedTuple):
+    """When a record was appended: after one time, before another; nanoseconds."""
+
+    from_ns: int
+    to_ns: int
+
+    def meets(self, from_ns: int, to_ns: int) -> bool:
+        """Whether it may have been at a time between these."""
+        return self.from_ns <= to_ns and from_ns <= self.to_ns
+
+
+class _Told(msgspec.Struct, frozen=True, rename="camel"):
+    """Content of a record, as far as it matters here; None where it changes nothing."""
+
+    partition_id: int
+    topic_id: str
+    leader: int | None = None
+    leader_epoch: int = 0
+    replicas: tuple[int, ...] | None = None
+    isr: tuple[int, ...] | None = None
+    eligible_leader_replicas: tuple[int, ...] | None = None
+    last_known_elr: tuple[int, ...] | None = None
+    adding_replicas: tuple[int, ...] | None = None
+    removing_replicas: tuple[int, ...] | None = None
+    leader_recovery_state: int | None = None
+
+
+class _TopicTold(msgspec.Struct, frozen=True, rename="camel"):
+    name: str
+    topic_id: str
+
+
+class _Quorum(msgspec.Struct, frozen=True):
+    began_ns: int
+    answer: str
+    leader_id: int = -1
+    leader_epoch: int = -1
+    high_watermark: int = -1
+    voters: tuple[tuple[Any, ...], ...] = ()
+
+
+class AppendTimes:
+    """Bounds of the times at which records of the metadata log were appended.
+
+    Args:
+        history: as `checkers.reading.read_history` returns it.
+
+    Raises:
+        msgspec.ValidationError: an answer of the quorum is not as docs/histories.md says.
+    """
+
+    def __init__(self, history: History) -> None:
+        ends: dict[int, list[tuple[int, int]]] = {}
+        committed: list[tuple[int, int]] = []
+        for operation in history.operations:
+            if operation.f == "observe" and operation.key == "quorum":
+                told = msgspec.convert(operation.value, _Quorum)
+                end = max((voter[2] for voter in told.voters if voter[0] == told.leader_id), default=NONE)
+                if told.answer == "leader" and end != NONE:
+                    ends.setdefault(told.leader_epoch, []).append((end, told.began_ns))
+                if told.answer == "leader":
+                    committed.append((told.high_watermark, operation.time_ns))
+        self._ends = {epoch: _latest_up_to(some) for epoch, some in ends.items()}
+        self._committed = _earliest_from(committed)
+
+    def span(self, offset: int, epoch: int) -> Span:
+        """When the record at an offset, of one epoch of the quorum, was appended."""
+        ends, asked_ns = self._ends.get(epoch, ([], []))
+        place = bisect_right(ends, offset) - 1
+        marks, answered_ns = self._committed
+        above = bisect_right(marks, offset)
+        return Span(
+            asked_ns[place] if place >= 0 else 0,
+            answered_ns[above] if above < len(marks) else NEVER,
+        )
+
+
+def _latest_up_to(told: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Offsets, ascending, and of each the latest time told of any up to it."""
+    told.sort()
+    return [offset for offset, _ in told], list(accumulate((time_ns for _, time_ns in told), max))
+
+
+def _earliest_from(told: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Offsets, ascending, and of each the earliest time told of any from it on."""
+    told.sort()
+    times_ns = list(accumulate((time_ns for _, time_ns in reversed(told)), min))
+    return [offset for offset, _ in told], times_ns[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionChanges:
+    """All partitions whose states are known from their creation on.
+
+    Attributes:
+        states: by partition, in the order of the log.
+        op: index of the observation that told of the log; None where none could be used.
+    """
+
+    states: dict[PartitionName, tuple[PartitionState, ...]]
+    op: int | None
+    _times: AppendTimes
+
+    def span(self, state: PartitionState) -> Span:
+        """When the record that began a state was appended."""
+        return self._times.span(state.offset, state.epoch)
+
+    def possible(self, partition: PartitionName, from_ns: int, to_ns: int) -> Sequence[PartitionState]:
+        """The states that may have been a partition's at some time between two, in the order of the log."""
+        states = self.states[partition]
+        spans = [self.span(state) for state in states]
+        ends = [*(span.to_ns for span in spans[1:]), NEVER]
+        return [
+            state
+            for state, span, end in zip(states, spans, ends, strict=True)
+            if span.from_ns <= to_ns and from_ns <= end
+        ]
+
+
+def partition_changes(history: History) -> PartitionChanges:
+    """Replay the metadata log that reaches farthest.
+
+    Partitions that it does not tell from their creation on, a snapshot having replaced that, are left out.
+
+    Raises:
+        msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.
+    """
+    best: tuple[tuple[int, int], Operation, MetadataLogSeen] | None = None
+    for operation in history.operations:
+        if operation.f == "observe" and operation.key == METADATA_LOG:
+            seen = msgspec.convert(operation.value, MetadataLogSeen)
+            reach = (max((record[1] for record in seen.records), default=-1), seen.end or 0)
+            if seen.error is None and seen.decoder_error is None and (best is None or reach > best[0]):
+                best = reach, operation, seen
+    if best is None:
+        return PartitionChanges({}, None, AppendTimes(history))
+    _, operation, seen = best
+    return PartitionChanges(_replayed(seen), operation.index, AppendTimes(history))
+
+
+def _replayed(seen: MetadataLogSeen) -> dict[PartitionName, tuple[PartitionState, ...]]:
+    names: dict[str, str] = {}
+    states: dict[PartitionName, list[PartitionState]] = {}
+    for _, _, kind, data in seen.checkpoint[1] if seen.checkpoint else ():
+        if kind == "TOPIC_RECORD":
+            topic = msgspec.convert(data, _TopicTold)
+            names[topic.topic_id] = topic.name
+    for offset, epoch, kind, data in seen.records:
+        if kind == "TOPIC_RECORD":
+            topic = msgspec.convert(data, _TopicTold)
+            names[topic.topic_id] = topic.name
+        elif kind in {"PARTITION_RECORD", "PARTITION_CHANGE_RECORD"}:
+            told = msgspec.convert(data, _Told)
+            partition = PartitionName(names.get(told.topic_id, told.topic_id), told.partition_id)
+            if kind == "PARTITION_RECORD":
+                states[partition] = [_made(offset, epoch, told)]
+            elif partition in states:
+                states[partition].append(_changed(offset, epoch, states[partition][-1], told))
+    return {partition: tuple(some) for partition, some in states.items()}
+
+
+def _made(offset: int, epoch: int, told: _Told) -> PartitionState:
+    return PartitionState(
+        offset,
+        epoch,
+        leader=NOBODY if told.leader is None else told.leader,
+        leader_epoch=told.leader_epoch,
+        replicas=told.replicas or (),
+        isr=told.isr or (),
+        elr=told.eligible_leader_replicas or (),
+        last_known=told.last_known_elr or (),
+        adding=told.adding_replicas or (),
+        removing=told.removing_replicas or (),
+        recovering=told.leader_recovery_state == _RECOVERING,
+    )
+
+
+def _changed(offset: int, epoch: int, old: PartitionState, told: _Told) -> PartitionState:
+    leader = old.leader if told.leader is None else told.leader
+    isr = old.isr if told.isr is None else told.isr
+    elected = told.leader is not None and leader != NOBODY
+    # While a leader recovers, another unclean election does not write the state again.
+    again = old.recovering and elected and leader not in (*old.isr, *old.elr) and isr == (leader,)
+    recovery = told.leader_recovery_state
+    return PartitionState(
+        offset,
+        epoch,
+        leader=leader,
+        leader_epoch=old.leader_epoch + (told.leader is not None),
+        replicas=_or(told.replicas, old.replicas),
+        isr=isr,
+        elr=_or(told.eligible_leader_replicas, old.elr),
+        last_known=_or(told.last_known_elr, old.last_known),
+        adding=_or(told.adding_replicas, old.adding),
+        removing=_or(told.removing_replicas, old.removing),
+        recovering=old.recovering if recovery is None else recovery == _RECOVERING,
+        elected=elected,
+        unclean=elected and (recovery == _RECOVERING or again),
+        last_leader=elected and leader in old.last_known,
+        was_eligible=elected and leader in old.elr and leader not in old.isr,
+    )
+
+
+def _or(told: tuple[int, ...] | None, old: tuple[int, ...]) -> tuple[int, ...]:
+    return old if told is None else told

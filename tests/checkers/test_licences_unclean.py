@@ -1,0 +1,276 @@
+"""Unclean elections license losses from the offset on at which the new leader's epoch begins, no others."""
+
+from typing import Any
+
+import pytest
+
+from checkers.columns import PartitionName
+from checkers.licences import licences_of
+from checkers.log import check_log
+from checkers.verdict import CheckerResult, Validity
+from tests.checkers.admin_histories import TOPIC, AdminStory
+from tests.checkers.replicas.replica_histories import Batch
+
+HERE = PartitionName(TOPIC, 0)
+CONFIG = {"unclean.leader.election.enable": "true"}
+
+
+def lossy(*, ends_ms: float = 800, **setup: Any) -> AdminStory:
+    """Ten records; what stood from offset 7 on is gone after broker 2 was elected uncleanly in epoch 2."""
+    story = AdminStory(**setup)
+    story.created()
+    story.view(5, 0, [1])
+    for offset in range(10):
+        story.send(10 + offset, 100 + offset, offset)
+    story.changed(40, isr=[1], leader=-1)
+    story.view(42, 1, [])
+    story.changed(61, isr=[2], leader=2, leaderRecoveryState=1)
+    story.view(63, 2, [2])
+    story.changed(64, leaderRecoveryState=0)
+    story.send(70, 200, 7)
+    story.final(*((offset, 100 + offset) for offset in range(7)), (7, 200), end=8, at_ms=ends_ms)
+    return story
+
+
+def judged(story: AdminStory, **told: Any) -> CheckerResult:
+    return check_log(story.history(**told))
+
+
+def illegal(result: CheckerResult) -> set[str]:
+    return {anomaly.id for anomaly in result.anomalies if anomaly.illegal}
+
+
+def test_without_a_request_or_a_config_nothing_is_licensed() -> None:
+    story = lossy()
+    story.epochs((0, 0), (2, 7))
+    assert {"lost-write"} <= illegal(judged(story))
+
+
+class TestRequest:
+    def test_what_the_new_leader_did_not_have_may_vanish(self) -> None:
+        story = lossy()
+        story.elect(60, 62)
+        story.epochs((0, 0), (2, 7))
+        result = judged(story)
+        assert result.validity is Validity.VALID
+        assert result.counts["lost-write"] == 3
+        (lost,) = {anomaly.licence for anomaly in result.anomalies if anomaly.id == "lost-write"}
+        assert str(lost).startswith("ElectLeaders UNCLEAN: operation ")
+        assert "broker 2 was elected uncleanly" in str(lost)
+        assert "leader epoch 2 begins at offset 7, and what stood below it is still due" in str(lost)
+
+    @pytest.mark.parametrize("start", [7, 8, 9])
+    def test_below_its_log_everything_is_due(self, start: int) -> None:
+        story = lossy()
+        story.elect(60, 62)
+        story.epochs((0, 0), (2, start))
+        result = judged(story)
+        lost = {str(a.subject): a.illegal for a in result.anomalies if a.id == "lost-write"}
+        assert lost == {f"log-0/0@{offset}": offset < start for offset in (7, 8, 9)}
+        assert ("inconsistent-offsets" in illegal(result)) is (start > 7)
+
+    @pytest.mark.parametrize("how", ["info", "lost"])
+    def test_one_of_unknown_fate_may_have_done_it(self, how: str) -> None:
+        story = lossy()
+        story.elect(60, None if how == "lost" else 62, how="info")
+        story.epochs((0, 0), (2, 7))
+        assert judged(story).validity is Validity.VALID
+
+    @pytest.mark.parametrize(
+        "asked",
+        [
+            {"how": "fail"},
+            {"code": 84},
+            {"kind": "preferred"},
+            {"code": None, "all_partitions": True},
+        ],
+    )
+    def test_one_that_did_not_do_it_licenses_nothing(self, asked: dict[str, Any]) -> None:
+        story = lossy()
+        story.elect(60, 62, **asked)
+        story.epochs((0, 0), (2, 7))
+        assert "lost-write" in illegal(judged(story))
+
+    @pytest.mark.parametrize("code", [0, 7, -1, None])
+    def test_one_that_may_have_done_it_licenses(self, code: int | None) -> None:
+        story = lossy()
+        story.elect(60, 62, code=code)
+        story.epochs((0, 0), (2, 7))
+        assert judged(story).validity is Validity.VALID
+
+    def test_one_for_all_partitions_counts_for_each(self) -> None:
+        story = lossy()
+        story.elect(60, 62, all_partitions=True)
+        story.epochs((0, 0), (2, 7))
+        assert judged(story).validity is Validity.VALID
+
+    def test_one_at_another_time_licenses_nothing(self) -> None:
+        story = lossy()
+        story.elect(300, 301)
+        story.epochs((0, 0), (2, 7))
+        assert "lost-write" in illegal(judged(story))
+
+    def test_a_clean_election_that_was_requested_as_unclean_licenses_nothing(self) -> None:
+        story = AdminStory()
+        story.created()
+        story.send(10, 100, 0)
+        story.changed(40, isr=[1, 2], leader=-1)
+        story.elect(60, 62)
+        story.changed(61, leader=2)
+        story.final(end=0)
+        story.epochs((2, 0))
+        assert illegal(judged(story)) == {"lost-write"}
+
+    def test_what_was_sent_after_it_is_due(self) -> None:
+        story = lossy(ends_ms=2100)
+        story.elect(60, 62)
+        story.epochs((0, 0), (2, 7))
+        story.send(2000, 300, 8)
+        result = judged(story)
+        assert [a.subject for a in result.anomalies if a.id == "lost-write" and a.illegal] == ["log-0/0@8"]
+
+    def test_what_was_gone_before_it_was_not_its_doing(self) -> None:
+        story = lossy(ends_ms=30)
+        story.elect(60, 62)
+        story.epochs((0, 0), (2, 7))
+        assert "lost-write" in illegal(judged(story))
+
+    def test_two_in_a_row_are_told_apart(self) -> None:
+        story = AdminStory()
+        story.created()
+        story.send(10, 100, 0)
+        story.send(11, 101, 1)
+        story.changed(40, isr=[1], leader=-1)
+        story.elect(60, 62)
+        story.changed(61, isr=[2], leader=2, leaderRecoveryState=1)
+        story.changed(70, leader=-1)
+        story.elect(80, 82)
+        story.changed(81, isr=[3], leader=3)
+        story.epochs((0, 0), (2, 1), (4, 1))
+        permits = licences_of(story.history()).of(HERE)
+        assert [permit.event.above for permit in permits] == [1, 1]
+
+
+class TestWithoutTheMetadataLog:
+    def test_the_first_epoch_that_nobody_had_seen_is_taken(self) -> None:
+        story = lossy()
+        story.elect(60, 62)
+        story.epochs((0, 0), (2, 7))
+        result = judged(story, metadata_log=False)
+        assert result.validity is Validity.VALID
+        assert "leader epoch 2 begins at offset 7" in str(result.anomalies[0].licence)
+
+    def test_batches_tell_it_too(self) -> None:
+        story = lossy()
+        story.elect(60, 62)
+        story.batches(Batch(0, 10, leader_epoch=0), node="n1")
+        story.batches(Batch(0, 7, leader_epoch=0), Batch(7, 1, leader_epoch=2), node="n2")
+        story.batches(node="n3")
+        result = judged(story, metadata_log=False)
+        assert result.validity is Validity.VALID
+        assert "leader epoch 2 begins at offset 7" in str(result.anomalies[0].licence)
+
+    @pytest.mark.parametrize("entries", [[], [(0, 0)]])
+    def test_without_the_bound_the_verdict_is_unknown(self, entries: list[tuple[int, int]]) -> None:
+        story = lossy()
+        story.elect(60, 62)
+        story.epochs(*entries)
+        result = judged(story, metadata_log=False)
+        assert result.validity is Validity.UNKNOWN
+        assert "nothing tells from which offset on" in str(result.unknown_because)
+        assert "nothing tells from which offset on" in str(result.anomalies[0].licence)
+
+    def test_where_nobody_saw_any_epoch_the_bound_is_unknown(self) -> None:
+        story = AdminStory()
+        story.send(10, 100, 0)
+        story.elect(60, 62)
+        story.final(end=0)
+        story.epochs((2, 0))
+        assert judged(story, metadata_log=False).validity is Validity.UNKNOWN
+
+    def test_an_unknown_bound_does_not_matter_where_nothing_is_lost(self) -> None:
+        story = AdminStory()
+        story.send(10, 100, 0)
+        story.elect(60, 62)
+        story.final((0, 100), end=1)
+        assert judged(story, metadata_log=False).validity is Validity.VALID
+
+    def test_a_config_licenses_moves_and_faults_within_the_bound(self) -> None:
+        story = lossy(config=CONFIG)
+        story.epochs((0, 0), (2, 7))
+        result = judged(story, metadata_log=False)
+        assert result.validity is Validity.VALID
+        story.fault(41, 45, "kill", "n1")
+        assert len(licences_of(story.history(metadata_log=False)).of(HERE)) == 3
+
+    def test_a_log_that_begins_with_a_snapshot_does_not_reach_back(self) -> None:
+        story = AdminStory(config=CONFIG)
+        story.changed(61, isr=[2], leader=2, leaderRecoveryState=1)
+        snapshot = ["00000000000000000007-0000000001.checkpoint", [[0, 1, "TOPIC_RECORD", TOPIC_RECORD]]]
+        history = story.history(checkpoint=[*snapshot])
+        assert licences_of(history).of(HERE) == ()
+
+
+TOPIC_RECORD = {"name": TOPIC, "topicId": "pl2yURLxReyXmuf8pnFOsg"}
+
+
+class TestConfig:
+    @pytest.mark.parametrize("start", [7, 8])
+    def test_the_same_bound_holds(self, start: int) -> None:
+        story = lossy(config=CONFIG)
+        story.epochs((0, 0), (2, start))
+        result = judged(story)
+        assert (result.validity is Validity.VALID) is (start == 7)
+
+    @pytest.mark.parametrize(("version", "valid"), [("3.8.1", False), ("3.9.0", True)])
+    def test_it_is_ignored_before_3_9(self, version: str, *, valid: bool) -> None:
+        story = lossy(config=CONFIG, kafka_version=version)
+        story.epochs((0, 0), (2, 7))
+        assert (judged(story).validity is Validity.VALID) is valid
+
+    @pytest.mark.parametrize(("value", "valid"), [("true", True), ("false", False)])
+    def test_it_may_be_set_while_the_run_goes_on(self, value: str, *, valid: bool) -> None:
+        story = lossy()
+        asked = {"config": "unclean.leader.election.enable", "value": value}
+        story.both(30, 31, "alter-topic", asked, key=TOPIC)
+        story.epochs((0, 0), (2, 7))
+        assert (judged(story).validity is Validity.VALID) is valid
+
+    def test_a_fault_without_an_unclean_election_licenses_nothing(self) -> None:
+        story = AdminStory(config=CONFIG)
+        story.created()
+        story.fault(41, 45, "kill", "n1")
+        assert licences_of(story.history()).of(HERE) == ()
+
+
+class TestLastKnownLeader:
+    @pytest.mark.parametrize(("level", "valid"), [(1, True), (0, False)])
+    def test_its_election_needs_no_permission_where_it_is_kept(self, level: int, *, valid: bool) -> None:
+        story = AdminStory(features={"eligible.leader.replicas.version": level})
+        story.created()
+        story.view(5, 0, [1])
+        story.send(10, 100, 0)
+        story.changed(40, isr=[], leader=-1, lastKnownElr=[1])
+        story.changed(50, isr=[1], leader=1, leaderRecoveryState=1, lastKnownElr=[])
+        story.epochs((2, 0))
+        story.final(end=0)
+        assert (judged(story).validity is Validity.VALID) is valid
+
+
+def test_the_replica_that_came_farthest_tells_where_epochs_began() -> None:
+    story = lossy()
+    story.elect(60, 62)
+    story.epochs((0, 0), node="n1")
+    story.epochs((0, 0), (2, 7), node="n2")
+    story.epochs((2, 7), node="n3")
+    assert judged(story).validity is Validity.VALID
+
+
+def test_a_broker_that_did_not_know_yet_may_have_acknowledged() -> None:
+    story = lossy()
+    story.elect(60, 62)
+    story.epochs((0, 0), (2, 7))
+    story.view(75, 1, [1], nodes=[1])
+    story.view(95, 2, [2], nodes=[1])
+    (permit,) = licences_of(story.history()).of(HERE)
+    assert permit.event.to_ns == 1_063_000_000
