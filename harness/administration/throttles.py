@@ -1,26 +1,34 @@
 """Limits on the traffic of reassignments (KIP-73): rates of brokers, and the replicas that they count for.
 
-Reassigning by Kafka's own tool leaves them set until somebody verifies; so does this module's user.
+Reassigning by Kafka's own tool leaves them set until somebody verifies; so does this module's user.  A broker
+takes no rate that is meant for another one, so each is asked by itself.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 from kafka.protocol.admin import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
+from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
-from harness.administration.reassignments import Address, error_name
+from harness.administration.reassignments import UNKNOWN_TOPIC_OR_PARTITION, Address, error_name
 from harness.wire import Connection, WireError
 
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
 """Bytes a second, of each broker."""
 LEADERS = "leader.replication.throttled.replicas"
 FOLLOWERS = "follower.replication.throttled.replicas"
-TIMEOUT_S = 10.0
+TIMEOUT_S = 5.0
 _TOPIC, _BROKER = 2, 4
 _SET, _DELETE, _APPEND, _SUBTRACT = range(4)
 
-Change = tuple[int, str, tuple[tuple[str, int, str | None], ...]]
-"""Type and name of a resource; name, operation and value of each config."""
+Configs = tuple[tuple[str, int, str | None], ...]
+"""Name, operation and value of each."""
+Change = tuple[int, str, Configs]
+"""Type and name of a resource, and its configs."""
+
+
+class RefusedError(WireError):
+    """A broker answered that it won't."""
 
 
 class Move(msgspec.Struct, frozen=True):
@@ -70,36 +78,42 @@ def throttle_for(moves: Iterable[Move], bytes_per_s: int) -> Throttle:
     return Throttle(bytes_per_s, tuple(sorted(brokers)), leaders, followers)
 
 
-def set_throttle(address: Address, throttle: Throttle) -> None:
+def set_throttle(address: Address, throttle: Throttle) -> tuple[int, ...]:
     """Limit; replicas that were throttled before stay so, a broker's earlier rate is replaced.
 
     Args:
-        address: a broker's listener; it passes them on to the controller.
+        address: a broker's listener, by which the others are found.
         throttle: what to limit.
 
+    Returns:
+        Ids of brokers that did not answer: they have no limit, as far as anybody knows.
+
     Raises:
-        WireError: no answer, or a refusal; some of it may have been set.
+        RefusedError: some of it was refused; the rest may have been set.
+        WireError: no answer of the broker itself.
     """
     rates = tuple((name, _SET, str(throttle.bytes_per_s)) for name in RATES)
-    brokers: list[Change] = [(_BROKER, str(broker), rates) for broker in throttle.brokers]
-    _alter(address, [*brokers, *_of_topics(throttle, throttle.topics, _APPEND)])
+    _alter(address, _of_topics(throttle, throttle.topics, _APPEND))
+    return _each(address, throttle.brokers, rates)
 
 
-def remove_throttle(address: Address, throttle: Throttle, others: Sequence[Throttle] = ()) -> None:
+def remove_throttle(address: Address, throttle: Throttle, others: Sequence[Throttle] = ()) -> tuple[int, ...]:
     """Take a limit away again; what others limit too stays limited.
 
     Args:
-        address: a broker's listener.
+        address: a broker's listener, by which the others are found.
         throttle: what was limited.
         others: limits that are still needed: brokers and replicas that one of them has keep theirs.
 
+    Returns:
+        Ids of brokers that did not answer: their rate stands.
+
     Raises:
-        WireError: no answer, or a refusal; some of it may have been removed.
+        RefusedError: some of it was refused; the rest may have been removed.
+        WireError: no answer of the broker itself.
     """
     needed = {broker for other in others for broker in other.brokers}
     shared = {topic for other in others for topic in other.topics}
-    rates = tuple((name, _DELETE, None) for name in RATES)
-    brokers: list[Change] = [(_BROKER, str(b), rates) for b in throttle.brokers if b not in needed]
     own = tuple(topic for topic in throttle.topics if topic not in shared)
     gone: list[Change] = [(_TOPIC, t, ((LEADERS, _DELETE, None), (FOLLOWERS, _DELETE, None))) for t in own]
     rest = Throttle(
@@ -109,7 +123,33 @@ def remove_throttle(address: Address, throttle: Throttle, others: Sequence[Throt
         _without(throttle.followers, [other.followers for other in others]),
     )
     both = [topic for topic in throttle.topics if topic in shared]
-    _alter(address, [*brokers, *gone, *_of_topics(rest, both, _SUBTRACT)])
+    _alter(address, [*gone, *_of_topics(rest, both, _SUBTRACT)])
+    rates = tuple((name, _DELETE, None) for name in RATES)
+    return _each(address, [broker for broker in throttle.brokers if broker not in needed], rates)
+
+
+def _each(address: Address, brokers: Sequence[int], rates: Configs) -> tuple[int, ...]:
+    """Change the rates of brokers, each by itself; ids of those that did not answer."""
+    if not brokers:
+        return ()
+    known = _addresses(address)
+    unreached = []
+    for broker in brokers:
+        try:
+            _alter(known[broker], [(_BROKER, str(broker), rates)])
+        except RefusedError:
+            raise
+        except (KeyError, WireError):
+            unreached.append(broker)
+    return tuple(unreached)
+
+
+def _addresses(address: Address) -> dict[int, Address]:
+    """Listeners of all brokers that are up, of the kind that this one is."""
+    with Connection(*address, TIMEOUT_S) as connection:
+        request = MetadataRequest(topics=[], allow_auto_topic_creation=False)
+        answer = connection.ask(request, MetadataResponse)
+    return {broker.node_id: (broker.host, broker.port) for broker in answer.brokers}
 
 
 def _of_topics(throttle: Throttle, topics: Iterable[str], operation: int) -> list[Change]:
@@ -155,11 +195,12 @@ def _alter(address: Address, changes: Sequence[Change]) -> None:
     )
     with Connection(*address, TIMEOUT_S) as connection:
         answer = connection.ask(request, IncrementalAlterConfigsResponse)
-    refused = [one for one in answer.responses if one.error_code]
+    # The configs of a topic that was deleted meanwhile are gone with it.
+    refused = [one for one in answer.responses if one.error_code not in (0, UNKNOWN_TOPIC_OR_PARTITION)]
     if refused:
         what = {_TOPIC: "topic", _BROKER: "broker"}
         said = (
             f"{what[one.resource_type]} {one.resource_name}: {error_name(one.error_code)} {one.error_message}"
             for one in refused
         )
-        raise WireError(f"IncrementalAlterConfigs refused {'; '.join(said)}")
+        raise RefusedError(f"IncrementalAlterConfigs refused {'; '.join(said)}")

@@ -59,6 +59,11 @@ COMMANDS = {
         "elect",
         "Have leaders elected: the preferred ones, or any live replica where there is no leader.",
     ),
+    "reassign": Entry(
+        "harness.cli.reassigning",
+        "reassign",
+        "Reassign partitions (KIP-455); every request has a number and tells how far it has come.",
+    ),
     "heal": Entry(
         "harness.cli.clusters",
         "heal",

@@ -24,9 +24,10 @@ Place = tuple[str, int]
 
 
 class FakeMoving(FakeNode):
-    """Broker 1, which speaks for the controller too.
+    """Every broker at one address, and the controller too.
 
     Attributes:
+        alive: ids of brokers that are up; with several, only the last one is known by its address.
         replicas: of each partition, its leader first; a topic exists if one of its partitions does.
         moving: target of each partition that is being reassigned.
         sizes: bytes of each partition's log on this broker.
@@ -38,6 +39,7 @@ class FakeMoving(FakeNode):
 
     def __init__(self, replicas: dict[Place, tuple[int, ...]] | None = None) -> None:
         super().__init__()
+        self.alive = [1]
         self.replicas = dict(replicas or {("log-0", 0): (1, 2), ("log-0", 1): (1, 2)})
         self.moving: dict[Place, tuple[int, ...]] = {}
         self.sizes: dict[Place, int] = {}
@@ -76,7 +78,10 @@ class FakeMoving(FakeNode):
         names = [topic.name for topic in request.topics or ()]
         sizes = Counter(name for name, _ in self.replicas)
         host, port = self.address
-        brokers = [MetadataResponse.MetadataResponseBroker(node_id=1, host=host, port=port, rack=None)]
+        brokers = [
+            MetadataResponse.MetadataResponseBroker(node_id=broker, host=host, port=port, rack=None)
+            for broker in self.alive
+        ]
         topics = [
             one(
                 error_code=0 if sizes[name] else 3,

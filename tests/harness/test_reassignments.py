@@ -1,9 +1,11 @@
 """Reassignments over the wire: what is asked, what is answered, and that silence is never an answer."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
+from harness.administration import throttles
 from harness.administration.reassignments import (
     LogSize,
     Ongoing,
@@ -13,13 +15,21 @@ from harness.administration.reassignments import (
     list_reassignments,
     log_sizes,
 )
-from harness.administration.throttles import Move, Throttle, remove_throttle, set_throttle, throttle_for
+from harness.administration.throttles import (
+    Move,
+    RefusedError,
+    Throttle,
+    remove_throttle,
+    set_throttle,
+    throttle_for,
+)
 from harness.wire import WireError
 from tests.harness.fake_moving import ALTER_CONFIGS, BROKER, LIST, LOG_DIRS, REASSIGN, TOPIC, FakeMoving
 
 
 @pytest.fixture
-def node() -> Iterator[FakeMoving]:
+def node(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeMoving]:
+    monkeypatch.setattr(throttles, "TIMEOUT_S", 0.3)
     with FakeMoving() as made:
         yield made
 
@@ -103,18 +113,20 @@ def test_who_sends_and_who_receives_is_throttled() -> None:
 
 def test_limits_are_set_and_removed(node: FakeMoving) -> None:
     throttle = throttle_for(MOVES, 1000)
-    set_throttle(node.address, throttle)
+    node.alive = [1, 2, 3, 4]
+    assert set_throttle(node.address, throttle) == ()
     rates = {"leader.replication.throttled.rate": "1000", "follower.replication.throttled.rate": "1000"}
     assert node.configs[BROKER, "4"] == rates
     assert node.configs[TOPIC, "a"] == {
         "leader.replication.throttled.replicas": "0:1,0:2",
         "follower.replication.throttled.replicas": "0:3",
     }
-    remove_throttle(node.address, throttle)
+    assert remove_throttle(node.address, throttle) == ()
     assert not any(node.configs.values())
 
 
 def test_what_others_need_stays_limited(node: FakeMoving) -> None:
+    node.alive = [1, 2, 3, 4]
     mine, other = throttle_for(MOVES, 1000), throttle_for([Move("a", 0, (1, 2), (1, 3)), MOVES[1]], 2000)
     more = throttle_for([Move("a", 5, (2,), (3,))], 2000)
     for throttle in (mine, other, more):
@@ -130,10 +142,31 @@ def test_what_others_need_stays_limited(node: FakeMoving) -> None:
     }
 
 
-def test_a_limit_that_is_refused_is_told(node: FakeMoving) -> None:
+def test_brokers_that_do_not_answer_are_told_of(node: FakeMoving) -> None:
+    node.alive = [1, 2, 4]
+    throttle = throttle_for(MOVES, 1000)
+    assert set_throttle(node.address, throttle) == (3,)
+    assert (BROKER, "3") not in node.configs
+    answer = node.answers[ALTER_CONFIGS]
+
+    def silent(request: Any) -> Any:
+        return None if request.resources[0].resource_name == "4" else answer(request)
+
+    node.answers[ALTER_CONFIGS] = silent
+    assert remove_throttle(node.address, throttle) == (3, 4)
+    assert node.configs[TOPIC, "a"] == node.configs[BROKER, "2"] == {}
+
+
+def test_limits_of_a_topic_that_was_deleted_are_gone(node: FakeMoving) -> None:
+    node.errors[ALTER_CONFIGS] = 3
+    assert remove_throttle(node.address, throttle_for(MOVES, 1000)) == (2, 3, 4)
+
+
+@pytest.mark.parametrize(("moves", "told"), [(MOVES[2:], "topic b"), (MOVES[1:2], "broker 1")])
+def test_a_limit_that_is_refused_is_told(node: FakeMoving, moves: tuple[Move, ...], told: str) -> None:
     node.errors[ALTER_CONFIGS] = 40
-    with pytest.raises(WireError, match=r"refused broker 2: INVALID_CONFIG \(40\) no; broker 4"):
-        set_throttle(node.address, throttle_for(MOVES[2:], 1000))
+    with pytest.raises(RefusedError, match=rf"refused {told}: INVALID_CONFIG \(40\) no"):
+        set_throttle(node.address, throttle_for(moves, 1000))
 
 
 def test_nothing_to_limit_is_not_asked_for(node: FakeMoving) -> None:

@@ -1,0 +1,89 @@
+"""How far a request for reassignments has come: from what was asked and what is seen, nothing else."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from harness.administration.reassignments import Ongoing
+from harness.administration.requests import Asked, PartitionStatus, Received, Request, Requests, State, holder
+from harness.wire import PartitionAnswer
+
+Place = tuple[str, int]
+
+
+class Sight(msgspec.Struct, frozen=True):
+    """What a cluster looks like.
+
+    Attributes:
+        ongoing: the reassignments that go on, as the controller knows them.
+        partitions: each as a broker sees it, asked after the former; absent where there is no such partition.
+        sizes: bytes of each partition's log, by broker; a broker that did not answer is absent.
+        settled: whether that broker had time to learn what the controller knows.
+    """
+
+    ongoing: Mapping[Place, Ongoing]
+    partitions: Mapping[Place, PartitionAnswer]
+    sizes: Mapping[int, Mapping[Place, int]]
+    settled: bool
+
+
+def progress_of(request: Request, requests: Requests, sight: Sight) -> tuple[PartitionStatus, ...]:
+    """The status of each partition of a request.
+
+    Args:
+        request: of which to tell.
+        requests: all that are remembered, for who overrode what.
+        sight: what there is to see now.
+    """
+    return tuple(asked.ended or _status(asked, request, requests, sight) for asked in request.partitions)
+
+
+def _status(asked: Asked, request: Request, requests: Requests, sight: Sight) -> PartitionStatus:
+    going = sight.ongoing.get(asked.place)
+    seen = sight.partitions.get(asked.place)
+    if going is not None:
+        state, detail = _while(asked, request, requests, going)
+    elif seen is None:
+        state, detail = _doubtful(asked, sight, "there is no such partition any more")
+    elif seen.replicas == asked.wanted:
+        state, detail = State.COMPLETE, ""
+    elif asked.cancel_asked and seen.replicas == asked.before:
+        state, detail = State.CANCELLED, "seen by its replicas: the answer never came"
+    else:
+        replicas = ", ".join(map(str, seen.replicas))
+        state, detail = _doubtful(asked, sight, f"nothing goes on, and the replicas are {replicas}")
+    return PartitionStatus(asked.topic, asked.partition, state, detail, _receiving(asked, going, seen, sight))
+
+
+def _while(asked: Asked, request: Request, requests: Requests, going: Ongoing) -> tuple[State, str]:
+    """While something goes on: it is this request's, or another's."""
+    if set(going.target) == set(asked.wanted):
+        return State.ONGOING, ""
+    wants = ", ".join(map(str, going.target))
+    if asked.is_uncertain:
+        return State.UNKNOWN, f"no answer came, and what goes on wants {wants}"
+    newest = holder(requests, asked.place)
+    other = newest is not None and newest > request.id
+    return State.OVERRIDDEN, f"by request {newest}" if other else f"by somebody else, who wants {wants}"
+
+
+def _doubtful(asked: Asked, sight: Sight, what: str) -> tuple[State, str]:
+    """What shows neither a beginning nor a good end."""
+    if asked.is_uncertain:
+        return State.UNKNOWN, f"no answer came; {what}"
+    return (State.ERROR, what) if sight.settled else (State.UNKNOWN, "it began and is not seen yet")
+
+
+def _receiving(
+    asked: Asked, going: Ongoing | None, seen: PartitionAnswer | None, sight: Sight
+) -> tuple[Received, ...]:
+    brokers = [broker for broker in asked.wanted if broker not in asked.before]
+    if going is not None and set(going.target) == set(asked.wanted):
+        brokers = list(going.adding)
+    # A leader that has no bytes, or won't tell, leaves nothing to divide by.
+    leader = (None if seen is None else sight.sizes.get(seen.leader, {}).get(asked.place)) or None
+    received = (sight.sizes.get(broker) for broker in brokers)
+    return tuple(
+        Received(broker, None if has is None else has.get(asked.place, 0), leader)
+        for broker, has in zip(brokers, received, strict=True)
+    )

@@ -1,0 +1,83 @@
+"""Where the requests for reassignments are kept: one file for a cluster, written before a request leaves."""
+
+import fcntl
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TypeVar
+from urllib.parse import quote
+
+import msgspec
+
+from harness.administration.requests import Requests
+from harness.errors import KrucibleError, disk_errors_told
+
+FILE = "reassignments.json"
+
+T = TypeVar("T")
+
+
+def place_of(folder: Path | None, cluster_id: str) -> Path:
+    """In the folder of a cluster of ours; else ``$XDG_STATE_HOME/krucible/<cluster id>.json``.
+
+    Args:
+        folder: the cluster's folder, None for a cluster that is not ours.
+        cluster_id: its id.
+    """
+    if folder is not None:
+        return folder / FILE
+    base = os.environ.get("XDG_STATE_HOME")
+    state = Path(base) if base else Path.home() / ".local" / "state"
+    return state / "krucible" / f"{quote(cluster_id, safe='')}.json"
+
+
+class RequestFile:
+    """The requests of one cluster on disk, replaced as a whole under a lock.
+
+    Args:
+        path: of the file; it need not exist.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def read(self) -> Requests:
+        """All that is remembered.
+
+        Raises:
+            KrucibleError: the file is damaged or can't be read.
+        """
+        with disk_errors_told():
+            try:
+                return msgspec.json.decode(self.path.read_bytes(), type=Requests)
+            except FileNotFoundError:
+                return Requests()
+            except msgspec.MsgspecError as error:
+                raise KrucibleError(
+                    "the file of requests is damaged",
+                    got=str(error),
+                    expected="what krucible reassign has written there",
+                    where=str(self.path),
+                    next_step=f"mv {self.path} {self.path}.damaged; numbers begin at 1 again",
+                ) from error
+
+    def update(self, change: Callable[[Requests], tuple[Requests, T]]) -> T:
+        """Replace the file by what follows from it, and return what else follows.
+
+        Raises:
+            KrucibleError: the file is damaged or can't be written.
+        """
+        with disk_errors_told(), self._locked():
+            following, result = change(self.read())
+            temporary = self.path.with_name(f".{self.path.name}-{os.getpid()}")
+            temporary.write_bytes(msgspec.json.encode(following))
+            temporary.replace(self.path)
+        return result
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        self.path.parent.mkdir(parents=True, exist_ok=True)
+        with self.path.with_name(f"{self.path.name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield

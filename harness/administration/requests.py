@@ -1,0 +1,293 @@
+"""Requests for reassignments, numbered and remembered: what KIP-179 promised and Kafka never kept.
+
+Kafka knows partitions that are being reassigned, not who asked for what.  Here every request gets a number,
+one higher than the last.  The values are frozen; how one follows from another is told by functions that do
+nothing else.
+"""
+
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from harness.administration.reassignments import MAY_HAPPEN, ReassignmentAnswer, error_name
+from harness.administration.throttles import Throttle
+from harness.errors import UsageError
+
+KEEP_FINISHED_S = 24 * 60 * 60
+"""For so long what became of a request is kept, as KIP-179 has it."""
+_VERSION = 1
+
+
+class State(StrEnum):
+    """What became of one partition of a request."""
+
+    UNKNOWN = "unknown"
+    ONGOING = "ongoing"
+    COMPLETE = "complete"
+    REFUSED = "refused"
+    CANCELLED = "cancelled"
+    OVERRIDDEN = "overridden"
+    ERROR = "error"
+
+
+FINISHED = frozenset(State) - {State.UNKNOWN, State.ONGOING}
+
+
+class Received(msgspec.Struct, frozen=True):
+    """How much of a partition a broker that is to have it has.
+
+    Attributes:
+        broker: its id.
+        numerator: bytes that it has; None where nobody knows.
+        denominator: bytes that the partition's leader has; None where nobody knows, and never 0.
+    """
+
+    broker: int
+    numerator: int | None
+    denominator: int | None
+
+    @property
+    def percentage(self) -> float | None:
+        """Of 100, None where nobody knows; goes back when the leader grows faster than the copy does."""
+        if self.numerator is None or self.denominator is None:
+            return None
+        return min(100.0, 100 * self.numerator / self.denominator)
+
+
+class PartitionStatus(msgspec.Struct, frozen=True):
+    """What became of one partition of a request; `detail` says why, where that is not plain."""
+
+    topic: str
+    partition: int
+    state: State
+    detail: str
+    receiving: tuple[Received, ...]
+
+
+class Asked(msgspec.Struct, frozen=True):
+    """One partition of a request.
+
+    Attributes:
+        topic: its name.
+        partition: its number.
+        wanted: the replicas asked for.
+        before: its replicas then; empty where it was not known.
+        code: what Kafka answered; None: no answer so far.
+        message: the words beside that.
+        cancel_asked: whether its end was asked for, and answered or not.
+        ended: its last status, once nothing can change that.
+    """
+
+    topic: str
+    partition: int
+    wanted: tuple[int, ...]
+    before: tuple[int, ...]
+    code: int | None = None
+    message: str | None = None
+    cancel_asked: bool = False
+    ended: PartitionStatus | None = None
+
+    @property
+    def place(self) -> tuple[str, int]:
+        """Topic and partition."""
+        return self.topic, self.partition
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether nobody said that it began or that it never will."""
+        return self.code is None or self.code in MAY_HAPPEN
+
+
+class Request(msgspec.Struct, frozen=True):
+    """One request.
+
+    Attributes:
+        id: its number.
+        asked_at_s: Unix time.
+        keep_finished_s: for how long it is remembered once all of it has ended.
+        partitions: what it asked for.
+        throttle: what it limited and nobody has freed since.
+        finished_at_s: when all of it was first seen to have ended, Unix time.
+    """
+
+    id: int
+    asked_at_s: int
+    keep_finished_s: int
+    partitions: tuple[Asked, ...]
+    throttle: Throttle | None = None
+    finished_at_s: int | None = None
+
+
+class Requests(msgspec.Struct, frozen=True):
+    """All requests of a cluster that are remembered, oldest first; `next_id` was never given to any."""
+
+    version: int = _VERSION
+    next_id: int = 1
+    requests: tuple[Request, ...] = ()
+
+
+def opened(
+    requests: Requests,
+    partitions: Sequence[Asked],
+    throttle: Throttle | None,
+    now_s: int,
+    keep_finished_s: int = KEEP_FINISHED_S,
+) -> tuple[Requests, Request]:
+    """A request is about to be sent."""
+    request = Request(requests.next_id, now_s, keep_finished_s, tuple(partitions), throttle)
+    return Requests(_VERSION, request.id + 1, (*requests.requests, request)), request
+
+
+def answered(requests: Requests, number: int, answer: ReassignmentAnswer) -> Requests:
+    """It was answered; what it began overrides what earlier ones began with the same partitions."""
+    results = {(one.topic, one.partition): (one.code, one.message) for one in answer.results}
+
+    def told(asked: Asked) -> Asked:
+        whole = (answer.code, answer.message)
+        code, message = whole if answer.code else results.get(asked.place, (None, None))
+        said = msgspec.structs.replace(asked, code=code, message=message)
+        if said.is_uncertain or code == 0:
+            return said
+        return _ended(said, State.REFUSED, f"{error_name(code or 0)} {message or ''}".strip())
+
+    begun = {place for place, (code, _) in results.items() if not code and not answer.code}
+
+    def overridden(asked: Asked) -> Asked:
+        if asked.place not in begun or asked.ended is not None:
+            return asked
+        return _ended(asked, State.OVERRIDDEN, f"by request {number}")
+
+    return _each(requests, lambda one, asked: _told_by(one, asked, number, told, overridden))
+
+
+def abandoned(requests: Requests, number: int, why: str) -> Requests:
+    """It was never sent."""
+    return _each(
+        requests,
+        lambda one, asked: _ended(asked, State.REFUSED, f"never sent: {why}") if one.id == number else asked,
+    )
+
+
+def cancelling(requests: Requests, number: int, places: Sequence[tuple[str, int]]) -> Requests:
+    """An end of some of its partitions is about to be asked for."""
+    wanted = set(places)
+    return _each(
+        requests,
+        lambda one, asked: (
+            msgspec.structs.replace(asked, cancel_asked=True)
+            if one.id == number and asked.place in wanted
+            else asked
+        ),
+    )
+
+
+def cancelled(requests: Requests, number: int, answer: ReassignmentAnswer) -> Requests:
+    """That was answered: where with 0, Kafka has put the replicas back."""
+    done = {(one.topic, one.partition) for one in answer.results if not one.code and not answer.code}
+    return _each(
+        requests,
+        lambda one, asked: (
+            _ended(asked, State.CANCELLED, "")
+            if one.id == number and asked.place in done and asked.ended is None
+            else asked
+        ),
+    )
+
+
+def concluded(requests: Requests, number: int, statuses: Sequence[PartitionStatus], now_s: int) -> Requests:
+    """Its statuses were seen: those that can't change are kept.
+
+    An error is looked at anew each time: what ended in it may yet be asked for again by somebody else.
+    """
+    seen = {(status.topic, status.partition): status for status in statuses}
+    final = {place: one for place, one in seen.items() if one.state in FINISHED - {State.ERROR}}
+    kept = _each(
+        requests,
+        lambda one, asked: (
+            msgspec.structs.replace(asked, ended=asked.ended or final.get(asked.place))
+            if one.id == number
+            else asked
+        ),
+    )
+    over = all(status.state in FINISHED for status in statuses)
+    return _one(
+        kept,
+        number,
+        lambda one: msgspec.structs.replace(
+            one, finished_at_s=(one.finished_at_s or now_s) if over else None
+        ),
+    )
+
+
+def freed(requests: Requests, number: int, rest: Throttle | None = None) -> Requests:
+    """What it limited was freed, but for a rest."""
+    return _one(requests, number, lambda one: msgspec.structs.replace(one, throttle=rest))
+
+
+def remembered(requests: Requests, now_s: int) -> Requests:
+    """Without those that ended too long ago; one whose limits still stand is never forgotten."""
+    kept = tuple(
+        one
+        for one in requests.requests
+        if one.finished_at_s is None or one.throttle or now_s - one.finished_at_s < one.keep_finished_s
+    )
+    return msgspec.structs.replace(requests, requests=kept)
+
+
+def find(requests: Requests, number: int | None) -> Request:
+    """The request of that number, the newest where None.
+
+    Raises:
+        UsageError: there is none.
+    """
+    known = {one.id: one for one in requests.requests}
+    if number is None and known:
+        return known[max(known)]
+    if number in known:
+        return known[number]
+    forgotten = number is not None and 0 < number < requests.next_id
+    raise UsageError(
+        "there is no such request",
+        got="no request was made" if number is None else f"--request {number}",
+        expected=f"one of {', '.join(map(str, known))}" if known else "a request that was made before",
+        where="it ended long ago and was forgotten" if forgotten else "",
+        next_step="krucible reassign list" if known else "krucible reassign execute --help",
+    )
+
+
+def holder(requests: Requests, place: tuple[str, int]) -> int | None:
+    """Number of the newest request for a partition that Kafka did not refuse; None if there is none."""
+    held = (
+        one.id
+        for one in requests.requests
+        for asked in one.partitions
+        if asked.place == place and (asked.ended is None or asked.ended.state is not State.REFUSED)
+    )
+    return max(held, default=None)
+
+
+def _told_by(
+    one: Request, asked: Asked, number: int, told: Callable[[Asked], Asked], other: Callable[[Asked], Asked]
+) -> Asked:
+    if one.id == number:
+        return told(asked)
+    return other(asked) if one.id < number else asked
+
+
+def _ended(asked: Asked, state: State, detail: str) -> Asked:
+    status = PartitionStatus(asked.topic, asked.partition, state, detail, ())
+    return msgspec.structs.replace(asked, ended=status)
+
+
+def _each(requests: Requests, change: Callable[[Request, Asked], Asked]) -> Requests:
+    changed = (
+        msgspec.structs.replace(one, partitions=tuple(change(one, asked) for asked in one.partitions))
+        for one in requests.requests
+    )
+    return msgspec.structs.replace(requests, requests=tuple(changed))
+
+
+def _one(requests: Requests, number: int, change: Callable[[Request], Request]) -> Requests:
+    changed = tuple(change(one) if one.id == number else one for one in requests.requests)
+    return msgspec.structs.replace(requests, requests=changed)

@@ -1,0 +1,146 @@
+"""How far a reassignment has come, as a person or a program reads it: lines, JSON, bars on a terminal."""
+
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from types import TracebackType
+from typing import Protocol, Self, TextIO
+
+import click
+import msgspec
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TextColumn
+
+from harness.administration.requests import PartitionStatus, Received, Request, State
+
+
+class View(Protocol):
+    """What shows statuses while they change."""
+
+    def show(self, request: Request, statuses: Sequence[PartitionStatus]) -> None:
+        """Show the latest."""
+
+    def __enter__(self) -> Self:
+        """Begin to show."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End."""
+
+
+def view_for(stream: TextIO, *, as_json: bool) -> View:
+    """Bars where a person watches; lines, or JSON one a line, in CI and pipes."""
+    if stream.isatty() and not as_json and not os.environ.get("CI"):
+        return BarView(Console(file=stream))
+    return LineView(stream, as_json=as_json)
+
+
+class LineView:
+    """Prints statuses when they have changed."""
+
+    def __init__(self, stream: TextIO, *, as_json: bool) -> None:
+        self._stream = stream
+        self._as_json = as_json
+        self._shown: Sequence[PartitionStatus] | None = None
+
+    def show(self, request: Request, statuses: Sequence[PartitionStatus]) -> None:
+        """Print, unless they are as before."""
+        if statuses == self._shown:
+            return
+        self._shown = statuses
+        text = as_json(request, statuses) if self._as_json else "\n".join(lines(request, statuses))
+        click.echo(text, file=self._stream)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        return None
+
+
+class BarView:
+    """One bar for each partition and broker that receives it."""
+
+    def __init__(self, console: Console) -> None:
+        columns = (
+            TextColumn("{task.description}", markup=False),
+            BarColumn(),
+            TextColumn("{task.fields[said]}"),
+        )
+        self._progress = Progress(*columns, console=console)
+        self._bars: dict[tuple[str, int, int | None], TaskID] = {}
+
+    def show(self, request: Request, statuses: Sequence[PartitionStatus]) -> None:
+        """Move the bars."""
+        del request
+        for status in statuses:
+            for one in status.receiving or (None,):
+                self._move(status, one)
+
+    def _move(self, status: PartitionStatus, one: Received | None) -> None:
+        bar = (status.topic, status.partition, one.broker if one else None)
+        done = 100.0 if status.state is State.COMPLETE else one.percentage if one else None
+        said = f"{status.state}  {_bytes(one)}" if one else f"{status.state}  {status.detail}"
+        if bar not in self._bars:
+            to = f" to broker {one.broker}" if one else ""
+            self._bars[bar] = self._progress.add_task(
+                f"{status.topic}/{status.partition}{to}", total=None, said=said
+            )
+        # Without a total the bar only says that something goes on: nobody knows how much there is.
+        total = None if done is None and status.state is State.ONGOING else 100.0
+        self._progress.update(self._bars[bar], total=total, completed=done or 0.0, said=said.rstrip())
+
+    def __enter__(self) -> Self:
+        self._progress.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._progress.__exit__(kind, error, trace)
+
+
+def lines(request: Request, statuses: Sequence[PartitionStatus]) -> list[str]:
+    """A line for the request, and one for each partition and broker that receives it."""
+    complete = sum(status.state is State.COMPLETE for status in statuses)
+    said = [f"request {request.id}, asked {asked_at(request)}: {complete} of {len(statuses)} complete"]
+    for status in statuses:
+        place = f"  {status.topic}/{status.partition}  {status.state}"
+        said.append(f"{place}  {status.detail}".rstrip())
+        said += [f"    broker {one.broker}: {_bytes(one)}" for one in status.receiving]
+    return said
+
+
+def as_json(request: Request, statuses: Sequence[PartitionStatus]) -> str:
+    """One object; numbers that nobody knows are null."""
+    partitions = [
+        {
+            "topic": status.topic,
+            "partition": status.partition,
+            "state": status.state,
+            "detail": status.detail,
+            "wanted": asked.wanted,
+            "before": asked.before,
+            "receiving": [
+                {**msgspec.structs.asdict(one), "percentage": one.percentage} for one in status.receiving
+            ],
+        }
+        for asked, status in zip(request.partitions, statuses, strict=True)
+    ]
+    told = {"request": request.id, "asked_at": asked_at(request), "partitions": partitions}
+    return msgspec.json.encode(told).decode()
+
+
+def asked_at(request: Request) -> str:
+    """When the request was made, UTC."""
+    return datetime.fromtimestamp(request.asked_at_s, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _bytes(one: Received) -> str:
+    has = "unknown" if one.numerator is None else str(one.numerator)
+    of = "unknown" if one.denominator is None else str(one.denominator)
+    share = "" if one.percentage is None else f", {one.percentage:.1f} %"
+    return f"{has} of {of} bytes{share}"
