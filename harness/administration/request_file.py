@@ -71,7 +71,10 @@ class RequestFile:
         with disk_errors_told(), self._locked():
             following, result = change(self.read())
             temporary = self.path.with_name(f".{self.path.name}-{os.getpid()}")
-            temporary.write_bytes(msgspec.json.encode(following))
+            with temporary.open("wb") as file:
+                file.write(msgspec.json.encode(following))
+                file.flush()
+                os.fsync(file.fileno())  # a number that was printed is not given again, whatever happens
             temporary.replace(self.path)
         return result
 

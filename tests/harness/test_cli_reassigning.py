@@ -12,6 +12,7 @@ from rich.console import Console
 
 from harness import cli
 from harness.administration import sighting
+from harness.administration.addressing import Reach
 from harness.administration.reassignment_plan import read_plan
 from harness.administration.requests import Asked, PartitionStatus, Received, Request, State
 from harness.cli import reassigning
@@ -292,6 +293,11 @@ def test_a_broker_that_won_t_tell_its_sizes_leaves_them_unknown(shell: Shell) ->
     shell.said()
     assert shell("progress") == 0
     assert shell.said()[-1] == "    broker 3: unknown of unknown bytes"
+
+
+def test_brokers_without_a_known_id_tell_no_sizes(shell: Shell) -> None:
+    address = shell.node.address
+    assert sighting.look(Reach((address,), (), None, {address: "named"}, {}), [P0]).sizes == {}
 
 
 @pytest.mark.parametrize("words", [(), ("--json",)])

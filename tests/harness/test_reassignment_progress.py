@@ -1,5 +1,6 @@
 """How far a request has come: from what was asked and what is seen, whatever that is."""
 
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -309,6 +310,16 @@ def test_the_file_holds_what_was_written(tmp_path: Path) -> None:
     request = file.update(lambda now: opened(now, (asked(),), LIMIT, 5))
     assert file.read().requests == (request,)
     assert not list((tmp_path / "new").glob(".r.json*"))
+
+
+def test_requests_made_at_once_have_numbers_of_their_own(tmp_path: Path) -> None:
+    def make(_: int) -> int:
+        made = RequestFile(tmp_path / "r.json").update(lambda now: opened(now, (asked(),), None, 5))
+        return made.id
+
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        numbers = list(pool.map(make, range(20)))
+    assert sorted(numbers) == list(range(1, 21))
 
 
 def test_a_damaged_file_is_told_of_and_left(tmp_path: Path) -> None:
