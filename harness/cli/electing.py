@@ -21,7 +21,7 @@ from harness.administration.elections import (
     error_name,
 )
 from harness.cli.options import Word
-from harness.errors import KrucibleError, UsageError, disk_errors_told
+from harness.errors import KrucibleError, UsageError
 from harness.vocabulary.administration import ElectionType
 from harness.wire import WireError
 from results.cleaning import clean
@@ -91,7 +91,7 @@ def _selecting(function: Callable[..., Any]) -> Callable[..., Any]:
     "--partition", type=click.IntRange(0, _INT32_MAX), multiple=True, help="Partition of it; repeatable."
 )
 @click.option("--all", "every", is_flag=True, help="All partitions of the cluster.")
-@click.option("--file", type=click.Path(path_type=Path, exists=True, dir_okay=False), help=f"File: {_SHAPE}")
+@click.option("--file", type=click.Path(path_type=Path), help=f"File: {_SHAPE}")
 @click.option(
     "--timeout-ms",
     type=click.IntRange(1, TIMEOUT_MAX_MS),
@@ -158,14 +158,15 @@ def _selection(topic: str | None, partition: tuple[int, ...], file: Path | None,
 
 
 def _from_file(file: Path) -> Partitions:
-    with disk_errors_told():
-        content = file.read_bytes()
     try:
         # The standard library's reader tells line and column, msgspec the field.
-        places = msgspec.convert(json.loads(content), _Places).partitions
-    except (ValueError, RecursionError) as error:
+        places = msgspec.convert(json.loads(file.read_bytes()), _Places).partitions
+    except (OSError, ValueError, RecursionError) as error:
         raise UsageError(
-            "this file names no partitions", got=str(error), expected=_SHAPE, where=str(file)
+            "this file names no partitions",
+            got=clean(str(error), _MESSAGE_MAX),
+            expected=_SHAPE,
+            where=str(file),
         ) from error
     named = tuple((place.topic, place.partition) for place in places)
     twice = [f"{topic}-{number}" for (topic, number), times in Counter(named).items() if times > 1]

@@ -117,7 +117,8 @@ def test_a_controller_is_asked_where_no_broker_is_named() -> None:
         (["--topic", "foo"], "--topic without --partition"),
         (["--partition", "1"], "--partition without --topic"),
         (["--topic", "foo", "--partition", "-1"], "not in the range"),
-        (["--file", "there/is/none"], "does not exist"),
+        (["--file", "there/is/none"], "No such file"),
+        (["--file", "tests"], "Is a directory"),
     ],
 )
 def test_a_wrong_selection_is_said_before_anybody_is_asked(
