@@ -18,7 +18,8 @@ from harness.administration.voters import VoterEndpoint
 from harness.wire import METADATA_TOPIC, Connection, Replica, WireError, kafka_uuid
 
 NOT_LEADER_OR_FOLLOWER = 6
-_ROUND_S = 2.0
+_ROUND_S, _ROUND_MIN_S = 2.0, 0.5
+"""How long one round of questions may take; the last one is not cut so short that nobody can answer."""
 _PAUSE_S = 0.05
 _BROKERS, _CONTROLLERS = 1, 2
 """Kafka's types of endpoints (KIP-919)."""
@@ -97,8 +98,8 @@ def find_leader(
     deadline = time.monotonic() + bound_ms / 1000
     known = list(addresses)
     while True:
-        left_ms = max(1, round(min(_ROUND_S, deadline - time.monotonic()) * 1000))
-        said = _ask_all(known, left_ms, ask)
+        round_s = min(_ROUND_S, max(_ROUND_MIN_S, deadline - time.monotonic()))
+        said = _ask_all(known, round(round_s * 1000), ask)
         told = {address: each for address, each in said.items() if isinstance(each, Told)}
         leading = [(address, each) for address, each in told.items() if each.error == 0]
         if leading:

@@ -64,6 +64,11 @@ COMMANDS = {
         "reassign",
         "Reassign partitions (KIP-455); every request has a number and tells how far it has come.",
     ),
+    "quorum": Entry(
+        "harness.cli.quorum",
+        "quorum",
+        "Who votes in the quorum, and changes of that.",
+    ),
     "heal": Entry(
         "harness.cli.clusters",
         "heal",

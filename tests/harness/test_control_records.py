@@ -13,42 +13,11 @@ from harness.administration.control_records import (
     first_difference,
     read_metadata_log,
 )
-from harness.administration.schemas import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
-from harness.administration.voters import directory_uuid
+from tests.harness.fake_control_records import ONE, TWO, change, kraft_version, voters
 from tests.harness.fake_segments import batch, control_batch, write_log
 
 CHANGE, HEADER, FOOTER, VERSION, VOTERS = 2, 3, 4, 5, 6
-ONE, TWO = "pl2yURLxReyXmuf8pnFOsg", "-_2yURLxReyXmuf8pnFOsg"
 SNAPSHOT = "00000000000000000007-0000000002.checkpoint"
-
-
-def change(leader: int, *voters: int, version: int = 0) -> bytes:
-    voter = LeaderChangeMessage.Voter
-    keys = [voter(voter_id=each, voter_directory_id=directory_uuid(ONE)) for each in voters]
-    message = LeaderChangeMessage(
-        record_version=version, leader_id=leader, voters=keys, granting_voters=keys[:1]
-    )
-    return bytes(message.encode(version=version, header=False))
-
-
-def kraft_version(level: int) -> bytes:
-    return bytes(KRaftVersionRecord(record_version=0, k_raft_version=level).encode(version=0, header=False))
-
-
-def voters(*ids: int) -> bytes:
-    voter = VotersRecord.Voter
-    made = [
-        voter(
-            voter_id=each,
-            voter_directory_id=directory_uuid(TWO),
-            endpoints=[voter.Endpoint(name="CONTROLLER", host=f"h{each}", port=9093)],
-            k_raft_version_feature=voter.KRaftVersionFeature(
-                min_supported_version=0, max_supported_version=1
-            ),
-        )
-        for each in ids
-    ]
-    return bytes(VotersRecord(record_version=0, voters=made).encode(version=0, header=False))
 
 
 def content(*ids: int) -> dict[str, Any]:

@@ -1,0 +1,105 @@
+"""Whom ``krucible quorum`` asks, and where it finds what a change of voters needs."""
+
+import time
+from contextlib import closing
+from typing import NamedTuple
+
+from harness.administration.addressing import Reach
+from harness.administration.quorum_leader import Told, ask_quorum, find_leader
+from harness.administration.quorum_view import QuorumView, view_of
+from harness.administration.voters import VoterEndpoint
+from harness.cluster.cluster import find_cluster
+from harness.cluster.engine import connect, engine_errors_told
+from harness.errors import KrucibleError, UsageError, disk_errors_told
+from harness.wire import WireError
+
+Address = tuple[str, int]
+
+
+class Asked(NamedTuple):
+    """The node that answered, and the quorum as it sees it."""
+
+    address: Address
+    name: str
+    view: QuorumView
+
+
+def ask_for_view(reach: Reach, controller: int | None, timeout_ms: int) -> Asked:
+    """The leader's view: straight from it where controllers can be reached, else through a broker.
+
+    Raises:
+        KrucibleError: if nobody told it.
+        UsageError: if there is no such controller.
+    """
+    known = {reach.ids[address]: address for address in reach.controllers if address in reach.ids}
+    if controller is None:
+        found = find_leader(reach.controllers or reach.brokers, timeout_ms)
+    else:
+        found = _one(_place_of(controller, known, reach, timeout_ms), timeout_ms)
+    if isinstance(found, dict):
+        raise KrucibleError(
+            "nobody told of the quorum",
+            got="\n            ".join(f"{_name(reach, place)}: {said}" for place, said in found.items()),
+            expected=f"a leader that answers within {timeout_ms} ms",
+            next_step="krucible quorum describe, which asks all controllers"
+            if controller is not None
+            else "krucible cluster status",
+        )
+    address, told = found
+    now_ms = time.time_ns() // 1_000_000
+    return Asked(address, _name(reach, address), view_of(told, known, now_ms))
+
+
+def _one(address: Address, timeout_ms: int) -> tuple[Address, Told] | dict[Address, str]:
+    """What one controller says by itself."""
+    try:
+        told = ask_quorum(address, timeout_ms)
+    except WireError as error:
+        return {address: str(error)}
+    return (address, told) if told.error == 0 else {address: "it does not lead (NOT_LEADER_OR_FOLLOWER)"}
+
+
+def _place_of(controller: int, known: dict[int, Address], reach: Reach, timeout_ms: int) -> Address:
+    """Where a controller is: as the cluster's folder says, or as any controller does.
+
+    Raises:
+        UsageError: if nobody knows it.
+    """
+    if controller not in known:
+        for address in reach.controllers:
+            try:
+                known = {**(ask_quorum(address, timeout_ms).controllers or {}), **known}
+            except WireError:  # the next one may tell
+                continue
+    if controller not in known:
+        raise UsageError(
+            "no such controller answers",
+            got=str(controller),
+            expected=", ".join(map(str, sorted(known))) or "controllers are unknown: name one to ask",
+            next_step="krucible cluster status",
+        )
+    return known[controller]
+
+
+def find_voter(reach: Reach, view: QuorumView, node_id: int) -> tuple[str | None, tuple[VoterEndpoint, ...]]:
+    """Directory id and endpoints of a node: from its disk, or from what the leader knows of an observer."""
+    observer = next((each for each in view.observers if each.id == node_id), None)
+    told = (observer.directory_id, observer.endpoints) if observer else (None, ())
+    if reach.folder is None:
+        return told
+    with disk_errors_told(), engine_errors_told(), closing(connect()) as client:
+        cluster = find_cluster(client, reach.folder)
+        node = next((each for each in cluster.nodes if each.id == node_id), None)
+        if node is None or node.name not in cluster.controller_listeners:
+            return told
+        endpoint = (listener_of(view), *cluster.controller_listeners[node.name])
+        return cluster.home(node).directory_id() or told[0], (endpoint,)
+
+
+def listener_of(view: QuorumView) -> str:
+    """Name of the listener at which voters reach each other."""
+    return next((each.endpoints[0][0] for each in view.voters if each.endpoints), "CONTROLLER")
+
+
+def _name(reach: Reach, address: Address) -> str:
+    return reach.names.get(address, f"{address[0]}:{address[1]}")
