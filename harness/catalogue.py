@@ -2,7 +2,10 @@
 
 import difflib
 import importlib
+import inspect
 import pkgutil
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
 from checkers.verdict import Validity
 from harness.errors import UsageError
@@ -13,11 +16,31 @@ _ROOM = "scenarios"
 AS_GOOD = Expectation(Validity.VALID)
 
 
+class Forecast(NamedTuple):
+    """What a scenario expects of some versions.
+
+    Attributes:
+        since: the oldest of them.
+        before: they are below this one; None: there is no end.
+        expectation: what is expected, and with which feature levels alone.
+    """
+
+    since: str
+    before: str | None
+    expectation: Expectation
+
+
 def scenario_names() -> tuple[str, ...]:
     """Names such as ``smoke/partition``, sorted."""
     room = importlib.import_module(_ROOM)
     found = pkgutil.walk_packages(room.__path__, prefix=f"{_ROOM}.")
-    return tuple(sorted(_name(module.name) for module in found if not module.ispkg))
+    names = (_name(module.name) for module in found if not module.ispkg)
+    return tuple(sorted(name for name in names if "/" in name))
+
+
+def folder_story(folder: str) -> str:
+    """What the scenarios of a folder have in common, in a sentence."""
+    return inspect.getdoc(importlib.import_module(f"{_ROOM}.{folder}")) or ""
 
 
 def load_scenario(name: str) -> Scenario:
@@ -39,13 +62,33 @@ def load_scenario(name: str) -> Scenario:
     return scenario
 
 
-def expectation_for(scenario: Scenario, version: str) -> Expectation:
-    """What the scenario expects of a version; valid where it says nothing."""
+def expectation_for(scenario: Scenario, version: str, features: Mapping[str, int]) -> Expectation:
+    """What the scenario expects of a version and feature levels; valid where it says nothing."""
     numbers = parse_version(version)
     for expectation in scenario.expectations:
-        if expectation.before is None or numbers < parse_version(expectation.before):
+        older = expectation.before is None or numbers < parse_version(expectation.before)
+        if older and expectation.features.items() <= features.items():
             return expectation
     return AS_GOOD
+
+
+def forecasts_of(scenario: Scenario) -> Iterator[Forecast]:
+    """The scenario's expectations from its oldest version on, those that can never apply left out.
+
+    Of those for the same version the first whose feature levels a topology has is the one that applies.
+    """
+    since = scenario.versions_min
+    for expectation in scenario.expectations:
+        before = expectation.before
+        if before is not None and parse_version(before) <= parse_version(since):
+            continue
+        yield Forecast(since, before, expectation)
+        if expectation.features:
+            continue
+        if before is None:
+            return
+        since = before
+    yield Forecast(since, None, AS_GOOD)
 
 
 def _name(module: str) -> str:

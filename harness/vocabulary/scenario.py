@@ -83,12 +83,14 @@ class Expectation(msgspec.Struct, frozen=True):
         validity: the expected verdict.
         anomalies: ids of which at least one must be found, where it is invalid.
         before: applies to Kafka versions below this one; None applies to all.
+        features: applies only to topologies that are formatted with these feature levels.
         why: the ticket or rule behind it.
     """
 
     validity: Validity
     anomalies: tuple[str, ...] = ()
     before: str | None = None
+    features: dict[str, int] = {}
     why: str = ""
 
 
@@ -105,7 +107,9 @@ class Scenario(msgspec.Struct, frozen=True):
         versions_min: oldest Kafka version it makes sense on.
         expectations: the first that applies counts; valid if none does.
         assumptions: what a verdict needs.
-        ticket: Kafka's ticket, where there is one.
+        ticket: Kafka's ticket, or the KIPs whose promises it tries.
+        promises: KIPs that Kafka is held to here even where its version does not keep them yet, so that a red
+            control is red; checkers say which they know.
     """
 
     summary: str
@@ -118,3 +122,4 @@ class Scenario(msgspec.Struct, frozen=True):
     expectations: tuple[Expectation, ...] = ()
     assumptions: Assumptions = Assumptions()
     ticket: str | None = None
+    promises: tuple[str, ...] = ()

@@ -10,4 +10,5 @@ SCENARIO = Scenario(
     ),
     schedule=RandomSchedule(duration_ms=40_000),
     workload=BulkWorkload(),
+    ticket="KIP-98, KIP-101, KIP-279",
 )

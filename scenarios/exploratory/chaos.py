@@ -13,4 +13,5 @@ SCENARIO = Scenario(
         operations={"elect-preferred": 3, "elect-unclean": 2, "reassign": 4, "cancel": 1, "voters": 3},
     ),
     topology=Topology(controllers=4, brokers=4, initial_voters=3),
+    ticket="KIP-98, KIP-101, KIP-455, KIP-460, KIP-595, KIP-853",
 )

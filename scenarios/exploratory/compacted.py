@@ -11,4 +11,5 @@ SCENARIO = Scenario(
     schedule=RandomSchedule(duration_ms=60_000),
     topology=Topology(config={"log.cleaner.backoff.ms": "500"}),
     workload=CompactedWorkload(),
+    ticket="KIP-58, KIP-354",
 )

@@ -11,4 +11,5 @@ SCENARIO = Scenario(
     schedule=RandomSchedule(duration_ms=60_000),
     topology=Topology(config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}),
     workload=GroupsWorkload(),
+    ticket="KIP-62, KIP-134",
 )

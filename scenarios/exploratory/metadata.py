@@ -10,4 +10,5 @@ SCENARIO = Scenario(
     ),
     schedule=RandomSchedule(duration_ms=60_000),
     workload=MetadataWorkload(),
+    ticket="KIP-500, KIP-595, KIP-631",
 )

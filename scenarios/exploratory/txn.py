@@ -11,4 +11,5 @@ SCENARIO = Scenario(
     schedule=RandomSchedule(duration_ms=60_000),
     topology=Topology(config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}),
     workload=TxnWorkload(),
+    ticket="KIP-98, KIP-360, KIP-890",
 )

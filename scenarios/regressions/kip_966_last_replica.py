@@ -21,6 +21,9 @@ from harness.vocabulary import (
     broker,
 )
 
+_ELR = "eligible.leader.replicas.version"
+"""New clusters have level 1 since 4.1.0."""
+
 SCENARIO = Scenario(
     summary="Stop two replicas cleanly, kill the third and empty its disk, start it first.",
     why=(
@@ -51,10 +54,19 @@ SCENARIO = Scenario(
     ),
     expectations=(
         Expectation(
+            Validity.VALID, features={_ELR: 1}, why="KIP-966: those that left the ISR in sync may be elected"
+        ),
+        Expectation(
             Validity.INVALID,
             ("known-gap",),
-            before="4.0.0",
-            why="KIP-966: before eligible leader replicas the last in-sync one is believed whatever it has",
+            before="4.1.0",
+            why="KIP-966: the last in-sync replica is believed whatever it has",
+        ),
+        Expectation(
+            Validity.INVALID,
+            ("known-gap",),
+            features={_ELR: 0},
+            why="KIP-966: without the feature it is as it was before",
         ),
     ),
     ticket="KIP-966",

@@ -25,4 +25,5 @@ SCENARIO = Scenario(
         ),
         duration_ms=45_000,
     ),
+    ticket="KIP-595, KIP-631",
 )

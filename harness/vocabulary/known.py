@@ -1,0 +1,33 @@
+"""Known outcomes: what is on record about Kafka, so that the harness itself can be held to it."""
+
+import msgspec
+
+
+class Side(msgspec.Struct, frozen=True, kw_only=True):
+    """One configuration that a scenario is run on.
+
+    Attributes:
+        version: of Kafka.
+        expected_red: whether its verdict is to be invalid.
+        features: feature levels to format with.
+        config: properties of every node.
+    """
+
+    version: str
+    expected_red: bool
+    features: dict[str, int] = {}
+    config: dict[str, str] = {}
+
+
+class KnownOutcome(msgspec.Struct, frozen=True):
+    """A ticket or KIP, and the scenario that must be red where Kafka has it and green where it has not.
+
+    Attributes:
+        ticket: Kafka's ticket or KIP.
+        scenario: the scenario's name.
+        sides: what it is run on.
+    """
+
+    ticket: str
+    scenario: str
+    sides: tuple[Side, ...]
