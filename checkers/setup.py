@@ -1,6 +1,8 @@
 """The setup operation of a history, as a typed record: what was started and what was expected of it."""
 
+import re
 from collections.abc import Iterable
+from typing import Any
 
 import msgspec
 
@@ -41,6 +43,11 @@ class Setup(msgspec.Struct, frozen=True):
     Attributes:
         kafka_version: e.g. ``4.3.1``.
         nodes: every Kafka process of the cluster.
+        features: finalized feature levels when the load began.
+        config: properties that the scenario gave to every node.
+        node_config: node name to properties that override these there.
+        node_versions: node name to the Kafka version of that node, where it is another one.
+        promises: KIPs that this run holds Kafka to although its version does not keep them yet.
         topics: every topic that the run created for its workload.
         workload: how producers and consumers were configured.
         controller_fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
@@ -58,6 +65,11 @@ class Setup(msgspec.Struct, frozen=True):
     controller_fetch_timeout_ms: int
     observe_interval_ms: int
     assumptions: RequiredNumbers
+    features: dict[str, int] = {}
+    config: dict[str, Any] = {}
+    node_config: dict[str, dict[str, Any]] = {}
+    node_versions: dict[str, str] = {}
+    promises: tuple[str, ...] = ()
     topics: tuple[Topic, ...] = ()
     workload: Workload = Workload()
     planned_faults: int | None = None
@@ -65,6 +77,22 @@ class Setup(msgspec.Struct, frozen=True):
     controls: tuple[str, ...] = ()
     expected: Validity | None = None
     expected_anomalies: tuple[str, ...] = ()
+
+    @property
+    def oldest_version(self) -> tuple[int, ...]:
+        """The oldest Kafka version of any node as numbers, e.g. (4, 3, 1)."""
+        versions = (self.kafka_version, *self.node_versions.values())
+        return min(tuple(int(number) for number in re.findall(r"\d+", text)[:3]) for text in versions)
+
+    @property
+    def controllers(self) -> dict[int, str]:
+        """Names of the nodes with the role of a controller, by id."""
+        return {node.id: node.name for node in self.nodes if "controller" in node.roles}
+
+    def is_set(self, name: str, node: str) -> bool:
+        """Whether the scenario gave a node the property ``name=true``."""
+        value = self.node_config.get(node, {}).get(name, self.config.get(name))
+        return str(value).lower() == "true"
 
     @property
     def partitions(self) -> tuple[tuple[str, int], ...]:

@@ -46,18 +46,19 @@ class QuorumStateObserver(Observer):
 
 
 def read_quorum_state(folder: Path) -> dict[str, Any] | None:
-    """The node's directory id, and its quorum-state in the history's words; None if it has none to read now.
+    """The disk's ids, and the node's quorum-state in the history's words; None if it has none to read now.
 
     Raises:
         OSError: the files are there but may not be read.
     """
     try:
         state = msgspec.json.decode((folder / QUORUM_STATE).read_bytes(), type=_QuorumState)
-        directory_id = _property((folder / META_PROPERTIES).read_text(), "directory.id")
+        meta = (folder / META_PROPERTIES).read_text()
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return None
     return {
-        "directory_id": directory_id,
+        "directory_id": _property(meta, "directory.id"),
+        "cluster_id": _property(meta, "cluster.id"),
         "leader_id": state.leader_id,
         "leader_epoch": state.leader_epoch,
         "voted_id": state.voted_id,

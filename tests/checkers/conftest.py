@@ -4,10 +4,17 @@ Every line is a time in seconds, who, and what:
 
     1.0 c1 leads 2 hw=5 c2=0.9 c3=?    c1 answers as leader of epoch 2; c2 last fetched at 0.9 s, c3 unknown;
                                        without voters all fetched just now; ``alone``: no other voter;
-                                       ``leaving``: no voter itself; ``asked=0.5``: when it was asked
+                                       ``leaving``: no voter itself; ``asked=0.5``: when it was asked;
+                                       ``c2/d2=0.9``: on disk d2; ``disk=d1``: its own; ``end=7``: of its log;
+                                       ``+c4/d4=30``: an observer that has all below 30
     1.0 c1 refuses                     c1 answers that it is not the leader; ``hangs``: it does not answer
-    1.0 c2 file 2 leader=c1 vote=c1 disk=d9
-    5.0 f1 kill c1 ok                  injected at 5.0, completed 0.1 s later (ok, info, fail or lost)
+    1.0 c2 file 2 leader=c1 vote=c1 disk=d9 cluster=x
+    1.0 c1 metadata 1:1/d1,2/d2 3:1/d1 its log has records of voters of the epochs 1 and 3; ``snapshot``: the
+                                       first is in a snapshot; ``unreadable``
+    1.0 add 4/d4 ok 2.5                asked for at 1.0, answered at 2.5 (ok, info, fail or lost); ``remove``
+    1.0 feature kraft.version 1        asked for
+    5.0 f1 kill c1 ok                  injected at 5.0, completed 0.1 s later (ok, info, fail or lost);
+                                       ``cut=c1>c2,c2>c1``; ``was=d1 now=d2``: what its probe saw of a disk
     9.0 f1 heal ok                     the same for its heal
     1.0 c1 running                     also: ``paused``, ``exited 137``, ``exited 1 oom``,
                                        ``exited 1 started=7`` where that process was started at 7.0
@@ -23,12 +30,15 @@ Node ``c1`` has the id 1.  A set-up is told first, unless there is to be none.
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import settings
 
 from checkers.history import History, Operation, OperationType
+from checkers.replicas.observed import COLUMN_TYPES, pack
 
 WALL_MS = 1_700_000_000_000
+EMPTY = pack(np.zeros(0), "base_offset")
 SETUP: dict[str, Any] = {
     "kafka_version": "4.3.1",
     "nodes": [{"name": f"c{i}", "id": i, "roles": ["broker", "controller"]} for i in (1, 2, 3)],
@@ -141,11 +151,17 @@ def _recovered(text: str) -> dict[str, Any]:
 
 
 def _fault(at: float, name: str, words: list[str]) -> Iterator[Told]:
-    kind, *targets, outcome = words
+    kind, *others, outcome = words
+    options = _options(others)
+    targets = [word for word in others if "=" not in word]
     f = "heal" if kind == "heal" else "inject"
     fields = {"process": "nemesis", "f": f, "key": name}
     plan = {"kind": kind, "spec": {}}
-    known = {} if kind == "heal" else {"targets": targets, "cut": [[a, "c9"] for a in targets]}
+    cut = [pair.split(">") for pair in options["cut"].split(",")] if "cut" in options else None
+    known = {} if kind == "heal" else {"targets": targets, "cut": cut or [[a, "c9"] for a in targets]}
+    if "was" in options:
+        seen = {"directory_id_before": options["was"], "directory_id_after": options["now"]}
+        known["probe"] = seen | {"removed": []}
     yield at, fields | {"type": OperationType.INVOKE, "value": plan}
     if outcome == "fail":
         yield at + 0.1, fields | {"type": OperationType.FAIL, "value": plan, "error": "nobody left"}
@@ -163,11 +179,15 @@ def _options(words: list[str]) -> dict[str, str]:
 def _leads(at: float, who: str, words: list[str]) -> Node:
     options = _options(words)
     asked = float(options.pop("asked", at - 0.01))
-    high_watermark = int(options.pop("hw", 10))
+    high_watermark, end = int(options.pop("hw", 10)), int(options.pop("end", -1))
+    itself = [] if "leaving" in words else [[int(who[1:]), options.pop("disk", None), end, -1, -1]]
+    observers = [[*_voter(name[1:]), int(have), -1, -1] for name, have in options.items() if name[0] == "+"]
+    options = {name: when for name, when in options.items() if name[0] != "+"}
     if "alone" not in words and not options:
         options = {name: str(at) for name in ("c1", "c2", "c3") if name != who}
-    fetches = [(int(name[1:]), -1 if when == "?" else _wall(float(when))) for name, when in options.items()]
-    itself = [] if "leaving" in words else [(int(who[1:]), -1)]
+    fetches = [
+        [*_voter(name), 1, -1 if when == "?" else _wall(float(when)), -1] for name, when in options.items()
+    ]
     yield {
         "key": "quorum",
         "value": {
@@ -177,10 +197,56 @@ def _leads(at: float, who: str, words: list[str]) -> Node:
             "leader_epoch": int(words[0]),
             "high_watermark": high_watermark,
             "wall_ms": _wall(at),
-            "voters": [[node, None, 1, fetched, -1] for node, fetched in [*itself, *fetches]],
-            "observers": [],
+            "voters": [*itself, *fetches],
+            "observers": observers,
         },
     }
+
+
+def _voter(text: str) -> tuple[int, str | None]:
+    """``c4/d4``, or ``4`` where the disk is not known."""
+    name, _, directory = text.partition("/")
+    return int(name.lstrip("bc")), directory or None
+
+
+def _metadata(_: float, __: str, words: list[str]) -> Node:
+    value: dict[str, Any] = {"began_ns": 1, "topic": "__cluster_metadata", "partition": 0, "count": 0}
+    if words == ["unreadable"]:
+        yield {"key": "metadata-log", "value": value | {"batches": {}, "error": "gone"}}
+        return
+    snapshot = "snapshot" in words
+    sets = [word.split(":") for word in words if ":" in word]
+    records = [
+        [10 * i, int(epoch), "KRAFT_VOTERS", {"voters": [_logged(voter) for voter in voters.split(",")]}]
+        for i, (epoch, voters) in enumerate(sets)
+    ]
+    checkpoint = ["00000000000000000005-0000000001.checkpoint", records[:1]] if snapshot else None
+    log = records[1:] if snapshot else records
+    end = {"log_start": 0, "end": 10 * len(sets), "records": log, "checkpoint": checkpoint}
+    yield {"key": "metadata-log", "value": value | {"batches": dict.fromkeys(COLUMN_TYPES, EMPTY)} | end}
+
+
+def _logged(text: str) -> dict[str, Any]:
+    voter, directory = _voter(text)
+    return {"voterId": voter, "voterDirectoryId": directory, "endpoints": []}
+
+
+def _changed(f: str) -> Callable[[float, list[str]], Iterator[Told]]:
+    def told(at: float, words: list[str]) -> Iterator[Told]:
+        voter, directory = _voter(words[0])
+        fields = {"process": f"admin-{at}", "f": f, "key": voter, "value": {"directory_id": directory}}
+        yield at, fields | {"type": OperationType.INVOKE}
+        if words[1] != "lost":
+            answered = {"code": 0, "message": None, "took_ms": 1}
+            value = {"directory_id": directory} | answered
+            yield float(words[2]), fields | {"type": OperationType(words[1]), "value": value}
+
+    return told
+
+
+def _feature(at: float, words: list[str]) -> Iterator[Told]:
+    fields = {"process": "admin", "f": "update-feature", "key": words[0]}
+    yield at, fields | {"type": OperationType.INVOKE, "value": {"level": int(words[1])}}
 
 
 def _wall(seconds: float) -> int:
@@ -207,6 +273,7 @@ def _file(at: float, _: str, words: list[str]) -> Node:
             "leader_epoch": None if words[0] == "-" else int(words[0]),
             "voted_id": ids["vote"],
             "voted_directory_id": None,
+            "cluster_id": options.get("cluster"),
         },
     }
 
@@ -236,12 +303,21 @@ def _log(_: float, __: str, words: list[str]) -> Node:
     yield {"key": "node-log", "value": value}
 
 
-_OTHERS = {"phase": _phase, "send": _send, "poll": _poll, "recover": _recover}
+_OTHERS = {
+    "phase": _phase,
+    "send": _send,
+    "poll": _poll,
+    "recover": _recover,
+    "add": _changed("add-voter"),
+    "remove": _changed("remove-voter"),
+    "feature": _feature,
+}
 _NODES = {
     "leads": _leads,
     "refuses": _refuses,
     "hangs": _hangs,
     "file": _file,
+    "metadata": _metadata,
     "running": _running,
     "paused": _paused,
     "exited": _exited,

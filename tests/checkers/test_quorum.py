@@ -162,6 +162,14 @@ def test_figures(story: Story) -> None:
         "leaderless_ms_max": 2900,
         "zombie_span_ms_max": 0,
         "zombie_span_bound_ms": 4750,
+        "voter_sets": 1,
+        "voters_min": 3,
+        "voters_max": 3,
+        "voter_adds": {},
+        "voter_removes": {},
+        "voter_changes_resolved": {},
+        "cuts_judged": 0,
+        "epoch_rise_max": 0,
     }
 
 

@@ -90,7 +90,7 @@ def bench(tmp_path: Path) -> Iterator[Bench]:
 
 
 def write_files(
-    folder: Path, quorum_state: str, meta: str = f"version=1\ndirectory.id={DIRECTORY}\n"
+    folder: Path, quorum_state: str, meta: str = f"version=1\ncluster.id=c\ndirectory.id={DIRECTORY}\n"
 ) -> None:
     (folder / QUORUM_STATE).parent.mkdir(parents=True, exist_ok=True)
     (folder / QUORUM_STATE).write_text(quorum_state)
@@ -167,12 +167,14 @@ def test_promises_on_disk_are_recorded_as_they_change(bench: Bench) -> None:
     assert {**first, "began_ns": 0} == {
         "began_ns": 0,
         "directory_id": DIRECTORY,
+        "cluster_id": "c",
         "leader_id": 2,
         "leader_epoch": 7,
         "voted_id": 2,
         "voted_directory_id": None,
     }
     assert bench.told("quorum-state", "n2")[0]["directory_id"] is None
+    assert bench.told("quorum-state", "n2")[0]["cluster_id"] is None
     assert bench.told("quorum-state", "n2")[0]["leader_epoch"] == 3
 
 

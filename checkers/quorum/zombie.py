@@ -7,7 +7,8 @@ import msgspec
 
 from checkers.faults import SILENT_KINDS, FaultWindow
 from checkers.kinds import AnomalyKind
-from checkers.quorum_views import NONE, LeaderClaim, StateFile, Views, best_before
+from checkers.quorum.removed import Removal
+from checkers.quorum.views import NONE, LeaderClaim, StateFile, Views, best_before
 from checkers.verdict import Anomaly
 
 STEP_DOWN_FACTOR = 1.5
@@ -18,9 +19,9 @@ NS_PER_MS = 1_000_000
 
 ZOMBIE_LEADER = AnomalyKind(
     id="zombie-leader",
-    meaning="A node answered as leader long after a majority had left it or a later epoch had a leader.",
-    guarantee="A leader that no majority of voters fetches from resigns within 1.5 times the fetch timeout.",
-    source="KIP-595, Leader Progress Timeout; KAFKA-15489, fixed in 3.7.0",
+    meaning="A node answered as leader long after it had lost its majority, its epoch or its vote.",
+    guarantee="A leader whose removal is committed, or from whom no majority fetches for long, resigns.",
+    source="KIP-595, Leader Progress Timeout (1.5 fetch timeouts); KAFKA-15489, fixed in 3.7.0; KIP-853",
 )
 
 
@@ -31,11 +32,13 @@ class StaleClaim(msgspec.Struct, frozen=True):
         claim: the answer.
         newer: a view of a later leader that was complete before the question; None if there was none.
         deserted_ms: for how long, by the answer itself, no majority had fetched; None if one had.
+        removal: the acknowledged removal of the leader from the voters; None if there was none.
     """
 
     claim: LeaderClaim
     newer: LeaderClaim | StateFile | None
     deserted_ms: int | None
+    removal: Removal | None = None
 
 
 class StaleRun(msgspec.Struct, frozen=True):
@@ -54,8 +57,16 @@ def span_bound_ms(fetch_timeout_ms: int, observe_interval_ms: int) -> float:
     return STEP_DOWN_FACTOR * fetch_timeout_ms + observe_interval_ms + SLACK_MS
 
 
-def stale_claims(views: Views, fetch_timeout_ms: int) -> dict[int, StaleClaim]:
-    """Those claims that were out of date when the question was asked, by their index in the history."""
+def stale_claims(
+    views: Views, fetch_timeout_ms: int, removals: Sequence[Removal] = ()
+) -> dict[int, StaleClaim]:
+    """Those claims that were out of date when the question was asked, by their index in the history.
+
+    Args:
+        views: all that nodes told.
+        fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
+        removals: voters whose removal was acknowledged.
+    """
     limit_ms = STEP_DOWN_FACTOR * fetch_timeout_ms
     stale = {}
     for claim, latest in best_before(views.sightings, views.claims, lambda view: view.epoch):
@@ -63,8 +74,10 @@ def stale_claims(views: Views, fetch_timeout_ms: int) -> dict[int, StaleClaim]:
         deserted_ms = _deserted_ms(claim)
         if deserted_ms is not None and deserted_ms <= limit_ms:
             deserted_ms = None
-        if len(claim.voters) != 1 and (newer is not None or deserted_ms is not None):
-            stale[claim.index] = StaleClaim(claim, newer, deserted_ms)
+        removal = next((r for r in removals if r.holds(claim.leader_id, claim.began_ns)), None)
+        left = len(claim.voters) != 1 and (newer is not None or deserted_ms is not None)
+        if left or removal is not None:
+            stale[claim.index] = StaleClaim(claim, newer, deserted_ms, removal)
     return stale
 
 
@@ -128,12 +141,13 @@ def _zombie(run: StaleRun, bound_ms: float) -> Anomaly:
     node, epoch = last.claim.node, last.claim.epoch
     span_ms = run.span_ns // NS_PER_MS
     newer = () if last.newer is None else (last.newer.index,)
+    removed = () if last.removal is None else last.removal.change.operations
     return ZOMBIE_LEADER.found(
         f"{node} answered as leader of epoch {epoch} for {span_ms} ms after it had lost its quorum;"
         f" {bound_ms:.0f} ms are allowed.",
         subject=f"{node}, epoch {epoch}",
         time_ns=last.claim.time_ns,
-        witness=(*newer, first.claim.index, last.claim.index),
+        witness=(*newer, *removed, first.claim.index, last.claim.index),
         explanation=(_explained(first), _explained(last), f"{len(run.claims)} such answers in a row."),
     )
 
@@ -147,6 +161,8 @@ def _explained(stale: StaleClaim) -> str:
         )
     if stale.deserted_ms is not None:
         why.append(f"by its own answer no majority had fetched for {stale.deserted_ms} ms")
+    if stale.removal is not None:
+        why.append(f"its removal had been acknowledged at {stale.removal.change.completed_ns / 1e9:.3f} s")
     return (
         f"At {claim.time_ns / 1e9:.3f} s {claim.node} answered as leader of epoch {claim.epoch}"
         f" (high watermark {claim.high_watermark}), while {' and '.join(why)}."

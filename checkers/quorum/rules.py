@@ -5,7 +5,7 @@ from typing import TypeVar
 
 from checkers.faults import DOWN_KINDS, FaultWindow
 from checkers.kinds import AnomalyKind
-from checkers.quorum_views import NONE, LeaderClaim, StateFile, Views, best_before
+from checkers.quorum.views import NONE, LeaderClaim, StateFile, Views, best_before
 from checkers.verdict import Anomaly
 
 TWO_LEADERS = AnomalyKind(

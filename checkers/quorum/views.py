@@ -38,6 +38,7 @@ class LeaderClaim(msgspec.Struct, frozen=True):
         high_watermark: its high watermark, -1 where it has none yet.
         wall_ms: the host's wall clock when the answer was there.
         voters: the voters, the leader among them unless it is leaving.
+        observers: all others that fetched lately.
     """
 
     index: int
@@ -49,6 +50,12 @@ class LeaderClaim(msgspec.Struct, frozen=True):
     high_watermark: int
     wall_ms: int
     voters: tuple[Voter, ...]
+    observers: tuple[Voter, ...] = ()
+
+    @property
+    def leader_end(self) -> int:
+        """End of the leader's log as it tells it, -1 where unknown."""
+        return next((v.log_end_offset for v in self.voters if v.id == self.leader_id), NONE)
 
 
 class StateFile(msgspec.Struct, frozen=True):
@@ -63,6 +70,7 @@ class StateFile(msgspec.Struct, frozen=True):
         leader_id: the leader of the epoch, -1 if the node knows none.
         epoch: the highest epoch that the node has seen.
         voted_id: whom it voted for in that epoch, -1 if nobody.
+        cluster_id: the cluster that the disk belongs to; None where that was not read.
     """
 
     index: int
@@ -73,6 +81,7 @@ class StateFile(msgspec.Struct, frozen=True):
     leader_id: int
     epoch: int
     voted_id: int
+    cluster_id: str | None = None
 
 
 class Views(msgspec.Struct, frozen=True):
@@ -94,6 +103,7 @@ class _Answer(msgspec.Struct, frozen=True):
     high_watermark: int
     wall_ms: int
     voters: tuple[Voter, ...]
+    observers: tuple[Voter, ...] = ()
 
 
 class _File(msgspec.Struct, frozen=True):
@@ -102,6 +112,7 @@ class _File(msgspec.Struct, frozen=True):
     leader_id: int | None = None
     leader_epoch: int | None = None
     voted_id: int | None = None
+    cluster_id: str | None = None
 
 
 def views_of(history: History) -> Views:
@@ -134,6 +145,7 @@ def _claim(operation: Operation) -> LeaderClaim:
         high_watermark=answer.high_watermark,
         wall_ms=answer.wall_ms,
         voters=answer.voters,
+        observers=answer.observers,
     )
 
 
@@ -148,6 +160,7 @@ def _file(operation: Operation) -> StateFile:
         leader_id=_number(file.leader_id),
         epoch=_number(file.leader_epoch),
         voted_id=_number(file.voted_id),
+        cluster_id=file.cluster_id,
     )
 
 

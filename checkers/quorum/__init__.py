@@ -1,0 +1,142 @@
+"""The quorum checker: leaders, epochs, votes and high watermarks, and who the voters are.
+
+It works on views, which are intervals (see `checkers.quorum.views`), and never assumes an order between two
+that overlap; on the requests to change the voters; and on the voters' records in the metadata log.
+"""
+
+from checkers.faults import FaultWindow, fault_windows
+from checkers.history import History
+from checkers.kinds import by_id
+from checkers.quorum import figures
+from checkers.quorum.changes import dynamic_since_ns, voter_changes
+from checkers.quorum.committed import (
+    CLUSTER_ID_CHANGED,
+    METADATA_COMMITTED_LOST,
+    cluster_ids_changed,
+    committed_lost,
+)
+from checkers.quorum.explaining import (
+    VOTER_CHANGE_NOT_SINGLE,
+    VOTER_UNEXPLAINED,
+    automatic,
+    changes_not_single,
+    explain,
+    resolved,
+    unexplained_voters,
+)
+from checkers.quorum.membership import BROKER_AS_VOTER, VOTER_LOST, brokers_as_voters, lost_voters
+from checkers.quorum.removed import REMOVED_VOTER_ACTS, acts_of_removed, removals
+from checkers.quorum.rules import (
+    DOUBLE_VOTE,
+    EPOCH_REGRESSION,
+    HW_REGRESSION,
+    TWO_LEADERS,
+    double_votes,
+    epoch_regressions,
+    hw_regressions,
+    two_leaders,
+)
+from checkers.quorum.run_away import EPOCH_RUN_AWAY, rises, run_aways
+from checkers.quorum.views import Views, views_of
+from checkers.quorum.voter_sets import flips_logged, flips_told, logged_sets, told_sets
+from checkers.quorum.watch import watched
+from checkers.quorum.zombie import ZOMBIE_LEADER, span_bound_ms, stale_claims, stale_runs, zombies
+from checkers.setup import Setup, setup_of
+from checkers.verdict import Assumption, CheckerResult, result_of
+
+CHECKER = "quorum"
+ANOMALIES = by_id(
+    TWO_LEADERS,
+    ZOMBIE_LEADER,
+    EPOCH_REGRESSION,
+    DOUBLE_VOTE,
+    HW_REGRESSION,
+    CLUSTER_ID_CHANGED,
+    METADATA_COMMITTED_LOST,
+    EPOCH_RUN_AWAY,
+    VOTER_UNEXPLAINED,
+    VOTER_CHANGE_NOT_SINGLE,
+    REMOVED_VOTER_ACTS,
+    BROKER_AS_VOTER,
+    VOTER_LOST,
+)
+
+
+def check_quorum(history: History) -> CheckerResult:
+    """Judge the metadata quorum by what its nodes answered and wrote down.
+
+    Unknown without a setup, and unless at least one node answered as leader and at least one quorum-state
+    file was read: otherwise nothing was tested.  Unknown also where a controller was silent for so long that
+    a zombie could have gone unseen, or did not come back.
+
+    Raises:
+        KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
+    """
+    views = views_of(history)
+    windows = fault_windows(history)
+    found = [
+        *two_leaders(views),
+        *double_votes(views.files),
+        *epoch_regressions(views.files),
+        *hw_regressions(views.claims, windows),
+        *cluster_ids_changed(views.files),
+    ]
+    setup = setup_of(history)
+    if setup is None:
+        return result_of(CHECKER, found, unknown_because="the history has no setup, so no bound is known")
+    judged = _judged(history, setup, views, windows)
+    return result_of(
+        CHECKER,
+        [*found, *judged.anomalies],
+        assumptions=_assumptions(views) + judged.assumptions,
+        figures=judged.figures,
+    )
+
+
+def _judged(history: History, setup: Setup, views: Views, windows: tuple[FaultWindow, ...]) -> CheckerResult:
+    """What can only be told by who the nodes are and how they are configured."""
+    changes = voter_changes(history)
+    dynamic_ns = dynamic_since_ns(history, setup.features)
+    told, logged = told_sets(views.claims, dynamic_ns), logged_sets(history)
+    records = flips_logged(logged)
+    may_be = automatic(setup, views.files)
+    by_views = explain(flips_told(told), changes, may_be)
+    by_log = explain((flip for flips in records for flip in flips), changes, may_be)
+    removed = removals(changes, records, views, setup)
+    stale = stale_claims(views, setup.controller_fetch_timeout_ms, removed)
+    leading = [claim for claim in views.claims if claim.index not in stale]
+    runs = stale_runs(views.claims, stale, windows)
+    bound_ms = span_bound_ms(setup.controller_fetch_timeout_ms, setup.observe_interval_ms)
+    over_cuts = rises(views, leading, windows, changes, setup)
+    return result_of(
+        CHECKER,
+        [
+            *zombies(runs, bound_ms),
+            *unexplained_voters([*by_views.unexplained, *by_log.unexplained], changes),
+            *changes_not_single(records),
+            *acts_of_removed(removed, views, setup),
+            *brokers_as_voters([*told, *logged], changes, setup, history),
+            *lost_voters(history, leading, windows, setup),
+            *run_aways(over_cuts, setup),
+            *committed_lost(history, views.claims, windows, setup, dynamic_ns),
+        ],
+        assumptions=watched(history, setup, windows, bound_ms),
+        figures={
+            **figures.of_views(views, stale, runs),
+            "zombie_span_bound_ms": bound_ms,
+            **figures.of_voters(
+                told, logged, changes, resolved(changes, by_log, told=bool(logged)), over_cuts
+            ),
+        },
+    )
+
+
+def _assumptions(views: Views) -> tuple[Assumption, ...]:
+    return (
+        _seen("leader-views", len(views.claims), "answers of a node as leader of the quorum"),
+        _seen("quorum-state-views", len(views.files), "readings of quorum-state files"),
+    )
+
+
+def _seen(name: str, count: int, what: str) -> Assumption:
+    return Assumption(name=name, met=count > 0, expected=f"at least 1 of: {what}", observed=str(count))
