@@ -213,6 +213,9 @@ def _setup(stage: Stage, ready: Readiness) -> dict[str, Any]:
         "nodes": [{"name": node.name, "id": node.id, "roles": node.roles} for node in topology.nodes()],
         "topics": topics,
         "config": topology.config,
+        "node_config": topology.node_config,
+        "node_versions": topology.node_versions,
+        "promises": plan.scenario.promises,
         "workload": {
             "workers": workers_of(workload),
             "durable_processes": [workload.processes],
