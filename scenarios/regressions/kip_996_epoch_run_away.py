@@ -61,4 +61,5 @@ SCENARIO = Scenario(
         ),
     ),
     ticket="KIP-996",
+    promises=("KIP-996",),
 )
