@@ -1,0 +1,147 @@
+"""Reassignments on a real cluster, from the command line: throttled, cancelled midway, overridden, done."""
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kafka.protocol.admin import DescribeConfigsRequest, DescribeConfigsResponse
+
+from harness import cli
+from harness.admin import NewTopic, acknowledges_write, create_topic, delete_topic
+from harness.administration.reassignments import alter_reassignments, log_sizes
+from harness.administration.throttles import FOLLOWERS, LEADERS, RATES
+from harness.cluster.cluster import Cluster
+from harness.wire import Connection, Endpoint, TopicAnswer
+
+pytestmark = pytest.mark.cluster
+NAME = "moved"
+RECORD = bytes(900_000)
+RECORDS = 6
+THROTTLE = "100000"
+"""Bytes a second: all the records take 54 s, of which none is waited for."""
+
+
+class Shell:
+    """Types commands for the cluster and looks at it by itself."""
+
+    def __init__(self, cluster: Cluster, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.cluster = cluster
+        self.folder = folder
+        self.brokers = {node.id: cluster.observe_listeners[node.name] for node in cluster.nodes}
+        self._capsys = capsys
+
+    def __call__(self, *words: str) -> tuple[int, str]:
+        """Exit code, and what was printed."""
+        self._capsys.readouterr()
+        code = cli.invoke(["reassign", *words, "--cluster", str(self.cluster.folder)])
+        said = self._capsys.readouterr()
+        return code, said.out + said.err
+
+    def execute(self, partition: int, replicas: list[int], *words: str) -> tuple[int, str]:
+        plan = {"version": 1, "partitions": [{"topic": NAME, "partition": partition, "replicas": replicas}]}
+        (self.folder / "plan.json").write_text(json.dumps(plan))
+        return self("execute", "--file", str(self.folder / "plan.json"), *words)
+
+    def status(self, *words: str) -> dict[str, Any]:
+        """Of the request's one partition."""
+        code, said = self("progress", "--json", *words)
+        assert code == 0
+        (status,) = json.loads(said)["partitions"]
+        return dict(status)
+
+    def await_status(self, enough: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        deadline = time.monotonic() + 60
+        while not enough(status := self.status()):
+            assert time.monotonic() < deadline, status
+        return status
+
+    def topic(self) -> TopicAnswer:
+        with closing(Endpoint(*self.brokers[1])) as endpoint:
+            return endpoint.cluster([NAME]).topics[NAME]
+
+    def throttles(self) -> dict[str, str]:
+        """What limits there are, of brokers and of the topic, by resource and config."""
+        found = {}
+        for broker, address in self.brokers.items():
+            found |= {f"{broker} {k}": v for k, v in configs(address, 4, str(broker), RATES).items()}
+        return found | configs(self.brokers[1], 2, NAME, (LEADERS, FOLLOWERS))
+
+
+def configs(address: tuple[str, int], kind: int, name: str, keys: tuple[str, ...]) -> dict[str, str]:
+    """Those of some configs that have a value of their own (sources 1, of a topic, and 2, of a broker)."""
+    one = DescribeConfigsRequest.DescribeConfigsResource
+    resource = one(resource_type=kind, resource_name=name, configuration_keys=list(keys))
+    with Connection(*address, 10.0) as connection:
+        answer = connection.ask(DescribeConfigsRequest(resources=[resource]), DescribeConfigsResponse)
+    (result,) = answer.results
+    assert result.error_code == 0, result.error_message
+    return {config.name: config.value for config in result.configs if config.config_source in (1, 2)}
+
+
+@pytest.fixture
+def shell(three_nodes: Cluster, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Iterator[Shell]:
+    made = Shell(three_nodes, tmp_path, capsys)
+    wanted = NewTopic(NAME, assignments=((1, 2), (1, 2)), config={"min.insync.replicas": "1"})
+    create_topic(list(made.brokers.values()), wanted)
+    yield made
+    delete_topic(made.brokers[1], NAME)
+
+
+def is_midway(status: dict[str, Any]) -> bool:
+    (received,) = status["receiving"]
+    return bool(received["percentage"] and 0 < received["percentage"] < 100)
+
+
+def test_reassignments_begin_override_are_cancelled_and_end(shell: Shell) -> None:
+    for _ in range(RECORDS):
+        assert acknowledges_write(shell.brokers[1], shell.topic(), 0, RECORD)
+
+    # Refused: a broker and a partition that nobody knows, and an end of what never began.
+    code, said = shell.execute(0, [1, 9])
+    assert (code, "INVALID_REPLICA_ASSIGNMENT (39)" in said) == (1, True)
+    code, said = shell.execute(7, [1, 2])
+    assert (code, "UNKNOWN_TOPIC_OR_PARTITION (3)" in said) == (1, True)
+    answer = alter_reassignments(shell.brokers[2], [(NAME, 0, None)], 10_000)
+    assert [one.code for one in answer.results] == [85]
+
+    # Expand under a throttle, see it midway, and that it goes on.
+    assert shell.execute(0, [1, 2, 3], "--throttle", THROTTLE) == (
+        0,
+        f"request 3\n  {NAME}/0  accepted\n",
+    )
+    midway = shell.await_status(is_midway)
+    assert (midway["state"], midway["receiving"][0]["broker"]) == ("ongoing", 3)
+    assert midway["receiving"][0]["denominator"] > RECORDS * len(RECORD)
+    assert shell("verify")[0] == 2
+    assert "adding 3  removing none" in shell("list")[1]
+    assert shell.throttles() == {
+        **{f"{broker} {rate}": THROTTLE for broker in (1, 2, 3) for rate in RATES},
+        LEADERS: "0:1,0:2",
+        FOLLOWERS: "0:3",
+    }
+
+    # Another request overrides it; cancelled midway, it gives back the replicas from before both.
+    assert shell.execute(0, [1, 3], "--throttle", THROTTLE)[0] == 0
+    assert (shell.status()["state"], shell.status("--request", "3")["state"]) == ("ongoing", "overridden")
+    code, said = shell("cancel")
+    assert (code, "accepted" in said, "throttles removed" in said) == (0, True, True)
+    assert (shell.status()["state"], shell.topic().partitions[0].replicas) == ("cancelled", (1, 2))
+    assert shell.throttles()["3 " + RATES[0]] == THROTTLE
+    assert shell("verify", "--request", "3")[0] == 1
+    assert shell.throttles() == {}
+
+    # Move, expand and shrink; everything arrives.
+    for wanted in ([3, 2], [3, 2, 1], [1]):
+        assert shell.execute(0, wanted, "--throttle", "100000000")[0] == 0
+        status = shell.await_status(lambda status: status["state"] != "ongoing")
+        assert status["state"] == "complete"
+        assert shell("verify")[0] == 0
+        assert shell.topic().partitions[0].replicas == tuple(wanted)
+    (log,) = log_sizes(shell.brokers[1], 1, [(NAME, 0)])
+    assert log.size_bytes > RECORDS * len(RECORD)
+    assert shell("cancel")[0] == 1
+    assert shell.throttles() == {}
