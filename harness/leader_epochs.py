@@ -1,0 +1,60 @@
+"""Evidence from the nodes' disks: where each replica noted that its partition's leader epochs began.
+
+A broker keeps that in ``leader-epoch-checkpoint`` beside a partition's segments (KIP-101): a version, the
+number of entries, then a line ``epoch start_offset`` each.  It replaces the file as a whole, so it can be read
+while the broker runs.
+"""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+from checkers.replicas.leader_epochs import LEADER_EPOCHS
+from harness.cluster.homes import NodeHome
+from harness.journal import Recorder
+
+CHECKPOINT = "leader-epoch-checkpoint"
+_VERSION = "0"
+
+
+def gather_leader_epochs(
+    recorder: Recorder, disks: Mapping[str, Path], partitions: Iterable[tuple[str, int]]
+) -> None:
+    """Record what every replica noted that can be read; a replica without the file noted nothing.
+
+    Args:
+        recorder: writes as an observer.
+        disks: node name to the folder of its log directory, of brokers.
+        partitions: topics and numbers.
+    """
+    for topic, partition in partitions:
+        for node, disk in disks.items():
+            began_ns = recorder.journal.clock.now_ns()
+            entries = read_checkpoint(disk / f"{topic}-{partition}" / CHECKPOINT)
+            if entries is not None:
+                value = {
+                    "began_ns": began_ns,
+                    "node": node,
+                    "topic": topic,
+                    "partition": partition,
+                    "directory_id": _directory_id(disk),
+                    "entries": entries,
+                }
+                recorder.observe("observe", LEADER_EPOCHS, value, node=node)
+
+
+def read_checkpoint(file: Path) -> list[tuple[int, int]] | None:
+    """Epochs and their first offsets; None where there is no such file, or not one of this format."""
+    try:
+        version, count, *lines = file.read_text().split("\n")
+        entries = [(int(epoch), int(start)) for epoch, start in map(str.split, filter(None, lines))]
+    except (OSError, ValueError):
+        return None
+    return entries if (version, count) == (_VERSION, str(len(entries))) else None
+
+
+def _directory_id(disk: Path) -> str | None:
+    """The id of a log directory; None where it has none, or can't be read."""
+    try:
+        return NodeHome(disk.parent, disk).directory_id()
+    except OSError:
+        return None

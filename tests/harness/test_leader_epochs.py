@@ -1,0 +1,54 @@
+"""Where leader epochs began, read from replicas' disks into the history."""
+
+from pathlib import Path
+
+import pytest
+
+from checkers.columns import PartitionName
+from checkers.reading import read_history
+from checkers.replicas.leader_epochs import LeaderEpochs
+from harness.journal import Clock, Journals, Recorder
+from harness.leader_epochs import CHECKPOINT, gather_leader_epochs, read_checkpoint
+
+
+def written(folder: Path, text: str) -> Path:
+    folder.mkdir(parents=True)
+    (folder / CHECKPOINT).write_text(text)
+    return folder / CHECKPOINT
+
+
+@pytest.mark.parametrize(
+    ("text", "entries"),
+    [
+        ("0\n2\n0 0\n3 58\n", [(0, 0), (3, 58)]),
+        ("0\n0\n", []),
+        ("0\n2\n0 0\n", None),
+        ("1\n1\n0 0\n", None),
+        ("0\n1\n0 zero\n", None),
+        ("0\n1\n0 0 0\n", None),
+        ("", None),
+    ],
+)
+def test_a_checkpoint_is_read_as_kafka_writes_it(
+    tmp_path: Path, text: str, entries: list[tuple[int, int]] | None
+) -> None:
+    assert read_checkpoint(written(tmp_path / "log-0-0", text)) == entries
+
+
+def test_a_replica_that_is_not_there_noted_nothing(tmp_path: Path) -> None:
+    assert read_checkpoint(tmp_path / CHECKPOINT) is None
+
+
+def test_what_replicas_noted_is_in_the_history(tmp_path: Path) -> None:
+    disks = {node: tmp_path / node for node in ("n1", "n2", "n3")}
+    written(disks["n1"] / "log-0-0", "0\n1\n0 0\n")
+    written(disks["n2"] / "log-0-0", "0\n2\n0 0\n4 17\n")
+    (disks["n1"] / "meta.properties").write_text("version=1\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAQ\n")
+    (disks["n2"] / "meta.properties").mkdir()
+    journals = Journals(tmp_path, "run", Clock())
+    gather_leader_epochs(Recorder(journals.open("replicas"), "observer-replicas"), disks, [("log-0", 0)])
+    journals.close()
+    history = read_history(tmp_path)
+    told = [(o.node, o.value["directory_id"], o.value["entries"]) for o in history.operations]
+    assert told == [("n1", "AAAAAAAAAAAAAAAAAAAAAQ", [[0, 0]]), ("n2", None, [[0, 0], [4, 17]])]
+    assert LeaderEpochs(history).start_of(PartitionName("log-0", 0), 2) == 17
