@@ -8,8 +8,11 @@ import msgspec
 
 from checkers import nodes, nonlinearizable, quorum, recovery
 from checkers.assumptions import check_assumptions
+from checkers.availability import check_availability
 from checkers.copying import check_copying
 from checkers.copying import kinds as copying
+from checkers.elections import check_elections
+from checkers.elections import kinds as elections
 from checkers.groups import check_groups
 from checkers.groups import kinds as groups
 from checkers.history import History
@@ -20,6 +23,8 @@ from checkers.metadata import check_metadata
 from checkers.metadata import kinds as metadata
 from checkers.nodes import check_nodes
 from checkers.quorum import check_quorum
+from checkers.reassignments import check_reassignments
+from checkers.reassignments import kinds as reassignments
 from checkers.recovery import check_recovery
 from checkers.registers import check_registers
 from checkers.registers import kept as registers
@@ -40,7 +45,10 @@ CHECKERS: Mapping[str, Checker] = {
     "registers": check_registers,
     "metadata": check_metadata,
     "quorum": check_quorum,
+    "elections": check_elections,
+    "reassignments": check_reassignments,
     "recovery": check_recovery,
+    "availability": check_availability,
     "replicas": check_replicas,
     "nodes": check_nodes,
     "assumptions": check_assumptions,
@@ -121,6 +129,8 @@ def known_anomalies() -> dict[str, AnomalyKind]:
                 **nonlinearizable.ANOMALIES,
                 **registers.ANOMALIES,
                 **metadata.ANOMALIES,
+                **elections.ANOMALIES,
+                **reassignments.ANOMALIES,
             }.items()
         )
     )

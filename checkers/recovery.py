@@ -1,20 +1,15 @@
-"""The recovery checker: after healing every partition works again in time; how long each fault was felt."""
+"""The recovery checker: after healing every partition works again in time."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
 
 import msgspec
-import numpy as np
 
-from checkers.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.history import History, Operation, OperationType
 from checkers.kinds import AnomalyKind, by_id
-from checkers.sends import Acknowledged, Integers, acknowledged
 from checkers.setup import Setup, setup_of
 from checkers.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "recovery"
-NS_PER_MS = 1_000_000
 
 NOT_RECOVERED = AnomalyKind(
     id="not-recovered",
@@ -54,24 +49,8 @@ class Recovery(msgspec.Struct, frozen=True):
     partitions: tuple[RecoveredPartition, ...]
 
 
-class Gaps(NamedTuple):
-    """Stretches between successive acknowledgements of one partition; arrays of one shape.
-
-    Attributes:
-        names: names that `partition` points into.
-        partition: place of the partition's name.
-        start_ns: the earlier acknowledgement.
-        end_ns: the later one.
-    """
-
-    names: tuple[str, ...]
-    partition: Integers
-    start_ns: Integers
-    end_ns: Integers
-
-
 def check_recovery(history: History) -> CheckerResult:
-    """Judge whether all partitions recovered, and measure how long none of their writes was acknowledged.
+    """Judge whether all partitions recovered.
 
     Unknown unless a recover operation told how each partition of the setup stood.
 
@@ -83,15 +62,10 @@ def check_recovery(history: History) -> CheckerResult:
     recoveries = [(operation, msgspec.convert(operation.value, Recovery)) for operation in told]
     found = [anomaly for operation, recovery in recoveries for anomaly in _judged(operation, recovery)]
     took_ms = max((recovery.took_ms for _, recovery in recoveries), default=None)
-    gaps = gaps_of(acknowledged(history))
     return result_of(
         CHECKER,
         found,
-        figures={
-            "took_ms": took_ms,
-            "unavailable_ms_max": _longest(gaps, 0, FOREVER_NS)["unavailable_ms"],
-            "faults": unavailability(gaps, fault_windows(history)),
-        },
+        figures={"took_ms": took_ms},
         unknown_because=_doubt(ended, recoveries, setup_of(history)),
     )
 
@@ -137,37 +111,3 @@ def _doubt(
             return f"recovery did not look at {', '.join(unseen)}"
     unsure = [operation for operation, _ in recoveries if operation.type is not OperationType.OK]
     return f"recovery ended without success: {unsure[0].error or 'no reason given'}" if unsure else None
-
-
-def gaps_of(sends: Acknowledged) -> Gaps:
-    """All stretches between the completions of successive acknowledged records of each partition."""
-    width = int(sends.partition.max(initial=0)) + 1
-    distinct, code = np.unique(sends.topic * width + sends.partition, return_inverse=True)
-    order = np.lexsort((sends.time_ns, code))
-    code, time_ns = code[order], sends.time_ns[order]
-    same = code[1:] == code[:-1]
-    names = tuple(f"{sends.topics[number // width]}/{number % width}" for number in distinct.tolist())
-    return Gaps(names, code[1:][same], time_ns[:-1][same], time_ns[1:][same])
-
-
-def unavailability(gaps: Gaps, windows: Iterable[FaultWindow]) -> list[dict[str, Any]]:
-    """For each fault the longest gap of any partition that overlaps it.
-
-    Returns:
-        One ``{"id", "kind", "targets", "partition", "unavailable_ms"}`` a fault, in order of injection;
-        partition and length are null where no gap overlaps.
-    """
-    return [
-        {"id": window.id, "kind": window.kind, "targets": list(window.targets)}
-        | _longest(gaps, window.invoked_ns, window.end_ns)
-        for window in windows
-    ]
-
-
-def _longest(gaps: Gaps, start_ns: int, end_ns: int) -> dict[str, Any]:
-    overlapping = (gaps.start_ns < end_ns) & (gaps.end_ns > start_ns)
-    if not overlapping.any():
-        return {"partition": None, "unavailable_ms": None}
-    at = int(np.argmax(np.where(overlapping, gaps.end_ns - gaps.start_ns, -1)))
-    length_ns = int(gaps.end_ns[at] - gaps.start_ns[at])
-    return {"partition": gaps.names[int(gaps.partition[at])], "unavailable_ms": length_ns / NS_PER_MS}

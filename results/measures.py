@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.recovery import CHECKER as RECOVERY
+from checkers.availability import CHECKER as AVAILABILITY
 from checkers.verdict import Verdict
 from results.observed import FaultSeen, Observed, Recovery
 from results.store import load_record, save_record
@@ -127,8 +127,8 @@ def _of_fault(fault: FaultSeen, unavailable_ms: int | None) -> FaultMeasures:
 
 
 def _unavailable_ms(verdict: Verdict) -> dict[str, int]:
-    """Per fault what the recovery checker measured; a verdict of another krucible may lack it."""
-    figures = next((result.figures for result in verdict.results if result.checker == RECOVERY), {})
+    """Per fault what the availability checker measured; a verdict of another krucible may lack it."""
+    figures = next((result.figures for result in verdict.results if result.checker == AVAILABILITY), {})
     try:
         told = msgspec.convert(figures.get("faults", []), list[_Unavailability])
     except msgspec.ValidationError:

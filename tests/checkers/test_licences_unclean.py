@@ -165,7 +165,8 @@ class TestWithoutTheMetadataLog:
         story.elect(60, 62)
         story.batches(Batch(0, 10, leader_epoch=0), node="n1")
         story.batches(Batch(0, 7, leader_epoch=0), Batch(7, 1, leader_epoch=2), node="n2")
-        story.batches(node="n3")
+        story.batches(Batch(0, 7, leader_epoch=0), node="n3")
+        story.batches(node="n4")
         result = judged(story, metadata_log=False)
         assert result.validity is Validity.VALID
         assert "leader epoch 2 begins at offset 7" in str(result.anomalies[0].licence)
@@ -202,6 +203,16 @@ class TestWithoutTheMetadataLog:
         assert result.validity is Validity.VALID
         story.fault(41, 45, "kill", "n1")
         assert len(licences_of(story.history(metadata_log=False)).of(HERE)) == 3
+
+    def test_partitions_that_it_tells_of_are_judged_by_it_all_the_same(self) -> None:
+        story = AdminStory(config=CONFIG, topics=[{"name": TOPIC, "partitions": 2}])
+        story.created()
+        for partition in (0, 1):
+            story.view(5, 0, [1], partition=partition)
+            story.view(63, 2, [2], partition=partition)
+        licences = licences_of(story.history())
+        assert licences.of(HERE) == ()
+        assert len(licences.of(PartitionName(TOPIC, 1))) == 1
 
     def test_a_log_that_begins_with_a_snapshot_does_not_reach_back(self) -> None:
         story = AdminStory(config=CONFIG)
@@ -263,6 +274,7 @@ def test_the_replica_that_came_farthest_tells_where_epochs_began() -> None:
     story.epochs((0, 0), node="n1")
     story.epochs((0, 0), (2, 7), node="n2")
     story.epochs((2, 7), node="n3")
+    story.epochs((0, 0), node="n4")
     assert judged(story).validity is Validity.VALID
 
 

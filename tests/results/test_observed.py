@@ -51,7 +51,7 @@ def test_measures_survive_their_file(green_run: Run, tmp_path: Path) -> None:
 
 
 def test_figures_of_another_krucible_are_passed_over(green_run: Run) -> None:
-    other = result_of("recovery", [], figures={"faults": "none"})
+    other = result_of("availability", [], figures={"faults": "none"})
     measures = measure(observe(green_run.history), Verdict(Validity.VALID, (other,)))
     assert [fault.unavailable_ms_max for fault in measures.faults] == [None] * 3
 

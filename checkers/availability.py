@@ -1,0 +1,148 @@
+"""The availability checker: how long partitions took no writes, and how long writes took; it finds nothing.
+
+Acknowledgements of one partition that follow each other within `ISLAND_NS` are an island; what lies between
+two islands is a gap, in which nothing was acknowledged.  A partition that nobody writes to has gaps as well:
+whether a gap is a fault's doing is for the reader to see.
+"""
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from checkers.faults import FOREVER_NS, FaultWindow, fault_windows
+from checkers.history import History, Operation, OperationType
+from checkers.sends import Acknowledged, Integers, acknowledged
+from checkers.verdict import CheckerResult, result_of
+
+CHECKER = "availability"
+"""The checker's name."""
+NS_PER_MS = 1_000_000
+ISLAND_NS = 1_000_000_000
+"""Longest time between two acknowledgements that is no gap."""
+PARTITIONS_TOLD = 20
+"""Of how many partitions the gaps are told, those with the longest first."""
+
+
+class Gaps(NamedTuple):
+    """Stretches between successive acknowledgements of one partition; arrays of one shape.
+
+    Attributes:
+        names: names that `partition` points into.
+        partition: place of the partition's name.
+        start_ns: the earlier acknowledgement.
+        end_ns: the later one.
+    """
+
+    names: tuple[str, ...]
+    partition: Integers
+    start_ns: Integers
+    end_ns: Integers
+
+
+def check_availability(history: History) -> CheckerResult:
+    """Measure the availability of writes; always valid.
+
+    Raises:
+        KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
+    """
+    gaps, windows = gaps_of(acknowledged(history)), fault_windows(history)
+    invoked_ns, completed_ns = _calls(history.operations)
+    during = [(invoked_ns <= w.end_ns) & (completed_ns >= w.invoked_ns) for w in windows]
+    within = np.logical_or.reduce(during, axis=0) if during else np.zeros(len(invoked_ns), np.bool_)
+    took_ns = completed_ns - invoked_ns
+    faults = [
+        told | {"latency_ms": _quantiles(took_ns[felt])}
+        for told, felt in zip(unavailability(gaps, windows), during, strict=True)
+    ]
+    return result_of(
+        CHECKER,
+        [],
+        figures={
+            "unavailable_ms_max": _longest(gaps, 0, FOREVER_NS)["unavailable_ms"],
+            "latency_in_faults_ms": _quantiles(took_ns[within]),
+            "latency_out_of_faults_ms": _quantiles(took_ns[~within]),
+            "faults": faults,
+            "partitions": _by_partition(gaps),
+        },
+    )
+
+
+def gaps_of(sends: Acknowledged) -> Gaps:
+    """All stretches between the completions of successive acknowledged records of each partition."""
+    width = int(sends.partition.max(initial=0)) + 1
+    distinct, code = np.unique(sends.topic * width + sends.partition, return_inverse=True)
+    order = np.lexsort((sends.time_ns, code))
+    code, time_ns = code[order], sends.time_ns[order]
+    same = code[1:] == code[:-1]
+    names = tuple(f"{sends.topics[number // width]}/{number % width}" for number in distinct.tolist())
+    return Gaps(names, code[1:][same], time_ns[:-1][same], time_ns[1:][same])
+
+
+def unavailability(gaps: Gaps, windows: Iterable[FaultWindow]) -> list[dict[str, Any]]:
+    """For each fault the longest gap of any partition that overlaps it.
+
+    Returns:
+        One ``{"id", "kind", "targets", "partition", "unavailable_ms"}`` a fault, in order of injection;
+        partition and length are null where no gap overlaps.
+    """
+    return [
+        {"id": window.id, "kind": window.kind, "targets": list(window.targets)}
+        | _longest(gaps, window.invoked_ns, window.end_ns)
+        for window in windows
+    ]
+
+
+def _longest(gaps: Gaps, start_ns: int, end_ns: int) -> dict[str, Any]:
+    overlapping = (gaps.start_ns < end_ns) & (gaps.end_ns > start_ns)
+    if not overlapping.any():
+        return {"partition": None, "unavailable_ms": None}
+    at = int(np.argmax(np.where(overlapping, gaps.end_ns - gaps.start_ns, -1)))
+    length_ns = int(gaps.end_ns[at] - gaps.start_ns[at])
+    return {"partition": gaps.names[int(gaps.partition[at])], "unavailable_ms": length_ns / NS_PER_MS}
+
+
+def _by_partition(gaps: Gaps) -> list[dict[str, Any]]:
+    """Number, sum and longest of each partition's gaps; of those that had any, the longest gap first."""
+    length_ns = gaps.end_ns - gaps.start_ns
+    long = length_ns > ISLAND_NS
+    partition, length_ns = gaps.partition[long], length_ns[long]
+    count = np.bincount(partition, minlength=len(gaps.names))
+    total_ns, longest_ns = np.zeros_like(count), np.zeros_like(count)
+    np.add.at(total_ns, partition, length_ns)
+    np.maximum.at(longest_ns, partition, length_ns)
+    worst = np.argsort(-longest_ns, kind="stable")[:PARTITIONS_TOLD]
+    return [
+        {
+            "partition": gaps.names[place],
+            "gaps": int(count[place]),
+            "unavailable_ms": int(total_ns[place]) / NS_PER_MS,
+            "unavailable_ms_max": int(longest_ns[place]) / NS_PER_MS,
+        }
+        for place in worst.tolist()
+        if count[place]
+    ]
+
+
+def _calls(operations: Iterable[Operation]) -> tuple[Integers, Integers]:
+    """When each send or transaction that was acknowledged began, and when it ended; shape (n,) each."""
+    begun: dict[int | str, int] = {}
+    times: list[tuple[int, int]] = []
+    for operation in operations:
+        if operation.f in {"send", "txn"}:
+            if operation.type is OperationType.INVOKE:
+                begun[operation.process] = operation.time_ns
+                continue
+            began_ns = begun.pop(operation.process, None)
+            if operation.type is OperationType.OK and began_ns is not None:
+                times.append((began_ns, operation.time_ns))
+    invoked_ns, completed_ns = np.array(times, dtype=np.int64).reshape(-1, 2).T
+    return invoked_ns, completed_ns
+
+
+def _quantiles(took_ns: Integers) -> dict[str, float] | None:
+    """Median and 99th percentile, milliseconds; None where there was nothing."""
+    if not len(took_ns):
+        return None
+    p50, p99 = np.percentile(took_ns, (50, 99))
+    return {"p50": round(float(p50) / NS_PER_MS, 3), "p99": round(float(p99) / NS_PER_MS, 3)}

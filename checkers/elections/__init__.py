@@ -1,0 +1,114 @@
+"""The election checker: whoever leads was allowed to, and requests were answered by what was so (KIP-460).
+
+Evidence is the metadata log.  It tells every unclean election (``leaderRecoveryState``, KIP-704), which must
+have been allowed by unclean.leader.election.enable (from 3.9 on), by a request for an unclean election at
+that time, or, with eligible leader replicas, by the replica being the last known leader:
+``unclean-election-unlicensed``.  Answers to requests must agree with some state that may have been there:
+``election-contradicts-state``.  What an unclean election may cost is judged with the log, see
+`checkers.licences`.
+"""
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+from checkers.columns import PartitionName
+from checkers.elections.answers import UNCLEAN, find_contradictions
+from checkers.elections.kinds import ANOMALIES, UNLICENSED
+from checkers.history import History
+from checkers.licences import elects_uncleanly
+from checkers.licences.scene import Scene
+from checkers.partition_changes import PartitionState
+from checkers.setup import setup_of
+from checkers.verdict import Anomaly, CheckerResult, result_of
+
+__all__ = ["ANOMALIES", "check_elections"]
+
+CHECKER = "elections"
+"""The checker's name."""
+_NS_PER_MS = 1_000_000
+_RESIGNS_SINCE = (3, 7)
+"""First version whose leader of the quorum resigns when it loses its majority (KAFKA-15489)."""
+_BEHIND = 2
+"""Fetch timeouts after which it has done so: 1.5, and time to notice."""
+_SLACK_NS = 1_000_000_000
+
+
+def check_elections(history: History) -> CheckerResult:
+    """Judge elections; unknown where some were asked for and the metadata log does not tell the states.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    scene = Scene(history)
+    changes = scene.changes
+    contradictions = find_contradictions(scene.elections, changes, _behind_ns(scene))
+    anomalies = [*_unlicensed(scene), *contradictions]
+    untold = scene.elections and changes.op is None
+    return result_of(
+        CHECKER,
+        anomalies,
+        figures=_figures(scene),
+        unknown_because="elections were asked for, and no metadata log tells the states" if untold else None,
+    )
+
+
+def _behind_ns(scene: Scene) -> int:
+    """How far the state of a controller that refuses an election may lie behind."""
+    setup = setup_of(scene.history)
+    if setup is None or scene.version < _RESIGNS_SINCE:
+        return scene.history.operations[-1].time_ns if scene.history.operations else 0
+    return setup.controller_fetch_timeout_ms * _NS_PER_MS * _BEHIND + _SLACK_NS
+
+
+def _unlicensed(scene: Scene) -> list[Anomaly]:
+    topics = {topic.name: topic for topic in scene.setup.topics}
+    return [
+        _found(scene, partition, before, state)
+        for partition, states in scene.changes.states.items()
+        if partition.topic in topics and not elects_uncleanly(scene, topics[partition.topic])
+        for before, state in pairwise(states)
+        if state.unclean and not _allowed(scene, partition, state)
+    ]
+
+
+def _allowed(scene: Scene, partition: PartitionName, state: PartitionState) -> bool:
+    if state.last_leader and scene.eligible_replicas:
+        return True
+    span = scene.changes.span(state)
+    return any(
+        election.type == UNCLEAN
+        and election.may_have_elected(partition)
+        and span.meets(election.request.from_ns, election.request.to_ns)
+        for election in scene.elections
+    )
+
+
+def _found(scene: Scene, partition: PartitionName, before: PartitionState, state: PartitionState) -> Anomaly:
+    op = scene.changes.op
+    return UNLICENSED.found(
+        f"Broker {state.leader} was elected leader of {partition} in leader epoch {state.leader_epoch}, and "
+        f"was neither in the ISR {list(before.isr)} nor in the ELR {list(before.elr)}.",
+        subject=str(partition),
+        witness=() if op is None else (op,),
+        explanation=(
+            f"Offset {state.offset} of the metadata log tells of the election.",
+            "No config allowed unclean elections, and none was asked for when that record was appended.",
+        ),
+    )
+
+
+def _figures(scene: Scene) -> dict[str, Any]:
+    answers: Counter[str] = Counter()
+    for election in scene.elections:
+        answers.update(f"{election.type} {code}" for code in election.codes.values())
+    states = [state for states in scene.changes.states.values() for state in states[1:]]
+    return {
+        "requests": len(scene.elections),
+        "requests_of_unknown_fate": sum(election.request.unknown for election in scene.elections),
+        "answers_by_type_and_code": dict(sorted(answers.items())),
+        "elections": sum(state.elected for state in states),
+        "unclean_elections": sum(state.unclean for state in states),
+        "elections_from_elr": sum(state.was_eligible for state in states),
+        "elections_of_last_known_leader": sum(state.unclean and state.last_leader for state in states),
+    }

@@ -1,0 +1,116 @@
+"""The reassignment checker: what was asked for is reached, and nothing is given up on the way (KIP-455).
+
+Evidence is the metadata log.
+
+1. By itself it tells how each reassignment ended (`steps`): ``reassignment-premature`` where a replica that
+   had to be in sync was not, ``reassignment-not-restored`` where one ended with replicas that are neither new
+   nor old, ``too-few-replicas``.  Where no fewer replicas are added than removed, Kafka waits for the added
+   ones alone: that is counted, and is no anomaly.
+2. Acknowledged requests must be in it (`requests`): ``reassignment-lost``.
+
+That no acknowledged record is lost is judged with the log: a reassignment licenses nothing.
+"""
+
+from collections import Counter, defaultdict
+from typing import Any
+
+import msgspec
+
+from checkers.administration import Reassignment, reassignments_of
+from checkers.columns import PartitionName
+from checkers.history import History
+from checkers.partition_changes import PartitionChanges, partition_changes
+from checkers.reassignments.kinds import ANOMALIES
+from checkers.reassignments.requests import find_lost, fits
+from checkers.reassignments.steps import (
+    Ending,
+    Step,
+    find_not_restored,
+    find_premature,
+    find_too_few,
+    steps_of,
+)
+from checkers.verdict import CheckerResult, result_of
+
+__all__ = ["ANOMALIES", "check_reassignments"]
+
+CHECKER = "reassignments"
+"""The checker's name."""
+ONGOING = "reassignments"
+"""Key of the observations."""
+_NS_PER_MS = 1_000_000
+
+
+class OngoingSeen(msgspec.Struct, frozen=True):
+    """Reassignments that are under way, as one broker listed them."""
+
+    began_ns: int
+    ongoing: list[tuple[str, int, list[int], list[int], list[int]]]
+
+
+def check_reassignments(history: History) -> CheckerResult:
+    """Judge reassignments; unknown where some were asked for and no metadata log tells what came of them.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    changes, asked = partition_changes(history), reassignments_of(history)
+    steps = list(steps_of(changes))
+    sets: dict[PartitionName, set[frozenset[int]]] = defaultdict(set)
+    for each in asked:
+        if each.target is not None and not each.refused:
+            sets[each.partition].add(frozenset(each.target))
+    untold = asked and changes.op is None
+    return result_of(
+        CHECKER,
+        [
+            *find_premature(steps, changes.op),
+            *find_not_restored(steps, sets, changes.op),
+            *find_too_few(changes, sets),
+            *find_lost(asked, changes),
+        ],
+        figures=_figures(asked, changes, steps) | _observed(history),
+        unknown_because="reassignments were asked for, and no metadata log tells of them" if untold else None,
+    )
+
+
+def _figures(asked: list[Reassignment], changes: PartitionChanges, steps: list[Step]) -> dict[str, Any]:
+    codes = Counter(str(each.code) for each in asked if each.code is not None)
+    unknown = [each for each in asked if not each.acknowledged and not each.refused]
+    endings = Counter(step.ending for step in steps)
+    last = [states[-1] for states in changes.states.values()]
+    return {
+        "asked": len(asked),
+        "cancellations_asked": sum(each.target is None for each in asked),
+        "answers_by_code": dict(sorted(codes.items())),
+        "of_unknown_fate": len(unknown),
+        "of_unknown_fate_found": sum(_found(each, changes) for each in unknown),
+        **{f"{ending}": endings[ending] for ending in Ending},
+        "completed_with_replica_out_of_sync": sum(
+            step.ending is Ending.COMPLETED and bool(step.lacking) and not step.premature for step in steps
+        ),
+        "ongoing_in_the_end": sum(state.moving for state in last),
+    }
+
+
+def _found(asked: Reassignment, changes: PartitionChanges) -> bool:
+    """Whether the metadata log has, since a request was made, a record that does what it asked for."""
+    return any(
+        changes.span(state).to_ns >= asked.request.from_ns and fits(asked, state)
+        for state in changes.states.get(asked.partition, ())[1:]
+    )
+
+
+def _observed(history: History) -> dict[str, Any]:
+    """How many reassignments were seen at once, and how long some were seen without a pause."""
+    most, longest_ns, since_ns = 0, 0, None
+    for operation in history.operations:
+        if operation.f == "observe" and operation.key == ONGOING:
+            seen = msgspec.convert(operation.value, OngoingSeen)
+            most = max(most, len(seen.ongoing))
+            if not seen.ongoing:
+                since_ns = None
+                continue
+            since_ns = operation.time_ns if since_ns is None else since_ns
+            longest_ns = max(longest_ns, operation.time_ns - since_ns)
+    return {"ongoing_max": most, "ongoing_ms_max": longest_ns // _NS_PER_MS}

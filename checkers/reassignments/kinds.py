@@ -1,0 +1,34 @@
+"""What the reassignment checker can find."""
+
+from checkers.kinds import AnomalyKind, by_id
+
+PREMATURE = AnomalyKind(
+    id="reassignment-premature",
+    meaning="A reassignment was completed while a replica that had to be in sync by then was not.",
+    guarantee="A reassignment is complete when all added replicas are in sync, and, where fewer are added "
+    "than removed, all replicas that were asked for.",
+    source="KIP-455; KAFKA-15665, fixed in 3.8.0; Kafka's PartitionReassignmentReplicas",
+)
+LOST = AnomalyKind(
+    id="reassignment-lost",
+    meaning="An acknowledged reassignment, or its cancellation, never came into the metadata, or was undone "
+    "although nobody had asked for that.",
+    guarantee="An acknowledged reassignment goes on until its replicas are those that were asked for, or "
+    "until it is cancelled or overridden.",
+    source="KIP-455",
+)
+NOT_RESTORED = AnomalyKind(
+    id="reassignment-not-restored",
+    meaning="A cancelled reassignment did not leave the replicas that there were before it.",
+    guarantee="Cancelling a reassignment restores the original replicas.",
+    source="KIP-455",
+)
+TOO_FEW = AnomalyKind(
+    id="too-few-replicas",
+    meaning="A partition had fewer replicas than it had before and than anybody had asked for.",
+    guarantee="While a reassignment goes on, a partition has its old and its new replicas.",
+    source="KIP-455",
+)
+
+ANOMALIES = by_id(PREMATURE, LOST, NOT_RESTORED, TOO_FEW)
+"""All of them by id."""

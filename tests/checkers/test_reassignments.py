@@ -1,0 +1,270 @@
+"""The reassignment checker: what was asked for is reached, by the rule for when it is."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkers.history import History
+from checkers.reassignments import check_reassignments
+from checkers.verdict import CheckerResult, Validity
+from tests.checkers.admin_histories import TOPIC, AdminStory
+
+PREMATURE, LOST = "reassignment-premature", "reassignment-lost"
+NOT_RESTORED, TOO_FEW = "reassignment-not-restored", "too-few-replicas"
+
+
+def judged(story: AdminStory, **told: Any) -> CheckerResult:
+    return check_reassignments(story.history(**told))
+
+
+def moving(replicas: Sequence[int], target: Sequence[int], **story: Any) -> AdminStory:
+    """A reassignment that was asked for at 50 ms and acknowledged at 52 ms, and is under way."""
+    told = AdminStory(**story)
+    told.created(replicas)
+    begin(told, 51, replicas, target)
+    told.reassign(50, 52, target)
+    return told
+
+
+def begin(story: AdminStory, at_ms: float, replicas: Sequence[int], target: Sequence[int]) -> None:
+    removing = [replica for replica in replicas if replica not in target]
+    adding = [replica for replica in target if replica not in replicas]
+    story.changed(at_ms, replicas=[*target, *removing], addingReplicas=adding, removingReplicas=removing)
+
+
+def complete(story: AdminStory, at_ms: float, target: Sequence[int], isr: Sequence[int]) -> None:
+    story.changed(at_ms, replicas=list(target), isr=list(isr), addingReplicas=[], removingReplicas=[])
+
+
+class TestPremature:
+    @pytest.mark.parametrize("version", ["3.7.1", "3.8.0", "4.3.1"])
+    def test_kafka_15665_fewer_added_than_removed_needs_all_of_them(self, version: str) -> None:
+        story = AdminStory(kafka_version=version)
+        story.created([1, 2, 3])
+        story.changed(20, isr=[1, 2])
+        story.reassign(50, 52, [2, 3])
+        complete(story, 51, [2, 3], [2])
+        result = judged(story)
+        assert result.counts == {PREMATURE: 1}
+        (anomaly,) = result.anomalies
+        assert "to [2, 3] was completed while [3] of them were not in sync" in anomaly.summary
+
+    @pytest.mark.parametrize(("isr", "counts"), [([2, 3], {}), ([2], {PREMATURE: 1}), ([3], {PREMATURE: 1})])
+    def test_the_same_after_a_while(self, isr: list[int], counts: dict[str, int]) -> None:
+        story = moving([1, 2, 3], [2, 3])
+        complete(story, 80, [2, 3], isr)
+        result = judged(story)
+        assert result.counts == counts
+        assert result.figures["completed"] == 1
+
+    @pytest.mark.parametrize(
+        ("isr", "counts", "out_of_sync"),
+        [([2, 3], {}, 0), ([3], {}, 1), ([2], {PREMATURE: 1}, 0)],
+    )
+    def test_as_many_added_as_removed_needs_the_added_ones(
+        self, isr: list[int], counts: dict[str, int], out_of_sync: int
+    ) -> None:
+        story = moving([1, 2], [2, 3])
+        complete(story, 80, [2, 3], isr)
+        result = judged(story)
+        assert result.counts == counts
+        assert result.figures["completed_with_replica_out_of_sync"] == out_of_sync
+
+    def test_an_override_that_is_complete_at_once_is_judged_too(self) -> None:
+        story = moving([1, 2, 3], [1, 2, 4])
+        story.reassign(60, 62, [2, 3])
+        complete(story, 61, [2, 3], [2])
+        assert judged(story).counts == {PREMATURE: 1}
+
+    def test_another_order_needs_nothing(self) -> None:
+        story = AdminStory()
+        story.created([1, 2, 3])
+        story.changed(20, isr=[1])
+        story.reassign(50, 52, [3, 2, 1])
+        story.changed(51, replicas=[3, 2, 1])
+        result = judged(story)
+        assert result.validity is Validity.VALID
+        assert result.figures["completed"] == 0
+
+
+class TestEndings:
+    def test_a_cancelled_one_leaves_what_there_was(self) -> None:
+        story = moving([1, 2], [2, 3])
+        story.reassign(60, 62, None)
+        complete(story, 61, [2, 1], [1, 2])
+        result = judged(story)
+        assert result.validity is Validity.VALID
+        assert (result.figures["cancelled"], result.figures["cancellations_asked"]) == (1, 1)
+
+    def test_a_cancelled_one_that_leaves_something_else(self) -> None:
+        story = moving([1, 2], [2, 3])
+        story.reassign(60, 62, None)
+        complete(story, 61, [1, 3], [1, 3])
+        assert judged(story).counts == {NOT_RESTORED: 1}
+
+    def test_one_that_is_overridden_goes_elsewhere(self) -> None:
+        story = moving([1, 2], [2, 3])
+        story.reassign(60, 62, [2, 4])
+        story.changed(61, replicas=[2, 4, 1, 3], addingReplicas=[4], removingReplicas=[1, 3])
+        result = judged(story)
+        assert result.validity is Validity.VALID
+        assert (result.figures["overridden"], result.figures["ongoing_in_the_end"]) == (1, 1)
+
+    def test_changes_of_the_isr_do_not_end_it(self) -> None:
+        story = moving([1, 2], [2, 3])
+        story.changed(60, isr=[1, 2, 3])
+        result = judged(story)
+        assert result.validity is Validity.VALID
+        assert (result.figures["overridden"], result.figures["ongoing_in_the_end"]) == (0, 1)
+
+
+class TestRequests:
+    @pytest.mark.parametrize("target", [[2, 3], None])
+    def test_an_acknowledged_one_comes_into_the_metadata(self, target: list[int] | None) -> None:
+        story = moving([1, 2], [3, 1])
+        story.reassign(3000, 3002, target)
+        (anomaly,) = judged(story).anomalies
+        assert anomaly.id == LOST
+        assert "never came into the metadata" in anomaly.summary
+        assert "adding [3], removing [2]" in anomaly.explanation[0]
+
+    def test_it_is_not_undone_unless_asked(self) -> None:
+        story = moving([1, 2], [2, 3])
+        complete(story, 80, [2, 1], [1, 2])
+        (anomaly,) = judged(story).anomalies
+        assert anomaly.id == LOST
+        assert "was undone although nobody asked for that" in anomaly.summary
+
+    @pytest.mark.parametrize(
+        ("end_ms", "asked", "valid"),
+        [
+            (72, {}, True),
+            (72, {"how": "info"}, True),
+            (None, {}, True),
+            (72, {"code": 7}, True),
+            (72, {"code": None}, True),
+            (72, {"how": "fail"}, False),
+            (72, {"code": 39}, False),
+        ],
+    )
+    def test_a_later_request_may_have_undone_it(
+        self, end_ms: float | None, asked: dict[str, Any], *, valid: bool
+    ) -> None:
+        story = moving([1, 2], [2, 3])
+        story.reassign(70, end_ms, None, **asked)
+        complete(story, 71, [2, 1], [1, 2])
+        assert (judged(story).validity is Validity.VALID) is valid
+
+    def test_one_for_what_there_is_changes_nothing(self) -> None:
+        story = AdminStory()
+        story.created([1, 2])
+        story.reassign(50, 52, [1, 2])
+        assert judged(story).validity is Validity.VALID
+
+    def test_a_refused_one_asks_for_nothing(self) -> None:
+        story = AdminStory()
+        story.created([1, 2, 3])
+        story.reassign(50, 52, [1], code=39)
+        result = judged(story)
+        assert result.validity is Validity.VALID
+        assert result.figures["answers_by_code"] == {"39": 1}
+
+    @pytest.mark.parametrize("happened", [True, False])
+    def test_one_of_unknown_fate_is_looked_up(self, *, happened: bool) -> None:
+        story = AdminStory()
+        story.created([1, 2])
+        story.reassign(50, 52, [2, 3], how="info")
+        if happened:
+            begin(story, 60, [1, 2], [2, 3])
+        figures = judged(story).figures
+        assert (figures["of_unknown_fate"], figures["of_unknown_fate_found"]) == (1, happened)
+
+    def test_a_partition_without_evidence_is_passed_over(self) -> None:
+        story = AdminStory()
+        story.reassign(50, 52, [2, 3])
+        assert judged(story).validity is Validity.VALID
+        result = judged(story, metadata_log=False)
+        assert result.validity is Validity.UNKNOWN
+        assert "no metadata log" in str(result.unknown_because)
+
+    def test_one_that_was_made_before_the_partition_is_passed_over(self) -> None:
+        story = AdminStory()
+        story.reassign(1, 2, [2, 3])
+        story.created([1, 2], at_ms=50)
+        assert judged(story).validity is Validity.VALID
+
+
+class TestTooFew:
+    def test_nobody_asked_for_fewer(self) -> None:
+        story = AdminStory()
+        story.created([1, 2, 3])
+        story.changed(60, replicas=[1, 2])
+        (anomaly,) = judged(story).anomalies
+        assert anomaly.id == TOO_FEW
+        assert "nobody asked for fewer than 3" in anomaly.summary
+
+    @pytest.mark.parametrize(("target", "valid"), [([1, 2], True), ([1], True), ([4, 2, 3], False)])
+    def test_somebody_did(self, target: list[int], *, valid: bool) -> None:
+        story = AdminStory()
+        story.created([1, 2, 3])
+        story.reassign(50, 52, target, how="info")
+        story.changed(60, replicas=[1, 2])
+        assert (TOO_FEW not in judged(story).counts) is valid
+
+
+def test_how_many_were_seen_and_for_how_long() -> None:
+    story = AdminStory()
+    one = [TOPIC, 0, [1, 2, 3], [3], [1]]
+    for at_ms, ongoing in ((10, [one]), (20, [one, one]), (40, [one]), (50, []), (60, [one]), (70, [one])):
+        story.observe(at_ms, "reassignments", {"node": "n1", "began_ns": 0, "ongoing": ongoing})
+    figures = judged(story).figures
+    assert (figures["ongoing_max"], figures["ongoing_ms_max"]) == (2, 30)
+
+
+TARGET = st.lists(st.sampled_from([1, 2, 3, 4]), min_size=1, max_size=3, unique=True)
+
+
+def correct(targets: Sequence[list[int]], *, drop: int | None = None, early: int | None = None) -> History:
+    """A controller that carries out each request; but for one record, or one replica of the ISR."""
+    story = AdminStory()
+    replicas = [1, 2, 3]
+    story.created(replicas)
+    for number, target in enumerate(targets):
+        at_ms = 3000.0 * (number + 1)
+        if number != drop:
+            if set(target) == set(replicas):
+                story.changed(at_ms + 1, replicas=target)
+            else:
+                begin(story, at_ms + 1, replicas, target)
+                added = [replica for replica in target if replica not in replicas]
+                isr = [replica for replica in target if number != early or replica != added[0]]
+                complete(story, at_ms + 500, target, isr)
+            replicas = target
+        story.reassign(at_ms, at_ms + 2, target)
+    return story.history()
+
+
+@given(st.lists(TARGET, min_size=1, max_size=5))
+def test_what_a_correct_controller_does_is_valid(targets: list[list[int]]) -> None:
+    assert check_reassignments(correct(targets)).validity is Validity.VALID
+
+
+@given(st.lists(TARGET, min_size=1, max_size=5), st.data())
+def test_a_request_that_is_forgotten_is_found(targets: list[list[int]], data: st.DataObject) -> None:
+    before = [[1, 2, 3], *targets]
+    changing = [number for number, target in enumerate(targets) if target != before[number]]
+    if changing:
+        history = correct(targets, drop=data.draw(st.sampled_from(changing)))
+        assert check_reassignments(history).counts == {LOST: 1}
+
+
+@given(st.lists(TARGET, min_size=1, max_size=5), st.data())
+def test_an_added_replica_that_is_not_in_sync_is_found(targets: list[list[int]], data: st.DataObject) -> None:
+    before = [[1, 2, 3], *targets]
+    adding = [number for number, target in enumerate(targets) if set(target) - set(before[number])]
+    if adding:
+        history = correct(targets, early=data.draw(st.sampled_from(adding)))
+        assert check_reassignments(history).counts == {PREMATURE: 1}
