@@ -25,6 +25,8 @@ from harness.wire import WireError, answers
 
 _PROBE_S = 0.5
 _CONTROLLER_LISTENER = "CONTROLLER"
+_REFUSED = frozenset({3, 29, 31, 35, 39, 40, 42, 44, 87})
+"""Codes of what is looked at before anything is done: names, permissions, versions, arguments, policies."""
 
 Address = tuple[str, int]
 
@@ -227,10 +229,16 @@ def _by_partition(code: int, message: str | None, results: tuple[Any, ...]) -> A
     rows = [(one.topic, one.partition, one.code, one.message) for one in results]
     told = {"code": code, "message": message, "results": rows}
     if code or not results:
-        return Answer(OperationType.FAIL if code else OperationType.OK, (code,), told)
+        return Answer(_outcome(code), (code,), told)
     return Answer(OperationType.OK, tuple(one.code for one in results), told)
 
 
+def _outcome(code: int) -> OperationType:
+    """Of a request as a whole; what a controller refuses that lost its office meanwhile may be done after all."""
+    if code == 0:
+        return OperationType.OK
+    return OperationType.FAIL if code in _REFUSED else OperationType.INFO
+
+
 def _plain(answer: SettingAnswer) -> Answer:
-    outcome = OperationType.FAIL if answer.code else OperationType.OK
-    return Answer(outcome, (answer.code,), {"code": answer.code, "message": answer.message})
+    return Answer(_outcome(answer.code), (answer.code,), {"code": answer.code, "message": answer.message})

@@ -119,6 +119,12 @@ def test_an_election_that_is_refused_as_a_whole(bench: Bench) -> None:
     assert (performed.outcome, performed.codes, performed.error) == (FAIL, (31,), "Kafka answered 31")
 
 
+def test_what_a_former_controller_says_is_open(bench: Bench) -> None:
+    bench.answers["elect_leaders"] = ElectionAnswer(41, ())
+    performed = bench.operator.perform(ElectLeaders(ElectionType.PREFERRED), 500)
+    assert (performed.outcome, performed.codes) == (INFO, (41,))
+
+
 def test_silence_is_open(bench: Bench) -> None:
     bench.answers["elect_leaders"] = WireError("timed out")
     performed = bench.operator.perform(ElectLeaders(ElectionType.PREFERRED), 500)
