@@ -49,6 +49,7 @@ doctor: $(RUN_STAMP) ## what this host has and lacks
 
 docs: $(RUN_STAMP) ## renew the generated pages
 	$(BIN)/python -m results.glossary docs/anomalies.md
+	$(BIN)/krucible list --markdown > docs/scenarios.md
 
 lock: $(VENV_STAMP) ## renew requirements*.txt from requirements*.in
 	set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \

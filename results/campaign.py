@@ -1,16 +1,14 @@
 """A campaign's summary as a Markdown page: what went wrong first, then what was done, then every run."""
 
-import re
-from collections.abc import Iterable, Iterator, Sequence
+import shlex
+from collections.abc import Callable, Iterator, Sequence
 
-from results.cleaning import clean
+from results.markdown import code, distinct, number, table, told
 from results.summary import Outcome, RunOutcome, Spread, Summary
 from results.text import seconds
 
-_TEXT_MAX = 300
 _SEEDS_MAX = 12
 _MARKS = {Outcome.INVALID: "❌", Outcome.FAILED: "💥", Outcome.UNKNOWN: "❔", Outcome.VALID: "✅"}
-_SPECIAL = re.compile(r"([\\`*_{}\[\]<>|#~])")
 
 
 def render_campaign(summary: Summary) -> str:
@@ -21,7 +19,7 @@ def render_campaign(summary: Summary) -> str:
         *_troubles(summary),
         *_anomalies(summary),
         "## What was done",
-        *_what_ran(summary),
+        *what_ran(summary),
         *_faults(summary),
         "## Runs",
         _runs(summary),
@@ -29,14 +27,9 @@ def render_campaign(summary: Summary) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def told(text: str) -> str:
-    """Any text as plain text of a Markdown table or paragraph."""
-    return _SPECIAL.sub(r"\\\1", clean(text, _TEXT_MAX))
-
-
 def _title(summary: Summary) -> str:
-    scenarios = _distinct(run.identity.scenario for run in summary.runs if run.identity)
-    versions = _distinct(run.identity.kafka_version for run in summary.runs if run.identity)
+    scenarios = distinct(run.identity.scenario for run in summary.runs if run.identity)
+    versions = distinct(run.identity.kafka_version for run in summary.runs if run.identity)
     if not scenarios:
         return "Campaign"
     return f"{', '.join(map(told, scenarios))} on Kafka {', '.join(map(told, versions))}"
@@ -45,10 +38,10 @@ def _title(summary: Summary) -> str:
 def _decision(summary: Summary) -> str:
     runs = len(summary.runs)
     parts = [f"{count:,} {name}" for name, count in summary.counts.items() if count]
-    first = f"{_MARKS[summary.outcome]} **{summary.outcome.capitalize()}**: {_number(runs, 'run')}"
+    first = f"{_MARKS[summary.outcome]} **{summary.outcome.capitalize()}**: {number(runs, 'run')}"
     line = f"{first}, of which {', '.join(parts)}." if runs else f"{first}."
     if summary.unexpected:
-        return f"{line} {_number(summary.unexpected, 'verdict')} not as expected."
+        return f"{line} {number(summary.unexpected, 'verdict')} not as expected."
     if summary.as_expected:
         return f"{line} Every verdict that had an expectation is as expected."
     return line
@@ -60,10 +53,10 @@ def _troubles(summary: Summary) -> Iterator[str]:
     if troubled:
         yield "## To look at"
     for run in troubled:
-        lines = [f"- {_MARKS[run.outcome]} seed {_seed(run)}, {run.outcome}, `{_code(run.folder)}`"]
+        lines = [f"- {_MARKS[run.outcome]} seed {_seed(run)}, {run.outcome}, `{code(run.folder)}`"]
         lines += [f"  - {told(reason)}" for reason in run.reasons]
         if run.identity is not None:
-            lines.append(f"  - again: `{_code(run.identity.reproduce)}`")
+            lines.append(f"  - again: `{code(run.identity.reproduce)}`")
         yield "\n".join(lines)
 
 
@@ -71,25 +64,26 @@ def _anomalies(summary: Summary) -> Iterator[str]:
     yield "## Anomalies"
     if not summary.anomalies:
         faults = sum(total.count for total in summary.faults)
-        sent = _number(summary.sent_ok, "acknowledged record")
-        yield f"None was found in {sent} under {_number(faults, 'fault')}."
+        sent = number(summary.sent_ok, "acknowledged record")
+        yield f"None was found in {sent} under {number(faults, 'fault')}."
         return
     rows = [
-        (f"`{_code(a.id)}`", f"{a.count:,}", f"{len(a.seeds):,}", _seeds(a.seeds)) for a in summary.anomalies
+        (f"`{code(a.id)}`", f"{a.count:,}", f"{len(a.seeds):,}", _seeds(a.seeds)) for a in summary.anomalies
     ]
-    yield _table(("anomaly", ">number", ">runs", "seeds"), rows)
+    yield table(("anomaly", ">number", ">runs", "seeds"), rows)
 
 
-def _what_ran(summary: Summary) -> Iterator[str]:
+def what_ran(summary: Summary) -> Iterator[str]:
+    """By what, on what and when, as a list."""
     identities = [run.identity for run in summary.runs if run.identity]
     facts = (
-        ("krucible", _distinct(i.krucible_commit for i in identities)),
-        ("Image", _distinct(f"{i.image.reference} {i.image.digest}" for i in identities if i.image)),
+        ("krucible", distinct(i.krucible_commit for i in identities)),
+        ("Image", distinct(f"{i.image.reference} {i.image.digest}" for i in identities if i.image)),
         (
             "Host",
-            _distinct(f"Linux {i.host.kernel}, {i.host.cpus} CPUs, {i.host.engine}" for i in identities),
+            distinct(f"Linux {i.host.kernel}, {i.host.cpus} CPUs, {i.host.engine}" for i in identities),
         ),
-        ("First run began", sorted(_distinct(i.began_at for i in identities))[:1]),
+        ("First run began", sorted(distinct(i.began_at for i in identities))[:1]),
     )
     lines = [f"- {name}: {', '.join(map(told, values))}" for name, values in facts if any(values)]
     sent = f"{summary.sent_ok:,} acknowledged, {summary.sent_info:,} unknown, {summary.sent_fail:,} failed"
@@ -104,7 +98,7 @@ def _faults(summary: Summary) -> Iterator[str]:
             (told(total.kind), f"{total.count:,}", f"{total.proven:,}", *_spread_cells(total.unavailable))
             for total in summary.faults
         ]
-        yield _table(("fault", ">number", ">proven", ">unavailability p50", ">max"), rows)
+        yield table(("fault", ">number", ">proven", ">unavailability p50", ">max"), rows)
         yield (
             "Unavailability is the longest time that any one partition acknowledged nothing, "
             "of all such times that overlap the fault."
@@ -112,16 +106,43 @@ def _faults(summary: Summary) -> Iterator[str]:
 
 
 def _runs(summary: Summary) -> str:
-    told_first = (">seed", "verdict", "expected", ">faults", ">acknowledged", ">unknown", ">failed")
+    """One row for each run; what is the same of all of them has no column."""
+    extra = [name for name, of in _SETTINGS.items() if len({of(run) for run in summary.runs}) > 1]
+    told_first = (*extra, ">seed", "verdict", "expected", ">faults", ">acknowledged", ">unknown", ">failed")
     told_last = (">longest unavailability", ">recovery", "anomalies", "folder")
-    return _table(told_first + told_last, [_run(run) for run in summary.runs])
+    rows = [(*(_SETTINGS[name](run) for name in extra), *_run(run)) for run in summary.runs]
+    return table(told_first + told_last, rows)
 
 
 def _run(run: RunOutcome) -> tuple[str, ...]:
     expected = {True: "yes", False: "**no**", None: ""}[run.as_expected]
     found = ", ".join(f"{count:,} {told(name)}" for name, count in run.anomalies.items())
     first = (_seed(run), f"{_MARKS[run.outcome]} {run.outcome}", expected)
-    return (*first, *_figures(run), found, f"`{_code(run.folder)}`")
+    return (*first, *_figures(run), found, f"`{code(run.folder)}`")
+
+
+def _scenario(run: RunOutcome) -> str:
+    return told(run.identity.scenario) if run.identity else ""
+
+
+def _version(run: RunOutcome) -> str:
+    return told(run.identity.kafka_version) if run.identity else ""
+
+
+def _options(run: RunOutcome) -> str:
+    """What was chosen otherwise than the scenario has it, as one types it."""
+    words = shlex.split(run.identity.reproduce) if run.identity else []
+    after = words[words.index("--seed") + 2 :] if "--seed" in words else []
+    chosen = shlex.join(word for word in after if word not in ("--kafka-version", _version(run)))
+    return f"`{code(chosen)}`" if chosen else ""
+
+
+_SETTINGS: dict[str, Callable[[RunOutcome], str]] = {
+    "scenario": _scenario,
+    "Kafka": _version,
+    "options": _options,
+}
+"""Columns that a table has if its rows differ in them."""
 
 
 def _figures(run: RunOutcome) -> tuple[str, ...]:
@@ -132,12 +153,6 @@ def _figures(run: RunOutcome) -> tuple[str, ...]:
     sent = (measures.sent_ok, measures.sent_info, measures.sent_fail)
     counts = (f"{count:,}" for count in (len(measures.faults), *sent))
     return (*counts, seconds(measures.unavailable_ms_max), recovery)
-
-
-def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """A table; a head that begins with ``>`` is that of a column of numbers."""
-    lines = [[name.removeprefix(">") for name in head], ["--:" if h.startswith(">") else "---" for h in head]]
-    return "\n".join(f"| {' | '.join(line)} |" for line in (*lines, *rows))
 
 
 def _spread(spread: Spread | None) -> str:
@@ -157,16 +172,3 @@ def _seed(run: RunOutcome) -> str:
 def _seeds(seeds: Sequence[int | None]) -> str:
     shown = ", ".join("?" if seed is None else str(seed) for seed in seeds[:_SEEDS_MAX])
     return shown if len(seeds) <= _SEEDS_MAX else f"{shown} and {len(seeds) - _SEEDS_MAX} more"
-
-
-def _code(text: str) -> str:
-    """Any text inside backticks, where nothing but a backtick ends it and a bar would end a cell."""
-    return clean(text, _TEXT_MAX).replace("`", "'").replace("|", "/")
-
-
-def _distinct(texts: Iterable[str]) -> list[str]:
-    return list(dict.fromkeys(texts))
-
-
-def _number(count: int, thing: str) -> str:
-    return f"{count:,} {thing}" if count == 1 else f"{count:,} {thing}s"

@@ -11,6 +11,7 @@ import click
 import pytest
 
 from harness.catalogue import load_scenario, scenario_names
+from harness.cli.catalogue_page import render_catalogue
 from harness.cli.commands import krucible
 from results.glossary import render_anomalies
 
@@ -110,13 +111,15 @@ def test_make_targets_in_documents_exist_and_are_few() -> None:
 
 def test_generated_pages_are_up_to_date() -> None:
     assert (ROOT / "docs/anomalies.md").read_text() == render_anomalies(), "run: make docs"
+    assert (ROOT / "docs/scenarios.md").read_text() == render_catalogue(), "run: make docs"
 
 
-def test_every_scenario_says_why_in_a_sentence() -> None:
+def test_every_scenario_says_why_in_a_sentence_and_names_a_ticket() -> None:
     for name in scenario_names():
         scenario = load_scenario(name)
         assert scenario.why.endswith("."), name
         assert scenario.summary.endswith("."), name
+        assert re.fullmatch(r"(KIP|KAFKA)-\d+(, (KIP|KAFKA)-\d+)*", scenario.ticket or ""), name
 
 
 def test_nothing_names_a_registry_or_this_machine() -> None:

@@ -12,7 +12,7 @@ from harness.errors import KrucibleError
 from harness.planning import RunPlan, reproduce_line
 from results.campaign import render_campaign
 from results.store import RunUnreadableError, load_record, save_record, write_whole
-from results.summary import Outcome, RunOutcome, Summary, encode_summary, outcome_of, summarise
+from results.summary import Outcome, RunOutcome, encode_summary, outcome_of, summarise
 
 STATE_FILE = "campaign.json"
 SUMMARY_FILE = "summary.md"
@@ -37,14 +37,18 @@ class Campaign:
         runs: the store.
         scenario: the scenario's name.
         plans: a plan for every seed.
+        keep_complete: stay with what is done where nothing is missing.
     """
 
-    def __init__(self, runs: Path, scenario: str, plans: Mapping[int, RunPlan]) -> None:
+    def __init__(
+        self, runs: Path, scenario: str, plans: Mapping[int, RunPlan], *, keep_complete: bool = False
+    ) -> None:
         first = next(iter(plans.values()))
         asked = reproduce_line(msgspec.structs.replace(first.options, seed=0))
         asked += f" of seeds {min(plans)}..{max(plans)}"
         name = hashlib.sha256(asked.encode()).hexdigest()[:10]
         self._seeds = list(plans)
+        self._keep_complete = keep_complete
         self.folder = runs / scenario / _FOLDER / name
         self._state = self._resumed(asked)
 
@@ -65,7 +69,7 @@ class Campaign:
 
     def finish(self) -> int:
         """Write the summary of what there is, say where, and give the exit code."""
-        summary = self._summary()
+        summary = summarise(self.outcomes())
         write_whole(self.folder / SUMMARY_FILE, render_campaign(summary).encode())
         write_whole(self.folder / "summary.json", encode_summary(summary))
         counts = ", ".join(f"{count} {name}" for name, count in summary.counts.items() if count)
@@ -75,13 +79,14 @@ class Campaign:
             click.echo(f"missing  {len(self.missing())} seeds; the same command goes on with them")
         return EXIT_CODES[summary.outcome]
 
-    def _summary(self) -> Summary:
+    def outcomes(self) -> list[RunOutcome]:
+        """Of the runs there are, and of those that failed."""
         outcomes = [outcome_of(Path(folder)) for folder in self._state.done.values()]
         outcomes += [
             RunOutcome(folder=f"seed {seed}", outcome=Outcome.FAILED, reasons=(why,))
             for seed, why in self._state.failed.items()
         ]
-        return summarise(outcomes)
+        return outcomes
 
     def _resumed(self, asked: str) -> _State:
         path = self.folder / STATE_FILE
@@ -104,7 +109,7 @@ class Campaign:
             ) from error
         done = {seed: folder for seed, folder in state.done.items() if Path(folder).exists()}
         if set(done) >= {str(seed) for seed in self._seeds}:
-            return _State(asked)
+            return _State(asked, done) if self._keep_complete else _State(asked)
         click.echo(f"resuming: {len(done)} of {len(self._seeds)} seeds are done already")
         return _State(asked, done, state.failed)
 

@@ -49,6 +49,11 @@ COMMANDS = {
         "report",
         "Write a stored RUN's report again and say where it is.",
     ),
+    "track-record": Entry(
+        "harness.cli.track_record",
+        "track_record",
+        "Hold krucible to known outcomes: red where Kafka has a bug, green where not.",
+    ),
     "cluster": Entry(
         "harness.cli.clusters",
         "cluster",

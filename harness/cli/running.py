@@ -4,7 +4,7 @@ import random
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
@@ -59,7 +59,7 @@ def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **give
     kept = given.pop("keep")
     chosen = random.SystemRandom().randrange(_SEEDS) if seed is None else seed
     plan = plan_run(_options(scenario, chosen, given))
-    with _cancellable() as cancelled:
+    with cancellable() as cancelled:
         folder, verdict = _run_one(plan, Host(runs=runs, keep=kept), cancelled)
     identity = identity_of(folder)
     if kept and identity is not None:
@@ -84,24 +84,31 @@ def _run_many(scenario: str, seeds: range, runs: Path, given: dict[str, Any]) ->
     """One run per seed; what an earlier, unfinished campaign of the same options did is not done again."""
     plans = {seed: plan_run(_options(scenario, seed, given)) for seed in seeds}
     campaign = Campaign(runs, scenario, plans)
-    with _cancellable() as cancelled:
-        missing = campaign.missing()
-        for number, seed in enumerate(missing, start=1):
-            if cancelled.is_set():
-                break
-            click.echo(f"--- seed {seed} ({number} of {len(missing)})")
-            try:
-                folder, _verdict = _run_one(plans[seed], Host(runs=runs), cancelled)
-                if not cancelled.is_set():
-                    campaign.record(seed, folder)
-            except (HistoryError, KrucibleError) as error:
-                campaign.record_failure(seed, str(error))
-                click.echo(f"krucible: seed {seed} failed: {error}", err=True)
+    with cancellable() as cancelled:
+        run_missing(campaign, plans, runs, cancelled)
     return campaign.finish()
 
 
+def run_missing(
+    campaign: Campaign, plans: Mapping[int, RunPlan], runs: Path, cancelled: threading.Event
+) -> None:
+    """Run what a campaign lacks, until it is cancelled; that the harness failed is told and recorded."""
+    missing = campaign.missing()
+    for number, seed in enumerate(missing, start=1):
+        if cancelled.is_set():
+            break
+        click.echo(f"--- seed {seed} ({number} of {len(missing)})")
+        try:
+            folder, _verdict = _run_one(plans[seed], Host(runs=runs), cancelled)
+            if not cancelled.is_set():
+                campaign.record(seed, folder)
+        except (HistoryError, KrucibleError) as error:
+            campaign.record_failure(seed, str(error))
+            click.echo(f"krucible: seed {seed} failed: {error}", err=True)
+
+
 @contextmanager
-def _cancellable() -> Iterator[threading.Event]:
+def cancellable() -> Iterator[threading.Event]:
     """An event that the first SIGINT or SIGTERM sets: the run heals, cleans up and is judged unknown.
 
     A second signal raises KeyboardInterrupt at once; `krucible heal` then cleans up.

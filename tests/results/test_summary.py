@@ -7,7 +7,8 @@ import pytest
 
 from checkers.identity import RunIdentity, encode_identity
 from checkers.verdict import Anomaly, Validity, Verdict, result_of
-from results.campaign import render_campaign, told
+from results.campaign import render_campaign
+from results.markdown import told
 from results.measures import FaultMeasures, Measures, save_measures
 from results.store import save_verdict
 from results.summary import (
@@ -137,6 +138,24 @@ def test_the_page_shows_trouble_first() -> None:
     assert "| `lost-write` | 1 | 1 | 2 |" in page
     assert "- 💥 seed ?, failed, `gone`" in page
     assert "| ? | 💥 failed |  |  |  |  |  |  |  |  | `gone` |" in page
+
+
+def test_runs_of_several_settings_say_which_they_are_of() -> None:
+    first, second = run(1), run(2)
+    assert second.identity is not None
+    other = msgspec.structs.replace(
+        second.identity,
+        scenario="exploratory/txn",
+        kafka_version="3.9.0",
+        reproduce="krucible run exploratory/txn --seed 2 --kafka-version 3.9.0 --mode isolated",
+    )
+    strange = msgspec.structs.replace(second, identity=None)
+    page = render_campaign(summarise([first, msgspec.structs.replace(second, identity=other), strange]))
+    (head,) = [line for line in page.splitlines() if line.startswith("| scenario")]
+    assert head.startswith("| scenario | Kafka | options | seed |")
+    assert "| exploratory/txn | 3.9.0 | `--mode isolated` | 2 |" in page
+    alone = render_campaign(summarise([first, run(3)]))
+    assert "| seed | verdict |" in alone
 
 
 def test_a_campaign_of_nothing_says_so() -> None:

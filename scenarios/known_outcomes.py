@@ -1,0 +1,47 @@
+"""Known outcomes: where Kafka must be seen to break a promise, and where to keep it."""
+
+from harness.vocabulary import KnownOutcome, Side
+
+_ELR = "eligible.leader.replicas.version"
+
+
+def _fixed(ticket: str, scenario: str, red: str, green: str) -> KnownOutcome:
+    """A bug that one version has and a later one has not."""
+    sides = (Side(version=red, expected_red=True), Side(version=green, expected_red=False))
+    return KnownOutcome(ticket, f"regressions/{scenario}", sides)
+
+
+KNOWN = (
+    _fixed("KAFKA-14402", "kafka-14402-hanging-transaction", "3.5.2", "3.6.2"),
+    _fixed("KAFKA-15489", "kafka-15489-zombie-leader", "3.6.2", "3.7.1"),
+    _fixed("KAFKA-15665", "kafka-15665-early-completion", "3.7.1", "3.9.0"),
+    _fixed("KAFKA-12670", "kafka-12670-unclean-config", "3.7.1", "3.9.0"),
+    _fixed("KIP-996", "kip-996-epoch-run-away", "3.9.0", "4.1.1"),
+    _fixed("KAFKA-17030", "kafka-17030-stale-voter", "3.9.0", "4.1.1"),
+    KnownOutcome(
+        "KIP-966",
+        "regressions/kip-966-last-replica",
+        (
+            Side(version="4.3.1", features={_ELR: 0}, expected_red=True),
+            Side(version="4.3.1", features={_ELR: 1}, expected_red=False),
+        ),
+    ),
+    KnownOutcome(
+        "KAFKA-17754", "regressions/kafka-17754-delayed-end-txn", (Side(version="4.3.1", expected_red=True),)
+    ),
+    KnownOutcome(
+        "KAFKA-17754",
+        "regressions/kafka-17754-transaction-version-2",
+        (Side(version="4.3.1", expected_red=False),),
+    ),
+    KnownOutcome(
+        "KAFKA-19021",
+        "regressions/kafka-19021-broker-as-voter",
+        (Side(version="4.3.1", expected_red=True),),
+    ),
+    KnownOutcome(
+        "KAFKA-19850", "regressions/kafka-19850-auto-join", (Side(version="4.3.1", expected_red=False),)
+    ),
+    KnownOutcome("KAFKA-19850", "kips/kip-853-remove-leader", (Side(version="4.3.1", expected_red=False),)),
+)
+"""Every one is run on each of its sides; where there is no green one, no release without it is known."""

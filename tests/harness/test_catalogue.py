@@ -1,0 +1,150 @@
+"""What scenarios expect of which version and feature levels, and the page that says so."""
+
+import json
+
+import pytest
+
+from checkers.verdict import Validity
+from harness import cli
+from harness.catalogue import (
+    AS_GOOD,
+    Forecast,
+    expectation_for,
+    folder_story,
+    forecasts_of,
+    load_scenario,
+    scenario_names,
+)
+from harness.cli import catalogue_page
+from harness.cli.catalogue_page import render_catalogue
+from harness.vocabulary import (
+    Act,
+    AlterTopic,
+    DiskKind,
+    Expectation,
+    FixedSchedule,
+    Kill,
+    Mode,
+    Scenario,
+    Step,
+    Target,
+    Topology,
+)
+from harness.vocabulary.version import parse_version
+
+GAP = "eligible.leader.replicas.version"
+RED_OFF = Expectation(Validity.INVALID, ("known-gap",), features={GAP: 0}, why="a | b")
+RED_OLD = Expectation(Validity.INVALID, ("known-gap",), before="4.0.0")
+GREEN_ON = Expectation(Validity.VALID, features={GAP: 1})
+
+
+def scenario(*expectations: Expectation) -> Scenario:
+    return Scenario("S.", "W.", FixedSchedule((), 1_000), versions_min="3.7.0", expectations=expectations)
+
+
+@pytest.mark.parametrize(
+    ("version", "features", "expected"),
+    [
+        ("3.9.0", {}, RED_OLD),
+        ("3.9.0", {GAP: 1, "x": 2}, GREEN_ON),
+        ("4.3.1", {GAP: 0, "x": 2}, RED_OFF),
+        ("4.3.1", {"x": 0}, AS_GOOD),
+        ("4.0.0", {}, AS_GOOD),
+    ],
+)
+def test_an_expectation_applies_to_its_versions_and_feature_levels(
+    version: str, features: dict[str, int], expected: Expectation
+) -> None:
+    assert expectation_for(scenario(GREEN_ON, RED_OLD, RED_OFF), version, features) == expected
+
+
+def test_forecasts_run_from_the_oldest_version_on_and_leave_out_what_never_applies() -> None:
+    too_old = Expectation(Validity.INVALID, before="3.7.0")
+    shadowed = Expectation(Validity.INVALID, before="3.9.0", features={"x": 1})
+    everything = Expectation(Validity.UNKNOWN)
+    assert list(forecasts_of(scenario(too_old, GREEN_ON, RED_OLD, shadowed, RED_OFF))) == [
+        Forecast("3.7.0", None, GREEN_ON),
+        Forecast("3.7.0", "4.0.0", RED_OLD),
+        Forecast("4.0.0", None, RED_OFF),
+        Forecast("4.0.0", None, AS_GOOD),
+    ]
+    assert list(forecasts_of(scenario(everything, RED_OFF))) == [Forecast("3.7.0", None, everything)]
+
+
+@pytest.mark.parametrize("name", scenario_names())
+def test_the_first_forecast_that_fits_is_what_a_run_expects(name: str) -> None:
+    tried = load_scenario(name)
+    versions = ("3.5.2", "3.6.2", "3.7.1", "3.8.0", "3.9.0", "3.9.1", "4.0.0", "4.1.1", "4.3.1")
+    for version in versions:
+        if parse_version(version) < parse_version(tried.versions_min):
+            continue
+        for features in ({}, {GAP: 0}, {GAP: 1}):
+            fitting = [
+                one.expectation
+                for one in forecasts_of(tried)
+                if parse_version(one.since) <= parse_version(version)
+                and (one.before is None or parse_version(version) < parse_version(one.before))
+                and one.expectation.features.items() <= features.items()
+            ]
+            assert fitting[0] == expectation_for(tried, version, features)
+
+
+def test_only_modules_in_folders_are_scenarios() -> None:
+    assert "smoke/partition" in scenario_names()
+    assert "known-outcomes" not in scenario_names()
+    assert folder_story("smoke") == "Quick and simple: does the whole machine work?"
+
+
+def test_the_page_has_every_scenario_with_its_command() -> None:
+    page = render_catalogue()
+    for name in scenario_names():
+        tried = load_scenario(name)
+        section = page.split(f"\n### {name}\n")[1].split("\n### ")[0]
+        assert tried.summary in section
+        assert tried.why in section
+        assert f"- Ticket: {tried.ticket}\n" in section
+        assert f"```sh\nkrucible run {name} --seed 1\n```" in section
+    zombie = page.split("### regressions/kafka-15489-zombie-leader\n")[1].split("\n### ")[0]
+    assert "- Cluster: 3 controllers and 3 brokers, static quorum\n" in zombie
+    assert "- Schedule: 38 s, 1 fault at given times\n" in zombie
+    assert "| from 3.6.2, before 3.7.0 | 🔴 invalid with `zombie-leader` | KAFKA-15489: " in zombie
+    assert "| from 3.7.0 | 🟢 valid |  |\n" in zombie
+
+
+def test_what_is_unusual_of_a_scenario_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    topology = Topology(
+        mode=Mode.ISOLATED,
+        controllers=3,
+        brokers=1,
+        initial_voters=2,
+        disk=DiskKind.LOOP_EXT4,
+        features={GAP: 0},
+        config={"a": "b"},
+        node_config={"c1": {"c": "d"}},
+        node_versions={"b1": "4.2.0"},
+    )
+    schedule = FixedSchedule(
+        (Step(1, 2, Kill(Target.RANDOM)),), 1_500, (Act(1, AlterTopic("log-0", "x", "y")),)
+    )
+    odd = Scenario("S.", "W.", schedule, topology, expectations=(RED_OFF,))
+    monkeypatch.setattr(catalogue_page, "scenario_names", lambda: ("smoke/odd",))
+    monkeypatch.setattr(catalogue_page, "load_scenario", lambda _name: odd)
+    page = render_catalogue()
+    assert (
+        "- Cluster: 3 controllers and 1 broker, dynamic quorum, at first of c1 and c2, disks `loop-ext4`, "
+        f"`{GAP}=0`, `a=b`, b1 on 4.2.0, `c=d` on c1\n"
+    ) in page
+    assert "- Schedule: 1.5 s, 1 fault and 1 admin operation at given times\n" in page
+    assert f"| from 3.6.2, `{GAP}=0` | 🔴 invalid with `known-gap` | a \\| b |\n" in page
+    assert "- Ticket: none\n" in page
+
+
+def test_the_list_prints_the_page_or_json(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["list", "--markdown"]) == 0
+    assert capsys.readouterr().out == render_catalogue()
+    assert cli.invoke(["list", "--markdown", "--json"]) == 64
+    assert "exclude each other" in capsys.readouterr().err
+    assert cli.invoke(["list", "--scenarios", "--json"]) == 0
+    listed = {one["name"]: one for one in json.loads(capsys.readouterr().out)["scenarios"]}
+    zombie = listed["regressions/kafka-15489-zombie-leader"]
+    assert (zombie["ticket"], zombie["expectations"][0]["before"]) == ("KAFKA-15489", "3.7.0")
