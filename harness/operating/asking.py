@@ -64,11 +64,12 @@ class Administered(Protocol):
 
 
 class Asked(NamedTuple):
-    """A request as the history keeps it: key, value, name of the node asked."""
+    """A request as the history keeps it: key, value, name of the node asked; and its listener."""
 
     key: Any
     value: dict[str, Any]
     to: str
+    address: Address
 
 
 class Answer(NamedTuple):
@@ -93,6 +94,7 @@ class Asking:
     def __init__(self, cluster: Administered, look: Callable[[], Situation]) -> None:
         self._cluster = cluster
         self._look = look
+        self._voter_requests = 0
         self.throttles: list[Throttle] = []
 
     def prepare(self, operation: Concrete, situation: Situation) -> Asked:
@@ -104,7 +106,10 @@ class Asking:
         """
         node = self.answering(situation)
         key, value = self._as_value(operation, situation)
-        return Asked(key, {"to": node.name, **value}, node.name)
+        address = self.address_of(node)
+        if isinstance(operation, AddVoter | RemoveVoter):
+            node, address = self._listener_for_voters(node, situation)
+        return Asked(key, {"to": node.name, **value}, node.name, address)
 
     def answering(self, situation: Situation) -> Node:
         """The first broker that is alive; those that a fault holds are not even tried.
@@ -121,13 +126,26 @@ class Asking:
         """Where a broker is asked."""
         return self._cluster.observe_listeners[node.name]
 
+    def _listener_for_voters(self, node: Node, situation: Situation) -> tuple[Node, Address]:
+        """In turns a broker, which passes it on, and the leader of the quorum itself (KIP-919).
+
+        Either may know less than the other: a broker was seen to go on asking a leader that had removed
+        itself.
+        """
+        self._voter_requests += 1
+        leader = None if situation.quorum is None else situation.quorum.leader_id
+        for other in self._cluster.nodes:
+            if other.id == leader and self._voter_requests % 2 == 0:
+                return other, self._cluster.controller_listeners[other.name]
+        return node, self.address_of(node)
+
     def ask(self, operation: Concrete, asked: Asked, timeout_ms: int) -> Answer:
         """Send the request and wait for its answer.
 
         Raises:
             WireError: no answer; nobody knows what became of it.
         """
-        address = self._cluster.observe_listeners[asked.to]
+        address = asked.address
         match operation:
             case ElectLeaders(type=kind, partitions=partitions):
                 election = elect_leaders(address, kind, partitions, timeout_ms)
@@ -234,7 +252,7 @@ def _by_partition(code: int, message: str | None, results: tuple[Any, ...]) -> A
 
 
 def _outcome(code: int) -> OperationType:
-    """Of a request as a whole; what a controller refuses that lost its office meanwhile may be done after all."""
+    """Of a request as a whole; what a controller refuses that has lost its office may be done after all."""
     if code == 0:
         return OperationType.OK
     return OperationType.FAIL if code in _REFUSED else OperationType.INFO

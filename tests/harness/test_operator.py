@@ -152,6 +152,15 @@ def test_a_voter_to_remove_is_known_by_the_leader(bench: Bench) -> None:
     assert "endpoints" not in value
 
 
+def test_every_second_request_for_a_voter_goes_to_the_leader_itself(bench: Bench) -> None:
+    told = (Replica(1, "one", 8, 0, 0), Replica(2, "two", 8, 0, 0))
+    bench.situation = msgspec.structs.replace(bench.situation, quorum=QuorumAnswer(0, 1, 3, 7, told, ()))
+    bench.answers["remove_voter"] = VoterAnswer(7, None, 3)
+    for _ in range(3):
+        bench.operator.perform(RemoveVoter(controller(2)), 500)
+    assert [o.node for o in bench.operations()[::2]] == ["n2", "n1", "n2"]
+
+
 def test_a_voter_of_whom_nothing_is_known_is_not_asked_for(bench: Bench) -> None:
     performed = bench.operator.perform(RemoveVoter(controller(1)), 500)
     assert (performed.outcome, performed.error) == (FAIL, "the directory id of n1 is not known")
