@@ -23,7 +23,7 @@ class ElectionAsked(msgspec.Struct, frozen=True):
     partitions: list[Place] | None = None
 
 
-class Answered(msgspec.Struct, frozen=True):
+class PartitionsAnswered(msgspec.Struct, frozen=True):
     """What became of each of some partitions."""
 
     code: int
@@ -59,13 +59,15 @@ class Request(NamedTuple):
 
     @property
     def unknown(self) -> bool:
-        """Whether nobody knows what became of it."""
-        return self.ended is None or self.ended.type is OperationType.INFO
+        """Whether nobody knows what became of it; a refusal by some codes says no more than that."""
+        if self.ended is None or self.ended.type is not OperationType.FAIL:
+            return self.ended is None or self.ended.type is OperationType.INFO
+        return isinstance(self.ended.value, dict) and self.ended.value.get("code") in UNKNOWN_CODES
 
     @property
     def failed(self) -> bool:
         """Whether it certainly was not done."""
-        return self.ended is not None and self.ended.type is OperationType.FAIL
+        return self.ended is not None and self.ended.type is OperationType.FAIL and not self.unknown
 
     @property
     def operations(self) -> tuple[int, ...]:
@@ -179,5 +181,5 @@ def _codes(request: Request) -> dict[PartitionName, int]:
     """Error codes by partition; none where the request was not acknowledged."""
     if request.ended is None or request.ended.type is not OperationType.OK:
         return {}
-    results = msgspec.convert(request.ended.value, Answered).results
+    results = msgspec.convert(request.ended.value, PartitionsAnswered).results
     return {PartitionName(topic, partition): code for topic, partition, code, _ in results}

@@ -9,7 +9,9 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
+from checkers.administration import ElectionAsked, PartitionsAnswered, ReassignmentAsked
 from checkers.history import Operation, OperationType
+from checkers.replicas.leader_epochs import LeaderEpochsSeen
 from checkers.replicas.observed import MetadataLogSeen, ReplicaSeen, columns_problem
 
 LARGEST = 2**62
@@ -375,6 +377,10 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("committed-offsets", _Type.INVOKE): Shape(str, GroupAsked),
     ("committed-offsets", _Type.OK): Shape(str, GroupFound),
     ("delete-records", _Type.INVOKE): Shape(str, list[tuple[Partition, Offset]]),
+    ("elect-leaders", _Type.INVOKE): Shape(Literal["preferred", "unclean"], ElectionAsked),
+    ("elect-leaders", _Type.OK): Shape(Literal["preferred", "unclean"], PartitionsAnswered),
+    ("alter-reassignments", _Type.INVOKE): Shape(None, ReassignmentAsked),
+    ("alter-reassignments", _Type.OK): Shape(None, PartitionsAnswered),
     ("write", _Type.INVOKE): Shape(str, Any),
     ("read", _Type.INVOKE): Shape(str, None),
     ("setup", _Type.OK): Shape(Any, Setup),
@@ -382,6 +388,7 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("inject", _Type.INVOKE): Shape(str, Fault),
     ("heal", _Type.INVOKE): Shape(str, Fault),
     ("observe partitions", _Type.OK): Shape(Any, PartitionsSeen),
+    ("observe leader-epochs", _Type.OK): Shape(Any, LeaderEpochsSeen),
     ("observe replica", _Type.OK): Shape(Any, ReplicaSeen, columns_problem),
     ("observe metadata-log", _Type.OK): Shape(Any, MetadataLogSeen, columns_problem),
 }

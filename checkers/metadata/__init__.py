@@ -10,6 +10,7 @@ what a list lacks or still has is judged by the last one of each broker in the f
 3. What was acknowledged stands in the last lists: ``lost-topic``, ``resurrected-topic``.
 4. The last lists are the same: ``divergent-metadata``.
 
+Where a majority of a static quorum's disks was wiped, what was acknowledged may be lost (`wipes`).
 Configs are registers, which `checkers.registers` judges.
 """
 
@@ -18,6 +19,7 @@ import msgspec
 from checkers.history import History
 from checkers.metadata.findings import find_changed_ids, find_divergence, find_in_final, find_phantoms
 from checkers.metadata.loading import Metadata, MetadataShapeError, metadata_of
+from checkers.metadata.wipes import licensed
 from checkers.setup import SetupNode
 from checkers.verdict import Assumption, CheckerResult, result_of
 
@@ -52,7 +54,7 @@ def check_metadata(history: History) -> CheckerResult:
         return result_of(CHECKER, [], unknown_because=str(error))
     return result_of(
         CHECKER,
-        anomalies,
+        licensed(anomalies, history),
         assumptions=tuple(_assumptions(history, metadata)),
         figures=_figures(metadata),
         unknown_because="; ".join(history.damage) or None,

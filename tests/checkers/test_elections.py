@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkers.elections import check_elections
-from checkers.history import History
+from checkers.history import History, OperationType
 from checkers.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import AdminStory
 
@@ -205,6 +205,18 @@ class TestAnswers:
         result = judged(story)
         assert result.validity is Validity.VALID
         assert result.figures["requests_of_unknown_fate"] == (how == "info")
+
+    @pytest.mark.parametrize(("code", "unknown"), [(7, 1), (31, 0)])
+    def test_a_refusal_that_is_a_timeout_says_nothing(self, code: int, unknown: int) -> None:
+        story = leaderless()
+        asked = {"partitions": None, "to": "n1"}
+        story.add(60, "admin", OperationType.INVOKE, "elect-leaders", key="unclean", value=asked)
+        answer = asked | {"code": code, "results": []}
+        story.add(62, "admin", OperationType.FAIL, "elect-leaders", key="unclean", value=answer)
+        unclean(story)
+        result = judged(story)
+        assert result.figures["requests_of_unknown_fate"] == unknown
+        assert (result.validity is Validity.VALID) is bool(unknown)
 
 
 class TestEvidence:

@@ -1,0 +1,92 @@
+"""Disks of controllers that were wiped: when a majority of them had nothing left to elect by.
+
+In a static quorum a controller whose disk was wiped votes on with an empty log.  It counts as wiped until
+the quorum's leader tells that its log reaches what is committed.  While a majority of the voters is wiped
+they may elect one of them, and committed metadata is gone (kraft.version 0; KIP-853, Motivation).
+"""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from checkers.faults import FaultWindow, fault_windows
+from checkers.history import History, Operation
+from checkers.verdict import Anomaly
+
+_WIPE = "wipe-disk"
+_LOSSES = frozenset({"lost-topic", "resurrected-topic", "changed-topic-id"})
+
+
+class _Node(msgspec.Struct, frozen=True):
+    name: str
+    id: int
+    roles: tuple[str, ...] = ()
+
+
+class _Setup(msgspec.Struct, frozen=True):
+    quorum: str = "dynamic"
+    nodes: tuple[_Node, ...] = ()
+
+
+def licensed(anomalies: Iterable[Anomaly], history: History) -> list[Anomaly]:
+    """Make losses of metadata legal where a majority of a static quorum's disks was wiped before.
+
+    Raises:
+        msgspec.ValidationError: the set-up is not as docs/histories.md says.
+    """
+    found = list(anomalies)
+    if not any(anomaly.id in _LOSSES for anomaly in found):
+        return found
+    wiped = _majority_wiped(history)
+    if wiped is None:
+        return found
+    since_ns, licence = wiped
+    return [
+        msgspec.structs.replace(anomaly, illegal=False, licence=licence)
+        if anomaly.id in _LOSSES and (anomaly.time_ns or 0) >= since_ns
+        else anomaly
+        for anomaly in found
+    ]
+
+
+def _majority_wiped(history: History) -> tuple[int, str] | None:
+    """Since when a majority was wiped, and that in words; None where it never was."""
+    told: Any = next((o.value for o in history.operations if o.f == "setup"), {})
+    setup = msgspec.convert(told, _Setup)
+    controllers = {node.name: node.id for node in setup.nodes if "controller" in node.roles}
+    if setup.quorum != "static":
+        return None
+    wipes = [window for window in fault_windows(history) if _empties(history, window)]
+    for window in wipes:
+        empty = {
+            name
+            for earlier in wipes
+            if earlier.invoked_ns <= window.invoked_ns
+            for name in controllers.keys() & set(earlier.targets)
+            if not _filled(history, controllers[name], earlier, window.invoked_ns)
+        }
+        if 2 * len(empty) > len(controllers):
+            names = ", ".join(sorted(empty))
+            return window.invoked_ns, f"wiped disks: {names}, a majority of a static quorum, had empty logs"
+    return None
+
+
+def _empties(history: History, window: FaultWindow) -> bool:
+    """Whether a fault wiped the metadata log, not only partitions of topics."""
+    spec: dict[str, Any] = history.operations[window.operations[0]].value.get("spec") or {}
+    return window.kind == _WIPE and spec.get("scope") != "topic"
+
+
+def _filled(history: History, node: int, wipe: FaultWindow, before_ns: int) -> bool:
+    """Whether a leader told, between the heal of a wipe and a time, that a node has all that is committed."""
+    return any(
+        voter[0] == node and voter[2] >= operation.value["high_watermark"] > 0
+        for operation in history.operations
+        if _is_leader(operation) and wipe.end_ns <= operation.value["began_ns"] < before_ns
+        for voter in operation.value["voters"]
+    )
+
+
+def _is_leader(operation: Operation) -> bool:
+    return operation.f == "observe" and operation.key == "quorum" and operation.value["answer"] == "leader"

@@ -1,0 +1,87 @@
+"""Metadata that a majority of wiped controllers may have cost."""
+
+from typing import Any
+
+import pytest
+
+from checkers.history import OperationType
+from checkers.metadata import check_metadata
+from checkers.verdict import Anomaly
+from tests.checkers.admin_histories import AdminStory
+
+
+def lost(**setup: Any) -> AdminStory:
+    """A topic whose creation was acknowledged, and that is in no list in the end."""
+    story = AdminStory(**{"quorum": "static"} | setup)
+    asked = {"partitions": 1, "replication_factor": 1}
+    story.both(10, 11, "create-topic", asked, answer=asked | {"topic_id": "id1"}, key="meta-0")
+    story.add(700, "runner", OperationType.OK, "phase", key="final-read")
+    story.both(710, 711, "list-topics", None, answer=[], key="n1")
+    return story
+
+
+def leader_tells(story: AdminStory, at_ms: float, end: int, *, committed: int = 9) -> None:
+    value = {"began_ns": round(at_ms * 1e6), "answer": "leader", "high_watermark": committed}
+    story.observe(at_ms + 0.1, "quorum", value | {"voters": [[1, None, 9, -1, -1], [2, None, end, -1, -1]]})
+    story.observe(at_ms + 0.1, "quorum", {"began_ns": round(at_ms * 1e6), "answer": "not-leader"})
+
+
+def anomaly(story: AdminStory) -> Anomaly:
+    (found,) = check_metadata(story.history(metadata_log=False)).anomalies
+    assert found.id == "lost-topic"
+    return found
+
+
+@pytest.mark.parametrize("scope", ["all", "keep-meta"])
+def test_two_of_three_wiped_disks_license_it(scope: str) -> None:
+    story = lost()
+    story.fault(20, 30, "wipe-disk", "n2", scope=scope)
+    assert anomaly(story).illegal
+    story.fault(40, 50, "wipe-disk", "n3", scope=scope)
+    found = anomaly(story)
+    assert not found.illegal
+    assert found.licence == "wiped disks: n2, n3, a majority of a static quorum, had empty logs"
+
+
+@pytest.mark.parametrize(
+    ("setup", "kind", "spec"),
+    [
+        ({"quorum": "dynamic"}, "wipe-disk", {"scope": "all"}),
+        ({}, "kill", {}),
+        ({}, "wipe-disk", {"scope": "topic", "topic": None}),
+    ],
+)
+def test_other_quorums_faults_and_scopes_license_nothing(
+    setup: dict[str, Any], kind: str, spec: dict[str, Any]
+) -> None:
+    story = lost(**setup)
+    story.fault(20, 30, kind, "n2", "n3", **spec)
+    assert anomaly(story).illegal
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "end", "committed", "illegal"),
+    [(35, 9, 9, True), (35, 8, 9, False), (25, 9, 9, False), (45, 9, 9, False), (35, 0, 0, False)],
+)
+def test_one_that_has_caught_up_is_not_empty(
+    at_ms: float, end: int, committed: int, *, illegal: bool
+) -> None:
+    story = lost()
+    story.fault(20, 30, "wipe-disk", "n2", scope="all")
+    leader_tells(story, at_ms, end, committed=committed)
+    story.fault(40, 50, "wipe-disk", "n3", scope="all")
+    assert anomaly(story).illegal is illegal
+
+
+def test_what_was_lost_before_is_not_licensed() -> None:
+    story = lost()
+    story.fault(750, 760, "wipe-disk", "n2", "n3", scope="all")
+    assert anomaly(story).illegal
+
+
+def test_a_phantom_is_never_licensed() -> None:
+    story = AdminStory(quorum="static")
+    story.fault(20, 30, "wipe-disk", "n2", "n3", scope="all")
+    story.both(710, 711, "list-topics", None, answer=[["meta-9", "id9"]], key="n1")
+    (found,) = check_metadata(story.history(metadata_log=False)).anomalies
+    assert (found.id, found.illegal) == ("phantom-topic", True)
