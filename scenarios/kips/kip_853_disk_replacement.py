@@ -39,7 +39,7 @@ SCENARIO = Scenario(
                 Inject(f"disk-{number}", WipeDisk(member)),
                 Await(LeadsQuorum()),
                 Perform(RemoveVoter(member), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
-                Pass(4_000),
+                Pass(5_500),
                 Heal(f"disk-{number}"),
                 Await(IsObserver(member)),
                 Perform(AddVoter(member), expect=(_DONE, _DUPLICATE), until_ms=30_000),
