@@ -33,7 +33,11 @@ class OnDisk(Protocol):
         ...
 
     def disk(self, node: Node) -> Path:
-        """Where the node's log directory lies on the host."""
+        """Where the node's log directory lies on the host; the first one, where it has several."""
+        ...
+
+    def disks(self, node: Node) -> tuple[Path, ...]:
+        """Where all of the node's log directories lie on the host."""
         ...
 
     def run_tool(self, folder: Path, command: Sequence[str]) -> str:
@@ -56,7 +60,7 @@ def gather_disks(
 
     recorder = Recorder(journals.open(JOURNAL), PROCESS)
     nodes = cluster.folder / "nodes"
-    brokers = {node.name: cluster.disk(node) for node in cluster.nodes if node.is_broker}
+    brokers = {node.name: cluster.disks(node) for node in cluster.nodes if node.is_broker}
     partitions = [(topic.name, state.partition) for topic in topics for state in topic.partitions]
     homes = {name: nodes / name for name in brokers}
     ReplicaReader(recorder, brokers, homes, settle_bound_s).gather(partitions)

@@ -1,15 +1,15 @@
 """Evidence from the nodes' disks: where each replica noted that its partition's leader epochs began.
 
 A broker keeps that in ``leader-epoch-checkpoint`` beside a partition's segments (KIP-101): a version, the
-number of entries, then a line ``epoch start_offset`` each.  It replaces the file as a whole, so it can be read
-while the broker runs.
+number of entries, then a line ``epoch start_offset`` each.  It replaces the file as a whole, so it can be
+read while the broker runs.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from checkers.replicas.leader_epochs import LEADER_EPOCHS
-from harness.cluster.homes import NodeHome
+from harness.cluster.homes import directory_id_of, disk_with
 from harness.journal import Recorder
 
 CHECKPOINT = "leader-epoch-checkpoint"
@@ -17,17 +17,18 @@ _VERSION = "0"
 
 
 def gather_leader_epochs(
-    recorder: Recorder, disks: Mapping[str, Path], partitions: Iterable[tuple[str, int]]
+    recorder: Recorder, disks: Mapping[str, Sequence[Path]], partitions: Iterable[tuple[str, int]]
 ) -> None:
     """Record what every replica noted that can be read; a replica without the file noted nothing.
 
     Args:
         recorder: writes as an observer.
-        disks: node name to the folder of its log directory, of brokers.
+        disks: node name to the folders of its log directories, of brokers.
         partitions: topics and numbers.
     """
     for topic, partition in partitions:
-        for node, disk in disks.items():
+        for node, directories in disks.items():
+            disk = disk_with(directories, f"{topic}-{partition}")
             began_ns = recorder.journal.clock.now_ns()
             entries = read_checkpoint(disk / f"{topic}-{partition}" / CHECKPOINT)
             if entries is not None:
@@ -55,6 +56,6 @@ def read_checkpoint(file: Path) -> list[tuple[int, int]] | None:
 def _directory_id(disk: Path) -> str | None:
     """The id of a log directory; None where it has none, or can't be read."""
     try:
-        return NodeHome(disk.parent, disk).directory_id()
+        return directory_id_of(disk)
     except OSError:
         return None

@@ -5,11 +5,12 @@ Why so is told in docs/decisions/0005; what is written is docs/histories.md, Rep
 
 import shutil
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from checkers.replicas.observed import COLUMN_TYPES, REPLICA, pack
+from harness.cluster.homes import disk_with
 from harness.journal import Recorder
 from harness.segments.log_folder import LogRead, read_log
 
@@ -37,7 +38,7 @@ class ReplicaReader:
 
     Args:
         recorder: writes as an observer.
-        disks: node name to the folder of its log directory, of brokers.
+        disks: node name to the folders of its log directories, of brokers.
         homes: node name to the folder that keeps what outlives the cluster.
         settle_bound_s: how long all partitions together may take until their replicas' ends are equal.
     """
@@ -45,7 +46,7 @@ class ReplicaReader:
     def __init__(
         self,
         recorder: Recorder,
-        disks: Mapping[str, Path],
+        disks: Mapping[str, Sequence[Path]],
         homes: Mapping[str, Path],
         settle_bound_s: float,
     ) -> None:
@@ -70,9 +71,9 @@ class ReplicaReader:
         """Readings whose ends are equal, or the last before the deadline; of nodes that have a replica."""
         while True:
             readings = {
-                node: read_disk(disk / folder, self._recorder.journal.clock.now_ns)
-                for node, disk in self._disks.items()
-                if (disk / folder).is_dir() or not disk.is_dir()
+                node: read_disk(disk_with(disks, folder) / folder, self._recorder.journal.clock.now_ns)
+                for node, disks in self._disks.items()
+                if any((disk / folder).is_dir() for disk in disks) or not disks[0].is_dir()
             }
             ends = {reading.log.end for reading in readings.values() if reading.log is not None}
             if len(ends) <= 1 or time.monotonic() > self._deadline:
@@ -84,7 +85,7 @@ class ReplicaReader:
             if reading.log is not None and reading.log.size <= self._left_bytes:
                 self._left_bytes -= reading.log.size
                 target = self._homes[node] / "segments" / folder
-                _copy_files(self._disks[node] / folder, target, reading.log.files)
+                _copy_files(disk_with(self._disks[node], folder) / folder, target, reading.log.files)
 
 
 def read_disk(folder: Path, now_ns: Callable[[], int]) -> Reading:

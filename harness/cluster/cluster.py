@@ -26,6 +26,7 @@ from harness.cluster.rendering import (
     CONTROLLER_PORT,
     OBSERVE_PORT,
     Layout,
+    disk_suffixes,
     format_arguments,
     new_layout,
     problems_with,
@@ -120,12 +121,16 @@ class Cluster:
         return {n.name: (self.addresses[n.name], CONTROLLER_PORT) for n in self.nodes if n.is_controller}
 
     def disk(self, node: Node) -> Path:
-        """Where the node's log directory lies on the host."""
-        return self.folder / "disks" / node.name
+        """Where the node's log directory lies on the host; the first one, where it has several."""
+        return self.disks(node)[0]
+
+    def disks(self, node: Node) -> tuple[Path, ...]:
+        """Where the node's log directories lie on the host."""
+        return _disks(self.folder, self.description.topology, node)
 
     def home(self, node: Node) -> NodeHome:
         """The node's files on the host."""
-        return NodeHome(self.folder / "nodes" / node.name, self.disk(node))
+        return _home(self.folder, self.description.topology, node)
 
     def set_properties(self, node: Node, overrides: Mapping[str, str | None]) -> None:
         """Change a node's server.properties for its next start; None takes a property out.
@@ -231,11 +236,12 @@ def find_cluster(client: docker.DockerClient, folder: Path) -> Cluster:
 def _write_files(plan: Plan, description: Description) -> None:
     (plan.folder / DESCRIPTION_FILE).write_bytes(msgspec.json.encode(description))
     for node in plan.topology.nodes():
-        home = NodeHome(plan.folder / "nodes" / node.name, plan.folder / "disks" / node.name)
+        home = _home(plan.folder, plan.topology, node)
         home.folder.mkdir(parents=True)
-        home.disk.mkdir(parents=True)
-        if plan.topology.disk is not DiskKind.FOLDER:
-            make_disk(home.disk, plan.topology.disk)
+        for disk in home.disks:
+            disk.mkdir(parents=True)
+            if plan.topology.disk is not DiskKind.FOLDER:
+                make_disk(disk, plan.topology.disk)
         version = plan.topology.version_of(node.name, plan.version)
         properties = render_properties(plan.topology, description.layout, node, version)
         (home.folder / PROPERTIES_FILE).write_text(properties)
@@ -249,6 +255,15 @@ def _write_files(plan: Plan, description: Description) -> None:
         labels=_labels(plan),
     )
     (plan.folder / COMPOSE_FILE).write_text(compose)
+
+
+def _home(folder: Path, topology: Topology, node: Node) -> NodeHome:
+    first, *others = _disks(folder, topology, node)
+    return NodeHome(folder / "nodes" / node.name, first, tuple(others))
+
+
+def _disks(folder: Path, topology: Topology, node: Node) -> tuple[Path, ...]:
+    return tuple(folder / "disks" / f"{node.name}{suffix}" for suffix in disk_suffixes(topology))
 
 
 def _image(plan: Plan, node: Node) -> str:

@@ -20,11 +20,18 @@ class NodeHome(msgspec.Struct, frozen=True):
 
     Attributes:
         folder: the node's folder of the run, which it reads at every start.
-        disk: its log directory.
+        disk: its log directory, the first one, which has the metadata.
+        more_disks: its other log directories.
     """
 
     folder: Path
     disk: Path
+    more_disks: tuple[Path, ...] = ()
+
+    @property
+    def disks(self) -> tuple[Path, ...]:
+        """All log directories, in the order in which the node knows them."""
+        return (self.disk, *self.more_disks)
 
     def properties(self) -> dict[str, str]:
         """What stands in server.properties.
@@ -61,26 +68,36 @@ class NodeHome(msgspec.Struct, frozen=True):
         """
         (self.folder / FORMAT_FILE).write_text(" ".join(arguments) + "\n")
 
-    def set_directory_id(self, directory_id: str | None) -> None:
-        """The directory id that the disk has after it was formatted; None: as formatting draws it.
+    def set_directory_ids(self, directory_ids: Sequence[str]) -> None:
+        """The ids that the disks have once one was formatted, in their order; none: as formatting draws them.
 
         Raises:
             OSError: it can't be written.
         """
         path = self.folder / DIRECTORY_IDS_FILE
-        if directory_id is None:
-            path.unlink(missing_ok=True)
+        if directory_ids:
+            path.write_text("\n".join(directory_ids) + "\n")
         else:
-            path.write_text(directory_id + "\n")
+            path.unlink(missing_ok=True)
 
     def directory_id(self) -> str | None:
-        """Of the disk as it is now; None where it is not formatted, or by a version without such ids.
+        """Of the first disk as it is now; see `directory_id_of`."""
+        return directory_id_of(self.disk)
 
-        Raises:
-            OSError: it can't be read.
-        """
-        path = self.disk / META_PROPERTIES
-        return _pairs(path.read_text()).get(_DIRECTORY_ID) if path.exists() else None
+
+def directory_id_of(disk: Path) -> str | None:
+    """The id of a log directory; None where it is not formatted, or by a version without such ids.
+
+    Raises:
+        OSError: it can't be read.
+    """
+    path = disk / META_PROPERTIES
+    return _pairs(path.read_text()).get(_DIRECTORY_ID) if path.exists() else None
+
+
+def disk_with(disks: Sequence[Path], folder: str) -> Path:
+    """The log directory that has a partition's folder; the first one where none has it."""
+    return next((disk for disk in disks if (disk / folder).is_dir()), disks[0])
 
 
 def as_newcomer(arguments: Sequence[str]) -> list[str]:

@@ -19,6 +19,8 @@ REPLICATION_PORT = 9091
 CLIENT_PORT = 9092
 CONTROLLER_PORT = 9093
 
+DATA_AT = "/var/lib/kafka/data"
+"""Where a node finds its first log directory; the others have the same suffixes here and on the host."""
 HOME_AT = "/etc/krucible"
 """Where a node finds its own folder of the run, which it can't write to."""
 
@@ -105,6 +107,7 @@ def render_properties(topology: Topology, layout: Layout, node: Node, version: s
         listeners=[f"{name}://{address}:{port}" for name, port in listeners],
         advertised=_advertised(topology, listeners, address, version),
         quorum=_quorum_config(topology, layout),
+        log_dirs=[f"{DATA_AT}{suffix}" for suffix in disk_suffixes(topology)],
         config=_defaults_for(topology) | topology.config | topology.node_config.get(node.name, {}),
     )
 
@@ -147,7 +150,14 @@ def render_compose(
         labels=labels,
         mounts=files,
         home_at=HOME_AT,
+        data_at=DATA_AT,
+        disk_suffixes=disk_suffixes(topology),
     )
+
+
+def disk_suffixes(topology: Topology) -> list[str]:
+    """What tells the names of a node's disks apart; nothing for the first."""
+    return ["", *(f"-{number}" for number in range(2, topology.log_dirs + 1))]
 
 
 def problems_with(topology: Topology, version: str) -> list[str]:

@@ -29,7 +29,6 @@ _WITHOUT_A_CHOICE: dict[type[Fault], Callable[[Resolved, Bench], ActiveFault]] =
     Pause: ActivePause,
     Stop: ActiveStop,
     PowerLoss: ActivePowerLoss,
-    DeadDisk: ActiveDeadDisk,
 }
 """Faults of which nothing is to be known but their target."""
 
@@ -41,12 +40,16 @@ def activate(spec: Fault, fault: str, resolved: Resolved, bench: Bench) -> Activ
             return ActivePartition(spec, fault, resolved, bench)
         case WipeDisk():
             return ActiveWipe(spec, resolved, bench)
+        case DeadDisk():
+            return ActiveDeadDisk(spec, resolved, bench)
         case _:
             return _WITHOUT_A_CHOICE[type(spec)](resolved, bench)
 
 
 def unavailable_because(spec: Fault, topology: Topology) -> str | None:
     """Why this topology can't have the fault; None if it can."""
+    if isinstance(spec, WipeDisk | DeadDisk) and not 1 <= (spec.log_dir or 1) <= topology.log_dirs:
+        return f"there is no log directory {spec.log_dir}, the topology has {topology.log_dirs}"
     if isinstance(spec, PowerLoss | DeadDisk) and topology.disk is DiskKind.FOLDER:
         return "power loss and a dead disk need disks that are file systems: loop-ext4 or loop-xfs"
     if not isinstance(spec, Partition):

@@ -3,18 +3,18 @@
 import errno
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from harness.cluster.homes import META_PROPERTIES, NodeHome, as_initial, as_newcomer
+from harness.cluster.homes import META_PROPERTIES, NodeHome, as_initial, as_newcomer, directory_id_of
 from harness.cluster.loop_disks import mount, shut_down, unmount
 from harness.cluster.rendering import CONTROLLER_PORT
 from harness.errors import KrucibleError, disk_errors_told
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.process import PROBE_BOUND_S, STOP_BOUND_S, Restarting, within
 from harness.faults.targets import Resolved
-from harness.vocabulary.faults import Scope, WipeDisk
+from harness.vocabulary.faults import DeadDisk, Scope, WipeDisk
 
 METADATA_FOLDER = "__cluster_metadata-0"
 _FORMATTED = (META_PROPERTIES, "bootstrap.checkpoint")
@@ -27,16 +27,18 @@ _CANARY = "krucible-canary"
 class _OfDisk(Restarting):
     """A fault of a node's disk, after which the node is started again."""
 
-    def __init__(self, resolved: Resolved, bench: Bench) -> None:
+    def __init__(self, resolved: Resolved, bench: Bench, log_dir: int | None = None) -> None:
         super().__init__(resolved, bench)
         self._home: NodeHome = bench.homes[resolved.node.name]
+        disks = self._home.disks
+        self._disks = disks if log_dir is None else disks[log_dir - 1 : log_dir]
 
 
 class ActiveWipe(_OfDisk):
     """What the disk holds is removed while the node is down."""
 
     def __init__(self, spec: WipeDisk, resolved: Resolved, bench: Bench) -> None:
-        super().__init__(resolved, bench)
+        super().__init__(resolved, bench, spec.log_dir)
         self._spec = spec
         self._id = resolved.node.id
         self._before: str | None = None
@@ -49,29 +51,37 @@ class ActiveWipe(_OfDisk):
             self._containers.stop(STOP_BOUND_S)
         else:
             self._containers.kill()
-        self._before = self._home.directory_id()
-        going = sorted(_going(self._home.disk, self._spec))
+        ids = [directory_id_of(disk) for disk in self._home.disks]
+        self._before = directory_id_of(self._disks[0])
+        going = self._going()
         for path in going:
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-        self._removed = tuple(str(path.relative_to(self._home.disk)) for path in going)
+        several = len(self._home.disks) > 1
+        self._removed = tuple(
+            str(path.relative_to(disk.parent if several else disk))
+            for path in going
+            for disk in self._disks
+            if disk in path.parents
+        )
         if self._spec.scope is Scope.ALL:
-            self._plan_formatting()
+            self._plan_formatting([each for each in ids if each is not None])
 
-    def _plan_formatting(self) -> None:
-        arguments = self._home.format_arguments()
-        if self._spec.new_directory_id:
-            self._home.set_format_arguments(as_newcomer(arguments))
-            self._home.set_directory_id(None)
-        else:
+    def _plan_formatting(self, ids: Sequence[str]) -> None:
+        keeps = not self._spec.new_directory_id
+        self._home.set_directory_ids(ids if keeps else ())
+        if self._home.disk in self._disks:  # which has what there is of a set of voters
+            arguments = self._home.format_arguments()
             voter = f"{self._id}@{self._address}:{CONTROLLER_PORT}:{self._before}"
-            self._home.set_format_arguments(as_initial(arguments, voter))
-            self._home.set_directory_id(self._before)
+            self._home.set_format_arguments(as_initial(arguments, voter) if keeps else as_newcomer(arguments))
+
+    def _going(self) -> list[Path]:
+        return sorted(path for disk in self._disks for path in _going(disk, self._spec))
 
     @disk_errors_told()
     def took_effect(self) -> dict[str, Any]:
         """The node is down, and what went is gone."""
         ended = super().took_effect()
-        left = [str(path) for path in _going(self._home.disk, self._spec)]
+        left = [str(path) for path in self._going()]
         if left:
             raise NotConfirmedError(f"not removed: {', '.join(left)}")
         return ended | {"directory_id_before": self._before, "removed": self._removed}
@@ -80,8 +90,8 @@ class ActiveWipe(_OfDisk):
     def healed(self) -> dict[str, Any]:
         """The process runs, on a disk with the directory id that was asked for."""
         answered = super().healed()
-        within(PROBE_BOUND_S, lambda: self._before is None or self._home.directory_id() is not None)
-        after = self._home.directory_id()
+        within(PROBE_BOUND_S, lambda: self._before is None or directory_id_of(self._disks[0]) is not None)
+        after = directory_id_of(self._disks[0])
         replaced = self._spec.scope is Scope.ALL and self._spec.new_directory_id
         if self._before is not None and (after is None or (after != self._before) is not replaced):
             raise NotConfirmedError(f"the directory id was {self._before} and is {after}")
@@ -95,43 +105,55 @@ class ActivePowerLoss(_OfDisk):
     def inject(self) -> None:
         """Kill it, write something that is not synced, cut the power, mount what is left."""
         self._containers.kill()
-        (self._home.disk / _CANARY).write_text("not synced\n")
-        shut_down(self._home.disk)
-        _mount_again(self._home.disk)
+        for disk in self._disks:
+            (disk / _CANARY).write_text("not synced\n")
+            shut_down(disk)
+            _mount_again(disk)
 
     @disk_errors_told()
     def took_effect(self) -> dict[str, Any]:
         """The node is down, and what was not synced is gone."""
         ended = super().took_effect()
-        if (self._home.disk / _CANARY).exists():
-            raise NotConfirmedError(f"{_CANARY} was not synced, and is still on {self._home.disk}")
+        kept = [str(disk) for disk in self._disks if (disk / _CANARY).exists()]
+        if kept:
+            raise NotConfirmedError(f"{_CANARY} was not synced, and is still on {', '.join(kept)}")
         return ended | {"unsynced_lost": True}
 
 
 class ActiveDeadDisk(_OfDisk):
-    """Every access to the disk fails; sooner or later Kafka sees it and ends."""
+    """Every access to the disk fails; sooner or later Kafka sees it, and ends if it has no other."""
+
+    def __init__(self, spec: DeadDisk, resolved: Resolved, bench: Bench) -> None:
+        super().__init__(resolved, bench, spec.log_dir)
 
     @disk_errors_told()
     def inject(self) -> None:
         """Let the disk die under the running node."""
-        shut_down(self._home.disk)
+        for disk in self._disks:
+            shut_down(disk)
 
     def took_effect(self) -> dict[str, Any]:
         """A write fails as it does on a drive that is gone."""
-        try:
-            (self._home.disk / _CANARY).write_text("not written\n")
-        except OSError as error:
-            if error.errno == errno.EIO:
-                return {"error": str(error), "running": self._containers.state()["Running"]}
-            raise NotConfirmedError(f"a write fails, but not as on a dead disk: {error}") from error
-        raise NotConfirmedError(f"{self._home.disk} still takes writes")
+        errors = [_error_of_a_write(disk) for disk in self._disks]
+        return {"error": errors[0], "running": self._containers.state()["Running"]}
 
     @disk_errors_told()
     def heal(self) -> None:
         """End the node, mount what the disk had synced, start it again."""
         self._containers.kill()
-        _mount_again(self._home.disk)
+        for disk in self._disks:
+            _mount_again(disk)
         super().heal()
+
+
+def _error_of_a_write(disk: Path) -> str:
+    try:
+        (disk / _CANARY).write_text("not written\n")
+    except OSError as error:
+        if error.errno == errno.EIO:
+            return str(error)
+        raise NotConfirmedError(f"a write fails, but not as on a dead disk: {error}") from error
+    raise NotConfirmedError(f"{disk} still takes writes")
 
 
 def _mount_again(disk: Path) -> None:

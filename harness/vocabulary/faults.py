@@ -109,6 +109,7 @@ class WipeDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="wipe-disk"):
         new_directory_id: whether a disk that is new in all has another directory id.  A voter of a dynamic
             quorum is then no voter any more, and formatted as an observer; with its old id it is formatted
             with the quorum's first set of voters, as the script that set it up would do it again.
+        log_dir: which log directory, counted from 1; None: all that the node has.
         draw: decides among equals.
     """
 
@@ -117,6 +118,7 @@ class WipeDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="wipe-disk"):
     by: Literal["kill", "stop"] = "kill"
     topic: str | None = None
     new_directory_id: bool = True
+    log_dir: int | None = None
     draw: int = 0
 
 
@@ -134,9 +136,15 @@ class DeadDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="dead-disk"):
     """Let every access to a running node's disk fail; at the heal the disk is back, unsynced data lost.
 
     Needs a topology whose disks are file systems of their own.
+
+    Attributes:
+        target: the node.
+        log_dir: which log directory, counted from 1; None: all that the node has.
+        draw: decides among equals.
     """
 
     target: Target | Member = Target.RANDOM
+    log_dir: int | None = None
     draw: int = 0
 
 

@@ -7,6 +7,7 @@ import msgspec
 FIRST_CONTROLLER_ID = 101
 """Isolated controllers are numbered from here, brokers from 1, so that one can tell them apart."""
 NODES_MAX = 5
+LOG_DIRS_MAX = 4
 
 
 class Mode(StrEnum):
@@ -83,6 +84,7 @@ class Topology(msgspec.Struct, frozen=True):
         node_config: node name to properties that override all others on that node.
         node_versions: node name to the Kafka version of that node alone.
         disk: what the data directories lie on.
+        log_dirs: how many log directories a node has, each on a disk of its own; the first has the metadata.
     """
 
     mode: Mode = Mode.COMBINED
@@ -98,6 +100,7 @@ class Topology(msgspec.Struct, frozen=True):
     node_config: dict[str, dict[str, str]] = {}
     node_versions: dict[str, str] = {}
     disk: DiskKind = DiskKind.FOLDER
+    log_dirs: int = 1
 
     def nodes(self) -> tuple[Node, ...]:
         """All nodes, controllers first."""
@@ -130,6 +133,8 @@ class Topology(msgspec.Struct, frozen=True):
             found.append(
                 f"combined mode has as many controllers as brokers, got {self.controllers} and {self.brokers}"
             )
+        if not 1 <= self.log_dirs <= LOG_DIRS_MAX:
+            found.append(f"log_dirs is {self.log_dirs}, expected 1 to {LOG_DIRS_MAX}")
         return found + self._quorum_problems() + self._name_problems()
 
     def _quorum_problems(self) -> list[str]:

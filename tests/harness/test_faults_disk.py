@@ -151,6 +151,21 @@ def test_a_disk_without_directory_ids_is_new_all_the_same(rig: Rig) -> None:
     assert fault.healed()["directory_id_before"] is None
 
 
+def test_one_disk_of_several_goes(rig: Rig) -> None:
+    second = rig.home.disk.with_name("disk-2")
+    (second / "log-0-5").mkdir(parents=True)
+    (second / "meta.properties").write_text("directory.id=second\n")
+    rig.home = rig.node.home = NodeHome(rig.home.folder, rig.home.disk, (second,))
+    fault = rig.fault(WipeDisk(log_dir=2, new_directory_id=False))
+    fault.inject()
+    assert rig.left == set(FILES)
+    seen = fault.took_effect()
+    assert seen["removed"] == ("disk-2/log-0-5", "disk-2/meta.properties")
+    assert seen["directory_id_before"] == "second"
+    assert rig.home.format_arguments() == ["--initial-controllers", VOTERS]
+    assert (rig.home.folder / "directory-ids").read_text() == "old\nsecond\n"
+
+
 def test_what_is_left_is_told(rig: Rig) -> None:
     fault = rig.fault(WipeDisk(scope=Scope.TOPIC, topic="log-0"))
     fault.inject()
@@ -258,6 +273,8 @@ def test_faults_of_disks_hold_their_node_and_say_what_they_need(rig: Rig) -> Non
         assert "loop-ext4" in str(unavailable_because(spec, Topology()))
         assert unavailable_because(spec, Topology(disk=DiskKind.LOOP_XFS)) is None
     assert unavailable_because(WipeDisk(), Topology()) is None
+    assert unavailable_because(WipeDisk(log_dir=2), Topology(log_dirs=2)) is None
+    assert "no log directory 2" in str(unavailable_because(WipeDisk(log_dir=2), Topology()))
     for each in (PowerLoss(), DeadDisk(), WipeDisk()):
         assert process_fault(each)
         assert rig.fault(each).undo == (Undo(action="start", node="n1"),)

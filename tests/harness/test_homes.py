@@ -36,10 +36,10 @@ def test_a_disk_has_a_directory_id_once_it_is_formatted(home: NodeHome) -> None:
 
 
 def test_a_directory_id_is_asked_for_or_not(home: NodeHome) -> None:
-    home.set_directory_id("abc")
-    assert (home.folder / "directory-ids").read_text() == "abc\n"
-    home.set_directory_id(None)
-    home.set_directory_id(None)
+    home.set_directory_ids(["abc", "def"])
+    assert (home.folder / "directory-ids").read_text() == "abc\ndef\n"
+    home.set_directory_ids([])
+    home.set_directory_ids([])
     assert not (home.folder / "directory-ids").exists()
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 SCRIPT = Path(__file__).parents[2] / "compose" / "images" / "run-node"
-FORMAT = "@/opt/krucible/storage.args kafka.tools.StorageTool format"
+FORMAT = "@/opt/krucible/storage.args kafka.tools.StorageTool format --ignore-formatted"
 
 
 class Sandbox:
@@ -67,9 +67,13 @@ def test_a_fresh_disk_is_formatted_first(sandbox: Sandbox) -> None:
     ]
 
 
-def test_a_disk_of_which_one_directory_has_its_papers_is_left_alone(sandbox: Sandbox) -> None:
-    (sandbox.data / "b").mkdir()
+def test_a_node_is_formatted_while_one_of_its_directories_is_not(sandbox: Sandbox) -> None:
+    for name in "ab":
+        (sandbox.data / name).mkdir()
     (sandbox.data / "b" / "meta.properties").touch()
+    sandbox.run()
+    assert sandbox.calls[0].startswith(FORMAT)
+    sandbox.calls_file.unlink()
     sandbox.run()
     assert sandbox.calls == [f"@/opt/krucible/kafka.args kafka.Kafka {sandbox.properties}"]
 

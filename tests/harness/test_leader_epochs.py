@@ -46,7 +46,8 @@ def test_what_replicas_noted_is_in_the_history(tmp_path: Path) -> None:
     (disks["n1"] / "meta.properties").write_text("version=1\ndirectory.id=AAAAAAAAAAAAAAAAAAAAAQ\n")
     (disks["n2"] / "meta.properties").mkdir()
     journals = Journals(tmp_path, "run", Clock())
-    gather_leader_epochs(Recorder(journals.open("replicas"), "observer-replicas"), disks, [("log-0", 0)])
+    known = {node: (tmp_path / f"{node}-other", disk) for node, disk in disks.items()}
+    gather_leader_epochs(Recorder(journals.open("replicas"), "observer-replicas"), known, [("log-0", 0)])
     journals.close()
     history = read_history(tmp_path)
     told = [(o.node, o.value["directory_id"], o.value["entries"]) for o in history.operations]

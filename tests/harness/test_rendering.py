@@ -94,6 +94,19 @@ def test_some_controllers_begin_as_observers() -> None:
     assert [node.name for node in alone.voters()] == ["n1"]
 
 
+def test_each_log_directory_lies_on_a_disk_of_its_own() -> None:
+    topology = Topology(log_dirs=2)
+    assert properties(topology, 0, "4.3.1")["log.dirs"] == "/var/lib/kafka/data,/var/lib/kafka/data-2"
+    layout = new_layout("abc", "10.213.4.0/24", topology)
+    images = dict.fromkeys(("n1", "n2", "n3"), "kafka")
+    text = render_compose(
+        topology, layout, kafka_images=images, holder_image="h", user="0:0", labels={"a": "b"}
+    )
+    assert {"./disks/n1:/var/lib/kafka/data", "./disks/n1-2:/var/lib/kafka/data-2"} < set(
+        yaml.safe_load(text)["services"]["n1"]["volumes"]
+    )
+
+
 def test_a_node_may_differ_from_the_others() -> None:
     topology = Topology(config={"a": "1"}, node_config={"n2": {"a": "2"}}, node_versions={"n2": "4.1.1"})
     assert [properties(topology, position, "4.3.1")["a"] for position in (0, 1, 2)] == ["1", "2", "1"]
@@ -109,6 +122,7 @@ def test_a_node_may_differ_from_the_others() -> None:
         (Topology(initial_voters=0), "initial_voters is 0, expected 1 to 3"),
         (Topology(initial_voters=1, standalone=True), "a standalone quorum has one voter"),
         (Topology(standalone=True, quorum=Quorum.STATIC), "all controllers vote in a static quorum"),
+        (Topology(log_dirs=0), "log_dirs is 0, expected 1 to 4"),
         (Topology(node_config={"c1": {}}), "node_config names c1, there are n1, n2, n3"),
         (Topology(node_versions={"n1": "3.8.1"}), "Kafka 3.8.1 has no dynamic quorum"),
     ],

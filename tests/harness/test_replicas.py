@@ -61,6 +61,9 @@ class FakeCluster:
     def disk(self, node: Node) -> Path:
         return self.folder / "disks" / node.name
 
+    def disks(self, node: Node) -> tuple[Path, ...]:
+        return (self.disk(node), self.folder / "disks" / f"{node.name}-2")
+
     def run_tool(self, folder: Path, command: Sequence[str]) -> str:
         self.commands.append(command)
         files = command[-1].split(",")
@@ -191,6 +194,13 @@ def test_a_disk_that_is_gone_is_told_and_a_replica_elsewhere_is_not(cluster: Fak
 
     assert sorted(told) == ["n1", "n3"]
     assert "FileNotFoundError" in told["n3"]["error"]
+
+
+def test_a_replica_in_another_log_directory_is_found(cluster: FakeCluster) -> None:
+    first, second = cluster.disks(cluster.nodes[1])
+    second.mkdir()
+    (first / "log-0-0").rename(second / "log-0-0")
+    assert values(gathered(cluster), REPLICA)["n2"]["error"] is None
 
 
 def test_followers_are_given_time_to_have_all(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
