@@ -49,6 +49,11 @@ COMMANDS = {
         "report",
         "Write a stored RUN's report again and say where it is.",
     ),
+    "summary": Entry(
+        "harness.cli.summing",
+        "summary",
+        "Sum up every run below the FOLDERs: one Markdown page, what went wrong first.",
+    ),
     "track-record": Entry(
         "harness.cli.track_record",
         "track_record",

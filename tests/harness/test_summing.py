@@ -1,0 +1,43 @@
+"""``krucible summary`` over stored runs, whole and broken."""
+
+import json
+from pathlib import Path
+
+from click.testing import CliRunner
+
+from checkers.identity import IDENTITY_FILE, encode_identity
+from checkers.verdict import Validity, Verdict
+from harness.cli.summing import summary
+from harness.errors import UsageError
+from results.store import save_verdict
+from tests.results.story import IDENTITY
+
+
+def store(folder: Path) -> Path:
+    whole = folder / "smoke" / "20261121T182308Z-1"
+    broken = folder / "other" / "20261121T182309Z-2"
+    for run in (whole, broken):
+        run.mkdir(parents=True)
+        (run / IDENTITY_FILE).write_bytes(encode_identity(IDENTITY))
+    save_verdict(whole, Verdict(Validity.VALID, (), Validity.VALID, (), as_expected=True))
+    return folder
+
+
+def test_every_run_below_the_folders_is_summed_up_once(tmp_path: Path) -> None:
+    runs = store(tmp_path / "runs")
+    out = tmp_path / "page.md"
+    result = CliRunner().invoke(summary, [str(runs), str(runs / "smoke"), "--out", str(out)])
+    assert result.exit_code == 3
+    assert "2 runs, of which 1 failed, 1 valid" in out.read_text()
+
+
+def test_a_single_run_as_json(tmp_path: Path) -> None:
+    runs = store(tmp_path / "runs")
+    result = CliRunner().invoke(summary, [str(runs / "smoke" / "20261121T182308Z-1"), "--json"])
+    assert result.exit_code == 0
+    assert json.loads(result.output)["counts"]["valid"] == 1
+
+
+def test_nothing_to_sum_up(tmp_path: Path) -> None:
+    result = CliRunner().invoke(summary, [str(tmp_path)])
+    assert isinstance(result.exception, UsageError)
