@@ -26,6 +26,7 @@ from checkers.groups.loading import Groups, groups_of
 from checkers.groups.settling import find_stuck, unsettled
 from checkers.history import History
 from checkers.licences import licences_of
+from checkers.licences.internal import OFFSETS_TOPIC, may_have_lost
 from checkers.verdict import Anomaly, Assumption, CheckerResult, result_of
 
 __all__ = ["check_groups"]
@@ -130,6 +131,9 @@ def _permitted(history: History, groups: Groups) -> str | None:
         config = setup.value.get("config", {})
         if str(config.get("unclean.leader.election.enable", "false")) == "true":
             return "unclean.leader.election.enable is true, for __consumer_offsets too"
+        lost = may_have_lost(history, OFFSETS_TOPIC)
+        if lost is not None:
+            return lost
     licences = licences_of(history)
     topics = {topic for group in groups.names for topic in groups.topics.get(group, {})}
     partitions = [PartitionName(*where) for where in groups.listed if where[0] in topics]

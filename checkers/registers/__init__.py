@@ -23,18 +23,21 @@ import numpy as np
 
 from checkers.columns import Booleans
 from checkers.history import History
+from checkers.licences.internal import OFFSETS_TOPIC, may_have_lost
 from checkers.registers.columns import SHIFT, Registers
 from checkers.registers.findings import Findings, find_conflicts, find_unwritten
-from checkers.registers.kept import KINDS, find_in_kept, milestones_of, stale_reads, undecided
+from checkers.registers.kept import ANOMALIES, KINDS, find_in_kept, milestones_of, stale_reads, undecided
 from checkers.registers.loading import Unreadable, registers_of
 from checkers.registers.telling import Teller, shown
 from checkers.registers.zones import Zones, zones_of
-from checkers.verdict import CheckerResult, result_of
+from checkers.verdict import Anomaly, CheckerResult, result_of
 
 __all__ = ["applies", "check_registers", "obstacle_of"]
 
 CHECKER = "registers"
 """The checker's name."""
+_OFFSETS = "offset/"
+"""How the names of registers begin that are committed offsets of groups."""
 
 
 class _Workload(msgspec.Struct, frozen=True):
@@ -103,11 +106,23 @@ def _judged(history: History, teller: Teller) -> CheckerResult:
         doubts.append(undecided(teller, milestones))
     return result_of(
         CHECKER,
-        findings.anomalies,
+        _licensed(findings.anomalies, history) if kept else findings.anomalies,
         counts=findings.counts,
         figures=figures,
         unknown_because="; ".join(doubt for doubt in doubts if doubt is not None) or None,
     )
+
+
+def _licensed(anomalies: list[Anomaly], history: History) -> list[Anomaly]:
+    """Make losses of committed offsets legal where the topic that keeps them may have lost records."""
+    committed = [a.illegal and a.id in ANOMALIES and str(a.subject).startswith(_OFFSETS) for a in anomalies]
+    lost = may_have_lost(history, OFFSETS_TOPIC) if any(committed) else None
+    if lost is None:
+        return anomalies
+    return [
+        msgspec.structs.replace(anomaly, illegal=False, licence=lost) if of_offsets else anomaly
+        for anomaly, of_offsets in zip(anomalies, committed, strict=True)
+    ]
 
 
 def _sound(teller: Teller) -> Booleans:

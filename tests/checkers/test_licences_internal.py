@@ -1,0 +1,78 @@
+"""Offsets that groups committed may be gone where the topic that keeps them may have lost records."""
+
+from typing import Any
+
+import pytest
+
+from checkers.groups import check_groups
+from checkers.history import OperationType
+from checkers.licences.internal import OFFSETS_TOPIC, may_have_lost
+from checkers.registers import check_registers
+from checkers.verdict import Validity
+from tests.checkers.admin_histories import TOPIC_ID, AdminStory
+
+ALL = {"scope": "all"}
+
+
+def kept(**setup: Any) -> AdminStory:
+    """The topic has one partition; brokers 2 and 3 are in sync at last."""
+    story = AdminStory(**setup)
+    story.record(1, "TOPIC_RECORD", {"name": OFFSETS_TOPIC, "topicId": TOPIC_ID})
+    told = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": 1, "leaderEpoch": 0}
+    story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told})
+    story.changed(20, isr=[2, 3], leader=2)
+    return story
+
+
+@pytest.mark.parametrize(
+    ("kind", "spec", "nodes", "lost"),
+    [
+        ("wipe-disk", ALL, ["n2", "n3"], True),
+        ("power-loss", {}, ["n2", "n3"], True),
+        ("wipe-disk", {"scope": "topic", "topic": None}, ["n2", "n3"], True),
+        ("wipe-disk", {"scope": "topic", "topic": "log-0"}, ["n2", "n3"], False),
+        ("wipe-disk", ALL, ["n1", "n2"], False),
+        ("kill", {}, ["n2", "n3", "stranger"], False),
+    ],
+)
+def test_disks_of_all_in_sync(kind: str, spec: dict[str, Any], nodes: list[str], *, lost: bool) -> None:
+    story = kept()
+    story.fault(30, 40, kind, *nodes, **spec)
+    assert (may_have_lost(story.history(), OFFSETS_TOPIC) is not None) is lost
+
+
+def test_where_nothing_tells_of_the_topic_any_disk_may_have_been_the_last() -> None:
+    story = AdminStory()
+    assert may_have_lost(story.history(metadata_log=False), OFFSETS_TOPIC) is None
+    story.fault(30, 40, "wipe-disk", "n1", "stranger", **ALL)
+    assert "brokers [1]" in str(may_have_lost(story.history(metadata_log=False), OFFSETS_TOPIC))
+
+
+def test_an_unclean_election() -> None:
+    story = kept()
+    story.changed(50, isr=[1], leader=1, leaderRecoveryState=1)
+    assert "broker 1 was elected uncleanly" in str(may_have_lost(story.history(), OFFSETS_TOPIC))
+
+
+def test_so_groups_are_not_known_to_be_wrong() -> None:
+    story = kept(workload={"kind": "groups", "groups": ["g"]})
+    asked = {"client": "c", "topic": "log-0", "offsets": [[0, 1]], "membership": ["m", 1]}
+    story.both(25, 26, "commit", asked, key="g")
+    assert "were struck" not in str(check_groups(story.history()).unknown_because)
+    story.fault(30, 40, "wipe-disk", "n2", "n3", **ALL)
+    assert "were struck" in str(check_groups(story.history()).unknown_because)
+
+
+@pytest.mark.parametrize(("name", "licensed"), [("offset/g/log-0/0", True), ("config/log-0/x", False)])
+def test_so_lost_offsets_are_licensed_and_nothing_else_is(name: str, *, licensed: bool) -> None:
+    story = kept(workload={"kind": "offsets"})
+    story.both(10, 11, "write", 1, key=name)
+    story.both(12, 13, "write", 2, key=name)
+    story.add(700, "runner", OperationType.OK, "phase", key="final-read")
+    story.both(710, 711, "read", None, answer=1, key=name)
+    before = check_registers(story.history())
+    assert [a.id for a in before.anomalies if a.illegal] == ["lost-value"]
+    story.fault(30, 40, "wipe-disk", "n2", "n3", **ALL)
+    result = check_registers(story.history())
+    assert (result.validity is not Validity.INVALID) is licensed
+    assert any(a.licence is not None for a in result.anomalies) is licensed
