@@ -40,6 +40,7 @@ from checkers.quorum.run_away import EPOCH_RUN_AWAY, rises, run_aways
 from checkers.quorum.views import Views, views_of
 from checkers.quorum.voter_sets import flips_logged, flips_told, logged_sets, told_sets
 from checkers.quorum.watch import watched
+from checkers.quorum.wipes import Wipes, wipes_of
 from checkers.quorum.zombie import ZOMBIE_LEADER, span_bound_ms, stale_claims, stale_runs, zombies
 from checkers.setup import Setup, setup_of
 from checkers.verdict import Assumption, CheckerResult, result_of
@@ -74,17 +75,18 @@ def check_quorum(history: History) -> CheckerResult:
     """
     views = views_of(history)
     windows = fault_windows(history)
+    wipes = wipes_of(history, windows)
     found = [
         *two_leaders(views),
-        *double_votes(views.files),
-        *epoch_regressions(views.files),
+        *double_votes(views.files, wipes),
+        *epoch_regressions(views.files, wipes),
         *hw_regressions(views.claims, windows),
         *cluster_ids_changed(views.files),
     ]
     setup = setup_of(history)
     if setup is None:
         return result_of(CHECKER, found, unknown_because="the history has no setup, so no bound is known")
-    judged = _judged(history, setup, views, windows)
+    judged = _judged(history, setup, views, windows, wipes)
     return result_of(
         CHECKER,
         [*found, *judged.anomalies],
@@ -93,7 +95,9 @@ def check_quorum(history: History) -> CheckerResult:
     )
 
 
-def _judged(history: History, setup: Setup, views: Views, windows: tuple[FaultWindow, ...]) -> CheckerResult:
+def _judged(
+    history: History, setup: Setup, views: Views, windows: tuple[FaultWindow, ...], wipes: Wipes
+) -> CheckerResult:
     """What can only be told by who the nodes are and how they are configured."""
     changes = voter_changes(history)
     dynamic_ns = dynamic_since_ns(history, setup.features)
@@ -118,7 +122,7 @@ def _judged(history: History, setup: Setup, views: Views, windows: tuple[FaultWi
             *brokers_as_voters([*told, *logged], changes, setup, history),
             *lost_voters(history, leading, windows, setup),
             *run_aways(over_cuts, setup),
-            *committed_lost(history, views.claims, windows, setup, dynamic_ns),
+            *committed_lost(views.claims, wipes, setup, dynamic_ns),
         ],
         assumptions=watched(history, setup, windows, bound_ms),
         figures={

@@ -6,6 +6,7 @@ from typing import TypeVar
 from checkers.faults import DOWN_KINDS, FaultWindow
 from checkers.kinds import AnomalyKind
 from checkers.quorum.views import NONE, LeaderClaim, StateFile, Views, best_before
+from checkers.quorum.wipes import Wipes
 from checkers.verdict import Anomaly
 
 TWO_LEADERS = AnomalyKind(
@@ -56,11 +57,12 @@ def two_leaders(views: Views) -> list[Anomaly]:
     return found
 
 
-def double_votes(files: Sequence[StateFile]) -> list[Anomaly]:
-    """One finding for every disk and epoch with votes for two candidates."""
+def double_votes(files: Sequence[StateFile], wipes: Wipes) -> list[Anomaly]:
+    """One finding for every disk, between two wipes, and epoch with votes for two candidates."""
     votes = [file for file in files if file.voted_id > NONE]
     found = []
-    for (node, _, epoch), cast in _grouped(votes, lambda f: (f.node, f.directory_id, f.epoch)).items():
+    disks = _grouped(votes, lambda f: (f.node, f.directory_id, wipes.life(f), f.epoch))
+    for (node, _, _, epoch), cast in disks.items():
         candidates = _first_of_each(cast, lambda file: file.voted_id)
         if len(candidates) > 1:
             names = " and ".join(str(file.voted_id) for file in candidates)
@@ -76,10 +78,14 @@ def double_votes(files: Sequence[StateFile]) -> list[Anomaly]:
     return found
 
 
-def epoch_regressions(files: Sequence[StateFile]) -> list[Anomaly]:
-    """For every disk the first reading whose epoch is below one that had been read before it began."""
+def epoch_regressions(files: Sequence[StateFile], wipes: Wipes) -> list[Anomaly]:
+    """For every disk the first reading whose epoch is below one that had been read before it began.
+
+    A wipe is where a disk ends and another begins, even if it has the old identity.
+    """
     found = []
-    for (node, _), readings in _grouped(files, lambda f: (f.node, f.directory_id)).items():
+    disks = _grouped(files, lambda f: (f.node, f.directory_id, wipes.life(f)))
+    for (node, _, _), readings in disks.items():
         pair = _first_fall(readings, lambda file: file.epoch)
         if pair is not None:
             higher, lower = pair

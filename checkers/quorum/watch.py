@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from checkers.faults import SILENT_KINDS, FaultWindow
+from checkers.faults import ENDING_KINDS, SILENT_KINDS, FaultWindow
 from checkers.history import History
 from checkers.setup import Setup
 from checkers.verdict import Assumption
@@ -24,8 +24,8 @@ def watched(
 ) -> tuple[Assumption, Assumption]:
     """Test that each controller answered when all faults were over, and was never silent for long before.
 
-    Errors and timeouts are no answers.  Silence is excused while the node was paused, killed or stopped, and
-    from then until its next answer: without a majority a node that starts can't answer yet.
+    Errors and timeouts are no answers.  Silence is excused while the node was paused, down or without a disk,
+    and from then until its next answer: without a majority a node that starts can't answer yet.
 
     Args:
         history: the run's.
@@ -42,7 +42,7 @@ def watched(
                 answers.setdefault(operation.node or "", []).append(operation.time_ns)
     over_ns = max((w.healed_ns for w in windows if w.healed_ns is not None), default=0)
     away = [node for node, times in answers.items() if not times or times[-1] < over_ns]
-    silent = [window for window in windows if window.kind in SILENT_KINDS]
+    silent = [window for window in windows if window.kind in SILENT_KINDS | ENDING_KINDS]
     longest = max(
         (s for node, times in answers.items() for s in _silences(node, times, looks, silent)), default=None
     )

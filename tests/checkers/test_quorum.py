@@ -15,6 +15,7 @@ from checkers.verdict import Validity
 
 Story = Callable[..., History]
 
+WIPED = "4 f1 wipe-disk c1 ok\n6 f1 heal ok\n"
 QUIET = "1 c1 leads 1 hw=5\n1.1 c2 file 1 leader=c1\n"
 
 
@@ -94,6 +95,10 @@ def test_one_leader_an_epoch(story: Story, text: str) -> None:
         pytest.param("1 c1 file 4 vote=c1\n2 c1 file 4 leader=c2", 0, id="the vote is forgotten"),
         pytest.param("1 c1 file 4 vote=c1\n2 c2 file 4 vote=c2", 0, id="another node"),
         pytest.param("1 c1 file 4 vote=c1 disk=d1\n2 c1 file 4 vote=c2 disk=d2", 0, id="another disk"),
+        pytest.param("1 c1 file 4 vote=c1\n9 c1 file 4 vote=c2\n" + WIPED, 0, id="forgotten with its disk"),
+        pytest.param("1 c1 file 4 vote=c1\n3 c1 file 4 vote=c2\n" + WIPED, 1, id="before the disk was wiped"),
+        pytest.param("7 c1 file 4 vote=c1\n9 c1 file 4 vote=c2\n" + WIPED, 1, id="after the disk was wiped"),
+        pytest.param("1 c2 file 4 vote=c1\n9 c2 file 4 vote=c2\n" + WIPED, 1, id="another's disk was wiped"),
     ],
 )
 def test_double_vote(story: Story, text: str, found: int) -> None:
@@ -108,6 +113,9 @@ def test_double_vote(story: Story, text: str, found: int) -> None:
         pytest.param("1 c1 file 4\n2 c1 file 4\n3 c1 file 5", 0, id="went forward"),
         pytest.param("1 c1 file 5\n2 c2 file 4", 0, id="another node"),
         pytest.param("1 c1 file 5 disk=d1\n2 c1 file 4 disk=d2", 0, id="another disk"),
+        pytest.param("1 c1 file 5\n9 c1 file 4\n" + WIPED, 0, id="the disk was wiped"),
+        pytest.param("1 c1 file 5\n9 c1 file 4\n4 f1 wipe-disk c1 ok", 1, id="not healed yet"),
+        pytest.param("1 c1 file 5\n9 c1 file 4\n" + WIPED.replace("wipe-disk", "kill"), 1, id="killed"),
         pytest.param("1 c1 file 5\n2 c1 file -\n3 c1 file 5", 0, id="no file for a while"),
         pytest.param("1 c1 file 5 asked=0.9\n1 c1 file 4 asked=0.9", 0, id="at the same time"),
         pytest.param("1 c1 file 5 asked=0.8\n1.1 c1 file 4 asked=0.9", 0, id="overlapping"),
@@ -234,6 +242,9 @@ WATCHED = "".join(
             [3, 4, 5, 6, 7, 8],
             {"controllers-answered": "without an answer: c3"},
             id="killed and never back",
+        ),
+        pytest.param(
+            "2 f1 dead-disk c3 ok\n7 f1 heal ok", [3, 4, 5, 6, 7], {}, id="without a disk, and back"
         ),
         pytest.param(
             "2 f1 partition c3 ok\n7 f1 heal ok",

@@ -158,6 +158,11 @@ def test_a_wiped_topic_of_another_name_is_no_licence(story: Story) -> None:
     assert [a.illegal for a in check_quorum(history).anomalies] == [True]
 
 
+def test_the_first_answer_that_lacks_it_is_the_witness(story: Story) -> None:
+    text = "1 c1 leads 1 hw=9\n2 c2 leads 2 hw=7\n3 c2 leads 2 hw=8\n"
+    assert [a.witness for a in check_quorum(story(text)).anomalies] == [(1, 2)]
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
