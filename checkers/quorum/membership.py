@@ -1,5 +1,6 @@
 """Who may be a voter, and who may not be missing: brokers have no vote, and no controller is lost."""
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
 from checkers.faults import FaultWindow
@@ -81,27 +82,26 @@ def lost_voters(
     """
     names = setup.controllers
     ordered = sorted(claims, key=lambda claim: (claim.time_ns, claim.index))
+    answers: dict[str, list[Operation]] = {node: [] for node in names.values()}
+    for operation in history.operations:
+        if operation.f == "observe" and operation.key == "quorum":
+            answers.setdefault(operation.node or "", []).append(operation)
     found = []
     for voter, node in sorted(names.items()):
-        answers = [o for o in history.operations if _is_answer(o, node)]
-        missing = _longest_missing(voter, ordered, windows, names, answers)
+        missing = _missing(voter, ordered, windows, names, answers[node])
         if missing is not None:
             found.append(_lost(node, *missing))
     return found
 
 
-def _is_answer(operation: Operation, node: str) -> bool:
-    return operation.f == "observe" and operation.key == "quorum" and operation.node == node
-
-
-def _longest_missing(
+def _missing(
     voter: int,
     claims: Iterable[LeaderClaim],
     windows: Sequence[FaultWindow],
     names: dict[int, str],
     answers: Sequence[Operation],
 ) -> tuple[LeaderClaim, LeaderClaim] | None:
-    """First and last answer of a stretch without that node that is longer than the bound."""
+    """First and last answer of a stretch without that node, which answers itself, longer than the bound."""
     first: LeaderClaim | None = None
     previous_ns = 0
     for claim in claims:
@@ -110,13 +110,10 @@ def _longest_missing(
         disturbed = any(
             window.overlaps(previous_ns, claim.time_ns) and _touches(window, involved) for window in windows
         )
-        first = None if present or disturbed else first or claim
+        away = present or disturbed or not _answers(answers, previous_ns, claim.time_ns)
+        first = None if away else first or claim
         previous_ns = claim.time_ns
-        if (
-            first is not None
-            and claim.began_ns - first.time_ns > LOST_AFTER_NS
-            and _answers(answers, first, claim)
-        ):
+        if first is not None and claim.began_ns - first.time_ns > LOST_AFTER_NS:
             return first, claim
     return None
 
@@ -125,11 +122,11 @@ def _touches(window: FaultWindow, nodes: set[str]) -> bool:
     return any(window.concerns(node) for node in nodes) or any(nodes & set(pair) for pair in window.cut)
 
 
-def _answers(answers: Iterable[Operation], first: LeaderClaim, last: LeaderClaim) -> bool:
-    """Whether the node answered all the time, which shows that it runs, and did so lately."""
-    within = [o for o in answers if first.began_ns <= o.time_ns <= last.time_ns]
-    silent = any(o.value["answer"] == "error" for o in within)
-    return not silent and bool(within) and last.time_ns - within[-1].time_ns <= ANSWERED_WITHIN_NS
+def _answers(answers: Sequence[Operation], start_ns: int, end_ns: int) -> bool:
+    """Whether the node had answered lately and did not fail to, which shows that it runs."""
+    first = bisect_left(answers, start_ns - ANSWERED_WITHIN_NS, key=lambda o: o.time_ns)
+    lately = answers[first : bisect_right(answers, end_ns, key=lambda o: o.time_ns)]
+    return bool(lately) and all(o.value["answer"] != "error" for o in lately)
 
 
 def _lost(node: str, first: LeaderClaim, last: LeaderClaim) -> Anomaly:

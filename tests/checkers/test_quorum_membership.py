@@ -71,6 +71,7 @@ def lost(first: int, last: int, words: str = "c1 leads 1 disk=d1 c2/d2={at}") ->
         pytest.param(lost(1, 40) + "15 f1 partition c9 cut=c9>c8 ok\n20 f1 heal ok", 1, id="others cut"),
         pytest.param(lost(1, 40).replace("c3 refuses", "c3 hangs"), 0, id="it does not run"),
         pytest.param(lost(1, 40) + "20 c3 hangs", 0, id="it was silent once"),
+        pytest.param(lost(1, 60) + "20 c3 hangs", 1, id="it was silent long ago"),
         pytest.param(lost(1, 40).replace("c3 refuses", "c2 refuses"), 0, id="nobody saw it"),
         pytest.param(
             lost(1, 20) + "".join(f"{at} c1 leads 1 disk=d1 c2/d2={at}\n" for at in range(21, 41)),
