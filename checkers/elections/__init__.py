@@ -17,6 +17,7 @@ from checkers.elections.answers import UNCLEAN, find_contradictions
 from checkers.elections.kinds import ANOMALIES, UNLICENSED
 from checkers.history import History
 from checkers.licences import elects_uncleanly
+from checkers.licences.disks import WIPE
 from checkers.licences.scene import Scene
 from checkers.partition_changes import PartitionState
 from checkers.setup import setup_of
@@ -42,7 +43,8 @@ def check_elections(history: History) -> CheckerResult:
     """
     scene = Scene(history)
     changes = scene.changes
-    contradictions = find_contradictions(scene.elections, changes, _behind_ns(scene))
+    wiped = any(window.kind == WIPE for window in scene.windows)
+    contradictions = find_contradictions(scene.elections, changes, _behind_ns(scene), wiped=wiped)
     anomalies = [*_unlicensed(scene), *contradictions]
     untold = scene.elections and changes.op is None
     return result_of(

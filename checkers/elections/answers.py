@@ -57,7 +57,7 @@ _REFUSALS: Mapping[tuple[str, int], _Rule] = {
 
 
 def find_contradictions(
-    elections: Sequence[Election], changes: PartitionChanges, behind_ns: int
+    elections: Sequence[Election], changes: PartitionChanges, behind_ns: int, *, wiped: bool
 ) -> Iterator[Anomaly]:
     """Find answers that no possible state allows.
 
@@ -65,10 +65,12 @@ def find_contradictions(
         elections: all requests.
         changes: the partitions' states.
         behind_ns: how far the state of a controller that refuses may lie behind, nanoseconds.
+        wiped: whether a disk was wiped: then a replica may be in sync without its directory (KIP-858).
     """
     for election in elections:
         for partition, code in election.codes.items():
-            if partition in changes.states and not election.request.unknown:
+            unsure = wiped and code == Code.PREFERRED_LEADER_NOT_AVAILABLE
+            if partition in changes.states and not election.request.unknown and not unsure:
                 yield from _judged(election, partition, code, changes, behind_ns)
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from checkers.columns import NONE, Booleans, Integers
 from checkers.log.claims import at, found_in
-from checkers.log.findings import Example, Found, illegal
-from checkers.log.licensing import replaced_since, vanished
+from checkers.log.findings import Example, Found
+from checkers.log.licensing import replaced_since, truncated, vanished
 from checkers.log.partition import PartitionLog
 from checkers.log.telling import Teller, told
 
@@ -125,7 +125,11 @@ def _retreats(log: PartitionLog, identity: str, steps: _Steps, rows: Integers) -
         summary = f"{subject} was returned where offset {int(steps.due[step])} was due"
         return Example(subject, summary, witness, lines)
 
-    return illegal(identity, _read_ns(log, steps.read[rows]), example)
+    # A client that notices a truncation goes back to where the log was cut off (KIP-320).
+    until_ns, before = _read_ns(log, steps.read[rows]), steps.before[rows]
+    since_ns = np.where(before == NONE, until_ns, _read_ns(log, before))
+    given, lowest = np.ones(len(rows), np.bool_), log.columns.reads.offset[steps.read[rows]]
+    return Found(identity, until_ns, *truncated(log, since_ns, until_ns, given, lowest), example)
 
 
 def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, passed: _Passed) -> Found:

@@ -159,6 +159,13 @@ class TestAnswers:
         story.elect(60, 62, kind="preferred", code=80)
         assert (judged(story).validity is Validity.VALID) is valid
 
+    def test_in_sync_or_not_its_directory_may_be_gone_after_a_wipe(self) -> None:
+        story = AdminStory()
+        story.created(leader=2)
+        story.elect(60, 62, kind="preferred", code=80)
+        story.fault(20, 30, "wipe-disk", "n1", scope="all")
+        assert judged(story).validity is Validity.VALID
+
     def test_an_election_that_happened_meanwhile_is_success(self) -> None:
         story = AdminStory()
         story.created(leader=2)

@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from checkers.columns import PartitionName
+from checkers.history import OperationType
 from checkers.licences import licences_of
 from checkers.log import check_log
 from checkers.verdict import CheckerResult, Validity
-from tests.checkers.admin_histories import TOPIC, AdminStory
+from tests.checkers.admin_histories import READER, TOPIC, AdminStory
 from tests.checkers.replicas.replica_histories import Batch
 
 HERE = PartitionName(TOPIC, 0)
@@ -134,6 +135,19 @@ class TestRequest:
         story.elect(60, 62)
         story.epochs((0, 0), (2, 7))
         assert "lost-write" in illegal(judged(story))
+
+    @pytest.mark.parametrize(("back_to", "legal"), [(7, True), (6, False)])
+    def test_a_reader_may_go_back_to_where_the_log_was_cut_off(self, back_to: int, *, legal: bool) -> None:
+        story = lossy()
+        story.elect(60, 62)
+        story.epochs((0, 0), (2, 7))
+        asked = READER
+        for at_ms, offset, value in ((30, 9, 109), (71, back_to, 200 if back_to == 7 else 106)):
+            polled = asked | {"records": [[0, [offset], [value]]]}
+            story.add(at_ms, 99, OperationType.INVOKE, "poll", key=TOPIC, value=asked)
+            story.add(at_ms + 0.5, 99, OperationType.OK, "poll", key=TOPIC, value=polled)
+        found = {a.id: a.illegal for a in judged(story).anomalies}
+        assert found["nonmonotonic-poll"] is not legal
 
     def test_two_in_a_row_are_told_apart(self) -> None:
         story = AdminStory()
