@@ -143,7 +143,11 @@ def _could_vote(
     """Whether AddRaftVoter can succeed for an observer, by the leader's own conditions, and why."""
     is_controller = replica.id in controllers
     refusals = (
-        (told.kraft_version == 0, "kraft.version is 0: voters are configured"),
+        # A node leaves out features of level 0; voters that are configured have no directory ids.
+        (
+            told.kraft_version == 0 or all(voter.directory_id is None for voter in told.voters),
+            "kraft.version is 0: voters are configured",
+        ),
         (
             any(voter.id == replica.id for voter in told.voters),
             "a voter has this id with another directory: remove that one first",

@@ -174,12 +174,16 @@ def test_a_leader_that_is_no_voter_any_more_leaves_lags_unknown() -> None:
     assert {each.lag for each in view.replicas} == {None}
 
 
+STATIC = {"kraft_version": None, "voters": (Replica(101, None, 40, -1, NOW_MS),)}
+
+
 @pytest.mark.parametrize(
     ("changes", "could", "why"),
     [
         ({}, True, "a controller that has caught up"),
         ({"kraft_version": None}, True, "a controller that has caught up"),
         ({"kraft_version": 0}, False, "kraft.version is 0"),
+        (STATIC, False, "kraft.version is 0"),
         ({"observers": (Replica(102, THIRD, 40, NOW_MS, NOW_MS),)}, False, "remove that one first"),
         ({"observers": (Replica(103, None, 40, NOW_MS, NOW_MS),)}, False, "no directory id"),
         ({"observers": (Replica(103, THIRD, 40, NOW_MS, -1),)}, False, "never caught up"),
