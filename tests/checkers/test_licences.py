@@ -2,10 +2,12 @@
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from checkers.columns import NONE, PartitionName
 from checkers.history import History, Operation, OperationType
-from checkers.licences import RULES, Licences, first_permit, licences_of
+from checkers.licences import RULES, Event, Licences, Permit, first_permit, licences_of
 from tests.checkers.log_histories import MS, told
 
 HERE = PartitionName("log-0", 0)
@@ -107,3 +109,41 @@ def test_without_a_setup_nothing_is_permitted() -> None:
 
 def test_every_rule_says_why() -> None:
     assert all(rule.name and rule.reason for rule in RULES)
+
+
+TIME = st.integers(0, 9)
+EVENT = st.builds(
+    lambda a, b, below, above: Event(min(a, b), max(a, b), HERE, "", below=below, above=above),
+    TIME,
+    TIME,
+    st.none() | TIME,
+    st.none() | TIME,
+)
+PERMIT = st.builds(lambda event, returned: Permit(event, returned, ""), EVENT, st.booleans())
+LOSS = st.tuples(TIME, TIME, st.booleans(), st.integers(-1, 9))
+
+
+def _covers(permit: Permit, loss: tuple[int, int, bool, int], *, removable: bool) -> bool:
+    """The rule for one permit and one loss, as it is told in words."""
+    event, (since_ns, until_ns, returned, offset) = permit.event, loss
+    if event.from_ns > until_ns or event.to_ns < since_ns or (returned and not permit.covers_returned):
+        return False
+    if event.below is not None and not (removable and 0 <= offset < event.below):
+        return False
+    return event.above is None or offset == NONE or offset >= event.above
+
+
+@given(st.lists(PERMIT, max_size=4), st.lists(LOSS, max_size=6), st.booleans())
+def test_the_first_permit_agrees_with_a_plain_loop(
+    permits: list[Permit],
+    losses: list[tuple[int, int, bool, int]],
+    removable: bool,  # noqa: FBT001 - drawn
+) -> None:
+    since_ns, until_ns, returned, offset = (
+        np.array([loss[i] for loss in losses], dtype=np.bool_ if i == 2 else np.int64) for i in range(4)
+    )
+    found = first_permit(tuple(permits), since_ns, until_ns, returned, offset, removable=removable)
+    assert found.tolist() == [
+        next((i for i, p in enumerate(permits) if _covers(p, loss, removable=removable)), NONE)
+        for loss in losses
+    ]
