@@ -126,7 +126,7 @@ def view_of(told: Told, controllers: Mapping[int, Address], now_ms: int) -> Quor
     voters = sorted(told.voters, key=lambda voter: (voter.id != told.leader_id, voter.id))
     return QuorumView(
         cluster_id=told.cluster_id,
-        kraft_version=told.kraft_version,
+        kraft_version=_kraft_version(told),
         leader_id=told.leader_id,
         leader_epoch=told.leader_epoch,
         high_watermark=_known(told.high_watermark),
@@ -143,11 +143,7 @@ def _could_vote(
     """Whether AddRaftVoter can succeed for an observer, by the leader's own conditions, and why."""
     is_controller = replica.id in controllers
     refusals = (
-        # A node leaves out features of level 0; voters that are configured have no directory ids.
-        (
-            told.kraft_version == 0 or all(voter.directory_id is None for voter in told.voters),
-            "kraft.version is 0: voters are configured",
-        ),
+        (_kraft_version(told) == 0, "kraft.version is 0: voters are configured"),
         (
             any(voter.id == replica.id for voter in told.voters),
             "a voter has this id with another directory: remove that one first",
@@ -166,6 +162,12 @@ def _could_vote(
     if is_controller:
         return True, "a controller that has caught up"
     return None, "nobody told whether it is a controller: ask one"
+
+
+def _kraft_version(told: Told) -> int | None:
+    """Nodes leave out features of level 0, at which voters are configured and have no directory ids."""
+    is_static = all(voter.directory_id is None for voter in told.voters)
+    return 0 if told.kraft_version is None and is_static else told.kraft_version
 
 
 def _known(offset: int) -> int | None:

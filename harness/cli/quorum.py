@@ -167,10 +167,11 @@ def remove(
     directory_id = directory_id or (found.directory_id if found else None)
     if directory_id is None:
         voters = ", ".join(f"{each.id} with {each.directory_id}" for each in asked.view.voters)
+        static = "kraft.version 1: now it is 0, voters are configured and have no directory ids"
         raise UsageError(
-            "no such voter" if found is None else "this voter has no directory id",
+            "no such voter" if found is None else "this voter can't be removed",
             got=str(node_id),
-            expected=f"one of {voters}",
+            expected=static if asked.view.kraft_version == 0 else f"one of {voters}",
             where=asked.name,
             next_step="krucible quorum describe",
         )

@@ -85,6 +85,8 @@ def _record_rows(held: "Mapping[str, Sequence[ControlRecord]]") -> Iterator[tupl
 
 
 def _difference_lines(difference: "Difference | None", nodes: int) -> list[str]:
+    if nodes <= 1:
+        return ["no two nodes to compare"]
     if difference is None:
         return [f"{nodes} nodes agree wherever two of them have the same offset"]
     where = "the log" if difference.snapshot is None else f"snapshot {difference.snapshot}"

@@ -181,10 +181,12 @@ def test_a_voter_is_removed_by_the_directory_that_the_leader_has(
 def test_a_voter_of_a_static_quorum_has_no_directory(
     node: FakeQuorumNode, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    node.voters = [Replica(101, None, 40, -1, NOW_MS)]
+    node.voters, node.features = [Replica(101, None, 40, -1, NOW_MS)], {}
 
     assert quorum(node, "remove-voter", "--id", "101") == 64
-    assert "no directory id" in capsys.readouterr().err
+    assert "now it is 0, voters are configured" in capsys.readouterr().err
+    assert quorum(node, "describe") == 0
+    assert "kraft.version    0" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -360,5 +362,6 @@ def test_records_of_the_only_cluster_that_is_up(
     reach = Reach((), (("h", 1),), folder_of(tmp_path, "disks", c1=b""), {}, {})
     monkeypatch.setattr("harness.cli.quorum.find_reach", lambda *_given: reach)
     assert cli.invoke(["quorum", "records"]) == 0
+    assert "no two nodes to compare" in capsys.readouterr().out
     assert cli.invoke(["quorum", "records", str(tmp_path / "disks")]) == 64
     assert "no metadata logs here" in capsys.readouterr().err
