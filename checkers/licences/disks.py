@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 from checkers.columns import NEVER, PartitionName
 from checkers.faults import FaultWindow
+from checkers.history import History
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene, View
 from checkers.licences.unclean import bounded, epoch_after
+from checkers.replicas.observed import METADATA_TOPIC
 from checkers.shapes import Topic
 
 WIPE = "wipe-disk"
@@ -36,6 +38,25 @@ class Strike(NamedTuple):
     replica: int
     from_ns: int
     to_ns: int
+
+
+def hits(history: History, window: FaultWindow, topic: str, partition: int | None = None) -> bool:
+    """Whether a fault of a disk hit what the node had of a topic, or of one of its partitions.
+
+    Of several log directories one may be struck alone: then what was removed decides, where that was told.
+    """
+    told = [history.operations[index].value or {} for index in window.operations]
+    spec: dict[str, Any] = told[0].get("spec") or {}
+    if window.kind not in UNSYNCED | {WIPE}:
+        return False
+    if spec.get("scope") == "topic" and (topic == METADATA_TOPIC or spec.get("topic") not in {None, topic}):
+        return False
+    removed = next((value["probe"]["removed"] for value in told if "removed" in value.get("probe", ())), None)
+    if spec.get("log_dir") is None or removed is None:
+        return True
+    folders = [str(path).rpartition("/")[2].rpartition("-") for path in removed]
+    numbers = {number for name, _, number in folders if name == topic}
+    return bool(numbers) if partition is None else str(partition) in numbers
 
 
 def wiped(scene: Scene) -> Iterator[Event]:
@@ -96,7 +117,7 @@ def _strikes(scene: Scene, partition: PartitionName, kinds: frozenset[str] | set
     holders = {replica for view in views for replica in view.replicas}
     found: list[Strike] = []
     for window in scene.windows:
-        if window.kind not in kinds or not _touches(scene, window, partition):
+        if window.kind not in kinds or not hits(scene.history, window, partition.topic, partition.partition):
             continue
         struck = {scene.ids[name] for name in window.targets if name in scene.ids} & holders
         found += [
@@ -104,12 +125,6 @@ def _strikes(scene: Scene, partition: PartitionName, kinds: frozenset[str] | set
             for replica in sorted(struck)
         ]
     return found
-
-
-def _touches(scene: Scene, window: FaultWindow, partition: PartitionName) -> bool:
-    """Whether a fault hit the partition's folder, not only those of another topic."""
-    spec: dict[str, Any] = scene.history.operations[window.operations[0]].value.get("spec") or {}
-    return spec.get("scope") != "topic" or spec.get("topic") in {None, partition.topic}
 
 
 def _rejoined_ns(scene: Scene, views: Sequence[View], window: FaultWindow, replica: int) -> int:

@@ -5,7 +5,7 @@ topic's partitions, or disks that were struck one by one until every replica in 
 """
 
 from checkers.history import History
-from checkers.licences.disks import UNSYNCED, WIPE
+from checkers.licences.disks import hits
 from checkers.licences.scene import Scene
 from checkers.partition_changes import PartitionState
 
@@ -35,9 +35,7 @@ def _struck(scene: Scene, topic: str) -> frozenset[int]:
     """Ids of nodes that lost what they had of a topic, or some of it, at any time."""
     names: set[str] = set()
     for window in scene.windows:
-        spec = scene.history.operations[window.operations[0]].value.get("spec") or {}
-        elsewhere = spec.get("scope") == "topic" and spec.get("topic") not in {None, topic}
-        if window.kind in UNSYNCED or (window.kind == WIPE and not elsewhere):
+        if hits(scene.history, window, topic):
             names.update(window.targets)
     return frozenset(scene.ids[name] for name in names if name in scene.ids)
 

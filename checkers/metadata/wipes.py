@@ -12,9 +12,10 @@ import msgspec
 
 from checkers.faults import FaultWindow, fault_windows
 from checkers.history import History, Operation
+from checkers.licences.disks import WIPE, hits
+from checkers.replicas.observed import METADATA_TOPIC
 from checkers.verdict import Anomaly
 
-_WIPE = "wipe-disk"
 _LOSSES = frozenset({"lost-topic", "resurrected-topic", "changed-topic-id"})
 
 
@@ -57,7 +58,8 @@ def _majority_wiped(history: History) -> tuple[int, str] | None:
     controllers = {node.name: node.id for node in setup.nodes if "controller" in node.roles}
     if setup.quorum != "static":
         return None
-    wipes = [window for window in fault_windows(history) if _empties(history, window)]
+    windows = fault_windows(history)
+    wipes = [each for each in windows if each.kind == WIPE and hits(history, each, METADATA_TOPIC)]
     for window in wipes:
         empty = {
             name
@@ -70,12 +72,6 @@ def _majority_wiped(history: History) -> tuple[int, str] | None:
             names = ", ".join(sorted(empty))
             return window.invoked_ns, f"wiped disks: {names}, a majority of a static quorum, had empty logs"
     return None
-
-
-def _empties(history: History, window: FaultWindow) -> bool:
-    """Whether a fault wiped the metadata log, not only partitions of topics."""
-    spec: dict[str, Any] = history.operations[window.operations[0]].value.get("spec") or {}
-    return window.kind == _WIPE and spec.get("scope") != "topic"
 
 
 def _filled(history: History, node: int, wipe: FaultWindow, before_ns: int) -> bool:

@@ -151,12 +151,17 @@ class AdminStory:
         heal_ms: float | None,
         kind: str,
         *nodes: str,
+        removed: Sequence[str] | None = None,
         **spec: Any,
     ) -> None:
-        """Inject a fault, proven within half a millisecond, and heal it."""
+        """Inject a fault and heal it, each proven within half a millisecond; `removed`: what is gone."""
         key = f"f{sum(o.f == 'inject' and o.type is OperationType.INVOKE for o in self._told) + 1}"
         plan = {"kind": kind, "spec": spec}
-        done = plan | {"targets": list(nodes), "cut": [], "probe": {}}
+        done = plan | {
+            "targets": list(nodes),
+            "cut": [],
+            "probe": {} if removed is None else {"removed": removed},
+        }
         self.add(at_ms, "nemesis", OperationType.INVOKE, "inject", key=key, value=plan)
         self.add(at_ms + 0.5, "nemesis", OperationType.OK, "inject", key=key, value=done)
         if heal_ms is not None:

@@ -72,6 +72,23 @@ class TestWipes:
         story.fault(20, 30, "wipe-disk", "n1", "n2", **spec)
         assert ids(story) == {"lost-write": not licensed}
 
+    @pytest.mark.parametrize(
+        ("removed", "licensed"),
+        [
+            (["data2/log-0-0", "data2/meta.properties"], True),
+            (["data2/log-0-1"], False),
+            (["data2/log-0"], False),
+            ([], False),
+            (None, True),
+        ],
+    )
+    def test_of_one_log_directory_what_was_removed_counts(
+        self, removed: list[str] | None, *, licensed: bool
+    ) -> None:
+        story = begun()
+        story.fault(20, 30, "wipe-disk", "n1", "n2", removed=removed, scope="all", log_dir=2)
+        assert ids(story) == {"lost-write": not licensed}
+
     def test_with_one_in_sync_each_is(self) -> None:
         story = begun(**topic(1))
         story.fault(20, 30, "wipe-disk", "n3", scope="all")

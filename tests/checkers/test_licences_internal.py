@@ -32,6 +32,8 @@ def kept(**setup: Any) -> AdminStory:
         ("wipe-disk", {"scope": "topic", "topic": None}, ["n2", "n3"], True),
         ("wipe-disk", {"scope": "topic", "topic": "log-0"}, ["n2", "n3"], False),
         ("wipe-disk", ALL, ["n1", "n2"], False),
+        ("wipe-disk", {"log_dir": 2, "removed": [f"{OFFSETS_TOPIC}-0"]}, ["n2", "n3"], True),
+        ("wipe-disk", {"log_dir": 2, "removed": ["log-0-0"]}, ["n2", "n3"], False),
         ("kill", {}, ["n2", "n3", "stranger"], False),
     ],
 )
