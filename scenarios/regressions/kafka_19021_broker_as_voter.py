@@ -8,12 +8,15 @@ from harness.vocabulary import (
     Expectation,
     Heal,
     Inject,
+    InSync,
+    Kill,
     LeadsQuorum,
     LogWorkload,
     Mode,
     Pass,
     Pause,
     Perform,
+    RemoveVoter,
     Scenario,
     ScriptedSchedule,
     Topology,
@@ -21,7 +24,7 @@ from harness.vocabulary import (
     controller,
 )
 
-_DONE, _INVALID_REQUEST = 0, 42
+_DONE, _INVALID_REQUEST, _NOT_FOUND = 0, 42, 127
 
 SCENARIO = Scenario(
     summary="Offer a broker that is no controller as a voter.",
@@ -37,12 +40,18 @@ SCENARIO = Scenario(
             Heal("follower"),
             Await(Acknowledged(100)),
             Perform(AddVoter(broker(3)), expect=(_DONE, _INVALID_REQUEST), until_ms=20_000),
-            Pass(10_000),
+            Pass(8_000),
+            Perform(RemoveVoter(broker(3)), expect=(_DONE, _NOT_FOUND), until_ms=20_000),
+            Inject("broker", Kill(broker(3))),
+            Pass(5_500),
+            Heal("broker"),
+            Await(InSync("log-0", 0, (broker(1), broker(2), broker(3))), within_ms=60_000),
+            Pass(3_000),
         ),
-        duration_ms=30_000,
+        duration_ms=50_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=3),
-    workload=LogWorkload(rate=100, producers=2, consumers=2),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (2, 3, 1)), rate=100, producers=2, consumers=2),
     versions_min="3.9.0",
     expectations=(
         Expectation(
