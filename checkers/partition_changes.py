@@ -22,6 +22,7 @@ from checkers.replicas.observed import METADATA_LOG, MetadataLogSeen
 NOBODY = -1
 """The leader of a partition that has none."""
 _RECOVERING = 1
+_UNFENCED = -1
 
 
 class PartitionState(NamedTuple):
@@ -77,6 +78,20 @@ class PartitionState(NamedTuple):
         return bool(self.adding or self.removing)
 
 
+class BrokerState(NamedTuple):
+    """Whether a broker may lead, from one record of the metadata log on.
+
+    Attributes:
+        offset: the record's offset.
+        epoch: the quorum's epoch in which it was appended.
+        active: whether it is neither fenced nor about to shut down.
+    """
+
+    offset: int
+    epoch: int
+    active: bool
+
+
 class Span(NamedTuple):
     """When a record was appended: after one time, before another; nanoseconds."""
 
@@ -102,6 +117,12 @@ class _Told(msgspec.Struct, frozen=True, rename="camel"):
     adding_replicas: tuple[int, ...] | None = None
     removing_replicas: tuple[int, ...] | None = None
     leader_recovery_state: int | None = None
+
+
+class _BrokerTold(msgspec.Struct, frozen=True, rename="camel"):
+    broker_id: int
+    fenced: bool | int = 0
+    in_controlled_shutdown: bool | int = 0
 
 
 class _TopicTold(msgspec.Struct, frozen=True, rename="camel"):
@@ -173,14 +194,16 @@ class PartitionChanges:
 
     Attributes:
         states: by partition, in the order of the log.
+        brokers: by id, in the order of the log.
         op: index of the observation that told of the log; None where none could be used.
     """
 
     states: dict[PartitionName, tuple[PartitionState, ...]]
+    brokers: dict[int, tuple[BrokerState, ...]]
     op: int | None
     _times: AppendTimes
 
-    def span(self, state: PartitionState) -> Span:
+    def span(self, state: PartitionState | BrokerState) -> Span:
         """When the record that began a state was appended."""
         return self._times.span(state.offset, state.epoch)
 
@@ -212,9 +235,9 @@ def partition_changes(history: History) -> PartitionChanges:
             if seen.error is None and seen.decoder_error is None and (best is None or reach > best[0]):
                 best = reach, operation, seen
     if best is None:
-        return PartitionChanges({}, None, AppendTimes(history))
+        return PartitionChanges({}, {}, None, AppendTimes(history))
     _, operation, seen = best
-    return PartitionChanges(_replayed(seen), operation.index, AppendTimes(history))
+    return PartitionChanges(_replayed(seen), _brokers(seen), operation.index, AppendTimes(history))
 
 
 def _replayed(seen: MetadataLogSeen) -> dict[PartitionName, tuple[PartitionState, ...]]:
@@ -236,6 +259,19 @@ def _replayed(seen: MetadataLogSeen) -> dict[PartitionName, tuple[PartitionState
             elif partition in states:
                 states[partition].append(_changed(offset, epoch, states[partition][-1], told))
     return {partition: tuple(some) for partition, some in states.items()}
+
+
+def _brokers(seen: MetadataLogSeen) -> dict[int, tuple[BrokerState, ...]]:
+    """A broker registers fenced; changes of its registration say 1 to begin something, -1 to end it."""
+    states: dict[int, list[BrokerState]] = {}
+    for offset, epoch, kind, data in seen.records:
+        if kind in {"REGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD"}:
+            told = msgspec.convert(data, _BrokerTold)
+            stops = told.fenced == 1 or bool(told.in_controlled_shutdown)
+            if stops or told.fenced == _UNFENCED:
+                active = BrokerState(offset, epoch, not stops)
+                states.setdefault(told.broker_id, []).append(active)
+    return {broker: tuple(some) for broker, some in states.items()}
 
 
 def _made(offset: int, epoch: int, told: _Told) -> PartitionState:

@@ -4,7 +4,8 @@ Evidence is the metadata log.  It tells every unclean election (``leaderRecovery
 have been allowed by unclean.leader.election.enable (from 3.9 on), by a request for an unclean election at
 that time, or, with eligible leader replicas, by the replica being the last known leader:
 ``unclean-election-unlicensed``.  Answers to requests must agree with some state that may have been there:
-``election-contradicts-state``.  What an unclean election may cost is judged with the log, see
+``election-contradicts-state``.  A partition that permits unclean elections must not stay without a leader:
+``election-withheld``.  What an unclean election may cost is judged with the log, see
 `checkers.licences`.
 """
 
@@ -15,8 +16,9 @@ from typing import Any
 from checkers.columns import PartitionName
 from checkers.elections.answers import UNCLEAN, find_contradictions
 from checkers.elections.kinds import ANOMALIES, UNLICENSED
+from checkers.elections.withheld import find_withheld
 from checkers.history import History
-from checkers.licences import elects_uncleanly
+from checkers.licences import elects_uncleanly, enables_unclean
 from checkers.licences.disks import WIPE
 from checkers.licences.scene import Scene
 from checkers.partition_changes import PartitionState
@@ -46,6 +48,8 @@ def check_elections(history: History) -> CheckerResult:
     wiped = any(window.kind == WIPE for window in scene.windows)
     contradictions = find_contradictions(scene.elections, changes, _behind_ns(scene), wiped=wiped)
     anomalies = [*_unlicensed(scene), *contradictions]
+    if not wiped:  # or else a replica may be up, and its directory not be there (KIP-858)
+        anomalies += find_withheld(changes, _permitting(scene), _read_ns(scene))
     untold = scene.elections and changes.op is None
     return result_of(
         CHECKER,
@@ -53,6 +57,18 @@ def check_elections(history: History) -> CheckerResult:
         figures=_figures(scene),
         unknown_because="elections were asked for, and no metadata log tells the states" if untold else None,
     )
+
+
+def _permitting(scene: Scene) -> list[PartitionName]:
+    """Partitions whose configs enabled unclean elections from the beginning, honoured or not."""
+    topics = {topic.name for topic in scene.setup.topics if enables_unclean(scene, topic)}
+    return [partition for partition in scene.partitions if partition.topic in topics]
+
+
+def _read_ns(scene: Scene) -> int:
+    """When the metadata log was read; what it does not tell had not happened by then."""
+    op = scene.changes.op
+    return 0 if op is None else int(scene.history.operations[op].value["began_ns"])
 
 
 def _behind_ns(scene: Scene) -> int:

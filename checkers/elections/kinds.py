@@ -16,5 +16,12 @@ CONTRADICTION = AnomalyKind(
     source="KIP-460; Kafka's ReplicationControlManager.electLeader",
 )
 
-ANOMALIES = by_id(UNLICENSED, CONTRADICTION)
+WITHHELD = AnomalyKind(
+    id="election-withheld",
+    meaning="A partition that permits unclean elections had no leader while a broker with a replica was up.",
+    guarantee="With unclean.leader.election.enable any replica that is up leads where no better one is.",
+    source="Kafka documentation, unclean.leader.election.enable; KAFKA-12670, fixed in 3.9.0",
+)
+
+ANOMALIES = by_id(UNLICENSED, CONTRADICTION, WITHHELD)
 """All of them by id."""

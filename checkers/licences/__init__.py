@@ -18,7 +18,16 @@ from checkers.licences.scene import UNCLEAN_CONFIG, Scene
 from checkers.licences.unclean import configured, last_known, requested
 from checkers.shapes import Topic
 
-__all__ = ["RULES", "Event", "Licences", "Permit", "elects_uncleanly", "first_permit", "licences_of"]
+__all__ = [
+    "RULES",
+    "Event",
+    "Licences",
+    "Permit",
+    "elects_uncleanly",
+    "enables_unclean",
+    "first_permit",
+    "licences_of",
+]
 
 HONOURED_SINCE = (3, 9)
 """First version whose KRaft controllers obey unclean.leader.election.enable (KAFKA-12670)."""
@@ -42,10 +51,15 @@ def licences_of(history: History) -> Licences:
     return Licences(permits)
 
 
-def elects_uncleanly(scene: Scene, topic: Topic) -> bool:
-    """Whether configs allow unclean elections at some time; a topic's own config overrides the cluster's."""
+def enables_unclean(scene: Scene, topic: Topic) -> bool:
+    """Whether the set-up enables unclean elections; a topic's own config overrides the cluster's."""
     enabled = topic.config.get(UNCLEAN_CONFIG, scene.setup.config.get(UNCLEAN_CONFIG, "false"))
-    allowed = str(enabled).lower() == "true" or topic.name in scene.altered
+    return str(enabled).lower() == "true"
+
+
+def elects_uncleanly(scene: Scene, topic: Topic) -> bool:
+    """Whether configs allow unclean elections at some time, and controllers obey them."""
+    allowed = enables_unclean(scene, topic) or topic.name in scene.altered
     return allowed and scene.version >= HONOURED_SINCE
 
 
