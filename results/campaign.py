@@ -3,6 +3,7 @@
 import shlex
 from collections.abc import Callable, Iterator, Sequence
 
+from results.coverage import reached
 from results.markdown import code, distinct, number, table, told
 from results.summary import Outcome, RunOutcome, Spread, Summary
 from results.text import seconds
@@ -21,6 +22,7 @@ def render_campaign(summary: Summary) -> str:
         "## What was done",
         *what_ran(summary),
         *_faults(summary),
+        *_reached(summary),
         "## Runs",
         _runs(summary),
     ]
@@ -103,6 +105,14 @@ def _faults(summary: Summary) -> Iterator[str]:
             "Unavailability is the longest time that any one partition acknowledged nothing, "
             "of all such times that overlap the fault."
         )
+
+
+def _reached(summary: Summary) -> Iterator[str]:
+    """Interesting states: what no run came near says nothing of what happens there."""
+    found = reached(run.measures.coverage for run in summary.runs if run.measures)
+    if found:
+        rows = [(one.label, f"{one.runs:,} of {one.told:,}", f"{one.total:,}") for one in found]
+        yield table(("reached", ">in runs", ">number"), rows)
 
 
 def _runs(summary: Summary) -> str:

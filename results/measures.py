@@ -10,6 +10,7 @@ import msgspec
 
 from checkers.availability import CHECKER as AVAILABILITY
 from checkers.verdict import Verdict
+from results.coverage import coverage_of
 from results.observed import FaultSeen, Observed, Recovery
 from results.store import load_record, save_record
 
@@ -59,6 +60,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
         unavailable_ms_max: the longest of all faults' unavailability.
         recovered: whether the cluster recovered within its bound; None if the run did not come to it.
         recovery_ms: how long it took, or was waited for.
+        coverage: interesting states by name, how often each was reached; see `results.coverage`.
     """
 
     duration_ms: int
@@ -73,6 +75,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     unavailable_ms_max: int | None = None
     recovered: bool | None = None
     recovery_ms: int | None = None
+    coverage: dict[str, int] = {}
 
 
 def measure(observed: Observed, verdict: Verdict) -> Measures:
@@ -94,6 +97,7 @@ def measure(observed: Observed, verdict: Verdict) -> Measures:
         unavailable_ms_max=max(unavailable, default=None),
         recovered=recovery.recovered if recovery else None,
         recovery_ms=recovery.took_ms if recovery else None,
+        coverage=coverage_of(verdict),
     )
 
 

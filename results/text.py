@@ -8,6 +8,7 @@ from typing import NamedTuple
 from checkers.identity import RunIdentity
 from checkers.verdict import Anomaly, Validity, Verdict
 from results.cleaning import clean
+from results.coverage import coverage_line
 from results.measures import Measures
 from results.store import REPORT_FILE, anomaly_counts
 
@@ -85,7 +86,14 @@ def figures(measures: Measures) -> tuple[str, ...]:
         f"{measures.sent_info:,} unknown; {measures.polled:,} polled, "
         f"{measures.read_finally:,} read at the end"
     )
-    return (sent, *_other_figures(measures), _fault_figures(measures), _recovery_figure(measures))
+    told = coverage_line(measures.coverage)
+    return (
+        sent,
+        *_other_figures(measures),
+        _fault_figures(measures),
+        *([f"reached {told}"] if told else []),
+        _recovery_figure(measures),
+    )
 
 
 def seconds(milliseconds: int | None) -> str:

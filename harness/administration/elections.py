@@ -6,7 +6,6 @@ A broker passes the request on to the active controller; a controller answers on
 from collections.abc import Iterable, Sequence
 
 import msgspec
-from kafka.errors import for_code
 from kafka.protocol.admin.topics import ElectLeadersRequest, ElectLeadersResponse
 
 from harness.vocabulary.administration import ElectionType
@@ -86,12 +85,6 @@ def elect_leaders(
             for result in topic.partition_result
         ),
     )
-
-
-def error_name(code: int) -> str:
-    """Kafka's name of an error code; ``UNKNOWN`` for one that the library does not know."""
-    name: str = for_code(code).message
-    return name
 
 
 def _by_topic(partitions: Iterable[tuple[str, int]]) -> list[object]:

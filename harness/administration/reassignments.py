@@ -6,7 +6,6 @@ Each function asks the one broker that it is given; brokers forward the first tw
 from collections.abc import Iterable, Sequence
 
 import msgspec
-from kafka.errors import for_code
 from kafka.protocol.admin import DescribeLogDirsRequest, DescribeLogDirsResponse
 from kafka.protocol.admin.topics import (
     AlterPartitionReassignmentsRequest,
@@ -15,6 +14,7 @@ from kafka.protocol.admin.topics import (
     ListPartitionReassignmentsResponse,
 )
 
+from harness.administration.error_names import named_code
 from harness.wire import Connection, WireError
 
 ANSWER_SLACK_S = 1.0
@@ -25,8 +25,6 @@ INVALID_REPLICA_ASSIGNMENT = 39
 NO_REASSIGNMENT_IN_PROGRESS = 85
 MAY_HAPPEN = frozenset({-1, 7, 41})
 """UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NOT_CONTROLLER: it may have been appended before that was said."""
-_MISNAMED = {-1: "UNKNOWN_SERVER_ERROR", INVALID_REPLICA_ASSIGNMENT: "INVALID_REPLICA_ASSIGNMENT"}
-"""Names that the library gets wrong."""
 
 Address = tuple[str, int]
 Target = tuple[str, int, Sequence[int] | None]
@@ -172,7 +170,7 @@ def listed(
         request_type(timeout_ms=timeout_ms, topics=wanted), ListPartitionReassignmentsResponse
     )
     if answer.error_code:
-        raise WireError(f"ListPartitionReassignments answered {error_name(answer.error_code)}")
+        raise WireError(f"ListPartitionReassignments answered {named_code(answer.error_code)}")
     ongoing = (
         Ongoing(
             topic.name,
@@ -214,7 +212,7 @@ def log_sizes(
     with Connection(*address, timeout_ms / 1000) as connection:
         answer = connection.ask(request_type(topics=wanted), DescribeLogDirsResponse)
     if answer.error_code:
-        raise WireError(f"DescribeLogDirs answered {error_name(answer.error_code)}")
+        raise WireError(f"DescribeLogDirs answered {named_code(answer.error_code)}")
     return tuple(
         LogSize(
             broker,
@@ -230,12 +228,6 @@ def log_sizes(
         for topic in directory.topics
         for one in topic.partitions
     )
-
-
-def error_name(code: int) -> str:
-    """Kafka's name of an error code, and the code, as `NO_REASSIGNMENT_IN_PROGRESS (85)`."""
-    name: str = _MISNAMED.get(code) or for_code(code).message
-    return f"{name} ({code})"
 
 
 def _by_topic(targets: Sequence[Target]) -> dict[str, dict[int, Sequence[int] | None]]:

@@ -10,7 +10,8 @@ from enum import StrEnum
 
 import msgspec
 
-from harness.administration.reassignments import MAY_HAPPEN, ReassignmentAnswer, error_name
+from harness.administration.error_names import named_code
+from harness.administration.reassignments import MAY_HAPPEN, ReassignmentAnswer
 from harness.administration.throttles import Throttle
 from harness.errors import UsageError
 
@@ -149,7 +150,7 @@ def answered(requests: Requests, number: int, answer: ReassignmentAnswer) -> Req
         said = msgspec.structs.replace(asked, code=code, message=message)
         if said.is_uncertain or code == 0:
             return said
-        return _ended(said, State.REFUSED, f"{error_name(code or 0)} {message or ''}".strip())
+        return _ended(said, State.REFUSED, f"{named_code(code or 0)} {message or ''}".strip())
 
     begun = {place for place, (code, _) in results.items() if not code and not answer.code}
 

@@ -10,7 +10,8 @@ import msgspec
 from kafka.protocol.admin import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
-from harness.administration.reassignments import UNKNOWN_TOPIC_OR_PARTITION, Address, error_name
+from harness.administration.error_names import named_code
+from harness.administration.reassignments import UNKNOWN_TOPIC_OR_PARTITION, Address
 from harness.wire import Connection, WireError
 
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
@@ -200,7 +201,7 @@ def _alter(address: Address, changes: Sequence[Change]) -> None:
     if refused:
         what = {_TOPIC: "topic", _BROKER: "broker"}
         said = (
-            f"{what[one.resource_type]} {one.resource_name}: {error_name(one.error_code)} {one.error_message}"
+            f"{what[one.resource_type]} {one.resource_name}: {named_code(one.error_code)} {one.error_message}"
             for one in refused
         )
         raise RefusedError(f"IncrementalAlterConfigs refused {'; '.join(said)}")

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from checkers.history import Operation, OperationType
-from harness.administration.elections import error_name
+from harness.administration.error_names import error_name
 
 _SHOWN = 3
 

@@ -18,8 +18,8 @@ from harness.administration.elections import (
     ElectionAnswer,
     ElectionResult,
     elect_leaders,
-    error_name,
 )
+from harness.administration.error_names import error_name, named_code
 from harness.cli.options import Word
 from harness.errors import KrucibleError, UsageError
 from harness.vocabulary.administration import ElectionType
@@ -221,7 +221,7 @@ def _words(result: ElectionResult) -> str:
 def _error(code: int) -> str:
     """Name and code; of the one error that leaves it open, that too."""
     still = "; the election may still be held" if code == REQUEST_TIMED_OUT else ""
-    return f"{error_name(code)} ({code}){still}"
+    return f"{named_code(code)}{still}"
 
 
 def _clean(text: str) -> str:

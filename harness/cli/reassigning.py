@@ -11,11 +11,11 @@ import click
 import msgspec
 
 from harness.administration.addressing import Reach, reach_options
+from harness.administration.error_names import named_code
 from harness.administration.reassignment_plan import read_plan
 from harness.administration.reassignments import (
     ReassignmentAnswer,
     alter_reassignments,
-    error_name,
     list_reassignments,
 )
 from harness.administration.request_file import RequestFile, place_of
@@ -277,9 +277,9 @@ def _free(desk: Desk, request: Request) -> None:
 
 def _tell(answer: ReassignmentAnswer) -> None:
     if answer.code:
-        click.echo(f"  refused: {error_name(answer.code)} {answer.message or ''}".rstrip())
+        click.echo(f"  refused: {named_code(answer.code)} {answer.message or ''}".rstrip())
     for one in answer.results:
-        said = f"refused: {error_name(one.code)} {one.message or ''}".rstrip() if one.code else "accepted"
+        said = f"refused: {named_code(one.code)} {one.message or ''}".rstrip() if one.code else "accepted"
         click.echo(f"  {one.topic}/{one.partition}  {said}")
 
 

@@ -64,7 +64,9 @@ class Operator:
         throttles: list[Throttle] = self._asking.throttles
         while throttles:
             address = self._asking.address_of(self._asking.answering(self._look()))
-            remove_throttle(address, throttles[-1])
+            silent = remove_throttle(address, throttles[-1])
+            if silent:
+                raise WireError(f"brokers {', '.join(map(str, silent))} keep their rates: they do not answer")
             throttles.pop()
 
     def _record(self, operation: Concrete, asked: Asked, timeout_ms: int) -> Performed:

@@ -8,7 +8,6 @@ from harness.administration.elections import (
     ElectionAnswer,
     ElectionResult,
     elect_leaders,
-    error_name,
 )
 from harness.vocabulary.administration import ElectionType
 from harness.wire import WireError
@@ -74,16 +73,3 @@ def test_a_silent_node_costs_little_more_than_the_timeout(node: FakeElectingNode
         elect_leaders(node.address, PREFERRED, None, 1)
 
     assert len(node.elections) == 1
-
-
-def test_errors_go_by_kafkas_names() -> None:
-    assert [error_name(code) for code in (3, 41, 42, 80, 83, 84, 31)] == [
-        "UNKNOWN_TOPIC_OR_PARTITION",
-        "NOT_CONTROLLER",
-        "INVALID_REQUEST",
-        "PREFERRED_LEADER_NOT_AVAILABLE",
-        "ELIGIBLE_LEADERS_NOT_AVAILABLE",
-        "ELECTION_NOT_NEEDED",
-        "CLUSTER_AUTHORIZATION_FAILED",
-    ]
-    assert error_name(31_999) == "UNKNOWN"

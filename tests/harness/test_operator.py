@@ -215,6 +215,15 @@ def test_a_reassignment_and_its_limit(bench: Bench) -> None:
     assert [asked[0] for asked in bench.asked].count("remove_throttle") == 1
 
 
+def test_a_broker_that_keeps_its_limit_is_told(bench: Bench) -> None:
+    moving = Reassign((("t", 0, (2, 3)),), throttle_bytes_per_s=1000)
+    bench.answers["alter_reassignments"] = ReassignmentAnswer(0, None, ())
+    bench.operator.perform(moving, 500)
+    bench.answers["remove_throttle"] = (3,)
+    with pytest.raises(WireError, match="brokers 3 keep their rates"):
+        bench.operator.settle()
+
+
 def test_a_limit_stays_known_until_it_is_taken_away(bench: Bench) -> None:
     bench.answers["set_throttle"] = WireError("timed out")
     bench.answers["remove_throttle"] = WireError("timed out too")

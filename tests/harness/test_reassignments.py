@@ -11,7 +11,6 @@ from harness.administration.reassignments import (
     Ongoing,
     ReassignmentResult,
     alter_reassignments,
-    error_name,
     list_reassignments,
     log_sizes,
 )
@@ -86,18 +85,6 @@ def test_a_broker_tells_how_much_it_has(node: FakeMoving) -> None:
     first = LogSize(4, "log-0", 0, "/data", 70, 0, is_future=False)
     assert log_sizes(node.address, 4, [("log-0", 0)]) == (first,)
     assert {one.size_bytes for one in log_sizes(node.address, 4)} == {70, 80}
-
-
-@pytest.mark.parametrize(
-    ("code", "name"),
-    [
-        (39, "INVALID_REPLICA_ASSIGNMENT (39)"),
-        (85, "NO_REASSIGNMENT_IN_PROGRESS (85)"),
-        (-1, "UNKNOWN_SERVER_ERROR (-1)"),
-    ],
-)
-def test_errors_have_kafkas_names(code: int, name: str) -> None:
-    assert error_name(code) == name
 
 
 MOVES = (Move("a", 0, (1, 2), (2, 3)), Move("a", 1, (1, 2), (2, 1)), Move("b", 0, (2,), (2, 4)))

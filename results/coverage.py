@@ -1,0 +1,63 @@
+"""Which interesting states a run reached, counted: a green run says little of what it never came near."""
+
+from collections.abc import Iterable, Mapping
+from typing import NamedTuple
+
+from checkers.verdict import Verdict
+
+
+class _Counter(NamedTuple):
+    """One counter: whose figure it is, by its name there, and what it is called."""
+
+    checker: str
+    figure: str
+    label: str
+
+
+COUNTERS = (
+    _Counter("quorum", "leader_changes", "changes of the quorum's leader"),
+    _Counter("quorum", "epochs_seen", "epochs of the quorum"),
+    _Counter("quorum", "voter_sets", "sets of voters"),
+    _Counter("elections", "elections", "elections of partitions"),
+    _Counter("elections", "isr_shrinks", "shrinks of an ISR"),
+    _Counter("elections", "elections_from_elr", "elections from the ELR"),
+    _Counter("elections", "unclean_elections", "unclean elections"),
+    _Counter("elections", "requests", "requests for elections"),
+    _Counter("reassignments", "completed", "reassignments completed"),
+    _Counter("reassignments", "cancelled", "reassignments cancelled"),
+    _Counter("reassignments", "overridden", "reassignments overridden"),
+)
+"""All counters, in the order in which they are told."""
+LABELS: Mapping[str, str] = {counter.figure: counter.label for counter in COUNTERS}
+
+
+def coverage_of(verdict: Verdict) -> dict[str, int]:
+    """The counters of a run by the names of their figures; those that no checker told are left out."""
+    figures = {result.checker: result.figures for result in verdict.results}
+    told = ((counter.figure, figures.get(counter.checker, {}).get(counter.figure)) for counter in COUNTERS)
+    return {name: count for name, count in told if isinstance(count, int)}
+
+
+def coverage_line(coverage: Mapping[str, int]) -> str:
+    """What was reached, on one line; empty where nothing was."""
+    return ", ".join(f"{count:,} {LABELS[name]}" for name, count in coverage.items() if count)
+
+
+class Reached(NamedTuple):
+    """One state over several runs: how many of them told, how many reached it, and how often in all."""
+
+    label: str
+    told: int
+    runs: int
+    total: int
+
+
+def reached(runs: Iterable[Mapping[str, int]]) -> tuple[Reached, ...]:
+    """Every counter over several runs; those that no run told are left out."""
+    every = list(runs)
+    counts = [(label, [run[name] for run in every if name in run]) for name, label in LABELS.items()]
+    return tuple(
+        Reached(label, len(told), sum(count > 0 for count in told), sum(told))
+        for label, told in counts
+        if told
+    )
