@@ -71,6 +71,10 @@ class TestRetention:
     def test_what_lies_below_the_beginning_may_be_gone(self, setup: str, validity: Validity) -> None:
         assert judged(f"setup {setup}\n" + SENT + CUT).validity is validity
 
+    def test_a_log_that_begins_at_0_has_lost_nothing_to_it(self) -> None:
+        result = judged("setup retention=60000\n" + SENT + "a final 0 0..3 0@1=2 0@2=3")
+        assert {a.subject: a.illegal for a in result.anomalies} == {"log-0/0@0": True}
+
     def test_nothing_above_the_beginning(self) -> None:
         result = judged("setup retention=60000\n" + SENT + "a final 0 1..3 0@1=2")
         assert {a.subject: a.illegal for a in result.anomalies} == {"log-0/0@0": False, "log-0/0@2": True}
