@@ -189,8 +189,9 @@ class Asking:
         """What the leader has of a voter that is to leave; what lies on the disk of one that is to join."""
         if isinstance(operation, RemoveVoter) and situation.quorum is not None:
             known = {replica.id: replica.directory_id for replica in situation.quorum.voters}
-            if voter.id in known:
-                return known[voter.id]
+            told = known.get(voter.id)
+            if told is not None:  # in a static quorum nobody has one there
+                return told
         return self._cluster.home(voter).directory_id()
 
     def _endpoint(self, voter: Node) -> Address:
