@@ -120,11 +120,13 @@ def _figures(scene: Scene) -> dict[str, Any]:
     answers: Counter[str] = Counter()
     for election in scene.elections:
         answers.update(f"{election.type} {code}" for code in election.codes.values())
-    states = [state for states in scene.changes.states.values() for state in states[1:]]
+    steps = [step for states in scene.changes.states.values() for step in pairwise(states)]
+    states = [after for _, after in steps]
     return {
         "requests": len(scene.elections),
         "requests_of_unknown_fate": sum(election.request.unknown for election in scene.elections),
         "answers_by_type_and_code": dict(sorted(answers.items())),
+        "isr_shrinks": sum(not {*before.isr} <= {*after.isr} for before, after in steps),
         "elections": sum(state.elected for state in states),
         "unclean_elections": sum(state.unclean for state in states),
         "elections_from_elr": sum(state.was_eligible for state in states),

@@ -87,6 +87,7 @@ class TestUnlicensed:
         result = judged(story)
         assert result.validity is Validity.VALID
         assert result.figures["elections_from_elr"] == 1
+        assert result.figures["isr_shrinks"] == 1
 
     def test_a_second_one_while_the_leader_recovers_is_not_written_again(self) -> None:
         story = leaderless()
