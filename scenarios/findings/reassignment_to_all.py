@@ -1,0 +1,56 @@
+"""findings/reassignment-to-all: a reassignment that is overridden by one that keeps every replica."""
+
+from checkers.verdict import Validity
+from harness.vocabulary import (
+    Acknowledged,
+    Await,
+    Expectation,
+    Heal,
+    Inject,
+    LogWorkload,
+    Mode,
+    NothingMoves,
+    Pass,
+    Perform,
+    Reassign,
+    Scenario,
+    ScriptedSchedule,
+    Stop,
+    Topology,
+    broker,
+)
+
+_DONE = 0
+
+SCENARIO = Scenario(
+    summary="Move a partition to two brokers of which one is down, then ask for old and new ones together.",
+    why=(
+        "The second request neither adds nor removes anybody, compared with the replicas that there are "
+        "while the first goes on: what the first one removes has to be taken back all the same."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(Acknowledged(100)),
+            Inject("target", Stop(broker(1))),
+            Perform(Reassign((("log-0", 0, (1, 3)),)), expect=(_DONE,)),
+            Pass(1_000),
+            Perform(Reassign((("log-0", 0, (2, 3, 1, 4)),)), expect=(_DONE,)),
+            Pass(5_500),
+            Heal("target"),
+            Await(NothingMoves()),
+            Await(Acknowledged(100)),
+            Pass(3_000),
+        ),
+        duration_ms=30_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=4),
+    workload=LogWorkload(assignments=((2, 3, 4), (2, 3, 4)), rate=100, producers=2, consumers=2),
+    expectations=(
+        Expectation(
+            Validity.INVALID,
+            ("reassignment-lost",),
+            why="the second request is acknowledged, and the first is carried out",
+        ),
+    ),
+    ticket="KIP-455",
+)
