@@ -1,1 +1,1 @@
-"""What krucible found and no ticket tells yet, each red for as long as Kafka does it; see docs/findings.md."""
+"""What krucible found and no ticket tells yet, each red as long as Kafka does it; see docs/findings.md."""
