@@ -24,6 +24,8 @@ TAIL_MS = 6_000
 LEAD_MS = 3_000
 """Load before the first fault."""
 _DRAWS = 1 << 16
+_TARGETS = (Target.ACTIVE_CONTROLLER, Target.VOTER, Target.PARTITION_LEADER, Target.RANDOM)
+"""Those that schedules are drawn from; another one among them would change the schedule of every seed."""
 _KINDS: dict[str, type[Kill | Pause | Stop]] = {"kill": Kill, "pause": Pause, "stop": Stop}
 OPERATIONS: dict[str, Drawn] = {
     "elect-preferred": ElectSome(ElectionType.PREFERRED),
@@ -141,7 +143,7 @@ def _drawn(schedule: RandomSchedule, topology: Topology, source: random.Random) 
 def _drawn_fault(schedule: RandomSchedule, topology: Topology, source: random.Random) -> Fault:
     kind = source.choice(schedule.kinds)
     draw = source.randrange(_DRAWS)
-    target = source.choice(list(Target))
+    target = source.choice(_TARGETS)
     if kind != "partition":
         return _KINDS[kind](target=target, draw=draw)
     pattern = source.choice(list(Pattern))

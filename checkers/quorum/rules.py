@@ -3,7 +3,7 @@
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
-from checkers.faults import DOWN_KINDS, FaultWindow
+from checkers.faults import ENDING_KINDS, FaultWindow
 from checkers.kinds import AnomalyKind
 from checkers.quorum.views import NONE, LeaderClaim, StateFile, Views, best_before
 from checkers.quorum.wipes import Wipes
@@ -107,7 +107,7 @@ def hw_regressions(claims: Sequence[LeaderClaim], windows: Iterable[FaultWindow]
     A life ends at each kill or stop; what was answered while one was going on belongs to no life for
     certain and is left out, as are answers without a high watermark.
     """
-    down = [window for window in windows if window.kind in DOWN_KINDS]
+    down = [window for window in windows if window.kind in ENDING_KINDS]
     alive = [c for c in claims if c.high_watermark > NONE and not _in_any(down, c)]
     found = []
     for (node, epoch, _), answers in _grouped(alive, lambda c: (c.node, c.epoch, _life(down, c))).items():

@@ -55,5 +55,8 @@ def _ids(target: Target, draw: int, sight: Sight) -> set[int]:
             return {node.id for node in sight.nodes if node.is_controller}
         case Target.PARTITION_LEADER:
             return {sight.leaders[draw % len(sight.leaders)]} if sight.leaders else set()
+        case Target.QUORUM_FOLLOWER:
+            leads = sight.active_controller
+            return {node.id for node in sight.nodes if node.is_controller and leads not in (None, node.id)}
         case Target.RANDOM:
             return {node.id for node in sight.nodes}

@@ -39,6 +39,8 @@ class Target(StrEnum):
     VOTER = "voter"
     PARTITION_LEADER = "partition-leader"
     RANDOM = "random"
+    QUORUM_FOLLOWER = "quorum-follower"
+    """A controller that does not lead the quorum."""
 
 
 class Among(StrEnum):

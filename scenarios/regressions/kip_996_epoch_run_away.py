@@ -19,11 +19,10 @@ from harness.vocabulary import (
     Scenario,
     ScriptedSchedule,
     Topology,
-    controller,
 )
 
 SCENARIO = Scenario(
-    summary="Cut two controllers off from the others, one after the other, for 20 s each.",
+    summary="Cut a controller that follows off from the others, twice, for 20 s each.",
     why=(
         "A follower that hears of no leader asks for votes again and again, each time in a higher epoch; "
         "when it is back its epoch deposes a leader that never failed. Pre-vote asks first."
@@ -37,7 +36,9 @@ SCENARIO = Scenario(
                 for move in (
                     Inject(
                         f"cut-{number}",
-                        Partition(Pattern.ISOLATE_ONE, controller(number), Flavour.DROP, Among.CONTROLLERS),
+                        Partition(
+                            Pattern.ISOLATE_ONE, Target.QUORUM_FOLLOWER, Flavour.DROP, Among.CONTROLLERS
+                        ),
                     ),
                     Pass(20_000),
                     Heal(f"cut-{number}"),

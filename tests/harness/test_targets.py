@@ -1,7 +1,7 @@
 """Symbolic targets become nodes by role, and fall back openly."""
 
 from harness.faults.targets import Resolved, Sight, resolve
-from harness.vocabulary import Mode, Target, Topology
+from harness.vocabulary import Mode, Target, Topology, broker, controller
 
 NODES = Topology(mode=Mode.ISOLATED).nodes()
 SIGHT = Sight(nodes=NODES, active_controller=102, leaders=(3, 1))
@@ -45,3 +45,16 @@ def test_nobody_is_left_when_all_are_down() -> None:
     sight = Sight(nodes=NODES, active_controller=101, leaders=(), down=frozenset(n.name for n in NODES))
 
     assert resolve(Target.RANDOM, 0, sight) is None
+
+
+def test_a_follower_of_the_quorum_is_a_controller_that_does_not_lead() -> None:
+    found = {named(resolve(Target.QUORUM_FOLLOWER, draw, SIGHT)) for draw in range(9)}
+    assert found == {("c1", "role"), ("c3", "role")}
+
+
+def test_nodes_are_named_by_their_place() -> None:
+    assert named(resolve(broker(2), 0, SIGHT)) == ("b2", "name")
+    assert named(resolve(controller(3), 0, SIGHT)) == ("c3", "name")
+    assert resolve(controller(4), 0, SIGHT) is None
+    down = Sight(nodes=NODES, active_controller=None, leaders=(), down=frozenset({"b2"}))
+    assert resolve(broker(2), 0, down) is None
