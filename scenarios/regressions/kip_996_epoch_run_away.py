@@ -18,6 +18,7 @@ from harness.vocabulary import (
     Quorum,
     Scenario,
     ScriptedSchedule,
+    Target,
     Topology,
 )
 
