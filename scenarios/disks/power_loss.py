@@ -1,0 +1,49 @@
+"""disks/power-loss: all brokers lose power at once, and with it what they had not synced."""
+
+from harness.vocabulary import (
+    Acknowledged,
+    Assumptions,
+    Await,
+    DiskKind,
+    Heal,
+    Inject,
+    InSync,
+    LogWorkload,
+    Mode,
+    Pass,
+    PowerLoss,
+    Scenario,
+    ScriptedSchedule,
+    Topology,
+    broker,
+)
+
+_ALL = (broker(1), broker(2), broker(3))
+
+SCENARIO = Scenario(
+    summary="Let one broker lose power, and later all three within a second.",
+    why=(
+        "An acknowledgement means that all replicas in sync have a record in memory, not on a disk: one that "
+        "loses power takes it from the others again, three that do may lose the unsynced end of the log."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(Acknowledged(200)),
+            Inject("one", PowerLoss(broker(2))),
+            Pass(5_500),
+            Heal("one"),
+            Await(InSync("log-0", 0, _ALL), within_ms=60_000),
+            Await(Acknowledged(100)),
+            *(Inject(f"all-{number}", PowerLoss(broker(number))) for number in (1, 2, 3)),
+            Pass(5_500),
+            *(Heal(f"all-{number}") for number in (1, 2, 3)),
+            Await(InSync("log-0", 0, _ALL), within_ms=60_000),
+            Pass(3_000),
+        ),
+        duration_ms=60_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, disk=DiskKind.LOOP_EXT4),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3)), rate=100, producers=2, consumers=2),
+    assumptions=Assumptions(invoked_during=5, why_lowered="without a broker little can be sent"),
+    ticket="KIP-966",
+)
