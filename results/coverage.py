@@ -40,7 +40,7 @@ def coverage_of(verdict: Verdict) -> dict[str, int]:
 
 def coverage_line(coverage: Mapping[str, int]) -> str:
     """What was reached, on one line; empty where nothing was."""
-    return ", ".join(f"{count:,} {LABELS[name]}" for name, count in coverage.items() if count)
+    return ", ".join(f"{LABELS[name]}: {count:,}" for name, count in coverage.items() if count)
 
 
 class Reached(NamedTuple):

@@ -18,7 +18,7 @@ def test_counters_are_taken_from_the_checkers_that_have_them() -> None:
         )
     )
     assert told == {"voter_sets": 3, "unclean_elections": 0}
-    assert coverage_line(told) == "3 sets of voters"
+    assert coverage_line(told) == "sets of voters: 3"
 
 
 def test_of_several_runs_each_state_has_a_row() -> None:
