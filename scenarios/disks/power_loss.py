@@ -12,6 +12,7 @@ from harness.vocabulary import (
     Mode,
     Pass,
     PowerLoss,
+    Quorum,
     Scenario,
     ScriptedSchedule,
     Topology,
@@ -42,7 +43,10 @@ SCENARIO = Scenario(
         ),
         duration_ms=60_000,
     ),
-    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, disk=DiskKind.LOOP_EXT4),
+    # In a dynamic quorum a young broker does not survive this: findings/power-loss-of-an-observer.
+    topology=Topology(
+        mode=Mode.ISOLATED, controllers=1, brokers=3, quorum=Quorum.STATIC, disk=DiskKind.LOOP_EXT4
+    ),
     workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3)), rate=100, producers=2, consumers=2),
     assumptions=Assumptions(invoked_during=5, why_lowered="without a broker little can be sent"),
     ticket="KIP-966",

@@ -1,0 +1,52 @@
+"""findings/power-loss-of-an-observer: a broker that lost its unsynced metadata log has to start again."""
+
+from checkers.verdict import Validity
+from harness.vocabulary import (
+    Acknowledged,
+    Assumptions,
+    Await,
+    DiskKind,
+    Expectation,
+    Heal,
+    Inject,
+    InSync,
+    LogWorkload,
+    Mode,
+    Pass,
+    PowerLoss,
+    Scenario,
+    ScriptedSchedule,
+    Topology,
+    broker,
+)
+
+SCENARIO = Scenario(
+    summary="Let a young broker of a dynamic quorum lose power before its metadata log was synced.",
+    why=(
+        "Its quorum-state, which is synced, names a leader; the voters are in the log, which is not. A node "
+        "that knows a leader and no voters must ask for them, not give up."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(Acknowledged(200)),
+            Inject("young", PowerLoss(broker(2))),
+            Pass(5_500),
+            Heal("young"),
+            Await(InSync("log-0", 0, (broker(1), broker(2), broker(3))), within_ms=60_000),
+            Pass(3_000),
+        ),
+        duration_ms=25_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=3, disk=DiskKind.LOOP_EXT4),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3)), rate=100, producers=2, consumers=2),
+    assumptions=Assumptions(recovery_ms=30_000, why_lowered="the broker ends within seconds or not at all"),
+    versions_min="3.9.0",
+    expectations=(
+        Expectation(
+            Validity.INVALID,
+            ("node-died", "not-recovered"),
+            why="the broker ends at every start with an IllegalStateException",
+        ),
+    ),
+    ticket="KIP-853",
+)
