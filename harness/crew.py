@@ -67,7 +67,8 @@ class Crew:
 
     def _play(self, schedule: ScriptedSchedule) -> None:
         recorder = Recorder(self._stage.journals.open("script"), "script")
-        scene = Scene(self._situation, self._stage.tally, self._stage.cluster.set_properties)
+        cluster = self._stage.cluster
+        scene = Scene(self._situation, self._stage.tally, cluster.set_properties, cluster.addresses)
         course = ScriptCourse(self.nemesis, self._hire, recorder, scene, self._cancelled)
         course.carry_out(schedule)
 

@@ -30,11 +30,13 @@ class Scene(NamedTuple):
         look: the cluster as it is now.
         tally: counts acknowledged records.
         configure: changes a node's properties for its next start.
+        addresses: of the nodes, by name.
     """
 
     look: Callable[[], Situation]
     tally: Tally
     configure: Callable[[Node, Mapping[str, str | None]], None]
+    addresses: Mapping[str, str]
 
 
 class ScriptCourse:
@@ -114,9 +116,10 @@ class ScriptCourse:
 
     def _configured(self, member: Member, properties: Mapping[str, str | None]) -> bool:
         node = self._scene.look().node(member)
-        value = {"properties": properties}
+        meant = {name: _with_addresses(text, self._scene.addresses) for name, text in properties.items()}
+        value = {"properties": meant}
         with self._recorder.operation("configure", node.name, value, node=node.name) as outcome:
-            self._scene.configure(node, properties)
+            self._scene.configure(node, meant)
             outcome.ok(value)
         return True
 
@@ -145,6 +148,10 @@ class _Background(Worker):
     def work(self) -> None:
         """Ask once; what came of it stands in the history."""
         self._operator.perform(self._move.operation, self._move.timeout_ms)
+
+
+def _with_addresses(text: str | None, addresses: Mapping[str, str]) -> str | None:
+    return None if text is None else text.format_map(addresses)
 
 
 def _expected(performed: Performed, expect: tuple[int, ...]) -> bool:

@@ -108,7 +108,12 @@ class Pass(msgspec.Struct, frozen=True, tag_field="move", tag="pass"):
 
 
 class Configure(msgspec.Struct, frozen=True, tag_field="move", tag="configure"):
-    """Change a node's server.properties for its next start; None takes a property out."""
+    """Change a node's server.properties for its next start.
+
+    Attributes:
+        member: whose.
+        properties: by name; a node's name in braces stands for its address; None takes a property out.
+    """
 
     member: Member
     properties: dict[str, str | None]

@@ -6,6 +6,7 @@ from harness.vocabulary import (
     AddVoter,
     Assumptions,
     Await,
+    Configure,
     Expectation,
     Heal,
     Inject,
@@ -26,7 +27,6 @@ from harness.vocabulary import (
 
 _DONE, _DUPLICATE, _NOT_FOUND = 0, 126, 127
 _C = tuple(controller(number) for number in range(1, 6))
-_CONTROLLER_PORT = 9093
 
 
 def _leaves(number: int, then: tuple[int, ...]) -> tuple[Perform | Await, ...]:
@@ -62,6 +62,8 @@ SCENARIO = Scenario(
             Inject("second", Kill(_C[1])),
             Inject("third", Kill(_C[2])),
             Await(Acknowledged(100)),
+            # Those that are gone would only make it take longer.
+            Configure(_C[0], {"controller.quorum.bootstrap.servers": "{c4}:9093,{c5}:9093"}),
             Heal("stale"),
             Await(IsObserver(_C[0]), within_ms=60_000),
             Pass(5_000),

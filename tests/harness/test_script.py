@@ -82,7 +82,7 @@ class Bench:
     def play(self, *moves: Move) -> list[str]:
         journals = Journals(self.folder, "run", Clock())
         recorder = Recorder(journals.open("script"), "script")
-        scene = Scene(self.look, self.tally, self.configure)
+        scene = Scene(self.look, self.tally, self.configure, {"n3": "10.0.0.3"})
         course = ScriptCourse(cast("Nemesis", self), self.hire, recorder, scene, self.cancelled)
         try:
             course.carry_out(ScriptedSchedule(moves, 10))
@@ -107,7 +107,7 @@ def test_moves_are_made_in_order(bench: Bench) -> None:
     bench.quorum = lambda: LEADER
     moves = (
         Inject("a", Kill(broker(1))),
-        Configure(broker(2), {"x": "1", "y": None}),
+        Configure(broker(2), {"x": "{n3}:1", "y": None}),
         Perform(ASK, timeout_ms=7),
         Await(LeadsQuorum()),
         Pass(1),
@@ -115,7 +115,7 @@ def test_moves_are_made_in_order(bench: Bench) -> None:
     )
     assert bench.play(*moves) == [
         "inject a Kill",
-        "configure n2 {'x': '1', 'y': None}",
+        "configure n2 {'x': '10.0.0.3:1', 'y': None}",
         "perform 7",
         "heal a",
     ]
