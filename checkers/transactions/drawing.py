@@ -17,28 +17,33 @@ TEXT_CHARACTERS = 48
 _BOX_WIDTH = 340
 _BOX_HEIGHT = 44
 _MARGIN = 16
+_HEAD_LENGTH = 10
+_HEAD_WIDTH = 4
 _COLOURS = {"ww": "#c0392b", "wr": "#1f6fb2", "rw": "#8e44ad", "process": "#6b7280", "rt": "#3f7d3f"}
 
 
-def draw_cycle(cycle: Drawn | Mapping[str, Any]) -> str:
+def draw_cycle(cycle: Drawn | Mapping[str, Any], *, standalone: bool = True) -> str:
     """Draw one cycle.
 
     Args:
         cycle: as `checkers.transactions.judging.drawn_of` makes it, or an entry of the figure ``cycles``.
+        standalone: whether it is a file of its own; a page of HTML needs no namespace.
 
     Returns:
-        An SVG document without anything external; all texts are escaped and of bounded length.
+        An SVG element with nothing external, and no ids or styles that a page with several would confuse; all
+        texts are escaped and of bounded length.  A page may give ``rect``, ``text`` and what is of the class
+        of a sign colours of its own.
     """
     drawn = cycle if isinstance(cycle, Drawn) else msgspec.convert(cycle, Drawn)
     nodes = drawn.nodes[:SHOWN]
     places = _places(len(nodes))
     width = max(x for x, _ in places) + _BOX_WIDTH / 2 + _MARGIN
     height = max(y for _, y in places) + _BOX_HEIGHT / 2 + _MARGIN + 24
-    size = f'viewBox="0 0 {width:.0f} {height:.0f}"'
+    space = 'xmlns="http://www.w3.org/2000/svg" ' if standalone else ""
+    size = f'width="{width:.0f}" height="{height:.0f}" viewBox="0 0 {width:.0f} {height:.0f}"'
     parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" font-family="monospace" font-size="12">',
+        f'<svg {space}{size} role="img" font-family="monospace" font-size="12">',
         f"<title>{escape(drawn.id)}: {len(drawn.nodes)} transactions in a circle</title>",
-        _markers(),
     ]
     parts += [
         _arc(places[source], places[target], sign)
@@ -63,13 +68,6 @@ def _places(count: int) -> list[tuple[float, float]]:
     return [(left + radius_x * math.cos(angle), top + radius_y * math.sin(angle)) for angle in angles]
 
 
-def _markers() -> str:
-    shape = '<path d="M0,0 L9,4.5 L0,9 z" fill="{0}"/>'
-    head = '<marker id="head-{1}" viewBox="0 0 9 9" refX="9" refY="4.5" markerWidth="8" markerHeight="8" '
-    head = f'{head}orient="auto">{shape}</marker>'
-    return f"<defs>{''.join(head.format(colour, sign) for sign, colour in _COLOURS.items())}</defs>"
-
-
 def _box(place: tuple[float, float], number: int, text: str) -> str:
     x, y = place[0] - _BOX_WIDTH / 2, place[1] - _BOX_HEIGHT / 2
     cut = text if len(text) <= TEXT_CHARACTERS else f"{text[: TEXT_CHARACTERS - 1]}…"
@@ -87,13 +85,23 @@ def _arc(source: tuple[float, float], target: tuple[float, float], sign: str) ->
     bend = 26.0
     bent_x = (x1 + x2) / 2 - (y2 - y1) / length * bend
     bent_y = (y1 + y2) / 2 + (x2 - x1) / length * bend
-    colour = _COLOURS[sign]
     dash = ' stroke-dasharray="5 4"' if sign in {"process", "rt"} else ""
     return (
+        f'<g class="{sign}" color="{_COLOURS[sign]}" fill="currentColor">'
         f'<path d="M{x1:.1f},{y1:.1f} Q{bent_x:.1f},{bent_y:.1f} {x2:.1f},{y2:.1f}" fill="none" '
-        f'stroke="{colour}" stroke-width="1.6"{dash} marker-end="url(#head-{sign})"/>'
-        f'<text x="{bent_x:.1f}" y="{bent_y:.1f}" fill="{colour}" text-anchor="middle">{sign}</text>'
+        f'stroke="currentColor" stroke-width="1.6"{dash}/>{_head((bent_x, bent_y), (x2, y2))}'
+        f'<text x="{bent_x:.1f}" y="{bent_y:.1f}" text-anchor="middle">{sign}</text></g>'
     )
+
+
+def _head(bent: tuple[float, float], tip: tuple[float, float]) -> str:
+    """The arrow's head: drawn, as a marker would need an id."""
+    dx, dy = tip[0] - bent[0], tip[1] - bent[1]
+    length = math.hypot(dx, dy) or 1.0
+    dx, dy = dx / length, dy / length
+    x, y = tip[0] - dx * _HEAD_LENGTH, tip[1] - dy * _HEAD_LENGTH
+    sides = ((x - dy * _HEAD_WIDTH, y + dx * _HEAD_WIDTH), (x + dy * _HEAD_WIDTH, y - dx * _HEAD_WIDTH))
+    return f'<polygon points="{" ".join(f"{x:.1f},{y:.1f}" for x, y in (tip, *sides))}"/>'
 
 
 def _edge(inner: tuple[float, float], outer: tuple[float, float]) -> tuple[float, float]:

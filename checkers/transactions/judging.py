@@ -57,11 +57,13 @@ class Drawn(msgspec.Struct, frozen=True):
         id: the anomaly.
         nodes: text of each transaction; they are called T1, T2 and so on.
         arcs: source and target, places in `nodes`, and the sign: ww, wr, rw, process or rt.
+        witness: the anomaly's, which tells it from others of its id.
     """
 
     id: str
     nodes: tuple[str, ...]
     arcs: tuple[tuple[int, int, str], ...]
+    witness: tuple[int, ...] = ()
 
 
 class Judged(NamedTuple):
@@ -110,7 +112,7 @@ def drawn_of(identity: str, cycle: Cycle, story: Story) -> Drawn:
     numbers = _numbers(cycle)
     nodes = tuple(_bounded(story.transaction(number)) for number in numbers)
     arcs = ((numbers[step.source], numbers[step.target], _SIGNS[step.kind]) for step in cycle)
-    return Drawn(identity, nodes, tuple(arcs))
+    return Drawn(identity, nodes, tuple(arcs), _witness(numbers, story))
 
 
 def models_ruled_out(identities: Iterable[str]) -> list[str]:
@@ -124,6 +126,11 @@ def _numbers(cycle: Cycle) -> dict[int, int]:
     return {number: place for place, number in enumerate(dict.fromkeys(step.source for step in cycle))}
 
 
+def _witness(numbers: Iterable[int], story: Story) -> tuple[int, ...]:
+    """The operations of some transactions."""
+    return tuple(sorted({operation for number in numbers for operation in story.operations(number)}))
+
+
 def _told(kind: AnomalyKind, found: Anomalous, story: Story) -> Anomaly:
     numbers = _numbers(found.cycle)
     signs = " ".join(f"T{numbers[step.source] + 1} {_SIGNS[step.kind]}" for step in found.cycle)
@@ -132,7 +139,7 @@ def _told(kind: AnomalyKind, found: Anomalous, story: Story) -> Anomaly:
         f"{len(numbers)} transactions in a circle ({name}): {_bounded(signs)} T1",
         subject=story.transaction(found.cycle[0].source)[:80],
         time_ns=max(story.time_ns(number) for number in numbers),
-        witness=sorted({operation for number in numbers for operation in story.operations(number)}),
+        witness=_witness(numbers, story),
         explanation=(*_proof(found, story), *verdict_lines(kind.id)),
     )
 

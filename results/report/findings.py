@@ -1,10 +1,13 @@
 """Anomalies made ready for a page: numbered, cleaned, shortened, each with its witness as rows of a table."""
 
 import msgspec
+from markupsafe import Markup
 
 from checkers.history import History, Operation
+from checkers.transactions.judging import Drawn
 from checkers.verdict import Anomaly, Verdict
 from results.cleaning import clean, clean_value
+from results.report.cycles import Key, cycles_of, drawing, key_of
 from results.report.frame import at_seconds
 from results.report.limits import Limits
 
@@ -32,6 +35,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         witness: None for an operation that is not in the history at hand.
         witness_left_out: how many operations are not shown.
         explanation_left_out: how many lines are not shown.
+        drawing: of the cycle that it is; None where it is none, or one too many.
     """
 
     anchor: str
@@ -50,14 +54,21 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     witness: tuple[WitnessRow, ...]
     witness_left_out: int
     licence: str
+    drawing: Markup | None = None
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """All anomalies of a verdict as they are shown, and how many listed ones did not find room."""
+    """All anomalies of a verdict as they are shown.
+
+    Attributes:
+        left_out: how many listed ones did not find room.
+        cycles_left_out: how many of those shown are cycles that are not drawn.
+    """
 
     illegal: tuple[Finding, ...]
     legal: tuple[Finding, ...]
     left_out: int
+    cycles_left_out: int
 
     @property
     def all(self) -> tuple[Finding, ...]:
@@ -70,13 +81,27 @@ def findings_of(verdict: Verdict, history: History, limits: Limits) -> Findings:
     listed = [(result.checker, anomaly) for result in verdict.results for anomaly in result.anomalies]
     listed.sort(key=lambda entry: (not entry[1].illegal, entry[1].time_ns is None, entry[1].time_ns or 0))
     shown = listed[: limits.anomalies]
-    illegal = [entry for entry in shown if entry[1].illegal]
-    legal = [entry for entry in shown if not entry[1].illegal]
+    cycles = cycles_of(verdict)
+    circular = [key for key in (key_of(*entry) for entry in shown) if key in cycles]
+    drawn = {key: cycles[key] for key in circular[: limits.cycles]}
     return Findings(
-        illegal=tuple(_finding(i, *entry, history, limits) for i, entry in enumerate(illegal, start=1)),
-        legal=tuple(_finding(i, *entry, history, limits) for i, entry in enumerate(legal, start=1)),
+        illegal=_numbered([entry for entry in shown if entry[1].illegal], drawn, history, limits),
+        legal=_numbered([entry for entry in shown if not entry[1].illegal], drawn, history, limits),
         left_out=len(listed) - len(shown),
+        cycles_left_out=len(circular) - len(drawn),
     )
+
+
+def _numbered(
+    listed: list[tuple[str, Anomaly]], drawn: dict[Key, Drawn], history: History, limits: Limits
+) -> tuple[Finding, ...]:
+    found = []
+    for number, (checker, anomaly) in enumerate(listed, start=1):
+        finding = _finding(number, checker, anomaly, history, limits)
+        if (cycle := drawn.get(key_of(checker, anomaly))) is not None:
+            finding = msgspec.structs.replace(finding, drawing=drawing(cycle, limits.text))
+        found.append(finding)
+    return tuple(found)
 
 
 def _finding(number: int, checker: str, anomaly: Anomaly, history: History, limits: Limits) -> Finding:

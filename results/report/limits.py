@@ -11,6 +11,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         anomalies: sections, illegal ones first.
+        cycles: drawings of cycles, illegal ones first.
         witness: rows of one witness.
         explanation: lines of one explanation.
         cell: characters of a value in a table.
@@ -22,6 +23,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     anomalies: int = 200
+    cycles: int = 6
     witness: int = 12
     explanation: int = 24
     cell: int = 160
@@ -34,9 +36,10 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
 
 STEPS = (
     Limits(),
-    Limits(anomalies=80, witness=6, explanation=10, cell=100, text=400, rows=40, marks=2_500),
+    Limits(anomalies=80, cycles=4, witness=6, explanation=10, cell=100, text=400, rows=40, marks=2_500),
     Limits(
         anomalies=30,
+        cycles=2,
         witness=4,
         explanation=5,
         cell=40,

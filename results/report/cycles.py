@@ -1,0 +1,42 @@
+"""Drawings of the cycles that anomalies of transactions are, for a page that has several of them."""
+
+import msgspec
+from markupsafe import Markup
+
+from checkers.transactions import draw_cycle
+from checkers.transactions.judging import Drawn
+from checkers.verdict import Anomaly, CheckerResult, Verdict
+from results.cleaning import clean
+
+Key = tuple[str, str, tuple[int, ...]]
+"""A checker, the id of an anomaly of its, and the anomaly's witness."""
+
+
+def key_of(checker: str, anomaly: Anomaly) -> Key:
+    """What an anomaly's cycle is found by."""
+    return checker, anomaly.id, anomaly.witness
+
+
+def cycles_of(verdict: Verdict) -> dict[Key, Drawn]:
+    """Every cycle that the verdict's figures tell, by the anomaly that it is."""
+    return {
+        (result.checker, cycle.id, cycle.witness): cycle
+        for result in verdict.results
+        for cycle in _told(result)
+        if cycle.witness
+    }
+
+
+def drawing(cycle: Drawn, text_limit: int) -> Markup:
+    """One cycle as SVG without ids; its texts are clean."""
+    nodes = tuple(clean(node, text_limit) for node in cycle.nodes)
+    cleaned = msgspec.structs.replace(cycle, id=clean(cycle.id, 60), nodes=nodes)
+    return Markup(draw_cycle(cleaned, standalone=False))  # noqa: S704 - it escapes every text itself
+
+
+def _told(result: CheckerResult) -> list[Drawn]:
+    """The cycles among a result's figures; those of another krucible may look otherwise, or be lacking."""
+    try:
+        return msgspec.convert(result.figures.get("cycles", []), list[Drawn])
+    except msgspec.ValidationError:
+        return []
