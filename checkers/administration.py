@@ -11,6 +11,8 @@ from checkers.history import History, Operation, OperationType
 NO_ERROR = 0
 UNKNOWN_CODES = frozenset({-1, 7, 13})
 """Errors after which it may have been done: UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT and NETWORK_EXCEPTION."""
+ELECTION_NOT_NEEDED = 84
+NO_REASSIGNMENT_IN_PROGRESS = 85
 
 Place = tuple[str, int]
 Result = tuple[str, int, int, str | None]
@@ -96,10 +98,10 @@ class Election(NamedTuple):
             return False
         if self.request.unknown:
             return True
-        # Of all partitions those are left out that need no election; of named ones an answer is due.
-        code = self.codes.get(partition)
-        missing = self.asked is not None
-        return missing if code is None else code == NO_ERROR or code in UNKNOWN_CODES
+        # A broker that loses the controller's answer asks again, and then no election is needed any more; of
+        # all partitions those that need none are left out.
+        code = self.codes.get(partition, ELECTION_NOT_NEEDED)
+        return code in {NO_ERROR, ELECTION_NOT_NEEDED} or code in UNKNOWN_CODES
 
 
 class Reassignment(NamedTuple):
@@ -127,6 +129,11 @@ class Reassignment(NamedTuple):
         """Whether it certainly was not taken up."""
         answered = self.code is not None and self.code != NO_ERROR and self.code not in UNKNOWN_CODES
         return self.request.failed or answered
+
+    @property
+    def cancelled_unheard(self) -> bool:
+        """Whether nothing was left to cancel; so says the second answer where a broker lost the first."""
+        return self.target is None and self.code == NO_REASSIGNMENT_IN_PROGRESS
 
 
 def requests_of(history: History, f: str) -> list[Request]:

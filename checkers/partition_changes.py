@@ -130,6 +130,10 @@ class _TopicTold(msgspec.Struct, frozen=True, rename="camel"):
     topic_id: str
 
 
+class _TopicRemoved(msgspec.Struct, frozen=True, rename="camel"):
+    topic_id: str
+
+
 class _Quorum(msgspec.Struct, frozen=True):
     began_ns: int
     answer: str
@@ -222,7 +226,8 @@ class PartitionChanges:
 def partition_changes(history: History) -> PartitionChanges:
     """Replay the metadata log that reaches farthest.
 
-    Partitions that it does not tell from their creation on, a snapshot having replaced that, are left out.
+    Left out are partitions that it does not tell from their creation on, a snapshot having replaced that, and
+    those of topics that were removed: what was asked of them may be meant for others of their name.
 
     Raises:
         msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.
@@ -242,6 +247,7 @@ def partition_changes(history: History) -> PartitionChanges:
 
 def _replayed(seen: MetadataLogSeen) -> dict[PartitionName, tuple[PartitionState, ...]]:
     names: dict[str, str] = {}
+    removed: set[str] = set()
     states: dict[PartitionName, list[PartitionState]] = {}
     for _, _, kind, data in seen.checkpoint[1] if seen.checkpoint else ():
         if kind == "TOPIC_RECORD":
@@ -251,6 +257,9 @@ def _replayed(seen: MetadataLogSeen) -> dict[PartitionName, tuple[PartitionState
         if kind == "TOPIC_RECORD":
             topic = msgspec.convert(data, _TopicTold)
             names[topic.topic_id] = topic.name
+        elif kind == "REMOVE_TOPIC_RECORD":
+            topic_id = msgspec.convert(data, _TopicRemoved).topic_id
+            removed.add(names.get(topic_id, topic_id))
         elif kind in {"PARTITION_RECORD", "PARTITION_CHANGE_RECORD"}:
             told = msgspec.convert(data, _Told)
             partition = PartitionName(names.get(told.topic_id, told.topic_id), told.partition_id)
@@ -258,7 +267,7 @@ def _replayed(seen: MetadataLogSeen) -> dict[PartitionName, tuple[PartitionState
                 states[partition] = [_made(offset, epoch, told)]
             elif partition in states:
                 states[partition].append(_changed(offset, epoch, states[partition][-1], told))
-    return {partition: tuple(some) for partition, some in states.items()}
+    return {partition: tuple(some) for partition, some in states.items() if partition.topic not in removed}
 
 
 def _brokers(seen: MetadataLogSeen) -> dict[int, tuple[BrokerState, ...]]:

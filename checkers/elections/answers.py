@@ -10,7 +10,7 @@ from enum import IntEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from checkers.administration import NO_ERROR, Election
+from checkers.administration import ELECTION_NOT_NEEDED, NO_ERROR, Election
 from checkers.columns import PartitionName
 from checkers.elections.kinds import CONTRADICTION
 from checkers.partition_changes import NOBODY, PartitionChanges, PartitionState
@@ -25,7 +25,6 @@ class Code(IntEnum):
     UNKNOWN_TOPIC_OR_PARTITION = 3
     PREFERRED_LEADER_NOT_AVAILABLE = 80
     ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
-    ELECTION_NOT_NEEDED = 84
 
 
 class _Rule(NamedTuple):
@@ -45,11 +44,11 @@ def _preferred_may_lack(state: PartitionState) -> bool:
 
 
 _REFUSALS: Mapping[tuple[str, int], _Rule] = {
-    (PREFERRED, Code.ELECTION_NOT_NEEDED): _Rule(_preferred_leads, "the preferred replica led"),
+    (PREFERRED, ELECTION_NOT_NEEDED): _Rule(_preferred_leads, "the preferred replica led"),
     (PREFERRED, Code.PREFERRED_LEADER_NOT_AVAILABLE): _Rule(
         _preferred_may_lack, "the preferred replica was not in sync, or alone in sync"
     ),
-    (UNCLEAN, Code.ELECTION_NOT_NEEDED): _Rule(lambda s: s.leader != NOBODY, "there was a leader"),
+    (UNCLEAN, ELECTION_NOT_NEEDED): _Rule(lambda s: s.leader != NOBODY, "there was a leader"),
     (UNCLEAN, Code.ELIGIBLE_LEADERS_NOT_AVAILABLE): _Rule(
         lambda s: s.leader == NOBODY, "there was no leader"
     ),

@@ -20,7 +20,7 @@ def find_lost(asked: Sequence[Reassignment], changes: PartitionChanges) -> Itera
         elif fitting and not _overridden(request, asked):
             rest = [s for s in changes.states[request.partition] if s.offset > fitting[-1].offset]
             undone = [state for state in rest if not fits(request, state)]
-            if undone:
+            if undone and not _cancelled_unheard(undone[0], request, asked, changes):
                 yield _lost(request, "was undone although nobody asked for that", changes, undone[:1])
 
 
@@ -36,6 +36,18 @@ def _overridden(request: Reassignment, asked: Sequence[Reassignment]) -> bool:
         and other.partition == request.partition
         and not other.refused
         and other.request.to_ns >= request.request.from_ns
+        for other in asked
+    )
+
+
+def _cancelled_unheard(
+    state: PartitionState, request: Reassignment, asked: Sequence[Reassignment], changes: PartitionChanges
+) -> bool:
+    """Whether a state may have begun while a cancellation was asked for that found nothing left to cancel."""
+    return any(
+        other.cancelled_unheard
+        and other.partition == request.partition
+        and changes.span(state).meets(other.request.from_ns, other.request.to_ns)
         for other in asked
     )
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from checkers.elections import check_elections
 from checkers.history import History, OperationType
 from checkers.verdict import CheckerResult, Validity
-from tests.checkers.admin_histories import AdminStory
+from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 
 UNLICENSED, CONTRADICTION = "unclean-election-unlicensed", "election-contradicts-state"
 
@@ -53,6 +53,9 @@ class TestUnlicensed:
             (60.1, {}, False),
             (62, {"how": "fail"}, False),
             (62, {"kind": "preferred", "code": 80}, False),
+            (62, {"code": 84}, True),  # a broker that lost the controller's answer asked again
+            (62, {"code": None, "all_partitions": True}, True),
+            (62, {"code": 83}, False),
         ],
     )
     def test_a_request_at_that_time_allows_it(
@@ -203,6 +206,13 @@ class TestAnswers:
         story = AdminStory()
         story.elect(1, 5, code=3)
         story.created(at_ms=3)
+        assert judged(story).validity is Validity.VALID
+
+    def test_one_that_was_removed_is_unknown(self) -> None:
+        story = AdminStory()
+        story.created()
+        story.record(20, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+        story.elect(60, 62, code=3)
         assert judged(story).validity is Validity.VALID
 
     @pytest.mark.parametrize("how", ["info", "fail"])

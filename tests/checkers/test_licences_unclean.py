@@ -81,9 +81,8 @@ class TestRequest:
         "asked",
         [
             {"how": "fail"},
-            {"code": 84},
+            {"code": 83},
             {"kind": "preferred"},
-            {"code": None, "all_partitions": True},
         ],
     )
     def test_one_that_did_not_do_it_licenses_nothing(self, asked: dict[str, Any]) -> None:
@@ -92,16 +91,17 @@ class TestRequest:
         story.epochs((0, 0), (2, 7))
         assert "lost-write" in illegal(judged(story))
 
-    @pytest.mark.parametrize("code", [0, 7, -1, None])
+    @pytest.mark.parametrize("code", [0, 7, -1, 84, None])
     def test_one_that_may_have_done_it_licenses(self, code: int | None) -> None:
         story = lossy()
         story.elect(60, 62, code=code)
         story.epochs((0, 0), (2, 7))
         assert judged(story).validity is Validity.VALID
 
-    def test_one_for_all_partitions_counts_for_each(self) -> None:
+    @pytest.mark.parametrize("code", [0, None])
+    def test_one_for_all_partitions_counts_for_each(self, code: int | None) -> None:
         story = lossy()
-        story.elect(60, 62, all_partitions=True)
+        story.elect(60, 62, code=code, all_partitions=True)
         story.epochs((0, 0), (2, 7))
         assert judged(story).validity is Validity.VALID
 

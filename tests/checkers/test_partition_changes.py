@@ -67,6 +67,16 @@ def test_a_snapshot_names_topics_and_hides_the_beginnings_of_their_partitions() 
     assert list(changes.states) == [PartitionName(TOPIC, 1)]
 
 
+def test_of_a_topic_that_was_removed_nothing_is_told_nor_of_one_that_takes_its_name() -> None:
+    story = AdminStory()
+    story.created([1, 2])
+    story.record(20, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+    story.record(21, "REMOVE_TOPIC_RECORD", {"topicId": "unnamed"})
+    assert partition_changes(story.history()).states == {}
+    story.created([1, 2], at_ms=30)
+    assert partition_changes(story.history()).states == {}
+
+
 def test_the_log_that_reaches_farthest_is_taken() -> None:
     story = AdminStory()
     story.created([1, 2])

@@ -148,6 +148,8 @@ class TestRequests:
             (72, {"code": None}, True),
             (72, {"how": "fail"}, False),
             (72, {"code": 39}, False),
+            (72, {"code": 85}, True),  # a broker that lost the controller's answer asked again
+            (70.2, {"code": 85}, False),
         ],
     )
     def test_a_later_request_may_have_undone_it(
