@@ -21,6 +21,7 @@ from checkers.setup import Setup, setup_of
 from checkers.verdict import Anomaly, Assumption, CheckerResult, result_of
 
 CHECKER = "nodes"
+_SEEN_WITHIN_NS = 2_000_000_000
 
 NODE_DIED = AnomalyKind(
     id="node-died",
@@ -124,15 +125,16 @@ def _all_observed(setup: Setup | None, observed: Sequence[Operation]) -> Assumpt
 
 
 def _ends_observed(observed: Sequence[Operation], windows: Iterable[FaultWindow]) -> Assumption:
-    """Whether each kill and stop that was proven and healed was seen: states are recorded on change alone.
+    """Whether each kill and stop that was proven and held was seen: states are recorded on change alone.
 
-    An observer that does not see the planned ends would not see others.
+    An observer that does not see the planned ends would not see others; one that looks now and then may miss
+    those that were over at once.
     """
     seen = [(o.node, o.time_ns) for o in observed if o.value["status"] == "exited"]
     missed = [
         f"{window.id} of {node}"
         for window in windows
-        if window.kind in DOWN_KINDS and window.held_ns > 0
+        if window.kind in DOWN_KINDS and window.held_ns > _SEEN_WITHIN_NS
         for node in window.targets
         if not any(name == node and window.overlaps(at, at) for name, at in seen)
     ]

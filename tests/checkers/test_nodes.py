@@ -106,6 +106,7 @@ def test_a_node_that_was_never_observed_makes_it_unknown(story: Story) -> None:
         pytest.param("5 f1 pause c1 ok\n9 f1 heal ok", "none", id="a pause ends nothing"),
         pytest.param("5 f1 kill c1 info\n9 f1 heal ok", "none", id="perhaps not killed"),
         pytest.param("5 f1 kill c1 ok", "none", id="the run ended first"),
+        pytest.param("5 f1 kill c1 ok\n5.5 f1 heal ok", "none", id="over at once"),
     ],
 )
 def test_planned_ends_must_be_seen(story: Story, text: str, observed: str) -> None:
