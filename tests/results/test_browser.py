@@ -202,7 +202,7 @@ def test_texts_are_readable_on_their_ground_in_light_and_dark(browser: Browser, 
         const pair = [light(name), light("--page")].sort((a, b) => b - a);
         return (pair[0] + 0.05) / (pair[1] + 0.05);
       };
-      return ["--ink", "--soft", "--good", "--bad", "--doubt", "--link"].map(against);
+      return ["--ink", "--soft", "--good", "--bad", "--doubt", "--violet", "--link"].map(against);
     })()"""
     for scheme in ("light", "dark"):
         browser.call(
