@@ -1,0 +1,71 @@
+"""kips/kip-455-controller-killed: the controller dies while partitions move."""
+
+from harness.vocabulary import (
+    Acknowledged,
+    Among,
+    Await,
+    Flavour,
+    Heal,
+    Inject,
+    Kill,
+    LeadsQuorum,
+    LogWorkload,
+    Mode,
+    NothingMoves,
+    Partition,
+    Pass,
+    Pattern,
+    Perform,
+    Reassign,
+    ReplicasAre,
+    Scenario,
+    ScriptedSchedule,
+    Target,
+    Topology,
+    broker,
+)
+
+_DONE, _NONE_GOING_ON = 0, 85
+_SLOW_BYTES_PER_S = 20_000
+
+SCENARIO = Scenario(
+    summary="Kill the active controller while partitions move, cut the next one off, cancel one move.",
+    why=(
+        "What is being moved is known by the metadata log alone: a new controller has to take up every move "
+        "where the old one left it, and a cancelled one must not come back."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(Acknowledged(200)),
+            Perform(
+                Reassign(
+                    (("log-0", 0, (4, 2, 3)), ("log-0", 1, (1, 4, 3))),
+                    throttle_bytes_per_s=_SLOW_BYTES_PER_S,
+                ),
+                expect=(_DONE,),
+            ),
+            Inject("controller", Kill(Target.ACTIVE_CONTROLLER)),
+            Pass(6_000),
+            Await(LeadsQuorum()),
+            Heal("controller"),
+            Perform(Reassign((("log-0", 2, (4, 1, 2)),)), expect=(_DONE,), until_ms=20_000),
+            Inject(
+                "cut",
+                Partition(Pattern.ISOLATE_ONE, Target.ACTIVE_CONTROLLER, Flavour.DROP, Among.CONTROLLERS),
+            ),
+            Perform(Reassign((("log-0", 1, None),)), background=True),
+            Pass(8_000),
+            Heal("cut"),
+            Await(LeadsQuorum()),
+            Perform(Reassign((("log-0", 1, None),)), expect=(_DONE, _NONE_GOING_ON), until_ms=20_000),
+            Await(NothingMoves(), within_ms=60_000),
+            Await(ReplicasAre("log-0", 2, (broker(4), broker(1), broker(2)))),
+            Await(Acknowledged(200)),
+            Pass(3_000),
+        ),
+        duration_ms=60_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=4),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (1, 2, 3)), rate=100, producers=2, consumers=2),
+    ticket="KIP-455",
+)

@@ -1,0 +1,56 @@
+"""kips/kip-853-leader-killed-midway: the leader dies between appending a change and committing it."""
+
+from harness.vocabulary import (
+    Acknowledged,
+    Among,
+    Await,
+    Flavour,
+    Heal,
+    Inject,
+    Kill,
+    LeadsQuorum,
+    LogWorkload,
+    Mode,
+    Partition,
+    Pass,
+    Pattern,
+    Perform,
+    RemoveVoter,
+    Scenario,
+    ScriptedSchedule,
+    Target,
+    Topology,
+    controller,
+)
+
+SCENARIO = Scenario(
+    summary="Cut the leader off, ask it to remove a voter, and kill it before it could commit that.",
+    why=(
+        "The record of the change is in one log alone: whoever leads next may know nothing of it, and the old "
+        "leader has to cut it off again, the set of voters that it already counted with included."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(LeadsQuorum()),
+            Await(Acknowledged(100)),
+            Inject(
+                "cut",
+                Partition(Pattern.ISOLATE_ONE, Target.ACTIVE_CONTROLLER, Flavour.DROP, Among.CONTROLLERS),
+            ),
+            Perform(RemoveVoter(controller(4)), background=True, timeout_ms=5_000),
+            Pass(700),
+            Inject("leader", Kill(Target.ACTIVE_CONTROLLER)),
+            Pass(6_000),
+            Heal("cut"),
+            Heal("leader"),
+            Await(LeadsQuorum()),
+            Await(Acknowledged(200)),
+            Pass(5_000),
+        ),
+        duration_ms=30_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=4, brokers=2),
+    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    versions_min="3.9.0",
+    ticket="KIP-853",
+)

@@ -1,0 +1,55 @@
+"""kips/kip-853-old-disk: a voter that was removed while it was down comes back with its old disk."""
+
+from harness.vocabulary import (
+    Acknowledged,
+    AddVoter,
+    Await,
+    Heal,
+    Inject,
+    IsObserver,
+    Kill,
+    LeadsQuorum,
+    LogWorkload,
+    Mode,
+    Pass,
+    Perform,
+    RemoveVoter,
+    Scenario,
+    ScriptedSchedule,
+    Topology,
+    VotersAre,
+    controller,
+)
+
+_DONE, _DUPLICATE, _NOT_FOUND = 0, 126, 127
+_C = tuple(controller(number) for number in range(1, 5))
+
+SCENARIO = Scenario(
+    summary="Remove a voter that is down, start it on its old disk, and add it again.",
+    why=(
+        "Its log still calls it a voter: until it has fetched the change it may stand for election, and its "
+        "votes must count for nothing."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(LeadsQuorum()),
+            Inject("down", Kill(_C[3])),
+            Await(LeadsQuorum()),
+            Perform(RemoveVoter(_C[3]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+            Await(VotersAre(_C[:3])),
+            Pass(4_000),
+            Await(Acknowledged(100)),
+            Heal("down"),
+            Await(IsObserver(_C[3]), within_ms=60_000),
+            Perform(AddVoter(_C[3]), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+            Await(VotersAre(_C)),
+            Await(Acknowledged(200)),
+            Pass(3_000),
+        ),
+        duration_ms=40_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=4, brokers=2),
+    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    versions_min="3.9.0",
+    ticket="KIP-853",
+)
