@@ -26,8 +26,9 @@ from harness.vocabulary import (
 SCENARIO = Scenario(
     summary="Cut the leader off, ask it to remove a voter, and kill it before it could commit that.",
     why=(
-        "The record of the change is in one log alone: whoever leads next may know nothing of it, and the old "
-        "leader has to cut it off again, the set of voters that it already counted with included."
+        "The record of the change is in one log alone: whoever leads next may know nothing of it, and "
+        "the old leader has to cut it off again, the set of voters that it already counted with "
+        "included."
     ),
     schedule=ScriptedSchedule(
         moves=(
