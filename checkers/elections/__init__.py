@@ -19,7 +19,7 @@ from checkers.elections.kinds import ANOMALIES, UNLICENSED
 from checkers.elections.withheld import find_withheld
 from checkers.history import History
 from checkers.licences import elects_uncleanly, enables_unclean
-from checkers.licences.disks import WIPE
+from checkers.licences.disks import DEAD, WIPE
 from checkers.licences.scene import Scene
 from checkers.partition_changes import PartitionState
 from checkers.setup import setup_of
@@ -48,7 +48,8 @@ def check_elections(history: History) -> CheckerResult:
     wiped = any(window.kind == WIPE for window in scene.windows)
     contradictions = find_contradictions(scene.elections, changes, _behind_ns(scene), wiped=wiped)
     anomalies = [*_unlicensed(scene), *contradictions]
-    if not wiped:  # or else a replica may be up, and its directory not be there (KIP-858)
+    if not any(hit.kind in {WIPE, DEAD} for hit in scene.windows):
+        # or else a broker may be up, and the directory of its replica not be there (KIP-858)
         anomalies += find_withheld(changes, _permitting(scene), _read_ns(scene))
     untold = scene.elections and changes.op is None
     return result_of(
@@ -60,8 +61,12 @@ def check_elections(history: History) -> CheckerResult:
 
 
 def _permitting(scene: Scene) -> list[PartitionName]:
-    """Partitions whose configs enabled unclean elections from the beginning, honoured or not."""
-    topics = {topic.name for topic in scene.setup.topics if enables_unclean(scene, topic)}
+    """Partitions whose configs enabled unclean elections all the time, honoured or not."""
+    topics = {
+        topic.name
+        for topic in scene.setup.topics
+        if enables_unclean(scene, topic) and (topic.name, False) not in scene.altered
+    }
     return [partition for partition in scene.partitions if partition.topic in topics]
 
 

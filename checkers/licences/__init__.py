@@ -59,7 +59,7 @@ def enables_unclean(scene: Scene, topic: Topic) -> bool:
 
 def elects_uncleanly(scene: Scene, topic: Topic) -> bool:
     """Whether configs allow unclean elections at some time, and controllers obey them."""
-    allowed = enables_unclean(scene, topic) or topic.name in scene.altered
+    allowed = enables_unclean(scene, topic) or (topic.name, True) in scene.altered
     return allowed and scene.version >= HONOURED_SINCE
 
 

@@ -3,7 +3,8 @@
 A copy that was hit counts until its broker is in sync again: until another broker, which had told that it is
 not, tells that it is, or until it is told in sync in a leader epoch that is newer than the strike.  With
 acks=all and ``min.insync.replicas`` k a record is on k replicas at least, so k wiped ones may have been all
-that had it.
+that had it.  Where the metadata log tells who was in sync, or eligible, it is no licence that spared one of
+those: each has all that is committed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,7 +20,8 @@ from checkers.replicas.observed import METADATA_TOPIC
 from checkers.shapes import Topic
 
 WIPE = "wipe-disk"
-UNSYNCED = frozenset({"power-loss", "dead-disk"})
+DEAD = "dead-disk"
+UNSYNCED = frozenset({"power-loss", DEAD})
 """Kinds after which a node has what it had synced, and may lack what it had not."""
 _MIN_ISR = "min.insync.replicas"
 
@@ -67,7 +69,7 @@ def wiped(scene: Scene) -> Iterator[Event]:
         least = min(_min_isr(scene, topic), copies)
         for strike in strikes:
             active = _active(strikes, strike)
-            if len(active) >= least:
+            if len(active) >= least and not _spared(scene, partition, strike, active):
                 until_ns = sorted((each.to_ns for each in active), reverse=True)[least - 1]
                 text = f"{_told(active)}, of {copies} copies of {partition}, {least} in sync at least"
                 yield Event(strike.from_ns, until_ns, partition, text)
@@ -80,8 +82,8 @@ def unsynced(scene: Scene) -> Iterator[Event]:
         for strike in strikes:
             active = _active(strikes, strike)
             hit = {each.replica for each in active}
-            all_hit = any(view.isr and hit.issuperset(view.isr) for view in _around(scene, partition, strike))
-            if strike.window.kind in UNSYNCED and all_hit:
+            all_hit = any(sync and hit.issuperset(sync) for sync in _in_sync(scene, partition, strike))
+            if all_hit and any(each.window.kind in UNSYNCED for each in active):
                 epoch = epoch_after(scene, partition, strike.from_ns)
                 text, above, doubt = bounded(scene, partition, epoch)
                 until_ns = max(each.to_ns for each in active)
@@ -93,8 +95,7 @@ def last_wiped(scene: Scene) -> Iterator[Event]:
     """Times at which the only copy in sync was wiped, whoever else had what it had."""
     for _, partition in _partitions(scene):
         for strike in _strikes(scene, partition, {WIPE}):
-            alone = any(view.isr == (strike.replica,) for view in _around(scene, partition, strike))
-            if alone:
+            if any(sync == {strike.replica} for sync in _in_sync(scene, partition, strike)):
                 text = f"{_told([strike])}, the last one in sync of {partition}"
                 yield Event(strike.from_ns, strike.to_ns, partition, text)
 
@@ -152,6 +153,25 @@ def _active(strikes: Sequence[Strike], now: Strike) -> list[Strike]:
         if strike.from_ns <= now.from_ns <= strike.to_ns and (known is None or strike.to_ns > known.to_ns):
             longest[strike.replica] = strike
     return list(longest.values())
+
+
+def _spared(scene: Scene, partition: PartitionName, strike: Strike, active: Sequence[Strike]) -> bool:
+    """Whether some replica certainly was in sync or eligible when a strike began, and none had hit it."""
+    hit = {each.replica for each in active}
+    known = partition in scene.changes.states
+    return known and not any(hit.issuperset(sync) for sync in _in_sync(scene, partition, strike))
+
+
+def _in_sync(scene: Scene, partition: PartitionName, strike: Strike) -> Iterator[set[int]]:
+    """Sets of replicas of which each had all that was committed, one of them when a strike befell the node.
+
+    By the metadata log those in sync and the eligible ones (KIP-966); without it those that brokers told.
+    """
+    if partition not in scene.changes.states:
+        yield from (set(view.isr) for view in _around(scene, partition, strike))
+        return
+    for state in scene.changes.possible(partition, strike.from_ns, strike.window.end_ns):
+        yield {*state.isr, *state.elr}
 
 
 def _around(scene: Scene, partition: PartitionName, strike: Strike) -> Iterator[View]:

@@ -77,15 +77,14 @@ class Scene:
         return elections_of(self.history)
 
     @cached_property
-    def altered(self) -> frozenset[str]:
-        """Topics for which somebody may have enabled unclean elections while the run went on."""
+    def altered(self) -> frozenset[tuple[str, bool]]:
+        """Topics for which somebody may have enabled (or disabled) unclean elections as the run went on."""
         return frozenset(
-            str(operation.key)
+            (str(operation.key), str(operation.value.get("value")).lower() == "true")
             for operation in self.history.operations
             if operation.f == "alter-topic"
             and operation.type is OperationType.INVOKE
             and operation.value.get("config") == UNCLEAN_CONFIG
-            and str(operation.value.get("value")).lower() == "true"
         )
 
     @cached_property

@@ -51,6 +51,14 @@ def test_where_it_is_not_enabled_nobody_has_to_be(setup: dict[str, Any]) -> None
     assert found(leaderless(**setup)) == {}
 
 
+@pytest.mark.parametrize(("value", "counts"), [("false", {}), (None, {}), ("true", {WITHHELD: 1})])
+def test_nor_where_that_was_altered(value: str | None, counts: dict[str, int]) -> None:
+    story = leaderless()
+    asked = {"config": "unclean.leader.election.enable", "value": value, "to": "n1"}
+    story.both(10, 11, "alter-topic", asked, key=TOPIC)
+    assert found(story) == counts
+
+
 def test_an_election_in_time_is_right() -> None:
     story = leaderless(kafka_version="3.9.0")
     story.changed(9000, isr=[2], leader=2, leaderRecoveryState=1)
@@ -77,10 +85,18 @@ def test_a_replica_that_comes_back_late_and_one_that_never_does() -> None:
     assert found(story) == {}
 
 
-def test_a_wiped_disk_may_be_why() -> None:
+@pytest.mark.parametrize(
+    ("kind", "spec", "counts"),
+    [
+        ("wipe-disk", {"scope": "all"}, {}),
+        ("dead-disk", {"log_dir": 2}, {}),  # the broker goes on with the other one
+        ("power-loss", {}, {WITHHELD: 1}),
+    ],
+)
+def test_a_directory_that_is_gone_may_be_why(kind: str, spec: dict[str, Any], counts: dict[str, int]) -> None:
     story = leaderless()
-    story.fault(20, 30, "wipe-disk", "n2", scope="all")
-    assert found(story) == {}
+    story.fault(20, 30, kind, "n2", **spec)
+    assert found(story) == counts
 
 
 def test_a_partition_that_the_log_does_not_tell_of_is_passed_over() -> None:

@@ -156,6 +156,51 @@ class TestWipes:
         assert permits(story) == ()
 
 
+class TestMetadataLog:
+    """Where it tells who was in sync or eligible, that decides, and not what brokers believed."""
+
+    @pytest.mark.parametrize(
+        ("changes", "licensed"),
+        [
+            ([], False),
+            ([(15, {"isr": [1, 2]})], True),
+            ([(15, {"isr": [1, 2]}), (18, {"isr": [1, 2, 3]})], False),
+            ([(15, {"isr": [1, 2]}), (35, {"isr": [2]})], True),
+            ([(15, {"isr": [2], "eligibleLeaderReplicas": [1]})], True),
+            ([(15, {"isr": [2], "eligibleLeaderReplicas": [3]})], False),
+            ([(35, {"isr": [1, 2]})], False),
+            ([(22, {"isr": [1, 2]})], True),
+        ],
+    )
+    def test_wipes_that_spared_one_in_sync_are_no_licence(
+        self, changes: list[tuple[float, dict[str, Any]]], *, licensed: bool
+    ) -> None:
+        story = begun()
+        story.created()
+        for at_ms, fields in changes:
+            story.changed(at_ms, **fields)
+        story.fault(20, 30, "wipe-disk", "n1", "n2", scope="all")
+        assert bool(licences_of(story.history()).of(HERE)) is licensed
+
+    def test_what_a_broker_told_long_ago_does_not_make_another_the_last_one(self) -> None:
+        story = begun(**WITHOUT_ELR)
+        story.created()
+        story.changed(8, isr=[1])
+        story.view(9, 3, [1], nodes=[2])  # and then it was gone
+        story.changed(12, isr=[1, 3])
+        story.fault(20, 30, "wipe-disk", "n1", scope="all")
+        assert permits(story)
+        assert licences_of(story.history()).of(HERE) == ()
+
+    @pytest.mark.parametrize(("isr", "licensed"), [([1, 2], True), ([1, 2, 3], False)])
+    def test_power_that_one_in_sync_kept_is_no_licence(self, isr: list[int], *, licensed: bool) -> None:
+        story = begun()
+        story.created()
+        story.changed(15, isr=isr)
+        story.fault(20, 30, "power-loss", "n1", "n2")
+        assert bool(licences_of(story.history()).of(HERE)) is licensed
+
+
 class TestLastReplicaStanding:
     def lost(self, level: int, *, wiped: str = "n1", isr: tuple[int, ...] = (1,)) -> AdminStory:
         story = begun(features={"eligible.leader.replicas.version": level})
@@ -242,10 +287,11 @@ class TestPowerLoss:
         (permit,) = permits(story)
         assert permit.event.from_ns == 40 * MS
 
-    def test_a_wipe_together_with_it_counts(self) -> None:
+    @pytest.mark.parametrize("wiped_ms", [19, 21])
+    def test_a_wipe_together_with_it_counts(self, wiped_ms: float) -> None:
         story = begun()
         story.view(15, 3, [1, 2])
-        story.fault(19, 30, "wipe-disk", "n1", scope="all")
+        story.fault(wiped_ms, 30, "wipe-disk", "n1", scope="all")
         story.fault(20, 30, "power-loss", "n2")
         story.epochs((3, 0), (4, 0))
         assert ids(story) == {"lost-write": False}
