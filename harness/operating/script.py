@@ -21,6 +21,7 @@ from harness.workloads.worker import Worker, join_all
 
 _LOOK_PAUSE_S = 0.1
 _GRACE_S = 20.0
+"""For what is in the background when the script has ended, beyond the time that its requests may take."""
 
 
 class Scene(NamedTuple):
@@ -77,7 +78,8 @@ class ScriptCourse:
                 if self._cancelled.is_set() or not self._made(move):
                     return
         finally:
-            join_all(self._background, _GRACE_S)
+            longest_s = max((worker.bound_s for worker in self._background), default=0.0)
+            join_all(self._background, longest_s + _GRACE_S)
 
     def _made(self, move: Move) -> bool:
         match move:
@@ -144,6 +146,11 @@ class _Background(Worker):
         super().__init__(f"background-{number}")
         self._operator = operator
         self._move = move
+
+    @property
+    def bound_s(self) -> float:
+        """How long a node that is silent may take: once to be connected, once to answer."""
+        return 2 * self._move.timeout_ms / 1000
 
     def work(self) -> None:
         """Ask once; what came of it stands in the history."""

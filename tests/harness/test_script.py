@@ -198,6 +198,24 @@ def test_what_is_in_the_background_is_not_waited_for_until_the_end(bench: Bench)
     assert bench.hired == 2
 
 
+def test_what_is_in_the_background_has_the_time_that_its_request_may_take(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.operating.script._GRACE_S", 0.0)
+    gate = threading.Event()
+
+    def slow(operation: AdminOperation, timeout_ms: int) -> Performed:
+        assert gate.wait(10)
+        bench.done.append(f"performed {operation == ASK} {timeout_ms}")
+        return Performed(OK, (0,))
+
+    bench.perform = slow  # type: ignore[method-assign]
+    timer = threading.Timer(0.2, gate.set)
+    timer.start()
+    assert bench.play(Perform(ASK, background=True)) == ["performed True 10000"]
+    timer.join()
+
+
 def test_what_breaks_in_the_background_is_told(bench: Bench) -> None:
     with pytest.raises(WorkloadError, match="background-1"):
         bench.play(Perform(ASK, background=True))
