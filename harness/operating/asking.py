@@ -32,7 +32,7 @@ Address = tuple[str, int]
 
 
 class NobodyToAskError(WireError):
-    """No request was sent: no broker answers, or a node that is meant is not known well enough."""
+    """No request was sent: no broker answers, a node is not known well enough, or limits could not be set."""
 
 
 class Administered(Protocol):
@@ -143,6 +143,7 @@ class Asking:
         """Send the request and wait for its answer.
 
         Raises:
+            NobodyToAskError: the limits that it was to have could not be set.
             WireError: no answer; nobody knows what became of it.
         """
         address = asked.address
@@ -218,7 +219,10 @@ class Asking:
         ]
         throttle = throttle_for(moves, bytes_per_s)
         self.throttles.append(throttle)  # first: what was set in part is to be taken away too
-        set_throttle(address, throttle)
+        try:
+            set_throttle(address, throttle)
+        except WireError as error:
+            raise NobodyToAskError(f"the limits could not be set: {error}") from error
 
 
 def _meant(operation: AddVoter | RemoveVoter, situation: Situation) -> Node:

@@ -75,8 +75,9 @@ class Operator:
             try:
                 answer = self._asking.ask(operation, asked, timeout_ms)
             except WireError as error:
-                outcome.end(OperationType.INFO, asked.value, str(error))
-                return Performed(OperationType.INFO, error=str(error))
+                kind = OperationType.FAIL if isinstance(error, NobodyToAskError) else OperationType.INFO
+                outcome.end(kind, asked.value, str(error))
+                return Performed(kind, error=str(error))
             told = {"took_ms": int((time.monotonic() - began) * 1000), **answer.told}
             failed = None if answer.outcome is OperationType.OK else f"Kafka answered {answer.codes[0]}"
             outcome.end(answer.outcome, asked.value | told, failed)
