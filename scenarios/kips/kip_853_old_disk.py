@@ -37,7 +37,7 @@ SCENARIO = Scenario(
             Await(LeadsQuorum()),
             Perform(RemoveVoter(_C[3]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
             Await(VotersAre(_C[:3])),
-            Pass(4_000),
+            Pass(5_500),
             Await(Acknowledged(100)),
             Heal("down"),
             Await(IsObserver(_C[3]), within_ms=60_000),
