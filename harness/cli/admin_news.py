@@ -23,7 +23,8 @@ def _answered(operation: Operation) -> str:
     if operation.f == "await":
         return "so it is" if operation.type is OperationType.OK else f"no, {value.get('saw')}"
     if "code" not in value:
-        return f"unknown ({operation.error})"
+        how = "not done" if operation.type is OperationType.FAIL else "unknown"
+        return f"{how} ({operation.error})"
     results = Counter(row[2] for row in value.get("results", ()))
     if value["code"] or not results:
         told = value.get("message")

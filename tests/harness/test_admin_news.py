@@ -32,6 +32,7 @@ NODE = {"to": "n1", "code": 0, "message": "NONE"}
             "remove voter 3: VOTER_NOT_FOUND (who)",
         ),
         (INFO, "remove-voter", 3, {"to": "n1"}, "remove voter 3: unknown (timed out)"),
+        (OperationType.FAIL, "add-voter", 3, {"to": "n1"}, "add voter 3: not done (timed out)"),
         (
             OK,
             "alter-reassignments",
