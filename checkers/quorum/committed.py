@@ -1,6 +1,6 @@
 """What is committed stays: no later leader's log ends below it, and the cluster keeps its id."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import msgspec
 
@@ -25,7 +25,7 @@ CLUSTER_ID_CHANGED = AnomalyKind(
 
 
 def committed_lost(
-    claims: Iterable[LeaderClaim], wipes: Wipes, setup: Setup, dynamic_since_ns: int
+    claims: Sequence[LeaderClaim], wipes: Wipes, setup: Setup, dynamic_since_ns: int
 ) -> list[Anomaly]:
     """The first leader whose log is too short, for every epoch with one."""
     highest: LeaderClaim | None = None
@@ -39,7 +39,7 @@ def committed_lost(
             newest = claim
         end = claim.high_watermark if claim.leader_end == NONE else claim.leader_end
         if highest is not None and NONE < end < highest.high_watermark and claim.epoch not in found:
-            licence = wipes.licence(claim, setup, dynamic_since_ns)
+            licence = wipes.licence(claim, claims, setup, dynamic_since_ns)
             found[claim.epoch] = _lost(highest, claim, end, licence)
     return list(found.values())
 

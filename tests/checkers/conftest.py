@@ -5,6 +5,7 @@ Every line is a time in seconds, who, and what:
     1.0 c1 leads 2 hw=5 c2=0.9 c3=?    c1 answers as leader of epoch 2; c2 last fetched at 0.9 s, c3 unknown;
                                        without voters all fetched just now; ``alone``: no other voter;
                                        ``leaving``: no voter itself; ``asked=0.5``: when it was asked;
+                                       ``c2=0.9@7``: it has all below 7;
                                        ``c2/d2=0.9``: on disk d2; ``disk=d1``: its own; ``end=7``: of its log;
                                        ``+c4/d4=30``: an observer that has all below 30
     1.0 c1 refuses                     c1 answers that it is not the leader; ``hangs``: it does not answer
@@ -185,9 +186,10 @@ def _leads(at: float, who: str, words: list[str]) -> Node:
     options = {name: when for name, when in options.items() if name[0] != "+"}
     if "alone" not in words and not options:
         options = {name: str(at) for name in ("c1", "c2", "c3") if name != who}
-    fetches = [
-        [*_voter(name), 1, -1 if when == "?" else _wall(float(when)), -1] for name, when in options.items()
-    ]
+    fetches = []
+    for name, told in options.items():
+        when, _, have = told.partition("@")
+        fetches.append([*_voter(name), int(have or 1), -1 if when == "?" else _wall(float(when)), -1])
     yield {
         "key": "quorum",
         "value": {

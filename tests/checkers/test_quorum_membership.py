@@ -139,6 +139,22 @@ def wiped(nodes: str, at: int = 2, *, was: str = "d1", now: str = "d9", fault: s
         pytest.param(ISOLATED, wiped("c1") + wiped("c3", 3, fault="f2"), True, id="two of three"),
         pytest.param(ISOLATED, wiped("c1", 6, now="d1"), False, id="wiped later"),
         pytest.param(ISOLATED, wiped("b4", now="d1"), False, id="a broker's"),
+        pytest.param(
+            ISOLATED, wiped("c1") + wiped("b4", 3, now="d1", fault="f2"), False, id="a broker has no vote"
+        ),
+        *(
+            pytest.param(STATIC, wiped("c1") + f"2.5 f1 heal ok\n{answer}", licensed, id=what)
+            for answer, licensed, what in (
+                ("3 c3 leads 1 hw=9 c1=2.9@9 c2=2.9@9", False, "it is filled again"),
+                ("3 c3 leads 1 hw=9 c1=2.9@8 c2=2.9@9", True, "it lacks something"),
+                ("3 c3 leads 1 hw=8 c1=2.9@8 c2=2.9@8", True, "it lacks what others told"),
+                ("3 c3 leads 1 hw=9 c1=1.9@9 c2=2.9@9", True, "what it had before"),
+                ("2.55 c3 leads 1 hw=9 c1=2.9@9 c2=2.5@9", True, "before the end of the heal"),
+                ("7 c3 leads 1 hw=9 c1=6.9@9 c2=6.9@9", True, "too late"),
+                ("3 c1 leads 1 hw=9 end=9 c2=2.9 c3=2.9", False, "it leads and has all"),
+                ("3 c1 leads 1 hw=8 end=8 c2=2.9 c3=2.9", True, "it leads and lacks something"),
+            )
+        ),
         pytest.param(ISOLATED, "2 f1 kill c1 ok\n", False, id="killed"),
     ],
 )
