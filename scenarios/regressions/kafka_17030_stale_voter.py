@@ -62,6 +62,7 @@ SCENARIO = Scenario(
             Inject("second", Kill(_C[1])),
             Inject("third", Kill(_C[2])),
             Await(Acknowledged(100)),
+            Pass(5_500),
             # Those that are gone would only make it take longer.
             Configure(_C[0], {"controller.quorum.bootstrap.servers": "{c4}:9093,{c5}:9093"}),
             Heal("stale"),
