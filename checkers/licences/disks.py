@@ -56,7 +56,8 @@ def hits(history: History, window: FaultWindow, topic: str, partition: int | Non
     removed = next((value["probe"]["removed"] for value in told if "removed" in value.get("probe", ())), None)
     if spec.get("log_dir") is None or removed is None:
         return True
-    folders = [str(path).rpartition("/")[2].rpartition("-") for path in removed]
+    # Of the metadata log its files may be told, without the folder.
+    folders = [part.rpartition("-") for path in removed for part in str(path).split("/")]
     numbers = {number for name, _, number in folders if name == topic}
     return bool(numbers) if partition is None else str(partition) in numbers
 

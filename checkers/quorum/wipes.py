@@ -7,11 +7,11 @@ import msgspec
 
 from checkers.faults import FaultWindow
 from checkers.history import History
+from checkers.licences.disks import WIPE, hits
 from checkers.quorum.views import NONE, LeaderClaim, StateFile
 from checkers.replicas.observed import METADATA_TOPIC
 from checkers.setup import Setup
 
-WIPE = "wipe-disk"
 NS_PER_MS = 1_000_000
 
 
@@ -92,12 +92,11 @@ def _end_of(voter: int, claim: LeaderClaim, window: FaultWindow) -> int:
 
 
 def wipes_of(history: History, windows: Iterable[FaultWindow]) -> Wipes:
-    """The wipes that may have removed a metadata log; one of another topic's folders does not."""
+    """The wipes that may have removed a metadata log."""
     found = []
     for window in windows:
-        values = [history.operations[index].value or {} for index in window.operations]
-        topic = (values[0].get("spec") or {}).get("topic")
-        if window.kind == WIPE and topic in (None, METADATA_TOPIC):
+        if window.kind == WIPE and hits(history, window, METADATA_TOPIC):
+            values = [history.operations[index].value or {} for index in window.operations]
             found.append(Wipe(window, any(_differ(value.get("probe") or {}) for value in values)))
     return Wipes(tuple(found))
 

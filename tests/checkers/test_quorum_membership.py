@@ -167,12 +167,26 @@ def test_wiped_disks_may_license_it(
     assert anomaly.illegal is not licensed
 
 
-def test_a_wiped_topic_of_another_name_is_no_licence(story: Story) -> None:
+@pytest.mark.parametrize(
+    ("spec", "removed", "licensed"),
+    [
+        ({"scope": "topic", "topic": "log-0"}, ["log-0-0"], False),
+        ({"scope": "topic", "topic": None}, ["log-0-0"], False),
+        ({"scope": "all", "log_dir": 2}, ["c1-2/log-0-0"], False),
+        ({"scope": "all", "log_dir": 1}, ["c1/__cluster_metadata-0"], True),
+        ({"scope": "keep-meta", "log_dir": 1}, ["c1/__cluster_metadata-0/00000000000000000000.log"], True),
+    ],
+)
+def test_a_wipe_that_left_the_metadata_log_is_no_licence(
+    story: Story, spec: dict[str, Any], removed: list[str], *, licensed: bool
+) -> None:
     history = story(LOST + wiped("c1", now="d1"), setup=ISOLATED)
     for operation in history.operations:
         if operation.f == "inject":
-            operation.value["spec"] = {"scope": "topic", "topic": "log-0"}
-    assert [a.illegal for a in check_quorum(history).anomalies] == [True]
+            operation.value["spec"] = spec
+            if "probe" in operation.value:
+                operation.value["probe"]["removed"] = removed
+    assert [a.illegal for a in check_quorum(history).anomalies] == [not licensed]
 
 
 def test_the_first_answer_that_lacks_it_is_the_witness(story: Story) -> None:
