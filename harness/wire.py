@@ -332,12 +332,13 @@ def _quorum(connection: Connection) -> QuorumAnswer:
         state.leader_id,
         state.leader_epoch,
         state.high_watermark,
-        tuple(map(_replica, state.current_voters)),
-        tuple(map(_replica, state.observers)),
+        tuple(map(replica_of, state.current_voters)),
+        tuple(map(replica_of, state.observers)),
     )
 
 
-def _replica(state: Any) -> Replica:
+def replica_of(state: Any) -> Replica:
+    """A replica in an answer to DescribeQuorum."""
     return Replica(
         state.replica_id,
         kafka_uuid(state.replica_directory_id),

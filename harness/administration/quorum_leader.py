@@ -15,7 +15,7 @@ from kafka.protocol.admin import (
 from kafka.protocol.metadata import MetadataRequest
 
 from harness.administration.voters import VoterEndpoint
-from harness.wire import METADATA_TOPIC, Connection, Replica, WireError, kafka_uuid
+from harness.wire import METADATA_TOPIC, Connection, Replica, WireError, replica_of
 
 NOT_LEADER_OR_FOLLOWER = 6
 _ROUND_S, _ROUND_MIN_S = 2.0, 0.5
@@ -77,8 +77,8 @@ def ask_quorum(address: Address, timeout_ms: int) -> Told:
             leader_id=state.leader_id,
             leader_epoch=state.leader_epoch,
             high_watermark=state.high_watermark,
-            voters=tuple(map(_replica, state.current_voters)),
-            observers=tuple(map(_replica, state.observers)),
+            voters=tuple(map(replica_of, state.current_voters)),
+            observers=tuple(map(replica_of, state.observers)),
             endpoints={node.node_id: _endpoints(node) for node in answer.nodes or ()},
             cluster_id=cluster_id,
             controllers=controllers,
@@ -147,16 +147,6 @@ def _cluster(connection: Connection) -> tuple[str | None, dict[int, Address] | N
         return None, None
     places = {node.broker_id: (node.host, node.port) for node in answer.brokers}
     return answer.cluster_id, None if is_broker else places
-
-
-def _replica(state: Any) -> Replica:
-    return Replica(
-        state.replica_id,
-        kafka_uuid(state.replica_directory_id),
-        state.log_end_offset,
-        state.last_fetch_timestamp,
-        state.last_caught_up_timestamp,
-    )
 
 
 def _endpoints(node: Any) -> tuple[VoterEndpoint, ...]:
