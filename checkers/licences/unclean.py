@@ -95,7 +95,8 @@ def _by_request(scene: Scene, election: Election, partition: PartitionName) -> I
         return
     epoch = epoch_after(scene, partition, request.from_ns)
     text, above, doubt = bounded(scene, partition, epoch)
-    until_ns = _settled_ns(scene, partition, epoch) if epoch is not None else NEVER
+    # What was not answered may have been done at any time, in a later epoch too.
+    until_ns = NEVER if epoch is None or request.unknown else _settled_ns(scene, partition, epoch)
     yield Event(request.from_ns, until_ns, partition, f"{asked}; {text}", above=above, doubt=doubt)
 
 

@@ -174,6 +174,18 @@ class TestWithoutTheMetadataLog:
         assert result.validity is Validity.VALID
         assert "leader epoch 2 begins at offset 7" in str(result.anomalies[0].licence)
 
+    @pytest.mark.parametrize(("how", "valid"), [("info", True), ("ok", False)])
+    def test_one_without_an_answer_may_be_held_in_a_later_one(self, how: str, *, valid: bool) -> None:
+        story = AdminStory()
+        story.view(5, 0, [1])
+        story.elect(60, 62, how=how)
+        story.view(70, 1, [2])
+        story.send(2000, 100, 0)
+        story.view(2500, 2, [3])
+        story.epochs((0, 0))
+        story.final(end=0, at_ms=3000)
+        assert (judged(story, metadata_log=False).validity is not Validity.INVALID) is valid
+
     def test_batches_tell_it_too(self) -> None:
         story = lossy()
         story.elect(60, 62)
