@@ -34,6 +34,7 @@ from harness.recovery import await_recovery
 from harness.schedule import operations_of
 from harness.stage import OBSERVE_INTERVAL_MS, Stage, open_stage
 from harness.vocabulary.administration import Moving
+from harness.watchdog import watched
 from harness.wire import WireError
 from harness.workloads.context import Context, clients_for
 from harness.workloads.final_read import end_by, final_readers
@@ -78,7 +79,7 @@ def execute(
         KrucibleError: if the harness could not do its work; faults are healed and the cluster is removed,
             and whatever was recorded stays in the folder.
     """
-    with open_stage(plan, host.runs, listener, keep=host.keep) as stage:
+    with watched(), open_stage(plan, host.runs, listener, keep=host.keep) as stage:
         context = _context(stage)
         with _observed(stage, context) as observers:
             with _loaded(stage, context) as load:

@@ -1,0 +1,49 @@
+"""The watchdog ends what hangs and nothing else."""
+
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from harness.watchdog import watched
+
+HANG = """
+import ctypes
+from harness.watchdog import watched
+with watched({bound_s}):
+    ctypes.PyDLL(None).usleep({hang_us})  # holds the interpreter's lock, as a careless library does
+print("went on")
+"""
+
+
+def run(bound_s: float, hang_us: int) -> subprocess.CompletedProcess[str]:
+    program = HANG.format(bound_s=bound_s, hang_us=hang_us)
+    return subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+
+
+def test_a_hang_ends_the_process_and_says_where() -> None:
+    ended = run(1.0, 900_000_000)
+    assert ended.returncode == -signal.SIGALRM
+    assert "Timeout" in ended.stderr
+    assert "went on" not in ended.stdout
+
+
+def test_a_call_that_is_only_slow_does_not() -> None:
+    ended = run(20.0, 300_000)
+    assert (ended.returncode, ended.stdout) == (0, "went on\n")
+
+
+def test_nothing_is_left_behind() -> None:
+    before = threading.active_count()
+    with watched(60.0):
+        assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
+    assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
+    assert threading.active_count() == before
+
+
+def test_somebody_elses_alarm_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(signal, "getsignal", lambda _number: signal.SIG_IGN)
+    with watched(60.0):
+        assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
