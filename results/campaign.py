@@ -69,10 +69,14 @@ def _anomalies(summary: Summary) -> Iterator[str]:
         sent = number(summary.sent_ok, "acknowledged record")
         yield f"None was found in {sent} under {number(faults, 'fault')}."
         return
+    illegal = sum(a.illegal_runs > 0 for a in summary.anomalies)
+    kinds = number(illegal, "kind") if illegal else "None"
+    yield f"{kinds} of them against what is promised; the others were seen where they are permitted."
     rows = [
-        (f"`{code(a.id)}`", f"{a.count:,}", f"{len(a.seeds):,}", _seeds(a.seeds)) for a in summary.anomalies
+        (f"`{code(a.id)}`", f"{a.count:,}", f"{len(a.seeds):,}", f"{a.illegal_runs:,}", _seeds(a.seeds))
+        for a in summary.anomalies
     ]
-    yield table(("anomaly", ">number", ">runs", "seeds"), rows)
+    yield table(("anomaly", ">number", ">runs", ">illegal in", "seeds"), rows)
 
 
 def what_ran(summary: Summary) -> Iterator[str]:

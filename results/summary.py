@@ -34,6 +34,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
         as_expected: None where nothing was expected or judged.
         identity: None where it can't be read.
         anomalies: exact numbers per id.
+        illegal: ids of those that break a promise; the others were observed where they are permitted.
         reasons: why it is not valid, or why it failed.
         measures: its numbers; None where they were not kept.
     """
@@ -43,15 +44,17 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     as_expected: bool | None = None
     identity: RunIdentity | None = None
     anomalies: dict[str, int] = {}
+    illegal: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     measures: Measures | None = None
 
 
 class AnomalyTotal(msgspec.Struct, frozen=True):
-    """How often anomalies of one id were found, and in which runs."""
+    """How often anomalies of one id were found, in which runs, and in how many against what is promised."""
 
     id: str
     count: int
+    illegal_runs: int
     seeds: tuple[int | None, ...]
 
 
@@ -127,6 +130,7 @@ def judged(
         as_expected=verdict.as_expected,
         identity=_slim(identity),
         anomalies=anomaly_counts(verdict),
+        illegal=tuple(sorted({a.id for result in verdict.results for a in result.anomalies if a.illegal})),
         reasons=verdict.reasons[:REASONS_MAX],
         measures=measures,
     )
@@ -181,6 +185,7 @@ def _anomalies(runs: Sequence[RunOutcome]) -> tuple[AnomalyTotal, ...]:
         AnomalyTotal(
             anomaly_id,
             sum(run.anomalies.get(anomaly_id, 0) for run in runs),
+            sum(anomaly_id in run.illegal for run in runs),
             tuple(_seed(run) for run in runs if anomaly_id in run.anomalies),
         )
         for anomaly_id in ids

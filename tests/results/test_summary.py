@@ -135,9 +135,17 @@ def test_the_page_shows_trouble_first() -> None:
     assert page.index("## To look at") < page.index("## Anomalies") < page.index("## Runs")
     assert "- ❌ seed 2, invalid, `20261120T220002Z-2`\n  - log: it is \\| not \\<valid\\>\n" in page
     assert "  - again: `krucible run exploratory/chaos --seed 2`" in page
-    assert "| `lost-write` | 1 | 1 | 2 |" in page
+    assert "| `lost-write` | 1 | 1 | 1 | 2 |" in page
     assert "- 💥 seed ?, failed, `gone`" in page
     assert "| ? | 💥 failed |  |  |  |  |  |  |  |  | `gone` |" in page
+
+
+def test_what_is_permitted_is_told_apart() -> None:
+    legal = msgspec.structs.replace(LOST, id="G-single", illegal=False)
+    page = render_campaign(summarise([run(1, Validity.VALID, legal), run(2, Validity.INVALID, LOST)]))
+    assert "1 kind of them against what is promised" in page
+    assert "| `G-single` | 1 | 1 | 0 | 1 |" in page
+    assert "None of them against" in render_campaign(summarise([run(1, Validity.VALID, legal)]))
 
 
 def test_runs_of_several_settings_say_which_they_are_of() -> None:
