@@ -48,7 +48,7 @@ def _status(asked: Asked, request: Request, requests: Requests, sight: Sight) ->
     elif seen.replicas == asked.wanted:
         state, detail = State.COMPLETE, ""
     elif asked.cancel_asked and seen.replicas == asked.before:
-        state, detail = State.CANCELLED, "seen by its replicas: the answer never came"
+        state, detail = State.CANCELLED, "seen by its replicas: no answer said so"
     else:
         replicas = ", ".join(map(str, seen.replicas))
         state, detail = _doubtful(asked, sight, f"nothing goes on, and the replicas are {replicas}")
