@@ -17,6 +17,8 @@ from checkers.transacted import KIND, transacted
 from checkers.verdict import Assumption, CheckerResult, result_of
 
 CHECKER = "assumptions"
+PLAYER = "moves"
+"""The process that plays a scenario's moves."""
 NS_PER_MS = 1_000_000
 
 
@@ -147,11 +149,13 @@ def _played(history: History, setup: Setup) -> list[Assumption]:
 
 def _scripted(history: History) -> list[Assumption]:
     """Every move of a script came about; the first that does not ends it, and the rest was never tried."""
-    made = [o for o in history.operations if o.process == "script" and o.type is not OperationType.INVOKE]
-    failed = [f"{o.f} {o.key}: {o.error or '?'}" for o in made if o.type is not OperationType.OK]
-    if not made:
+    tried = [o for o in history.operations if o.process == PLAYER and o.type is not OperationType.INVOKE]
+    failed = [f"{o.f} {o.key or ''}: {o.error or '?'}" for o in tried if o.type is not OperationType.OK]
+    if not tried:
         return []
-    told = "; ".join(failed) or f"{len(made)} moves, all as written"
+    if all(operation.f != "moves" for operation in tried):
+        failed.append("it never ended")
+    told = "; ".join(failed) or "all moves as written"
     return [Assumption("script-played", not failed, "what the script asks and waits for comes about", told)]
 
 

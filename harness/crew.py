@@ -16,6 +16,7 @@ from harness.schedule import Planned
 from harness.stage import Stage
 from harness.vocabulary.moves import ScriptedSchedule
 from harness.vocabulary.scenario import FixedSchedule
+from harness.wire import WireError
 from harness.workloads.worker import join_all
 
 _ACTING_BOUND_S = 90.0
@@ -64,11 +65,17 @@ class Crew:
         Raises:
             WireError: no broker answers, or one refuses.
         """
+        failures = []
         for operator in self._operators:
-            operator.settle()
+            try:
+                operator.settle()
+            except WireError as error:
+                failures.append(error)
+        if failures:
+            raise failures[0]
 
     def _play(self, schedule: ScriptedSchedule) -> None:
-        recorder = Recorder(self._stage.journals.open("script"), "script")
+        recorder = Recorder(self._stage.journals.open("moves"), "moves")
         cluster = self._stage.cluster
         scene = Scene(self._situation, self._stage.tally, cluster.set_properties, cluster.addresses)
         course = ScriptCourse(self.nemesis, self._hire, recorder, scene, self._cancelled)

@@ -46,7 +46,7 @@ class ScriptCourse:
     Args:
         nemesis: injects and heals.
         hire: makes operators, each a process of the history of its own.
-        recorder: writes as the process ``script``.
+        recorder: writes as the process ``moves``.
         scene: what it plays in.
         cancelled: set to end the script early.
     """
@@ -73,10 +73,19 @@ class ScriptCourse:
         Raises:
             KrucibleError: the harness could not do its work.
         """
+        planned = len(schedule.moves)
+        made = 0
         try:
             for move in schedule.moves:
                 if self._cancelled.is_set() or not self._made(move):
-                    return
+                    break
+                made += 1
+            with self._recorder.operation("moves", None, {"planned": planned}) as outcome:
+                told = {"planned": planned, "made": made}
+                if made == planned:
+                    outcome.ok(told)
+                else:
+                    outcome.end(OperationType.INFO, told, f"ended after {made} of {planned} moves")
         finally:
             longest_s = max((worker.bound_s for worker in self._background), default=0.0)
             join_all(self._background, longest_s + _GRACE_S)

@@ -200,6 +200,37 @@ def test_every_script_must_have_been_played(
     assert (found.observed, found.met) == (observed, met)
 
 
+@pytest.mark.parametrize(
+    ("ops", "observed"),
+    [
+        ("await in-sync ok, moves - ok", "all moves as written"),
+        ("await in-sync ok", "it never ended"),
+        (
+            "await in-sync info, moves - info",
+            "await in-sync: it did not come about; moves : it did not come about",
+        ),
+    ],
+)
+def test_moves_must_all_have_been_made(story: Story, ops: str, observed: str) -> None:
+    history = story(run())
+    steps = [
+        Operation(
+            9_000 + 2 * number + half, (20 + number) * 10**9, "moves", kind, f, None if key == "-" else key
+        )
+        for number, (f, key, end) in enumerate(text.split() for text in ops.split(", "))
+        for half, kind in enumerate((OperationType.INVOKE, OperationType(end)))
+    ]
+    told = tuple(
+        msgspec.structs.replace(step, error="it did not come about")
+        if step.type is OperationType.INFO
+        else step
+        for step in steps
+    )
+    whole = msgspec.structs.replace(history, operations=history.operations + told)
+    (found,) = (one for one in check_assumptions(whole).assumptions if one.name == "script-played")
+    assert (found.observed, found.met) == (observed, observed == "all moves as written")
+
+
 def test_topics_without_load_need_none(story: Story) -> None:
     topics = [{"name": "log-0", "partitions": 1}, {"name": "txn-0", "partitions": 2, "loaded": False}]
     result = check_assumptions(story(run(), setup={"topics": topics, "workload": {"consumers": 1}}))

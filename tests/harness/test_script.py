@@ -55,6 +55,7 @@ class Bench:
         self.tally = Tally()
         self.quorum: Callable[[], QuorumAnswer | None] = lambda: None
         self.hired = 0
+        self.whole = False
 
     def begin(self, name: str, fault: Fault) -> bool:
         self.done.append(f"inject {name} {type(fault).__name__}")
@@ -81,7 +82,7 @@ class Bench:
 
     def play(self, *moves: Move) -> list[str]:
         journals = Journals(self.folder, "run", Clock())
-        recorder = Recorder(journals.open("script"), "script")
+        recorder = Recorder(journals.open("moves"), "moves")
         scene = Scene(self.look, self.tally, self.configure, {"n3": "10.0.0.3"})
         course = ScriptCourse(cast("Nemesis", self), self.hire, recorder, scene, self.cancelled)
         try:
@@ -91,10 +92,13 @@ class Bench:
         return self.done
 
     def ended(self) -> list[Operation]:
-        lines = (self.folder / "history-script.jsonl").read_bytes().splitlines()[1:]
+        lines = (self.folder / "history-moves.jsonl").read_bytes().splitlines()[1:]
         every = [msgspec.json.decode(line, type=Operation) for line in lines]
         assert [o.type is OperationType.INVOKE for o in every] == [True, False] * (len(every) // 2)
-        return every[1::2]
+        *ended, last = every[1::2]
+        assert last.f == "moves"
+        self.whole = last.type is OK
+        return ended
 
 
 @pytest.fixture
@@ -125,12 +129,15 @@ def test_moves_are_made_in_order(bench: Bench) -> None:
         ("await", "leads-quorum", OK),
     ]
     assert bench.ended()[-1].value["saw"] == 1
+    assert bench.whole
 
 
 @pytest.mark.parametrize("move", [Inject("a", Kill()), Heal("a")])
 def test_a_fault_that_is_not_proven_ends_the_script(bench: Bench, move: Move) -> None:
     bench.refused = {"a"}
     assert len(bench.play(move, Heal("b"))) == 1
+    assert bench.ended() == []
+    assert not bench.whole
 
 
 @pytest.mark.parametrize(
