@@ -130,6 +130,23 @@ def test_reassignments_keep_two_copies_on_different_brokers(draw: int) -> None:
     assert set(replicas) <= {1, 2, 3}
 
 
+@given(st.integers(0, 1 << 16))
+def test_no_reassignment_takes_a_removal_back(draw: int) -> None:
+    moving = tuple(Ongoing("t", number, (1, 2, 3), (2,), (3,)) for number in (0, 1))
+    asked = drawn(ReassignSome(draw), msgspec.structs.replace(SITUATION, ongoing=moving))
+    if asked is not None:
+        assert isinstance(asked, Reassign)
+        ((_, _, replicas),) = asked.targets
+        assert replicas is not None
+        assert 3 not in replicas
+        assert len(replicas) >= 2
+
+
+def test_a_move_that_would_leave_too_few_is_not_asked_for() -> None:
+    moving = tuple(Ongoing("t", number, (1, 2, 3), (), (2, 3)) for number in (0, 1))
+    assert drawn(ReassignSome(1), msgspec.structs.replace(SITUATION, ongoing=moving)) is None
+
+
 def test_cancelling_asks_for_everything() -> None:
     assert drawn(CancelSome(1), SITUATION) == Reassign((("t", 0, None), ("t", 1, None)))
 
