@@ -7,10 +7,11 @@ instance is given up after every error.
 """
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from kafka import KafkaConsumer, TopicPartition
+from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
 from kafka.errors import BrokerResponseError, KafkaError, KafkaTimeoutError
 from kafka.producer.transaction_manager import EndTxnHandler
 from kafka.structs import OffsetAndMetadata
@@ -152,11 +153,16 @@ class KafkaPythonGroupConsumer:
             bootstrap_timeout_ms=options.connect_ms,
             allow_auto_create_topics=False,
         )
-        self._consumer.subscribe([options.topic])
+        self._consumer.subscribe([options.topic], listener=_Forgetful(self._consumer))
 
     def poll(self, max_wait_s: float) -> list[Message]:
         """See `GroupConsumer.poll`."""
-        return polled(self._consumer, max_wait_s)
+        messages = polled(self._consumer, max_wait_s)
+        coordinator = self._consumer._coordinator  # noqa: SLF001 - nothing public tells of a join under way
+        if coordinator.rejoining:
+            # After a change of metadata, version 3.0 forgets a join that outlasts the poll that began it.
+            coordinator.request_rejoin()
+        return messages
 
     def rewind(self, positions: Mapping[int, int]) -> None:
         """See `GroupConsumer.rewind`."""
@@ -173,6 +179,25 @@ class KafkaPythonGroupConsumer:
     def close(self, timeout_s: float) -> None:
         """See `GroupConsumer.close`."""
         end_consumer(self._consumer, timeout_s, "kafka-python's group consumer")
+
+
+class _Forgetful(AsyncConsumerRebalanceListener):  # type: ignore[misc]  # the library has no types
+    """Begins every assignment where the group's committed offsets say.
+
+    Version 3.0 keeps the positions of partitions that it is given again, even if the group went on without it
+    while it joined and others have copied them further; Java's eager consumer forgets all of them.
+    """
+
+    def __init__(self, consumer: Any) -> None:
+        self._consumer = consumer
+
+    async def on_partitions_revoked(self, revoked: Iterable[Any]) -> None:
+        """What was revoked is no longer assigned; all of it is, as assignments are eager."""
+        del revoked
+        self._consumer._subscription.assign_from_subscribed([])  # noqa: SLF001 - as the library does for a lost membership
+
+    async def on_partitions_assigned(self, assigned: Iterable[Any]) -> None:
+        """The library asks for the committed offsets of what has no position."""
 
 
 def _queued_end(manager: Any) -> Any:

@@ -1,5 +1,6 @@
 """Both libraries' members of a copying group, for real, against a coordinator that fails as told."""
 
+import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,10 +12,12 @@ from harness.clients.group import Membership
 from harness.clients.group_confluent import membership_of
 from harness.clients.opening import open_member
 from harness.clients.transactional import GroupConsumer, GroupOptions
+from harness.clients.transactional_kafka_python import KafkaPythonGroupConsumer
 from tests.harness.fake_broker import FETCH
-from tests.harness.fake_group_broker import FETCH_OFFSETS, HEARTBEAT, JOIN, MEMBER, FakeGroupBroker
+from tests.harness.fake_group_broker import FETCH_OFFSETS, HEARTBEAT, JOIN, MEMBER, SYNC, FakeGroupBroker
 
-UNKNOWN_MEMBER, TOPIC_AUTHORIZATION, GROUP_AUTHORIZATION, READ_COMMITTED = 25, 29, 30, 1
+UNKNOWN_MEMBER, REBALANCE_IN_PROGRESS, TOPIC_AUTHORIZATION, GROUP_AUTHORIZATION = 25, 27, 29, 30
+READ_COMMITTED = 1
 NOBODY = "127.0.0.1:9"
 WITHIN_S = 10.0
 EVERYTHING = [Message(0, 1, b"b"), Message(0, 2, b"c"), Message(1, 0, b"d")]
@@ -65,12 +68,14 @@ def member(broker: AttentiveBroker, kind: ClientKind) -> Iterator[GroupConsumer]
     made.close(5.0)
 
 
-def read(member: GroupConsumer, count: int) -> list[Message]:
-    """So many records, or all that came in time, in order."""
+def read(broker: AttentiveBroker, member: GroupConsumer, count: int) -> list[Message]:
+    """So many records, or all that came in time, in order; committed as a transaction would commit them."""
     found: list[Message] = []
     deadline = time.monotonic() + WITHIN_S
     while len(found) < count and time.monotonic() < deadline:
-        found += member.poll(0.2)
+        for message in member.poll(0.2):
+            broker.offsets[message.partition] = message.offset + 1
+            found.append(message)
     return sorted(found)
 
 
@@ -82,8 +87,10 @@ def who(kind: ClientKind, membership: Any) -> Membership | None:
     return Membership(membership.member_id, membership.generation_id)
 
 
-def test_a_member_begins_where_the_groups_offsets_say_or_at_the_earliest(member: GroupConsumer) -> None:
-    assert read(member, 3) == EVERYTHING
+def test_a_member_begins_where_the_groups_offsets_say_or_at_the_earliest(
+    broker: AttentiveBroker, member: GroupConsumer
+) -> None:
+    assert read(broker, member, 3) == EVERYTHING
     assert member.poll(0.1) == []
 
 
@@ -91,16 +98,16 @@ def test_a_member_reads_what_is_committed_and_commits_nothing_by_itself(
     broker: AttentiveBroker, kind: ClientKind
 ) -> None:
     member = open_member(kind, options(broker.bootstrap))
-    read(member, 3)
+    read(broker, member, 3)
     member.close(5.0)
     assert {request.isolation_level for request in broker.kept[FETCH]} == {READ_COMMITTED}
-    assert (broker.committers, broker.offsets) == ([], {0: 1})
+    assert broker.committers == []
 
 
 def test_the_coordinator_is_told_how_long_a_member_may_be_silent(
     broker: AttentiveBroker, member: GroupConsumer
 ) -> None:
-    read(member, 3)
+    read(broker, member, 3)
     told = {(one.group_id, one.session_timeout_ms, one.rebalance_timeout_ms) for one in broker.kept[JOIN]}
     assert told == {("group-0", 3_200, 10_000)}
 
@@ -112,22 +119,26 @@ def test_one_poll_returns_no_more_than_was_asked_for(broker: AttentiveBroker, ki
     deadline = time.monotonic() + WITHIN_S
     while sum(map(len, polls)) < 39 and time.monotonic() < deadline:
         polls.append(member.poll(0.2))
+        broker.offsets |= {message.partition: message.offset + 1 for message in polls[-1]}
     member.close(5.0)
     assert max(map(len, polls)) <= options(NOBODY).poll_records_max
     assert [message.offset for messages in polls for message in messages] == list(range(1, 40))
 
 
-def test_what_is_rewound_is_read_again_and_the_rest_is_not(member: GroupConsumer) -> None:
-    read(member, 3)
+def test_what_is_rewound_is_read_again_and_the_rest_is_not(
+    broker: AttentiveBroker, member: GroupConsumer
+) -> None:
+    read(broker, member, 3)
+    broker.offsets[0] = 2
     member.rewind({0: 2})
-    assert read(member, 1) == [Message(0, 2, b"c")]
+    assert read(broker, member, 1) == [Message(0, 2, b"c")]
     assert member.poll(0.1) == []
 
 
-def test_a_partition_that_is_not_owned_is_not_rewound(member: GroupConsumer) -> None:
+def test_a_partition_that_is_not_owned_is_not_rewound(broker: AttentiveBroker, member: GroupConsumer) -> None:
     with pytest.raises(ReadError):
         member.rewind({0: 0})
-    read(member, 3)
+    read(broker, member, 3)
     with pytest.raises(ReadError):
         member.rewind({7: 0})
 
@@ -135,24 +146,29 @@ def test_a_partition_that_is_not_owned_is_not_rewound(member: GroupConsumer) -> 
 def test_offsets_are_committed_as_the_member_of_the_current_generation(
     broker: AttentiveBroker, kind: ClientKind, member: GroupConsumer
 ) -> None:
-    read(member, 3)
+    read(broker, member, 3)
     assert who(kind, member.membership()) == Membership(MEMBER, broker.generation)
 
 
-def test_a_member_that_the_group_went_on_without_begins_anew(
-    broker: AttentiveBroker, kind: ClientKind, member: GroupConsumer
+@pytest.mark.parametrize(
+    "refusals",
+    [{HEARTBEAT: UNKNOWN_MEMBER}, {HEARTBEAT: REBALANCE_IN_PROGRESS, JOIN: UNKNOWN_MEMBER}],
+    ids=["while it polls", "while it joins again"],
+)
+def test_a_member_that_the_group_went_on_without_begins_where_the_group_is(
+    broker: AttentiveBroker, kind: ClientKind, member: GroupConsumer, refusals: dict[int, int | None]
 ) -> None:
-    read(member, 3)
+    read(broker, member, 3)
     first = who(kind, member.membership())
     assert first is not None
     broker.offsets = {0: 2, 1: 1}
-    broker.errors[HEARTBEAT] = UNKNOWN_MEMBER
+    broker.errors |= refusals
     again: list[Message] = []
     deadline = time.monotonic() + WITHIN_S
-    while not again and time.monotonic() < deadline:
-        again = member.poll(0.1)
-    broker.errors[HEARTBEAT] = 0
-    assert again == [Message(0, 2, b"c")]
+    while sum(not one.member_id for one in broker.kept[JOIN]) < 2 and time.monotonic() < deadline:
+        again += member.poll(0.1)
+    broker.errors.clear()
+    assert (again or read(broker, member, 1))[:1] == [Message(0, 2, b"c")]
     second = who(kind, member.membership())
     assert second is not None
     assert second.generation > first.generation
@@ -168,11 +184,30 @@ def test_a_member_that_the_group_went_on_without_begins_anew(
     ids=["offsets", "joining", "records"],
 )
 def test_a_refusal_ends_the_member(
-    broker: AttentiveBroker, member: GroupConsumer, refuse: Callable[[AttentiveBroker], object]
+    broker: AttentiveBroker, kind: ClientKind, refuse: Callable[[AttentiveBroker], object]
 ) -> None:
     refuse(broker)
+    member = open_member(kind, options(broker.bootstrap))
     with pytest.raises(ReadError, match=r"(?i)authorization"):
-        read(member, 1)
+        read(broker, member, 1)
+    member.close(5.0)
+
+
+def test_a_join_that_outlasts_its_poll_is_ended_by_the_next(broker: AttentiveBroker) -> None:
+    member = KafkaPythonGroupConsumer(options(broker.bootstrap))
+    read(broker, member, 3)
+    assert [member.poll(0.3), member.poll(0.3)] == [[], []]
+    answered, joined, released = broker.answers[SYNC], len(broker.kept[JOIN]), threading.Event()
+    broker.answers[SYNC] = lambda request: answered(request) if released.wait(WITHIN_S) else None
+    broker.records.append([b"e"])
+    member._consumer._client.cluster.request_update()
+    deadline = time.monotonic() + WITHIN_S
+    while len(broker.kept[JOIN]) == joined and time.monotonic() < deadline:
+        member.poll(0.05)
+    assert member.poll(0.1) == []
+    released.set()
+    assert read(broker, member, 1) == [Message(2, 0, b"e")]
+    member.close(5.0)
 
 
 @pytest.mark.parametrize("key", [JOIN, FETCH_OFFSETS])
@@ -187,16 +222,18 @@ def test_a_silent_coordinator_holds_up_neither_a_poll_nor_the_end(
     assert time.monotonic() - began < 8.0
 
 
-def test_a_coordinator_that_was_silent_is_asked_again(broker: AttentiveBroker, member: GroupConsumer) -> None:
+def test_a_coordinator_that_was_silent_is_asked_again(broker: AttentiveBroker, kind: ClientKind) -> None:
     broker.errors[FETCH_OFFSETS] = None
+    member = open_member(kind, options(broker.bootstrap))
     assert member.poll(0.8) == []
     broker.errors[FETCH_OFFSETS] = 0
-    assert read(member, 3) == EVERYTHING
+    assert read(broker, member, 3) == EVERYTHING
+    member.close(5.0)
 
 
 def test_closing_leaves_the_group(broker: AttentiveBroker, kind: ClientKind) -> None:
     member = open_member(kind, options(broker.bootstrap))
-    read(member, 3)
+    read(broker, member, 3)
     member.close(5.0)
     assert broker.left == 1
 
