@@ -20,7 +20,7 @@ from harness.clients.administrator import Answer
 from harness.clients.administrator_errors import classify_commit
 from harness.clients.group import Assigned, Gathered, MemberOptions, Membership
 from harness.clients.interface import ReadError
-from harness.clients.kafka_python import polled
+from harness.clients.kafka_python import polled_in_group
 from harness.clients.kafka_python_making import end_consumer, made_client
 from harness.journal import describe
 
@@ -63,7 +63,7 @@ class KafkaPythonMember:
 
     def poll(self, max_wait_s: float) -> Gathered:
         """See `GroupMember.poll`."""
-        messages = polled(self._consumer, max_wait_s)
+        messages = polled_in_group(self._consumer, max_wait_s)
         return Gathered(messages, self._listener.taken())
 
     def commit(self, offsets: Mapping[int, int]) -> Answer:

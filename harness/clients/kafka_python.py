@@ -51,6 +51,22 @@ def polled(consumer: Any, max_wait_s: float) -> list[Message]:
     ]
 
 
+def polled_in_group(consumer: Any, max_wait_s: float) -> list[Message]:
+    """As `polled`, of a consumer that subscribed.
+
+    After a change of metadata, version 3.0 forgets a join that outlasts the poll that began it: the member
+    sends no heartbeats and reads nothing any more, so the join is asked for again.
+
+    Raises:
+        ReadError: the library reported an error.
+    """
+    messages = polled(consumer, max_wait_s)
+    coordinator = consumer._coordinator  # noqa: SLF001 - nothing public tells of a join under way
+    if coordinator.rejoining:
+        coordinator.request_rejoin()
+    return messages
+
+
 class KafkaPythonProducer:
     """A `LogProducer`.
 

@@ -20,7 +20,7 @@ from checkers.history import OperationType
 from harness.clients.bounded import within
 from harness.clients.errors import Source
 from harness.clients.interface import Message, ReadError, Sent
-from harness.clients.kafka_python import polled
+from harness.clients.kafka_python import polled_in_group
 from harness.clients.kafka_python_making import EndableProducer, end_consumer, made_client, producer_bounds
 from harness.clients.transactional import (
     GroupOffsets,
@@ -157,12 +157,7 @@ class KafkaPythonGroupConsumer:
 
     def poll(self, max_wait_s: float) -> list[Message]:
         """See `GroupConsumer.poll`."""
-        messages = polled(self._consumer, max_wait_s)
-        coordinator = self._consumer._coordinator  # noqa: SLF001 - nothing public tells of a join under way
-        if coordinator.rejoining:
-            # After a change of metadata, version 3.0 forgets a join that outlasts the poll that began it.
-            coordinator.request_rejoin()
-        return messages
+        return polled_in_group(self._consumer, max_wait_s)
 
     def rewind(self, positions: Mapping[int, int]) -> None:
         """See `GroupConsumer.rewind`."""
