@@ -13,7 +13,6 @@ from harness.cluster.loop_disks import lacking
 from harness.faults.activate import activate
 from harness.faults.targets import Resolved
 from harness.healing import bench_of
-from harness.readiness import await_ready
 from harness.vocabulary.faults import DeadDisk, Fault, PowerLoss, Scope, WipeDisk
 from harness.vocabulary.topology import DiskKind, Mode, Topology
 from harness.wire import Endpoint, WireError
@@ -92,8 +91,7 @@ def held(cluster: Cluster, folder: str) -> list[bytes]:
 def test_what_was_synced_outlives_the_loss_of_power(cluster: Cluster) -> None:
     assert befalls(cluster, "b2", PowerLoss())["unsynced_lost"] is True
     assert held(cluster, "synced-0") == VALUES
-    assert befalls(cluster, "c1", PowerLoss())["unsynced_lost"] is True  # the only voter, with all metadata
-    await_ready(cluster)
+    # Not the only voter: brokers that know more of the metadata than it has left would end.
     await_in_sync(cluster)
 
 
