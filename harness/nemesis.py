@@ -61,16 +61,21 @@ class Nemesis:
         """Inject and heal in the order of time, then wait out the schedule's duration.
 
         A fault is held for its whole time counted from the moment that it was proven, so a slow probe
-        delays what follows.  Returns early if cancelled.
+        delays what follows, and prolongs the schedule where a fault was to be healed within its duration.
+        One that was to outlast the schedule is left in force.  Returns early if cancelled.
         """
         began_ns = self._clock.now_ns()
         steps = sorted(schedule.steps, key=lambda step: step.at_ms)
+        within = set()
         for number, step in enumerate(steps, start=1):
             self._heal_until(began_ns + step.at_ms * NS_PER_MS)
             if self._cancelled.is_set():
                 return
             self._begin(f"f{number}", step.fault, step.hold_ms)
-        self._heal_until(began_ns + schedule.duration_ms * NS_PER_MS)
+            if step.at_ms + step.hold_ms <= schedule.duration_ms:
+                within.add(f"f{number}")
+        late = [held.until_ns for held in self._held if held.fault in within]
+        self._heal_until(max([began_ns + schedule.duration_ms * NS_PER_MS, *late]))
 
     def begin(self, name: str, fault: Fault) -> bool:
         """Inject a fault that is held until it is healed by its name; whether it was proven."""

@@ -4,8 +4,10 @@ import threading
 from pathlib import Path
 from typing import Any, cast
 
+import msgspec
 import pytest
 
+from checkers.history import Operation, OperationType
 from harness import nemesis as module
 from harness.errors import EngineError
 from harness.faults.contract import Bench
@@ -51,7 +53,7 @@ class Fake:
 
 
 class Rig:
-    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, schedule: FixedSchedule = TWO) -> None:
         self.done: list[str] = []
         self.refusing: set[str] = set()
         monkeypatch.setattr(
@@ -69,7 +71,7 @@ class Rig:
             lambda down: Sight(nodes=nodes, active_controller=1, leaders=(1,), down=down),
             threading.Event(),
         )
-        self.nemesis.carry_out(TWO)
+        self.nemesis.carry_out(schedule)
 
     def pending(self) -> list[str]:
         return [entry.fault for entry in pending_undos(read_ledger(self.folder))]
@@ -78,6 +80,34 @@ class Rig:
 @pytest.fixture
 def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rig:
     return Rig(tmp_path, monkeypatch)
+
+
+LATE = FixedSchedule(steps=(Step(10, 60, Pause(target=Target.RANDOM)),), duration_ms=70)
+
+
+def test_a_fault_that_begins_late_is_held_for_its_whole_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(fake: Fake) -> dict[str, Any]:
+        threading.Event().wait(0.05)
+        return {}
+
+    monkeypatch.setattr(Fake, "took_effect", slow)
+    rig = Rig(tmp_path, monkeypatch, LATE)
+
+    assert rig.done == ["inject f1", "heal f1"]
+    rig.journals.close()
+    times = {
+        (operation.f, operation.key): operation.time_ns
+        for operation in history_of(tmp_path)
+        if operation.type is OperationType.OK
+    }
+    assert times["heal", "f1"] - times["inject", "f1"] >= 60 * module.NS_PER_MS
+
+
+def history_of(folder: Path) -> list[Operation]:
+    lines = (folder / "history-nemesis.jsonl").read_bytes().splitlines()[1:]
+    return [msgspec.json.decode(line, type=Operation) for line in lines]
 
 
 def test_all_that_is_in_force_is_ended(rig: Rig) -> None:
