@@ -10,6 +10,6 @@ SCENARIO = Scenario(
     ),
     schedule=RandomSchedule(duration_ms=60_000),
     topology=Topology(config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}),
-    workload=OffsetsWorkload(),
+    workload=OffsetsWorkload(clients=18),
     ticket="KIP-98, KIP-101",
 )
