@@ -11,9 +11,11 @@ from harness.vocabulary.moves import (
     IsObserver,
     LeaderIs,
     LeadsQuorum,
+    Moves,
     NothingMoves,
     ReplicasAre,
     VotersAre,
+    VotersCaughtUp,
 )
 
 
@@ -41,9 +43,12 @@ def judged(condition: Condition, situation: Situation, acked: int) -> Seen:
         case NothingMoves():
             moving = situation.ongoing
             return Seen(moving == (), None if moving is None else len(moving))
+        case Moves(topic, partition):
+            names = [(one.topic, one.partition) for one in situation.ongoing or ()]
+            return Seen((topic, partition) in names, None if situation.ongoing is None else names)
         case LeaderIs() | InSync() | ReplicasAre():
             return _of_partition(condition, situation)
-        case VotersAre() | IsObserver() | LeadsQuorum():
+        case VotersAre() | VotersCaughtUp() | IsObserver() | LeadsQuorum():
             return _of_quorum(condition, situation)
 
 
@@ -63,7 +68,9 @@ def _of_partition(condition: LeaderIs | InSync | ReplicasAre, situation: Situati
     raise AssertionError(condition)
 
 
-def _of_quorum(condition: VotersAre | IsObserver | LeadsQuorum, situation: Situation) -> Seen:
+def _of_quorum(
+    condition: VotersAre | VotersCaughtUp | IsObserver | LeadsQuorum, situation: Situation
+) -> Seen:
     quorum = situation.quorum
     if quorum is None:
         return Seen(holds=False, saw=None)
@@ -71,6 +78,10 @@ def _of_quorum(condition: VotersAre | IsObserver | LeadsQuorum, situation: Situa
         case VotersAre(members):
             ids = sorted(voter.id for voter in quorum.voters)
             return Seen(ids == sorted(_ids(members, situation)), ids)
+        case VotersCaughtUp():
+            ends = {voter.id: voter.log_end_offset for voter in quorum.voters}
+            committed = quorum.high_watermark
+            return Seen(0 <= committed <= min(ends.values()), {"committed": committed, "ends": ends})
         case IsObserver(member):
             ids = sorted(replica.id for replica in quorum.observers)
             return Seen(situation.node(member).id in ids, ids)

@@ -48,6 +48,21 @@ class LeadsQuorum(msgspec.Struct, frozen=True, tag_field="kind", tag="leads-quor
     member: Member | None = None
 
 
+class VotersCaughtUp(msgspec.Struct, frozen=True, tag_field="kind", tag="voters-caught-up"):
+    """Every voter that the quorum's leader tells of has all that is committed.
+
+    What a leader remembers of a voter that fetches no more falls behind within a second: it appends something
+    twice a second.
+    """
+
+
+class Moves(msgspec.Struct, frozen=True, tag_field="kind", tag="moves"):
+    """A reassignment of a partition goes on."""
+
+    topic: str
+    partition: int
+
+
 class NothingMoves(msgspec.Struct, frozen=True, tag_field="kind", tag="nothing-moves"):
     """No reassignment goes on any more."""
 
@@ -59,7 +74,16 @@ class Acknowledged(msgspec.Struct, frozen=True, tag_field="kind", tag="acknowled
 
 
 Condition = (
-    LeaderIs | InSync | ReplicasAre | VotersAre | IsObserver | LeadsQuorum | NothingMoves | Acknowledged
+    LeaderIs
+    | InSync
+    | ReplicasAre
+    | VotersAre
+    | VotersCaughtUp
+    | IsObserver
+    | LeadsQuorum
+    | Moves
+    | NothingMoves
+    | Acknowledged
 )
 
 

@@ -23,6 +23,7 @@ from harness.vocabulary import (
     LeaderIs,
     LeadsQuorum,
     Mode,
+    Moves,
     NothingMoves,
     Reassign,
     ReassignSome,
@@ -30,6 +31,7 @@ from harness.vocabulary import (
     ReplicasAre,
     Topology,
     VotersAre,
+    VotersCaughtUp,
     broker,
     controller,
 )
@@ -77,7 +79,9 @@ SITUATION = Situation(
         (LeadsQuorum(), True),
         (LeadsQuorum(controller(1)), True),
         (LeadsQuorum(controller(2)), False),
+        (VotersCaughtUp(), True),
         (NothingMoves(), False),
+        (Moves("t", 1), False),
     ],
 )
 def test_conditions(condition: Condition, *, holds: bool) -> None:
@@ -89,12 +93,16 @@ def test_what_moves_is_cancelled_and_waited_for() -> None:
     situation = msgspec.structs.replace(SITUATION, ongoing=(moving,))
     assert drawn(CancelSome(1), situation) == Reassign((("t", 1, None),))
     assert not judged(NothingMoves(), situation, 0).holds
+    assert judged(Moves("t", 1), situation, 0).holds
+    assert not judged(Moves("t", 0), situation, 0).holds
     still = msgspec.structs.replace(SITUATION, ongoing=())
     assert drawn(CancelSome(1), still) is None
     assert judged(NothingMoves(), still, 0).holds
 
 
-@pytest.mark.parametrize("condition", [VotersAre((controller(1),)), IsObserver(broker(1)), LeadsQuorum()])
+@pytest.mark.parametrize(
+    "condition", [VotersAre((controller(1),)), VotersCaughtUp(), IsObserver(broker(1)), LeadsQuorum()]
+)
 def test_without_a_leader_nothing_holds_of_the_quorum(condition: Condition) -> None:
     assert not judged(condition, msgspec.structs.replace(SITUATION, quorum=None), 0).holds
 
@@ -102,6 +110,13 @@ def test_without_a_leader_nothing_holds_of_the_quorum(condition: Condition) -> N
 def test_a_leader_without_a_high_watermark_does_not_lead_yet() -> None:
     young = msgspec.structs.replace(SITUATION, quorum=quorum([101], hw=-1))
     assert not judged(LeadsQuorum(), young, 0).holds
+
+
+def test_a_voter_that_lags_or_a_leader_without_a_high_watermark_has_not_caught_up() -> None:
+    behind = msgspec.structs.replace(SITUATION, quorum=quorum([101, 102], hw=9))
+    assert not judged(VotersCaughtUp(), behind, 0).holds
+    young = msgspec.structs.replace(SITUATION, quorum=quorum([101, 102], hw=-1))
+    assert not judged(VotersCaughtUp(), young, 0).holds
 
 
 def test_a_condition_on_a_node_that_is_not_there_is_told() -> None:
