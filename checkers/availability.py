@@ -1,17 +1,20 @@
 """The availability checker: how long partitions took no writes, and how long writes took; it finds nothing.
 
 Acknowledgements of one partition that follow each other within `ISLAND_NS` are an island; what lies between
-two islands is a gap, in which nothing was acknowledged.  A partition that nobody writes to has gaps as well:
-whether a gap is a fault's doing is for the reader to see.
+two islands is a gap, in which nothing was acknowledged, and so is what lies between the last one and the end
+of the load.  A partition that nobody writes to has gaps as well: whether a gap is a fault's doing is for the
+reader to see.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from checkers.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.history import History, Operation, OperationType
+from checkers.licences.scene import Scene
 from checkers.sends import Acknowledged, Integers, acknowledged
 from checkers.verdict import CheckerResult, result_of
 
@@ -25,13 +28,13 @@ PARTITIONS_TOLD = 20
 
 
 class Gaps(NamedTuple):
-    """Stretches between successive acknowledgements of one partition; arrays of one shape.
+    """Stretches in which a partition acknowledged nothing; arrays of one shape.
 
     Attributes:
         names: names that `partition` points into.
         partition: place of the partition's name.
         start_ns: the earlier acknowledgement.
-        end_ns: the later one.
+        end_ns: the later one, or the end of the load.
     """
 
     names: tuple[str, ...]
@@ -46,7 +49,8 @@ def check_availability(history: History) -> CheckerResult:
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
     """
-    gaps, windows = gaps_of(acknowledged(history)), fault_windows(history)
+    sends, windows = acknowledged(history), fault_windows(history)
+    gaps = gaps_of(sends, load_end_ns(history), _written(history, sends.topics))
     invoked_ns, completed_ns = _calls(history.operations)
     during = [(invoked_ns <= w.end_ns) & (completed_ns >= w.invoked_ns) for w in windows]
     within = np.logical_or.reduce(during, axis=0) if during else np.zeros(len(invoked_ns), np.bool_)
@@ -68,15 +72,41 @@ def check_availability(history: History) -> CheckerResult:
     )
 
 
-def gaps_of(sends: Acknowledged) -> Gaps:
-    """All stretches between the completions of successive acknowledged records of each partition."""
+def load_end_ns(history: History) -> int | None:
+    """When the load was over; None where nothing tells that there was any.
+
+    It goes on through healing and recovery.  A run that was cut short ended it before the evidence was
+    gathered; one that was killed, not at all.
+    """
+    phases = {o.key: o.time_ns for o in reversed(history.operations) if o.f == "phase"}
+    last_ns = history.operations[-1].time_ns if "load" in phases else None
+    return phases.get("final-read", phases.get("evidence", last_ns))
+
+
+def gaps_of(sends: Acknowledged, over_ns: int | None, written: npt.NDArray[np.bool_]) -> Gaps:
+    """Find the stretches between successive acknowledgements of each partition, and after the last one.
+
+    Args:
+        sends: all acknowledged records.
+        over_ns: when the load was over, nanoseconds; None where nobody knows: then nothing is found after
+            the last one.
+        written: one element a topic, whether the load wrote to it until then.
+    """
     width = int(sends.partition.max(initial=0)) + 1
     distinct, code = np.unique(sends.topic * width + sends.partition, return_inverse=True)
     order = np.lexsort((sends.time_ns, code))
     code, time_ns = code[order], sends.time_ns[order]
-    same = code[1:] == code[:-1]
     names = tuple(f"{sends.topics[number // width]}/{number % width}" for number in distinct.tolist())
-    return Gaps(names, code[1:][same], time_ns[:-1][same], time_ns[1:][same])
+    last = np.append(code[1:] != code[:-1], np.ones(min(1, len(code)), np.bool_))
+    later_ns = np.where(last, 0 if over_ns is None else over_ns, np.roll(time_ns, -1))
+    meant = ~last | (written[sends.topic[order]] & (later_ns > time_ns))
+    return Gaps(names, code[meant], time_ns[meant], later_ns[meant])
+
+
+def _written(history: History, topics: Sequence[str]) -> npt.NDArray[np.bool_]:
+    """Of each topic, whether the load writes to it; to some, recovery alone does."""
+    untouched = {topic.name for topic in Scene(history).setup.topics if not topic.loaded}
+    return np.array([topic not in untouched for topic in topics], dtype=np.bool_)
 
 
 def unavailability(gaps: Gaps, windows: Iterable[FaultWindow]) -> list[dict[str, Any]]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -97,19 +98,58 @@ def test_a_fault_that_was_never_healed_lasts_to_the_end(story: Story) -> None:
     assert result.figures["faults"][0]["unavailable_ms"] == 12_000
 
 
+@pytest.mark.parametrize(
+    ("phases", "unavailable_ms"),
+    [
+        ("1 phase load\n9 phase heal\n10 phase recover\n12 phase final-read\n30 phase done", 10_000),
+        ("1 phase load\n9 phase heal\n13 phase evidence\n30 send a/1 x1 ok", 11_000),
+        ("1 phase load\n16 send a/1 x1 lost", 13_990),
+        ("1 phase load\n2 phase final-read", 500),
+        ("", 500),
+    ],
+)
+def test_a_partition_that_never_acknowledges_again_is_unavailable_while_the_load_goes_on(
+    story: Story, phases: str, unavailable_ms: float
+) -> None:
+    result = check_availability(story(f"1.5 send a/0 x1 ok\n2 send a/0 x1 ok\n{phases}"))
+    assert result.figures["unavailable_ms_max"] == unavailable_ms
+
+
+def test_so_it_is_in_faults_and_among_the_worst(story: Story) -> None:
+    figures = check_availability(
+        story("1 phase load\n2 send a/0 x1 ok\n3 f1 kill c1 ok\n8 f1 heal ok\n9 phase final-read")
+    ).figures
+    assert figures["faults"][0]["unavailable_ms"] == 7000
+    assert figures["partitions"] == [
+        {"partition": "a/0", "gaps": 1, "unavailable_ms": 7000, "unavailable_ms_max": 7000}
+    ]
+
+
+def test_what_the_load_does_not_write_to_is_not_unavailable_when_nobody_writes(story: Story) -> None:
+    topics = [{"name": "a", "partitions": 1, "loaded": False}, {"name": "b", "partitions": 1}]
+    text = "1 phase load\n2 send a/0 x1 ok\n4 send a/0 x1 ok\n7 send b/0 x1 ok\n10 phase final-read"
+    assert check_availability(story(text, setup={"topics": topics})).figures["unavailable_ms_max"] == 3000
+
+
 EVENT = st.tuples(st.integers(1, 60), st.sampled_from(["a/0", "a/1", "b/0"]))
 
 
-@given(st.lists(EVENT, max_size=30), st.tuples(st.integers(0, 60), st.integers(0, 60)))
+@given(
+    st.lists(EVENT, max_size=30),
+    st.tuples(st.integers(0, 60), st.integers(0, 60)),
+    st.none() | st.integers(1, 70),
+)
 def test_unavailability_agrees_with_a_plain_loop(
-    story: Story, events: list[tuple[int, str]], window: tuple[int, int]
+    story: Story, events: list[tuple[int, str]], window: tuple[int, int], over: int | None
 ) -> None:
     start, end = sorted(window)
     text = f"{start} f1 kill c1 ok\n{end + 0.5} f1 heal ok\n"
     text += "\n".join(f"{at} send {partition} x1 ok" for at, partition in events)
+    text += "" if over is None else f"\n0 phase load\n{over} phase final-read"
     longest = None
     for name in {partition for _, partition in events}:
         times = sorted(at for at, partition in events if partition == name)
+        times += [over] if over is not None and over > times[-1] else []
         for i in range(len(times) - 1):
             if times[i] < end + 0.6 and times[i + 1] > start:
                 longest = max(longest or 0, 1000 * (times[i + 1] - times[i]))
