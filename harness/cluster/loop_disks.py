@@ -9,6 +9,7 @@ import re
 import shutil
 import struct
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 
 from harness.errors import KrucibleError
@@ -16,11 +17,14 @@ from harness.vocabulary.topology import DiskKind
 
 SIZE_BYTES = 1 << 30
 """Of each file system; its file is sparse."""
+LIMIT_S = 60.0
+"""For any one command: making a file system of this size takes less than a second."""
 MOUNTS = Path("/proc/self/mountinfo")
 CONTROL = Path("/dev/loop-control")
 _SHUT_DOWN = 0x8004587D
 """The ioctl that ext4 (EXT4_IOC_SHUTDOWN) and XFS (XFS_IOC_GOINGDOWN) have in common."""
 _WITHOUT_LOG_FLUSH = 2
+_KILL_GRACE_S = 1.0
 _MAKERS = {
     DiskKind.LOOP_EXT4: ("mkfs.ext4", "-q", "-F"),
     DiskKind.LOOP_XFS: ("mkfs.xfs", "-q", "-f"),
@@ -69,9 +73,12 @@ def mount(disk: Path) -> None:
 
 
 def unmount(disk: Path) -> bool:
-    """Unmount a disk; False where it is in use."""
-    done = subprocess.run(["umount", disk], capture_output=True, check=False)
-    return done.returncode == 0
+    """Unmount a disk; False where it is in use.
+
+    Raises:
+        KrucibleError: it takes longer than `LIMIT_S`.
+    """
+    return _ended("umount", str(disk)).returncode == 0
 
 
 def unmount_below(folder: Path) -> None:
@@ -111,7 +118,7 @@ def _mounted_below(folder: Path) -> list[Path]:
 
 
 def _run(*command: str) -> None:
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = _ended(*command)
     if done.returncode:
         raise KrucibleError(
             f"{command[0]} failed, so a node has no disk of its own",
@@ -119,3 +126,22 @@ def _run(*command: str) -> None:
             where=command[-1],
             next_step="krucible doctor, or a topology with disks that are folders",
         )
+
+
+def _ended(*command: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command to its end, for `LIMIT_S` at most."""
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        _, said = process.communicate(timeout=LIMIT_S)
+    except subprocess.TimeoutExpired as error:
+        process.kill()
+        # One that waits for a device in the kernel outlives the signal, and must not hold us up as well.
+        with suppress(subprocess.TimeoutExpired):
+            process.communicate(timeout=_KILL_GRACE_S)
+        raise KrucibleError(
+            f"{command[0]} does not come to an end",
+            got=f"it ran for {LIMIT_S:g} s",
+            where=command[-1],
+            next_step="look at the host's loop devices (losetup --all, dmesg)",
+        ) from error
+    return subprocess.CompletedProcess(command, process.returncode, stderr=said)

@@ -1,9 +1,9 @@
 """Disks on loop devices: what is run to make, mount and unmount them, and what a host must have."""
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -19,10 +19,10 @@ class Shell:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.commands: list[list[str]] = []
         self.failing = ""
-        monkeypatch.setattr(loop_disks.subprocess, "run", self.run)
+        monkeypatch.setattr(loop_disks, "_ended", self.run)
 
-    def run(self, command: Any, **_: Any) -> "subprocess.CompletedProcess[str]":
-        words = [str(word) for word in command]
+    def run(self, *command: str) -> "subprocess.CompletedProcess[str]":
+        words = list(command)
         self.commands.append(words)
         if words[0] == "mount":
             (Path(words[-1]) / "lost+found").mkdir()
@@ -60,6 +60,20 @@ def test_what_fails_is_told(shell: Shell, tmp_path: Path) -> None:
         loop_disks.make_disk(tmp_path / "n1", DiskKind.LOOP_EXT4)
     assert told.value.got == "it is odd"
     assert told.value.where == str(tmp_path / "n1.img")
+
+
+@pytest.mark.parametrize("ask", [loop_disks.mount, loop_disks.unmount])
+def test_a_command_that_hangs_is_ended_and_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, ask: Callable[[Path], object]
+) -> None:
+    for tool in ("mount", "umount"):
+        (tmp_path / tool).write_text("#!/bin/sh\nexec sleep 600\n")
+        (tmp_path / tool).chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    monkeypatch.setattr(loop_disks, "LIMIT_S", 0.05)
+    with pytest.raises(KrucibleError, match="does not come to an end") as told:
+        ask(tmp_path / "n1")
+    assert told.value.where == str(tmp_path / "n1")
 
 
 def test_whether_a_disk_is_in_use_is_told(shell: Shell, tmp_path: Path) -> None:
