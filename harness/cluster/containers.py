@@ -13,6 +13,7 @@ from harness.errors import EngineError
 
 RUN_LABEL = "krucible.run"
 OWNER_LABEL = "krucible.owner"
+_FREEZE_ATTEMPTS = 5
 FOLDER_LABEL = "krucible.folder"
 KEPT_LABEL = "krucible.kept"
 NODE_LABEL = "krucible.node"
@@ -77,7 +78,19 @@ class NodeContainers:
 
     @engine_errors_told()
     def pause(self) -> None:
-        """Freeze every thread of Kafka."""
+        """Freeze every thread of Kafka.
+
+        runc gives up, and thaws again, where threads of a busy machine are not frozen within its patience
+        (opencontainers/runc#4388: the caller should ask again), so it is asked a few times.
+        """
+        for _ in range(_FREEZE_ATTEMPTS - 1):
+            try:
+                self._kafka.pause()
+            except APIError as error:
+                if "unable to freeze" not in str(error):
+                    raise
+            else:
+                return
         self._kafka.pause()
 
     @engine_errors_told()
