@@ -17,7 +17,6 @@ from harness.stage import Stage
 from harness.vocabulary.moves import ScriptedSchedule
 from harness.vocabulary.scenario import FixedSchedule
 from harness.wire import WireError
-from harness.workloads.worker import join_all
 
 _ACTING_BOUND_S = 90.0
 """For the operation that is going on at the end: before a throttled reassignment each broker is asked, one
@@ -42,6 +41,7 @@ class Crew:
         self._check = check
         self._cancelled = cancelled
         self._operators: list[Operator] = []
+        self._acting: Acting | None = None
         recorder = Recorder(stage.journals.open("nemesis"), "nemesis")
         self.nemesis = Nemesis(recorder, stage.ledger, bench_of(stage.cluster), self._sight, cancelled)
 
@@ -82,13 +82,16 @@ class Crew:
         course.carry_out(schedule)
 
     def _act(self, schedule: FixedSchedule) -> None:
-        acting = Acting(self._hire(), schedule.acts, self._stage.journals.clock)
+        acting = self._acting = Acting(self._hire(), schedule.acts, self._stage.journals.clock)
         acting.start()
         try:
             self.nemesis.carry_out(schedule)
-        finally:
+        except BaseException:
+            # What ended the schedule is told, and not what else came of it.
             acting.stopping.set()
-            join_all([acting], _ACTING_BOUND_S)
+            acting.join(_ACTING_BOUND_S)
+            raise
+        acting.end(_ACTING_BOUND_S)
 
     def _hire(self) -> Operator:
         """One more operator: ``admin``, ``admin-2`` and so on."""
@@ -100,6 +103,8 @@ class Crew:
 
     def _sight(self, down: frozenset[str]) -> Sight:
         self._check()
+        if self._acting is not None:
+            self._acting.check()
         return Sight(
             nodes=self._stage.cluster.nodes,
             active_controller=self._view.active_controller(),
