@@ -6,7 +6,9 @@ Pair = tuple[str, str]
 """From sender to receiver."""
 
 
-def cuts(pattern: Pattern, names: tuple[str, ...], target: str, draw: int) -> tuple[Pair, ...]:
+def cuts(
+    pattern: Pattern, names: tuple[str, ...], target: str, draw: int, *, inward: bool = False
+) -> tuple[Pair, ...]:
     """The directed pairs that a pattern cuts, sorted.
 
     Args:
@@ -14,6 +16,7 @@ def cuts(pattern: Pattern, names: tuple[str, ...], target: str, draw: int) -> tu
         names: the nodes it is drawn among, the target included.
         target: the node it is drawn around.
         draw: decides who stands on the target's side.
+        inward: whether one-way patterns cut what is sent to the target, and not what it sends.
     """
     others = _rotated([name for name in names if name != target], draw)
     match pattern:
@@ -28,7 +31,7 @@ def cuts(pattern: Pattern, names: tuple[str, ...], target: str, draw: int) -> tu
             half = len(others) // 2
             pairs = _between(others[:half], others[half:])
         case Pattern.ONE_WAY_PACKETS | Pattern.ONE_WAY_CALLS:
-            pairs = {(target, other) for other in others}
+            pairs = {(other, target) if inward else (target, other) for other in others}
     return tuple(sorted(pairs))
 
 

@@ -33,7 +33,7 @@ class ActivePartition:
         self._bench = bench
         self.chain = f"{_CHAIN}-{fault}"
         names = tuple(node.name for node in bench.nodes if _takes_part(spec, node))
-        self.cut = cuts(spec.pattern, names, resolved.node.name, spec.draw)
+        self.cut = cuts(spec.pattern, names, resolved.node.name, spec.draw, inward=spec.inward)
         self.targets = (resolved.node.name,)
         self._open = self._pairs_that_stay_open()
         self._receivers = tuple(sorted({receiver for _, receiver in (*self.cut, *self._open)}))

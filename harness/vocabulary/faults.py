@@ -59,6 +59,7 @@ class Partition(msgspec.Struct, frozen=True, tag_field="kind", tag="partition"):
         flavour: drop (connections hang, as in life) or reject (connections are reset).
         among: all nodes, or controllers only (isolated mode).
         draw: decides among equals, so that a schedule fixes it.
+        inward: the one-way patterns the other way round: cut what the others send, or call, to the target.
     """
 
     pattern: Pattern
@@ -66,6 +67,7 @@ class Partition(msgspec.Struct, frozen=True, tag_field="kind", tag="partition"):
     flavour: Flavour = Flavour.DROP
     among: Among = Among.ALL
     draw: int = 0
+    inward: bool = False
 
 
 class Kill(msgspec.Struct, frozen=True, tag_field="kind", tag="kill"):

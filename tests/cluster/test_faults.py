@@ -16,10 +16,11 @@ from harness.wire import answers
 
 pytestmark = pytest.mark.cluster
 PARTITIONS = [Partition(pattern, flavour=flavour) for pattern in Pattern for flavour in Flavour]
+INWARD = Partition(Pattern.ONE_WAY_CALLS, inward=True)
 numbers = itertools.count(1)
 
 
-@pytest.mark.parametrize("spec", [*PARTITIONS, Kill(), Pause(), Stop()], ids=repr)
+@pytest.mark.parametrize("spec", [*PARTITIONS, INWARD, Kill(), Pause(), Stop()], ids=repr)
 def test_a_fault_is_proven_and_healed(three_nodes: Cluster, spec: Fault) -> None:
     bench = bench_of(three_nodes)
     number = next(numbers)

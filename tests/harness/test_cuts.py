@@ -56,6 +56,12 @@ def test_on_a_ring_of_five_no_two_see_the_same_majority() -> None:
 @pytest.mark.parametrize("pattern", [Pattern.ONE_WAY_PACKETS, Pattern.ONE_WAY_CALLS])
 def test_one_way_cuts_only_what_the_target_sends(pattern: Pattern) -> None:
     assert set(cuts(pattern, THREE, "a", 0)) == {("a", "b"), ("a", "c")}
+    assert set(cuts(pattern, THREE, "a", 0, inward=True)) == {("b", "a"), ("c", "a")}
+
+
+@pytest.mark.parametrize("pattern", BOTH_WAYS)
+def test_a_cut_both_ways_is_the_same_inward(pattern: Pattern) -> None:
+    assert cuts(pattern, FIVE, "a", 1, inward=True) == cuts(pattern, FIVE, "a", 1)
 
 
 @given(st.sampled_from(list(Pattern)), st.integers(2, 10), st.integers(0, 1 << 16), st.data())
