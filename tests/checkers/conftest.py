@@ -33,7 +33,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import settings
 
 from checkers.history import History, Operation, OperationType
 from checkers.replicas.observed import COLUMN_TYPES, pack
@@ -55,8 +54,6 @@ SETUP: dict[str, Any] = {
     "expected": "valid",
     "expected_anomalies": [],
 }
-settings.register_profile("deterministic", derandomize=True, deadline=None)
-settings.load_profile("deterministic")
 
 Told = tuple[float, dict[str, Any]]
 """When, and the fields of the operation."""

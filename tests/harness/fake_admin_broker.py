@@ -63,7 +63,7 @@ class FakeAdminBroker(FakeBroker):
         }
         for key, answer in answers.items():
             self.answers[key] = lambda request, key=key, answer=answer: (
-                None if self.errors.get(key, 0) is None else answer(request, self.errors.get(key, 0))
+                None if (error := self.errors.get(key, 0)) is None else answer(request, error)
             )
 
     def _coordinator(self, _request: Any, error: int) -> Any:

@@ -1,6 +1,8 @@
 """A broker on loopback whose partitions can be reassigned; they arrive when the test says so."""
 
+import threading
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from kafka.protocol.admin import (
@@ -39,6 +41,7 @@ class FakeMoving(FakeNode):
 
     def __init__(self, replicas: dict[Place, tuple[int, ...]] | None = None) -> None:
         super().__init__()
+        self._lock = threading.Lock()
         self.alive = [1]
         self.replicas = dict(replicas or {("log-0", 0): (1, 2), ("log-0", 1): (1, 2)})
         self.moving: dict[Place, tuple[int, ...]] = {}
@@ -64,14 +67,21 @@ class FakeMoving(FakeNode):
             ALTER_CONFIGS: self._alter,
         }
         for key, answer in answers.items():
-            self.answers[key] = lambda request, key=key, answer=answer: (
-                None if self.errors.get(key, 0) is None else answer(request, self.errors.get(key, 0))
-            )
+            self.answers[key] = self._answering(key, answer)
 
     def arrive(self, *places: Place) -> None:
         """Complete reassignments: of these partitions, or all."""
-        for place in places or tuple(self.moving):
-            self.replicas[place] = self.moving.pop(place)
+        with self._lock:
+            for place in places or tuple(self.moving):
+                self.replicas[place] = self.moving.pop(place)
+
+    def _answering(self, key: int, answer: Callable[[Any, int], Any]) -> Callable[[Any], Any]:
+        def answered(request: Any) -> Any:
+            with self._lock:
+                error = self.errors.get(key, 0)
+                return None if error is None else answer(request, error)
+
+        return answered
 
     def _metadata(self, request: Any, _error: int) -> Any:
         one = MetadataResponse.MetadataResponseTopic
@@ -165,7 +175,7 @@ class FakeMoving(FakeNode):
                     )
                 ],
             )
-            for (topic, index), target in self.moving.items()
+            for (topic, index), target in tuple(self.moving.items())
         ]
         return ListPartitionReassignmentsResponse(
             throttle_time_ms=0, error_code=error, error_message=None, topics=topics
@@ -185,7 +195,7 @@ class FakeMoving(FakeNode):
                     )
                 ],
             )
-            for (topic, index), size in self.sizes.items()
+            for (topic, index), size in tuple(self.sizes.items())
             if wanted is None or (topic, index) in wanted
         ]
         told = [one(error_code=0, log_dir="/data", topics=topics, total_bytes=9, usable_bytes=9)]

@@ -2,13 +2,10 @@
 
 import os
 import signal
-import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from confluent_kafka import KafkaError
 
@@ -22,6 +19,8 @@ from harness.workloads import bulk, bulk_lanes
 from harness.workloads.bulk import BulkWriter, bulk_workers
 from harness.workloads.bulk_lanes import Lane
 from harness.workloads.context import Context, clients_for
+from tests.harness.recorded import recorded
+from tests.harness.waiting import BOUND_S, wait_until
 
 OK, INFO, INVOKE = OperationType.OK, OperationType.INFO, OperationType.INVOKE
 OPTIONS = ProducerOptions(("127.0.0.1:1",), "bulk-0", delivery_ms=500)
@@ -71,14 +70,14 @@ class FakeProducer:
 class Bench:
     def __init__(self, folder: Path) -> None:
         self.journals = Journals(folder, "run", Clock())
-        self.path = folder / "history-bulk-0.jsonl"
+        self.folder = folder
         self.lane = Lane(Recorder(self.journals.open("bulk-0"), 3, 10), 3, OPTIONS, b"run:", BATCH)
         self.producer = FakeProducer()
         self.lane._producer = self.producer  # type: ignore[assignment]  # the part of it that lanes use
         self.lane.begin()
 
     def last(self) -> Operation:
-        return msgspec.json.decode(self.path.read_bytes().splitlines()[-1], type=Operation)
+        return recorded(self.folder, "bulk-0")[-1]
 
 
 @pytest.fixture
@@ -160,11 +159,6 @@ def made_context(folder: Path, heard: list[Event]) -> Context[BulkWorkload]:
     return Context(workload, journals, clients_for(workload, bootstrap), bootstrap)
 
 
-def operations(folder: Path, name: str) -> list[Operation]:
-    lines = (folder / f"history-{name}.jsonl").read_bytes().splitlines()[1:]
-    return [msgspec.json.decode(line, type=Operation) for line in lines]
-
-
 def test_processes_keep_their_books_without_a_broker_and_end_when_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,17 +166,25 @@ def test_processes_keep_their_books_without_a_broker_and_end_when_told(
     workers = bulk_workers(made_context(tmp_path, []))
     for worker in workers:
         worker.start()
-    wait_until(lambda: all((tmp_path / f"history-bulk-{n}.jsonl").exists() for n in (0, 1)))
-    wait_until(lambda: any(o.type is INFO for o in operations(tmp_path, "bulk-0")))
+    everything = {INVOKE: {0, 1, 2}, INFO: {0, 1, 2}}
+    wait_until(lambda: partitions_by_type(recorded(tmp_path, "bulk-*")) == everything)
     for worker in workers:
         worker.stopping.set()
     for worker in workers:
-        worker.join(20)
+        worker.join(BOUND_S)
         assert (worker.is_alive(), worker.failure) == (False, None)
-    told = [*operations(tmp_path, "bulk-0"), *operations(tmp_path, "bulk-1")]
-    assert {operation.value["partition"] for operation in told if operation.type is INVOKE} == {0, 1, 2}
+    told = recorded(tmp_path, "bulk-*")
     assert sum(o.type is INVOKE for o in told) == sum(o.type is not INVOKE for o in told)
-    assert {o.type for o in told} == {INVOKE, INFO}
+    assert partitions_by_type(told) == everything
+
+
+def partitions_by_type(operations: list[Operation]) -> dict[OperationType, set[int]]:
+    found: dict[OperationType, set[int]] = {}
+    for operation in operations:
+        value = operation.value
+        partitions = {value["partition"]} if isinstance(value, dict) else {entry[0] for entry in value}
+        found.setdefault(operation.type, set()).update(partitions)
+    return found
 
 
 def test_a_process_that_dies_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +200,7 @@ def test_a_process_that_dies_is_not_hidden(tmp_path: Path, monkeypatch: pytest.M
     worker.start()
     wait_until((tmp_path / "history-bulk-0.jsonl").exists)
     os.kill(started[0].pid, signal.SIGKILL)
-    worker.join(10)
+    worker.join(BOUND_S)
     assert isinstance(worker.failure, KrucibleError)
     assert "-9" in str(worker.failure)
 
@@ -208,7 +210,7 @@ def test_a_journal_that_can_not_be_written_is_told_as_such(tmp_path: Path) -> No
     (tmp_path / "history-bulk-0.jsonl").write_text("there already")
     worker = BulkWriter(context, 0)
     worker.start()
-    worker.join(20)
+    worker.join(BOUND_S)
     assert isinstance(worker.failure, JournalError)
 
 
@@ -227,13 +229,6 @@ def test_what_is_acknowledged_elsewhere_is_announced(tmp_path: Path, monkeypatch
     worker.start()
     wait_until(lambda: bool(heard))
     worker.stopping.set()
-    worker.join(10)
+    worker.join(BOUND_S)
     assert heard == [Acknowledged(7)]
     assert worker.complaints == ["bulk-writer-0: late"]
-
-
-def wait_until(condition: Callable[[], bool], bound_s: float = 15.0) -> None:
-    deadline = time.monotonic() + bound_s
-    while not condition():
-        assert time.monotonic() < deadline, "it never came to that"
-        threading.Event().wait(0.02)

@@ -4,7 +4,6 @@ import threading
 from pathlib import Path
 from typing import Any, cast
 
-import msgspec
 import pytest
 
 from checkers.history import Operation, OperationType
@@ -18,6 +17,7 @@ from harness.nemesis import Nemesis
 from harness.vocabulary.faults import Pause, Target
 from harness.vocabulary.scenario import FixedSchedule, Step
 from harness.vocabulary.topology import Topology
+from tests.harness.recorded import recorded
 
 TWO = FixedSchedule(
     steps=(Step(0, 60_000, Pause(target=Target.RANDOM)), Step(1, 60_000, Pause(target=Target.RANDOM))),
@@ -88,7 +88,7 @@ LATE = FixedSchedule(steps=(Step(10, 60, Pause(target=Target.RANDOM)),), duratio
 def test_a_fault_that_begins_late_is_held_for_its_whole_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def slow(fake: Fake) -> dict[str, Any]:
+    def slow(_fake: Fake) -> dict[str, Any]:
         threading.Event().wait(0.05)
         return {}
 
@@ -106,8 +106,7 @@ def test_a_fault_that_begins_late_is_held_for_its_whole_time(
 
 
 def history_of(folder: Path) -> list[Operation]:
-    lines = (folder / "history-nemesis.jsonl").read_bytes().splitlines()[1:]
-    return [msgspec.json.decode(line, type=Operation) for line in lines]
+    return recorded(folder, "nemesis")
 
 
 def test_all_that_is_in_force_is_ended(rig: Rig) -> None:

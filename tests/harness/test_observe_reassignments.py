@@ -1,22 +1,20 @@
 """Reassignments are recorded as they change, and again while they go on; a silent broker is passed over."""
 
-import threading
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
-from checkers.history import Operation
 from harness.administration.reassignments import Ongoing
 from harness.journal import Clock, Journals
-from harness.observers import ClusterView, Observers
+from harness.observers import ClusterView, Observers, observers
 from harness.observers import reassignments as module
 from harness.vocabulary import Node
 from tests.harness.fake_moving import LIST, FakeMoving
+from tests.harness.recorded import recorded
+from tests.harness.waiting import BOUND_S, wait_until
 
 
 class Bench:
@@ -37,30 +35,28 @@ class Bench:
         return self.folder / node.name
 
     def told(self) -> list[dict[str, Any]]:
-        lines = (self.folder / "history-observer-reassignments.jsonl").read_bytes().splitlines()[1:]
-        return [msgspec.json.decode(line, type=Operation).value for line in lines]
-
-    def wait_for(self, enough: Callable[[], object]) -> None:
-        deadline = time.monotonic() + 10.0
-        while not enough():
-            assert time.monotonic() < deadline, "it never came so far"
-            threading.Event().wait(0.005)
+        return [operation.value for operation in recorded(self.folder, "observer-reassignments")]
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> Iterator[Bench]:
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
+    """However slow the machine: no answer is late, no sight is old, and nothing is told again."""
+    monkeypatch.setattr(observers, "ASK_TIMEOUT_S", BOUND_S)
+    monkeypatch.setattr(observers, "STOP_BOUND_S", BOUND_S)
+    monkeypatch.setattr(observers, "ClusterView", lambda: ClusterView(fresh_s=BOUND_S))
+    monkeypatch.setattr(module, "REPEAT_S", BOUND_S)
     with ExitStack() as stack:
         yield Bench(tmp_path, stack)
 
 
 def test_what_goes_on_is_told_on_change(bench: Bench) -> None:
     bench.observers.start()
-    bench.wait_for(bench.told)
+    wait_until(bench.told)
     bench.first.moving["log-0", 1] = (2, 3)
-    bench.wait_for(lambda: len(bench.told()) == 2)
+    wait_until(lambda: len(bench.told()) == 2)
     assert bench.observers.view.ongoing() == (Ongoing("log-0", 1, (2, 3, 1), (3,), (1,)),)
     bench.first.arrive()
-    bench.wait_for(lambda: len(bench.told()) == 3)
+    wait_until(lambda: len(bench.told()) == 3)
     bench.observers.stop()
     assert [value.pop("began_ns") > 0 for value in bench.told()] == [True] * 3
     ongoing = [value["ongoing"] for value in bench.told()]
@@ -74,22 +70,22 @@ def test_what_goes_on_is_repeated_and_what_does_not_is_not(
 ) -> None:
     monkeypatch.setattr(module, "REPEAT_S", 0.02)
     bench.observers.start()
-    bench.wait_for(lambda: len(bench.first.listed) > 20)
+    wait_until(lambda: len(bench.first.listed) > 20)
     assert len(bench.told()) == 1
     bench.first.moving["log-0", 1] = (2, 3)
-    bench.wait_for(lambda: len(bench.told()) > 4)
+    wait_until(lambda: len(bench.told()) > 4)
     bench.observers.stop()
 
 
 def test_a_broker_that_does_not_tell_is_passed_over(bench: Bench) -> None:
     bench.second.moving["log-0", 0] = (2,)
     bench.observers.start()
-    bench.wait_for(bench.told)
+    wait_until(bench.told)
     bench.first.errors[LIST] = 41
-    bench.wait_for(lambda: bench.told()[-1]["node"] == "n2")
+    wait_until(lambda: bench.told()[-1]["node"] == "n2")
     bench.second.moving.clear()
     bench.second.errors[LIST], bench.first.errors[LIST] = 41, 0
-    bench.wait_for(lambda: bench.told()[-1]["node"] == "n1")
+    wait_until(lambda: bench.told()[-1]["node"] == "n1")
     bench.observers.stop()
     assert [bool(value["ongoing"]) for value in bench.told() if value["node"] == "n1"] == [False, False]
 

@@ -37,6 +37,7 @@ from harness.vocabulary import (
 )
 from harness.wire import PartitionAnswer, QuorumAnswer, Replica, WireError
 from tests.harness.fake_node import FakeNode
+from tests.harness.recorded import recorded
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 STATE = PartitionAnswer(0, 1, 4, (1, 2), (1, 2), None)
@@ -72,8 +73,7 @@ class Bench:
         return NodeHome(self.folder / node.name, self.folder / node.name)
 
     def operations(self) -> list[Operation]:
-        lines = (self.folder / "history-admin.jsonl").read_bytes().splitlines()[1:]
-        return [msgspec.json.decode(line, type=Operation) for line in lines]
+        return recorded(self.folder, "admin")
 
     def _answering(self, name: str) -> Any:
         def answer(*asked: Any) -> Any:

@@ -5,7 +5,6 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-import msgspec
 import pytest
 
 from checkers.history import Operation, OperationType
@@ -37,6 +36,7 @@ from harness.vocabulary import (
 )
 from harness.wire import QuorumAnswer
 from harness.workloads.worker import WorkloadError
+from tests.harness.recorded import recorded
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 ASK = AlterTopic("t", "c", "v")
@@ -92,8 +92,7 @@ class Bench:
         return self.done
 
     def ended(self) -> list[Operation]:
-        lines = (self.folder / "history-moves.jsonl").read_bytes().splitlines()[1:]
-        every = [msgspec.json.decode(line, type=Operation) for line in lines]
+        every = recorded(self.folder, "moves")
         assert [o.type is OperationType.INVOKE for o in every] == [True, False] * (len(every) // 2)
         *ended, last = every[1::2]
         assert last.f == "moves"

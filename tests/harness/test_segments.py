@@ -4,7 +4,7 @@ import struct
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.memory_records import MemoryRecords
 
@@ -27,9 +27,6 @@ from tests.harness.fake_segments import (
     marker,
     with_attributes,
 )
-
-settings.register_profile("deterministic", derandomize=True, deadline=None)
-settings.load_profile("deterministic")
 
 GZIP = 1
 ALICE = Producer(9001, 3, 0)

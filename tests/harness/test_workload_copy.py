@@ -1,12 +1,10 @@
 """Copies are made exactly once by a group over a coordinator that is correct, whatever goes wrong."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from checkers.history import Operation, OperationType
@@ -21,6 +19,8 @@ from harness.workloads.copy import CopyContext, CopyingWorker, copy_final_worker
 from harness.workloads.worker import join_all
 from tests.harness.fake_log import FakeLog
 from tests.harness.fake_transactions import FakeCoordinator, Hook
+from tests.harness.recorded import recorded
+from tests.harness.waiting import BOUND_S, StandingTime, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 WORKLOAD = CopyWorkload(partitions=2)
@@ -40,12 +40,7 @@ class Bench:
         self.context: CopyContext = Context(WORKLOAD, self.journals, FakeLog(2), ("localhost:1",))
 
     def operations(self, f: str) -> list[Operation]:
-        found = []
-        for path in sorted(self.folder.glob("history-worker-*.jsonl")):
-            found += [
-                msgspec.json.decode(line, type=Operation) for line in path.read_bytes().splitlines()[1:]
-            ]
-        return [operation for operation in found if operation.f == f]
+        return [operation for operation in recorded(self.folder) if operation.f == f]
 
     def done(self) -> bool:
         return self.coordinator.offsets == {("copy-in", 1): EACH, ("copy-in", 2): EACH}
@@ -53,12 +48,9 @@ class Bench:
     def copy(self, enough: Callable[[], bool] | None = None) -> None:
         worker = CopyingWorker(self.context, 0, self.coordinator.make, self.coordinator.join)
         worker.start()
-        deadline = time.monotonic() + 10.0
-        while not (enough or self.done)() and time.monotonic() < deadline:
-            threading.Event().wait(0.005)
+        wait_until(enough or self.done)
         worker.stopping.set()
-        assert join_all([worker], 5.0) == []
-        assert (enough or self.done)()
+        assert join_all([worker], BOUND_S) == []
         assert self.coordinator.closed == self.coordinator.made
 
     def copied(self) -> list[Any]:
@@ -129,34 +121,37 @@ def test_a_commit_in_doubt_that_happened_is_not_done_again(bench: Bench) -> None
     assert before > 0
     worker = CopyingWorker(bench.context, 1, coordinator.make, coordinator.join)
     worker.start()
-    deadline = time.monotonic() + 10.0
-    while not bench.done() and time.monotonic() < deadline:
-        threading.Event().wait(0.005)
+    wait_until(bench.done)
     worker.stopping.set()
-    join_all([worker], 5.0)
+    assert join_all([worker], BOUND_S) == []
     assert sorted(bench.copied()) == EVERYTHING
 
 
 def test_the_groups_offsets_are_read_in_the_end(bench: Bench) -> None:
     bench.coordinator.offsets = {("copy-in", 1): 17}
-    bench.coordinator.on_poll = sometimes(ReadError("cut"), 1)
     answers: list[Exception | None] = [ReadError("cut"), None]
     bench.coordinator.on_poll = lambda _group: answers.pop(0)
-    workers = copy_final_workers(bench.context, time.monotonic() + 5.0, bench.coordinator.ask)
+    workers = copy_final_workers(bench.context, time.monotonic() + BOUND_S, bench.coordinator.ask)
     for worker in workers:
         worker.start()
-    join_all(workers, 5.0)
+    join_all(workers, BOUND_S)
     begun, ended = bench.operations("committed-offsets")
     assert (begun.type, begun.key, begun.value) == (INVOKE, "copy-0", {"topic": "copy-in"})
     assert (ended.type, ended.value) == (OK, {"topic": "copy-in", "offsets": [[0, None], [1, 17]]})
 
 
-def test_offsets_that_can_not_be_read_are_open(bench: Bench) -> None:
-    bench.coordinator.on_poll = lambda _group: ReadError("cut")
-    workers = copy_final_workers(bench.context, time.monotonic() + 0.05, bench.coordinator.ask)
+def test_offsets_that_can_not_be_read_are_open(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    def cut(_group: str) -> ReadError:
+        standing.go_on(1.0)
+        return ReadError("cut")
+
+    standing = StandingTime()
+    monkeypatch.setattr(copy, "time", standing)
+    bench.coordinator.on_poll = cut
+    workers = copy_final_workers(bench.context, standing.monotonic() + 2.5, bench.coordinator.ask)
     for worker in workers:
         worker.start()
-    join_all(workers, 5.0)
+    join_all(workers, BOUND_S)
     ended = bench.operations("committed-offsets")[-1]
     assert (ended.type, ended.error) == (INFO, "cut")
 

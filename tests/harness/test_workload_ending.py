@@ -1,14 +1,14 @@
 """Recovery's write probe and the final read: bounded, complete, and honest about what they could not do."""
 
-import time
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from checkers.history import Operation, OperationType
-from harness.clients import ClientFailedError, ReadError, Sent
+from harness.clients import ClientFailedError, ReadError, Record, Sent
 from harness.journal import Clock, Journals
 from harness.vocabulary import LogWorkload
 from harness.workloads import final_read as final_read_module
@@ -18,10 +18,11 @@ from harness.workloads.final_read import end_by, final_readers, leaderless
 from harness.workloads.probing import WriteProbe
 from tests.harness.fake_log import FakeLog, once
 from tests.harness.fake_node import METADATA, FakeNode, metadata_answer
+from tests.harness.recorded import recorded
+from tests.harness.waiting import BOUND_S, StandingTime
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 WORKLOAD = LogWorkload(producers=2, consumers=1, partitions=3)
-BOUND_S = 5.0
 
 
 class Bench:
@@ -33,6 +34,7 @@ class Bench:
         for partition, values in enumerate(self.log.partitions):
             values += [f"run:{partition + 1}{i}".encode() for i in range(1, 6)]
         self.node = node
+        self.time = StandingTime()
         self.lead(1, 1, 1)
         self.journals = Journals(folder, "run", Clock())
         self.context = LogContext(WORKLOAD, self.journals, self.log, (), (node.address,))
@@ -40,19 +42,11 @@ class Bench:
     def lead(self, *leaders: int) -> None:
         self.node.answers[METADATA] = lambda _request: metadata_answer([1], [(one, 0) for one in leaders])
 
-    def operations(self) -> list[Operation]:
-        found = []
-        for path in sorted(self.folder.glob("history-*.jsonl")):
-            found += [
-                msgspec.json.decode(line, type=Operation) for line in path.read_bytes().splitlines()[1:]
-            ]
-        return found
-
     def completions(self) -> list[Operation]:
-        return [operation for operation in self.operations() if operation.type is not INVOKE]
+        return [operation for operation in recorded(self.folder, "*") if operation.type is not INVOKE]
 
-    def read(self, bound_s: float = BOUND_S) -> list[Operation]:
-        deadline = time.monotonic() + bound_s
+    def read(self) -> list[Operation]:
+        deadline = self.time.monotonic() + BOUND_S
         assert end_by(final_readers(self.context, deadline), deadline) == []
         assert self.log.closed == len(self.log.made)
         return self.completions()
@@ -62,8 +56,11 @@ class Bench:
 def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Bench]:
     monkeypatch.setattr(probing, "_RETRY_PAUSE_S", 0.005)
     monkeypatch.setattr(final_read_module, "_PAUSE_S", 0.005)
+    monkeypatch.setattr(final_read_module, "_ASK_TIMEOUT_S", BOUND_S)
     with FakeNode() as node:
         made = Bench(tmp_path, node)
+        for module in (final_read_module, probing):
+            monkeypatch.setattr(module, "time", made.time)
         yield made
         made.journals.close()
 
@@ -116,9 +113,22 @@ def test_offsets_are_asked_for_again_after_an_error(bench: Bench) -> None:
     assert {operation.type for operation in bench.read()} == {OK}
 
 
+def until_all_have_asked(bench: Bench, error: ReadError) -> Callable[[], ReadError]:
+    """A hook that always goes wrong; once every reader has met it, no time is left."""
+    asked = set()
+
+    def hook() -> ReadError:
+        asked.add(threading.current_thread().name)
+        if len(asked) == len(bench.context.final_readers):
+            bench.time.go_on()
+        return error
+
+    return hook
+
+
 def test_what_can_not_be_read_to_its_end_is_open(bench: Bench) -> None:
-    bench.log.on_poll = lambda: ReadError("always cut")
-    reads = bench.read(bound_s=0.2)
+    bench.log.on_poll = until_all_have_asked(bench, ReadError("always cut"))
+    reads = bench.read()
     assert {(read.type, read.error) for read in reads if read.value["partition"] == 0} == {
         (INFO, "ReadError: always cut")
     }
@@ -126,15 +136,19 @@ def test_what_can_not_be_read_to_its_end_is_open(bench: Bench) -> None:
 
 
 def test_without_offsets_nothing_is_claimed(bench: Bench) -> None:
-    bench.log.on_offsets = lambda: ReadError("no answer")
-    reads = bench.read(bound_s=0.1)
+    bench.log.on_offsets = until_all_have_asked(bench, ReadError("no answer"))
+    reads = bench.read()
     assert {(read.type, read.error) for read in reads} == {(INFO, "ReadError: no answer")}
     assert all(set(read.value) == {"client", "isolation", "partition"} for read in reads)
 
 
 def test_a_leaderless_partition_is_not_believed_to_be_empty(bench: Bench) -> None:
-    bench.lead(1, -1, 1)
-    reads = bench.read(bound_s=0.5)
+    def without_a_leader(_request: object) -> object:
+        bench.time.go_on(BOUND_S / 10)
+        return metadata_answer([1], [(1, 0), (-1, 0), (1, 0)])
+
+    bench.node.answers[METADATA] = without_a_leader
+    reads = bench.read()
     assert {(read.value["partition"], read.type, read.error) for read in reads} == {
         (0, OK, None),
         (1, INFO, "not every broker saw a leader"),
@@ -153,7 +167,7 @@ def test_reading_waits_for_the_leaders(bench: Bench) -> None:
 def test_every_broker_must_see_the_leader(bench: Bench) -> None:
     nobody = ("127.0.0.1", 1)
     context = msgspec.structs.replace(bench.context, brokers=(bench.node.address, nobody))
-    missing = leaderless(context, time.monotonic() + 0.1)
+    missing = leaderless(context, bench.time.monotonic())
     assert missing == {("log-0", 0), ("log-0", 1), ("log-0", 2)}
 
 
@@ -185,8 +199,13 @@ def test_the_probe_sends_a_new_value_with_the_other_client_where_one_was_not_ack
 
 
 def test_the_probe_gives_up_at_its_bound(bench: Bench) -> None:
-    bench.log.on_send = lambda record: Sent(FAIL, error="no") if record.partition == 2 else None
+    def refuse(record: Record) -> Sent | None:
+        bench.time.go_on(0.01)
+        return Sent(FAIL, error="no") if record.partition == 2 else None
+
+    bench.log.on_send = refuse
     assert WriteProbe(bench.context).write(0.1, "log-0", range(3)) == {0: True, 1: True, 2: False}
+    assert len(bench.completions()) == 8
 
 
 def test_the_probe_can_be_told_where_to_write(bench: Bench) -> None:

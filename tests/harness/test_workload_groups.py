@@ -1,12 +1,10 @@
 """Members of groups record what they were assigned, given and committed, whatever goes wrong."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from checkers.history import Operation, OperationType
@@ -28,6 +26,8 @@ from harness.workloads.subscribed import SubscribedWorker, consumer_workers
 from harness.workloads.worker import Worker, join_all
 from tests.harness.fake_group import FakeGroup, FakeGroupLog
 from tests.harness.fake_log import once
+from tests.harness.recorded import recorded
+from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 CALM = GroupsWorkload(partitions=2, churn_interval_ms=10**9)
@@ -47,10 +47,7 @@ class Bench:
         self.context: GroupsContext = Context(workload, self.journals, self.log, ("localhost:1",))
 
     def operations(self, f: str, kind: OperationType | None = None) -> list[Operation]:
-        found = []
-        for path in sorted(self.folder.glob("history-worker-*.jsonl")):
-            lines = path.read_bytes().rpartition(b"\n")[0].splitlines()[1:]
-            found += [msgspec.json.decode(line, type=Operation) for line in lines]
+        found = recorded(self.folder)
         assert all(misfit_of(operation) is None for operation in found)
         return [o for o in found if o.f == f and (kind is None or o.type is kind)]
 
@@ -73,12 +70,9 @@ class Bench:
 
     def run(self, made: Worker, enough: Callable[[], bool]) -> None:
         made.start()
-        deadline = time.monotonic() + 10.0
-        while not enough() and time.monotonic() < deadline:
-            threading.Event().wait(0.005)
+        wait_until(enough)
         made.stopping.set()
-        assert join_all([made], 5.0) == []
-        assert enough()
+        assert join_all([made], BOUND_S) == []
         assert self.group.closed == len(self.group.joined)
 
 
@@ -251,9 +245,9 @@ def test_the_last_member_drains_the_group_and_ends_on_its_own(make: Make) -> Non
     bench.log.on_offsets = once(ReadError("no answer"))
     polls = iter([None, ReadError("the connection broke")])
     bench.group.on_poll = lambda: next(polls, None)
-    (drain, _) = groups_final_workers(bench.context, time.monotonic() + 10.0, bench.group.join)
+    (drain, _) = groups_final_workers(bench.context, time.monotonic() + BOUND_S, bench.group.join)
     drain.start()
-    assert join_all([drain], 5.0) == []
+    assert join_all([drain], BOUND_S) == []
 
     assert bench.finished()
     assert drain.name == f"member-{bench.context.first_final_worker}"
@@ -265,9 +259,9 @@ def test_the_last_member_commits_again_what_was_refused(make: Make) -> None:
     bench = make()
     fates = iter([None] * 7 + [Answer(FAIL, error="no coordinator")])
     bench.group.on_commit = lambda _offsets: next(fates, None)
-    drain = DrainWorker(bench.context, 0, time.monotonic() + 10.0, bench.group.join)
+    drain = DrainWorker(bench.context, 0, time.monotonic() + BOUND_S, bench.group.join)
     drain.start()
-    assert join_all([drain], 5.0) == []
+    assert join_all([drain], BOUND_S) == []
     assert bench.finished()
 
 
@@ -299,9 +293,9 @@ def test_a_last_member_that_is_stranded_is_replaced(make: Make) -> None:
     def join(kind: ClientKind, options: MemberOptions) -> GroupMember:
         return next(members, None) or bench.group.join(kind, options)
 
-    drain = DrainWorker(bench.context, 0, time.monotonic() + 10.0, join, patience_s=0.05)
+    drain = DrainWorker(bench.context, 0, time.monotonic() + BOUND_S, join, patience_s=0.05)
     drain.start()
-    assert join_all([drain], 5.0) == []
+    assert join_all([drain], BOUND_S) == []
     assert bench.finished()
     assert stranded.closed
 
@@ -317,7 +311,7 @@ def test_the_last_member_gives_up_at_its_deadline(make: Make, what: str) -> None
         bench.group.on_poll = lambda: ReadError("nobody answers")
     drain = DrainWorker(bench.context, 0, time.monotonic() + 0.1, bench.group.join)
     drain.start()
-    assert join_all([drain], 5.0) == []
+    assert join_all([drain], BOUND_S) == []
     assert not drain.drained({0: EACH})
     assert not bench.finished()
 

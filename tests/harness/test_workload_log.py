@@ -23,6 +23,8 @@ from harness.workloads.log import log_workers
 from harness.workloads.producing import Pace
 from harness.workloads.worker import WorkloadError, join_all
 from tests.harness.fake_log import FakeLog, once
+from tests.harness.recorded import recorded
+from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 WORKLOAD = LogWorkload(producers=2, consumers=2, partitions=4, batch=3, rate=400)
@@ -39,22 +41,16 @@ class Bench:
         self.load = Load(log_workers(self.context))
 
     def operations(self, f: str | None = None) -> list[Operation]:
-        found = []
-        for path in sorted(self.folder.glob("history-worker-*.jsonl")):
-            found += [
-                msgspec.json.decode(line, type=Operation) for line in path.read_bytes().splitlines()[1:]
-            ]
-        return [operation for operation in found if f in (None, operation.f)]
+        return [operation for operation in recorded(self.folder) if f in (None, operation.f)]
 
-    def run_until(self, enough: Callable[[], bool], bound_s: float = 5.0) -> list[str]:
-        self.load.start()
-        deadline = time.monotonic() + bound_s
-        while not enough() and time.monotonic() < deadline:
+    def run_until(self, enough: Callable[[], bool]) -> list[str]:
+        def enough_and_well() -> bool:
             self.load.check()
-            threading.Event().wait(0.005)
-        complaints = self.load.stop(5.0)
-        assert enough(), "the load never came so far"
-        return complaints
+            return enough()
+
+        self.load.start()
+        wait_until(enough_and_well)
+        return self.load.stop(BOUND_S)
 
     def count(self, f: str, kind: OperationType) -> int:
         return sum(operation.type is kind for operation in self.operations(f))
@@ -238,8 +234,7 @@ def test_a_full_disk_is_told_before_anything_else(bench: Bench) -> None:
 
     bench.log.on_send = broken
     bench.load.start()
-    while left:
-        threading.Event().wait(0.005)
+    wait_until(lambda: not left)
     with pytest.raises(JournalError):
         bench.load.stop()
 
@@ -255,7 +250,7 @@ def test_a_worker_that_does_not_stop_is_told_of() -> None:
 
     class Stuck(worker.Worker):
         def work(self) -> None:
-            release.wait(10)
+            release.wait()
 
     stuck = Stuck("stuck")
     stuck.start()
@@ -282,12 +277,15 @@ def test_a_pace_ends_when_told() -> None:
 
 
 def test_most_batches_stay_at_home_and_some_do_not(bench: Bench) -> None:
-    bench.run_until(lambda: bench.count("send", OK) >= 60)
-    batches = [
-        {partition for partition, _ in operation.value}
-        for operation in bench.operations("send")
-        if operation.type is INVOKE and operation.process == 1
-    ]
+    def batches_of_one() -> list[set[int]]:
+        return [
+            {partition for partition, _ in operation.value}
+            for operation in bench.operations("send")
+            if operation.type is INVOKE and operation.process == 1
+        ]
+
+    bench.run_until(lambda: len(batches_of_one()) >= 30)
+    batches = batches_of_one()
     at_home = sum(batch <= {1, 3} for batch in batches)
     assert len(batches) / 2 < at_home < len(batches)
 
@@ -313,7 +311,7 @@ signal.pause()
 def test_an_invocation_is_on_disk_before_its_request_leaves(tmp_path: Path) -> None:
     """Otherwise a killed harness would make the checker see records that nobody sent."""
     command = [sys.executable, "-W", "ignore", "-c", KILLED_IN_MID_FLIGHT, str(tmp_path)]
-    ended = subprocess.run(command, check=False, timeout=30, cwd=Path(__file__).parents[2])
+    ended = subprocess.run(command, check=False, timeout=120, cwd=Path(__file__).parents[2])
     assert ended.returncode == -signal.SIGKILL
     _, line = (tmp_path / "history-worker-0.jsonl").read_bytes().splitlines()
     operation = msgspec.json.decode(line, type=Operation)

@@ -1,12 +1,10 @@
 """Processes that keep registers and topics, over a cluster in memory: what is recorded is what happened."""
 
-import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeConfigsResponse
 from kafka.protocol.metadata import MetadataResponse
@@ -21,7 +19,8 @@ from harness.clients.administrator import Answer
 from harness.clients.administrator_errors import REFUSED_COMMITS, classify_commit
 from harness.journal import Clock, Journals, Recorder
 from harness.vocabulary import CompactedWorkload, MetadataWorkload, OffsetsWorkload
-from harness.workloads import metadata, registers
+from harness.wire import WireError
+from harness.workloads import final_read, metadata, registers
 from harness.workloads.context import Context
 from harness.workloads.final_read import end_by
 from harness.workloads.load import Load
@@ -32,6 +31,8 @@ from harness.workloads.worker import Worker
 from tests.harness.fake_administrator import FakeCluster
 from tests.harness.fake_log import FakeLog
 from tests.harness.fake_node import METADATA, FakeNode
+from tests.harness.recorded import recorded
+from tests.harness.waiting import BOUND_S, StandingTime, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 OFFSETS = OffsetsWorkload(rate=2000, groups=2, clients=4)
@@ -51,20 +52,17 @@ class Bench:
 
     def load(self, workers: list[Worker], enough: Callable[[], bool]) -> None:
         load = Load(workers)
-        load.start()
-        deadline = time.monotonic() + 10
-        while not enough() and time.monotonic() < deadline:
+
+        def enough_and_well() -> bool:
             load.check()
-            threading.Event().wait(0.01)
-        assert load.stop(5.0) == []
-        assert enough(), "the load never came so far"
+            return enough()
+
+        load.start()
+        wait_until(enough_and_well)
+        assert load.stop(BOUND_S) == []
 
     def operations(self, f: str, kind: OperationType | None = None) -> list[Operation]:
-        found = []
-        for path in sorted(self.folder.glob("history-worker-*.jsonl")):
-            found += [
-                msgspec.json.decode(line, type=Operation) for line in path.read_bytes().splitlines()[1:]
-            ]
+        found = recorded(self.folder)
         return [operation for operation in found if operation.f == f and kind in (None, operation.type)]
 
     def history(self) -> History:
@@ -89,6 +87,15 @@ def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(registers, "_REMAKE_PAUSE_S", 0.005)
     monkeypatch.setattr(registers, "_AGAIN_PAUSE_S", 0.005)
     monkeypatch.setattr(metadata, "_VIEW_PAUSE_S", 0.005)
+    monkeypatch.setattr(metadata, "_ASK_TIMEOUT_S", BOUND_S)
+
+
+@pytest.fixture
+def standing(monkeypatch: pytest.MonkeyPatch) -> StandingTime:
+    made = StandingTime()
+    for module in (registers, metadata, final_read):
+        monkeypatch.setattr(module, "time", made)
+    return made
 
 
 def finally_read(bench: Bench, workers: list[Worker], deadline: float) -> None:
@@ -100,7 +107,7 @@ def test_offsets_are_committed_fetched_and_read_at_the_end(bench: Callable[..., 
     made = bench(OFFSETS)
     make = made.cluster.administrator
     made.load(offsets_workers(made.context, make), lambda: len(made.operations("write", OK)) >= 60)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + BOUND_S
     finally_read(made, offsets_final_workers(made.context, deadline, make), deadline)
 
     assert set(made.cluster.made) == set(ClientKind)
@@ -148,16 +155,20 @@ def test_a_final_reader_asks_until_it_is_answered(bench: Callable[..., Bench]) -
     made = bench(OFFSETS)
     wrong = [Answer(FAIL, error="not now")] * 9
     made.cluster.on_ask = lambda _what: wrong.pop() if wrong else None
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + BOUND_S
     finally_read(made, offsets_final_workers(made.context, deadline, made.cluster.administrator), deadline)
     assert len(made.operations("read", FAIL)) == 9
     assert len(made.operations("read", OK)) == 2 * 6
 
 
-def test_a_final_reader_gives_up_at_its_deadline(bench: Callable[..., Bench]) -> None:
+def test_a_final_reader_gives_up_at_its_deadline(bench: Callable[..., Bench], standing: StandingTime) -> None:
+    def never(_what: str) -> Answer:
+        standing.go_on(1.0)
+        return Answer(FAIL, error="never")
+
     made = bench(OFFSETS)
-    made.cluster.on_ask = lambda _what: Answer(FAIL, error="never")
-    deadline = time.monotonic() + 0.3
+    made.cluster.on_ask = never
+    deadline = standing.monotonic() + 20.0
     finally_read(made, offsets_final_workers(made.context, deadline, made.cluster.administrator), deadline)
     assert made.operations("read", FAIL)
     assert not made.operations("read", OK)
@@ -239,7 +250,7 @@ def test_topics_come_and_go_and_brokers_are_asked(
         return changed and len(made.operations("list-topics", OK)) >= 5
 
     made.load(metadata_workers(made.context, made.cluster.administrator), enough)
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + BOUND_S
     finally_read(made, metadata_final_workers(made.context, deadline, made.cluster.administrator), deadline)
 
     created = [operation.key for operation in made.operations("create-topic", OK)]
@@ -275,7 +286,7 @@ def test_a_node_that_does_not_answer_is_asked_again(
     node.cluster = made.cluster
     made.cluster.topics |= {"made-0-1": "a", "made-0-2": "b"}
     node.hidden = ["made-0-2"]  # of the first list alone: the second broker is ahead of the first
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + BOUND_S
     viewer = metadata.FinalViewer(made.context, 2, deadline)
     assert end_by([viewer], deadline) == []
     listed = [[name for name, _ in operation.value] for operation in made.operations("list-topics", OK)]
@@ -284,9 +295,16 @@ def test_a_node_that_does_not_answer_is_asked_again(
     assert len(made.operations("read", OK)) == 2 * 2 * len(metadata.CONFIG_KEYS)
 
 
-def test_what_nobody_answers_is_recorded_as_failed(bench: Callable[..., Bench]) -> None:
+def test_what_nobody_answers_is_recorded_as_failed(
+    bench: Callable[..., Bench], standing: StandingTime, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connect(*_where: Any) -> Any:
+        standing.go_on(1.0)
+        raise WireError("refused")
+
+    monkeypatch.setattr(metadata, "Connection", connect)
     made = bench(TOPICS)
-    deadline = time.monotonic() + 0.2
+    deadline = standing.monotonic() + 20.0
     assert end_by([metadata.FinalViewer(made.context, 2, deadline)], deadline) == []
     failed = made.operations("read", FAIL)
     assert failed

@@ -1,11 +1,9 @@
 """Transactions keep their books: a history says no more of one than is known."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from checkers.history import Operation, OperationType
@@ -20,6 +18,8 @@ from harness.workloads.txn_transactor import Intent, Send, Staff, Transactor
 from harness.workloads.worker import join_all
 from tests.harness.fake_log import FakeLog
 from tests.harness.fake_transactions import FakeCoordinator, Hook
+from tests.harness.recorded import recorded
+from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 WORKLOAD = TxnWorkload(partitions=4, transactors=2, transaction_rate=400, fencing_interval_ms=10)
@@ -44,12 +44,7 @@ class Bench:
         self.dismissed += client is not None
 
     def operations(self, f: str | None = None) -> list[Operation]:
-        found = []
-        for path in sorted(self.folder.glob("history-worker-*.jsonl")):
-            found += [
-                msgspec.json.decode(line, type=Operation) for line in path.read_bytes().splitlines()[1:]
-            ]
-        return [operation for operation in found if f in (None, operation.f)]
+        return [operation for operation in recorded(self.folder) if f in (None, operation.f)]
 
     def ended(self, f: str = "txn") -> Operation:
         return self.operations(f)[-1]
@@ -57,13 +52,10 @@ class Bench:
     def run(self, workers: list[TransactionWorker | FencingWorker], enough: Callable[[], bool]) -> None:
         for worker in workers:
             worker.start()
-        deadline = time.monotonic() + 5.0
-        while not enough() and time.monotonic() < deadline:
-            threading.Event().wait(0.005)
+        wait_until(enough)
         for worker in workers:
             worker.stopping.set()
-        assert join_all(workers, 5.0) == []
-        assert enough(), "the load never came so far"
+        assert join_all(workers, BOUND_S) == []
 
 
 @pytest.fixture

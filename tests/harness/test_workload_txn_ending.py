@@ -1,6 +1,5 @@
 """Before everything is read, the coordinator has the time to abort what nobody ended."""
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -13,6 +12,7 @@ from harness.workloads import txn_ending
 from harness.workloads.context import Context
 from harness.workloads.txn_ending import await_ended
 from tests.harness.fake_log import FakeLog, raise_if
+from tests.harness.waiting import StandingTime
 
 
 class OpenTransactions(FakeLog):
@@ -63,7 +63,14 @@ Wait = Callable[..., frozenset[tuple[str, int]]]
 
 
 @pytest.fixture
-def wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wait]:
+def standing(monkeypatch: pytest.MonkeyPatch) -> StandingTime:
+    made = StandingTime()
+    monkeypatch.setattr(txn_ending, "time", made)
+    return made
+
+
+@pytest.fixture
+def wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, standing: StandingTime) -> Iterator[Wait]:
     monkeypatch.setattr(txn_ending, "_PAUSE_S", 0.005)
     journals = Journals(tmp_path, "run", Clock())
 
@@ -74,7 +81,7 @@ def wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Wait]:
         workload: Workload | None = None,
     ) -> frozenset[tuple[str, int]]:
         context = Context(workload or TxnWorkload(partitions=3), journals, log)
-        return await_ended(context, time.monotonic() + bound_s, missing)
+        return await_ended(context, standing.monotonic() + bound_s, missing)
 
     yield waited
     journals.close()
@@ -87,14 +94,25 @@ def test_only_what_is_still_open_is_looked_at_again(wait: Wait) -> None:
     assert log.closed == len(log.made)
 
 
-def test_what_never_ends_is_told(wait: Wait) -> None:
-    assert wait(OpenTransactions(10**9), 0.05) == {("txn-0", 1)}
+def never_ending(standing: StandingTime) -> OpenTransactions:
+    """A second goes by with every look."""
+    log = OpenTransactions(10**9)
+    log.on_offsets = lambda: standing.go_on(0.5)
+    return log
 
 
-def test_the_wait_ends_when_the_coordinator_must_have_acted(wait: Wait) -> None:
-    workload = TxnWorkload(partitions=3, transaction_timeout_ms=-29_950)
-    assert workload.transactions_end_ms == 50
-    assert wait(OpenTransactions(10**9), 5.0, workload=workload) == {("txn-0", 1)}
+def test_what_never_ends_is_told(wait: Wait, standing: StandingTime) -> None:
+    began = standing.monotonic()
+    assert wait(never_ending(standing), 5.0) == {("txn-0", 1)}
+    assert standing.monotonic() - began == 5.0
+
+
+def test_the_wait_ends_when_the_coordinator_must_have_acted(wait: Wait, standing: StandingTime) -> None:
+    workload = TxnWorkload(partitions=3, transaction_timeout_ms=10_000)
+    assert workload.transactions_end_ms == 40_000
+    began = standing.monotonic()
+    assert wait(never_ending(standing), 300.0, workload=workload) == {("txn-0", 1)}
+    assert standing.monotonic() - began == 40.0
 
 
 def test_partitions_without_a_leader_are_not_asked(wait: Wait) -> None:
