@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from checkers.verdict import Validity
 from harness.errors import UsageError
+from harness.vocabulary.known import KnownOutcome
 from harness.vocabulary.scenario import Expectation, Scenario
 from harness.vocabulary.version import parse_version
 
@@ -60,6 +61,12 @@ def load_scenario(name: str) -> Scenario:
     module = importlib.import_module(f"{_ROOM}.{name.replace('/', '.').replace('-', '_')}")
     scenario: Scenario = module.SCENARIO
     return scenario
+
+
+def known_outcomes() -> tuple[KnownOutcome, ...]:
+    """Where Kafka must be seen to break a promise, and where to keep it."""
+    known: tuple[KnownOutcome, ...] = importlib.import_module(f"{_ROOM}.known_outcomes").KNOWN
+    return known
 
 
 def expectation_for(scenario: Scenario, version: str, features: Mapping[str, int]) -> Expectation:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 import msgspec
 
+from harness.catalogue import known_outcomes
 from harness.cli.campaigns import Campaign
 from harness.cli.options import runs_option
 from harness.cli.running import cancellable, run_missing
@@ -23,7 +24,6 @@ from results.track_record import (
     render_track_record,
     standing_of,
 )
-from scenarios.known_outcomes import KNOWN
 
 EXIT_CODES = {Standing.AS_EXPECTED: 0, Standing.UNEXPECTED: 1, Standing.UNKNOWN: 2, Standing.FAILED: 3}
 
@@ -78,15 +78,16 @@ def _chosen(only: Sequence[str]) -> list[KnownOutcome]:
     Raises:
         UsageError: if a name is neither a ticket nor a scenario of any.
     """
-    names = {name for known in KNOWN for name in (known.ticket, known.scenario)}
+    every = known_outcomes()
+    names = {name for known in every for name in (known.ticket, known.scenario)}
     if strange := [name for name in only if name not in names]:
         raise UsageError(
             "there is no such known outcome",
             got=", ".join(strange),
-            expected=", ".join(sorted({known.ticket for known in KNOWN})) + ", or a scenario of theirs",
+            expected=", ".join(sorted({known.ticket for known in every})) + ", or a scenario of theirs",
             next_step="krucible track-record --no-run",
         )
-    return [known for known in KNOWN if not only or {known.ticket, known.scenario} & set(only)]
+    return [known for known in every if not only or {known.ticket, known.scenario} & set(only)]
 
 
 def _record(

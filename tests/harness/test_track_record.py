@@ -10,17 +10,16 @@ import pytest
 from checkers.identity import RunIdentity, encode_identity
 from checkers.verdict import Anomaly, Validity, Verdict, result_of
 from harness import cli
-from harness.catalogue import expectation_for, scenario_names
+from harness.catalogue import expectation_for, known_outcomes, scenario_names
 from harness.cli import running
 from harness.errors import KrucibleError
 from harness.planning import RunOptions, RunPlan, plan_run
 from harness.runner import Host
 from harness.vocabulary import KnownOutcome, Side
 from results.store import save_verdict
-from scenarios.known_outcomes import KNOWN
 
 ZOMBIE = "KAFKA-15489"
-SIDES = [(known, side) for known in KNOWN for side in known.sides]
+SIDES = [(known, side) for known in known_outcomes() for side in known.sides]
 
 
 class FakeRuns:
@@ -143,7 +142,7 @@ def test_an_interrupt_ends_it_and_the_page_says_what_is_missing(
 def test_sides_may_differ_in_features_and_properties(fake: FakeRuns, monkeypatch: pytest.MonkeyPatch) -> None:
     side = Side(version="4.3.1", features={"f": 1}, config={"p": "q r"}, expected_red=False)
     known = KnownOutcome("KIP-1", "smoke/partition", (side,))
-    monkeypatch.setattr("harness.cli.track_record.KNOWN", (known,))
+    monkeypatch.setattr("harness.cli.track_record.known_outcomes", lambda: (known,))
     assert cli.invoke(["track-record"]) == 0
     assert fake.done == [("4.3.1", 1)]
 
@@ -181,5 +180,5 @@ def test_every_side_can_be_planned_and_its_scenario_expects_the_same(known: Know
 
 
 def test_every_regression_is_on_record() -> None:
-    recorded = {known.scenario for known in KNOWN}
+    recorded = {known.scenario for known in known_outcomes()}
     assert {name for name in scenario_names() if name.startswith("regressions/")} <= recorded
