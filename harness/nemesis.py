@@ -56,6 +56,7 @@ class Nemesis:
         self._look = look
         self._cancelled = cancelled
         self._held: list[_Held] = []
+        self._plans: dict[str, dict[str, object]] = {}
 
     def carry_out(self, schedule: FixedSchedule) -> None:
         """Inject and heal in the order of time, then wait out the schedule's duration.
@@ -82,9 +83,23 @@ class Nemesis:
         return self._begin(name, fault, None)
 
     def end(self, name: str) -> bool:
-        """Heal the fault of that name; whether that was proven, False where it is not in force."""
+        """Heal the fault of that name; whether that was proven.
+
+        One that is not in force any more, or never was because its injection was not attempted, is not
+        healed, and the history says so.
+
+        Raises:
+            LookupError: no fault of that name was ever to be injected.
+        """
         held = next((held for held in self._held if held.fault == name), None)
-        return held is not None and self._end(held)
+        if held is not None:
+            return self._end(held)
+        if name not in self._plans:
+            raise LookupError(f"there is no fault called {name!r}")
+        plan = self._plans[name]
+        with self._recorder.operation("heal", name, plan) as outcome:
+            outcome.end(OperationType.FAIL, plan, "it is not in force")
+        return False
 
     @property
     def down(self) -> frozenset[str]:
@@ -133,7 +148,7 @@ class Nemesis:
         self._cancelled.wait(max(0, moment_ns - self._clock.now_ns()) / 1e9)
 
     def _begin(self, fault: str, spec: Fault, hold_ms: int | None) -> bool:
-        plan = {"kind": as_value(spec)["kind"], "spec": as_value(spec)}
+        plan = self._plans[fault] = {"kind": as_value(spec)["kind"], "spec": as_value(spec)}
         with self._recorder.operation("inject", fault, plan) as outcome:
             resolved = self._resolve(spec)
             if resolved is None:
@@ -153,7 +168,7 @@ class Nemesis:
 
     def _end(self, held: _Held) -> bool:
         active = held.active
-        plan = {"kind": as_value(held.spec)["kind"], "spec": as_value(held.spec)}
+        plan = self._plans[held.fault]
         with self._recorder.operation("heal", held.fault, plan) as outcome:
             active.heal()
             self._held.remove(held)

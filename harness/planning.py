@@ -10,7 +10,7 @@ from harness.catalogue import expectation_for, load_scenario
 from harness.cluster.rendering import problems_with
 from harness.errors import UsageError
 from harness.faults.activate import unavailable_because
-from harness.schedule import LEAD_MS, OPERATIONS, TAIL_MS, Planned, faults_of, plan
+from harness.schedule import LEAD_MS, OPERATIONS, TAIL_MS, Planned, faults_of, plan, problems_of
 from harness.vocabulary.scenario import Expectation, RandomSchedule, Scenario
 from harness.vocabulary.topology import Mode, NodeFile, Quorum, Topology
 from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, VersionShapeError, parse_version
@@ -81,6 +81,8 @@ def plan_run(options: RunOptions) -> RunPlan:
     if problems:
         raise _misfit(options, problems)
     schedule = plan(scenario.schedule, scenario.topology, options.seed)
+    if problems := problems_of(schedule):
+        raise _misfit(options, problems)
     reasons = {unavailable_because(fault, scenario.topology) for fault in faults_of(schedule)}
     unavailable = sorted(reason for reason in reasons if reason)
     if unavailable:

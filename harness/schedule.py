@@ -15,7 +15,7 @@ from harness.vocabulary.administration import (
     ReassignSome,
 )
 from harness.vocabulary.faults import Among, Fault, Flavour, Kill, Partition, Pattern, Pause, Stop, Target
-from harness.vocabulary.moves import Inject, Move, Perform, ScriptedSchedule
+from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
 from harness.vocabulary.scenario import Act, FixedSchedule, RandomSchedule, Step
 from harness.vocabulary.topology import Mode, Topology
 
@@ -93,6 +93,31 @@ def operations_of(schedule: Planned) -> tuple[AdminOperation, ...]:
     if isinstance(schedule, FixedSchedule):
         return tuple(act.operation for act in schedule.acts)
     return tuple(move.operation for move in schedule.moves if isinstance(move, Perform))
+
+
+def problems_of(schedule: Planned) -> list[str]:
+    """What is wrong with the names of a script's faults, all at once; empty if nothing is.
+
+    A name is a fault's identity in the history, so none is used twice, and a heal ends what is in force.
+    """
+    begun: set[str] = set()
+    ended: set[str] = set()
+    found: list[str] = []
+    for place, move in enumerate(schedule.moves if isinstance(schedule, ScriptedSchedule) else (), start=1):
+        match move:
+            case Inject(name=name):
+                if name in begun:
+                    found.append(f"move {place} injects {name!r}, a name that another fault has already")
+                begun.add(name)
+            case Heal(name=name):
+                if name not in begun:
+                    found.append(f"move {place} heals {name!r}, which no move before it injects")
+                elif name in ended:
+                    found.append(f"move {place} heals {name!r}, which is healed already")
+                ended.add(name)
+            case _:
+                pass
+    return found
 
 
 def _redrawn(fault: Fault, source: random.Random) -> Fault:

@@ -316,7 +316,8 @@ class _Collector:
     def _heal(self, operation: Operation, time_ns: int) -> None:
         fault = self._faults[str(operation.key)]
         if operation.type is OperationType.INVOKE:
-            fault.heal_invoked_ns = time_ns
+            # A second one is of a fault that is not in force any more, and fails.
+            fault.heal_invoked_ns = fault.heal_invoked_ns or time_ns
         elif operation.type is OperationType.OK:
             fault.healed_ns = time_ns
         else:

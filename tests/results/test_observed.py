@@ -66,6 +66,19 @@ def test_a_fault_that_was_not_attempted_is_seen_and_not_measured() -> None:
     assert measure(seen, Verdict(Validity.UNKNOWN, ())).faults == ()
 
 
+def test_a_second_heal_of_a_fault_does_not_prolong_it_and_is_told() -> None:
+    story = Story()
+    value = {"kind": "kill", "spec": {}, "targets": ["n1"], "cut": []}
+    story.add(1, "nemesis", "invoke", "inject", "f1", value)
+    story.add(2, "nemesis", "ok", "inject", "f1", value)
+    for began, kind, error in ((5, "ok", None), (9, "fail", "it is not in force")):
+        story.add(began, "nemesis", "invoke", "heal", "f1", value)
+        story.add(began + 1, "nemesis", kind, "heal", "f1", value, error=error)
+    (fault,) = observe(story.history()).faults
+    assert (fault.effective_ns, fault.heal_invoked_ns, fault.healed_ns) == (2, 5, 6)
+    assert fault.error == "it is not in force"
+
+
 def test_a_heal_that_was_not_confirmed_tells_why() -> None:
     story = Story()
     plan = {"kind": "kill", "spec": {}}
