@@ -202,10 +202,11 @@ class Workload(msgspec.Struct, frozen=True):
 
 
 class NamedNode(msgspec.Struct, frozen=True):
-    """A node's name and its ``node.id``."""
+    """A node's name, its ``node.id`` and its ``process.roles``."""
 
     name: str
     id: int
+    roles: tuple[str, ...] = ()
 
 
 class Setup(msgspec.Struct, frozen=True):
@@ -216,6 +217,7 @@ class Setup(msgspec.Struct, frozen=True):
     features: dict[str, int] = {}
     topics: tuple[Topic, ...] = ()
     config: dict[str, Any] = {}
+    node_config: dict[str, dict[str, Any]] = {}
     workload: Workload = Workload()
 
 

@@ -18,8 +18,8 @@ from checkers.elections.answers import UNCLEAN, find_contradictions
 from checkers.elections.kinds import ANOMALIES, UNLICENSED
 from checkers.elections.withheld import find_withheld
 from checkers.history import History
-from checkers.licences import elects_uncleanly, enables_unclean
 from checkers.licences.disks import DEAD, WIPE
+from checkers.licences.permission import enabled_always, permitted
 from checkers.licences.scene import Scene
 from checkers.partition_changes import PartitionState
 from checkers.setup import setup_of
@@ -62,11 +62,7 @@ def check_elections(history: History) -> CheckerResult:
 
 def _permitting(scene: Scene) -> list[PartitionName]:
     """Partitions whose configs enabled unclean elections all the time, honoured or not."""
-    topics = {
-        topic.name
-        for topic in scene.setup.topics
-        if enables_unclean(scene, topic) and (topic.name, False) not in scene.altered
-    }
+    topics = {topic.name for topic in scene.setup.topics if enabled_always(scene, topic)}
     return [partition for partition in scene.partitions if partition.topic in topics]
 
 
@@ -85,13 +81,15 @@ def _behind_ns(scene: Scene) -> int:
 
 
 def _unlicensed(scene: Scene) -> list[Anomaly]:
-    topics = {topic.name: topic for topic in scene.setup.topics}
+    spans = {topic.name: permitted(scene, topic) for topic in scene.setup.topics}
     return [
         _found(scene, partition, before, state)
         for partition, states in scene.changes.states.items()
-        if partition.topic in topics and not elects_uncleanly(scene, topics[partition.topic])
+        if partition.topic in spans
         for before, state in pairwise(states)
-        if state.unclean and not _allowed(scene, partition, state)
+        if state.unclean
+        and not any(scene.changes.span(state).meets(*allowed) for allowed in spans[partition.topic])
+        and not _allowed(scene, partition, state)
     ]
 
 
@@ -116,7 +114,7 @@ def _found(scene: Scene, partition: PartitionName, before: PartitionState, state
         witness=() if op is None else (op,),
         explanation=(
             f"Offset {state.offset} of the metadata log tells of the election.",
-            "No config allowed unclean elections, and none was asked for when that record was appended.",
+            "When that record was appended, no config allowed unclean elections, and none was asked for.",
         ),
     )
 

@@ -12,9 +12,10 @@ on single records, and is judged beside them (`checkers.log.licensing`).
 from checkers.history import History
 from checkers.licences.disks import last_wiped, unsynced, wiped
 from checkers.licences.disturbances import always, disturbances
+from checkers.licences.permission import permitted
 from checkers.licences.permits import Event, Licences, Permit, Rule, first_permit
 from checkers.licences.removals import deletions, log_starts
-from checkers.licences.scene import UNCLEAN_CONFIG, Scene
+from checkers.licences.scene import Scene
 from checkers.licences.unclean import configured, last_known, requested
 from checkers.shapes import Topic
 
@@ -23,14 +24,9 @@ __all__ = [
     "Event",
     "Licences",
     "Permit",
-    "elects_uncleanly",
-    "enables_unclean",
     "first_permit",
     "licences_of",
 ]
-
-HONOURED_SINCE = (3, 9)
-"""First version whose KRaft controllers obey unclean.leader.election.enable (KAFKA-12670)."""
 
 
 def licences_of(history: History) -> Licences:
@@ -51,18 +47,6 @@ def licences_of(history: History) -> Licences:
     return Licences(permits)
 
 
-def enables_unclean(scene: Scene, topic: Topic) -> bool:
-    """Whether the set-up enables unclean elections; a topic's own config overrides the cluster's."""
-    enabled = topic.config.get(UNCLEAN_CONFIG, scene.setup.config.get(UNCLEAN_CONFIG, "false"))
-    return str(enabled).lower() == "true"
-
-
-def elects_uncleanly(scene: Scene, topic: Topic) -> bool:
-    """Whether configs allow unclean elections at some time, and controllers obey them."""
-    allowed = enables_unclean(scene, topic) or (topic.name, True) in scene.altered
-    return allowed and scene.version >= HONOURED_SINCE
-
-
 def _text(rule: Rule, event: Event) -> str:
     return f"{rule.name}: {event.text}; {rule.reason}"
 
@@ -73,6 +57,10 @@ def _waits_for_none(scene: Scene, _: Topic) -> bool:
 
 def _waits_for_one(scene: Scene, _: Topic) -> bool:
     return str(scene.setup.workload.acks) == "1"
+
+
+def _permits_unclean(scene: Scene, topic: Topic) -> bool:
+    return bool(permitted(scene, topic))
 
 
 def _always(_: Scene, __: Topic) -> bool:
@@ -117,7 +105,7 @@ RULES = (
     ),
     Rule(
         name="unclean.leader.election.enable=true",
-        applies=elects_uncleanly,
+        applies=_permits_unclean,
         events=configured,
         covers_returned=True,
         reason="a replica that was not in sync may lead, and what it does not have is truncated",

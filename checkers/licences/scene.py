@@ -10,12 +10,11 @@ import msgspec
 from checkers.administration import Election, elections_of
 from checkers.columns import PartitionName
 from checkers.faults import FaultWindow, fault_windows
-from checkers.history import History, OperationType
+from checkers.history import History
 from checkers.partition_changes import PartitionChanges, partition_changes
 from checkers.replicas.leader_epochs import LeaderEpochs
 from checkers.shapes import PartitionsSeen, Setup
 
-UNCLEAN_CONFIG = "unclean.leader.election.enable"
 ELR_FEATURE = "eligible.leader.replicas.version"
 
 
@@ -75,17 +74,6 @@ class Scene:
     def elections(self) -> list[Election]:
         """Every request for elections."""
         return elections_of(self.history)
-
-    @cached_property
-    def altered(self) -> frozenset[tuple[str, bool]]:
-        """Topics for which somebody may have enabled (or disabled) unclean elections as the run went on."""
-        return frozenset(
-            (str(operation.key), str(operation.value.get("value")).lower() == "true")
-            for operation in self.history.operations
-            if operation.f == "alter-topic"
-            and operation.type is OperationType.INVOKE
-            and operation.value.get("config") == UNCLEAN_CONFIG
-        )
 
     @cached_property
     def changes(self) -> PartitionChanges:

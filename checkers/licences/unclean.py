@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from checkers.administration import Election
 from checkers.columns import NEVER, PartitionName
 from checkers.licences.disturbances import faults, moves, span_text
+from checkers.licences.permission import permitted
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
 from checkers.partition_changes import PartitionState
@@ -30,14 +31,21 @@ def requested(scene: Scene) -> Iterator[Event]:
 
 
 def configured(scene: Scene) -> Iterator[Event]:
-    """All unclean elections; where the metadata log can't tell of them, all that may have been one."""
+    """Unclean elections while configs may have allowed them.
+
+    Where the metadata log can't tell of them, all that may have been one.
+    """
+    spans = {topic.name: permitted(scene, topic) for topic in scene.setup.topics}
     for partition, states in scene.changes.states.items():
         for state in states:
-            if state.unclean:
+            span = scene.changes.span(state)
+            if state.unclean and any(span.meets(*allowed) for allowed in spans.get(partition.topic, ())):
                 yield _told(scene, partition, state)
     untold = {partition for partition in scene.partitions if partition not in scene.changes.states}
-    if untold:
-        yield from _perhaps(scene, untold)
+    for partition, event in _perhaps(scene, untold):
+        for allowed in spans[partition.topic]:
+            if allowed.meets(event.from_ns, event.to_ns):
+                yield event._replace(from_ns=max(event.from_ns, allowed.from_ns))
 
 
 def last_known(scene: Scene) -> Iterator[Event]:
@@ -62,20 +70,21 @@ def bounded(scene: Scene, partition: PartitionName, epoch: int | None) -> tuple[
     return f"leader epoch {epoch} begins at offset {start}, and what stood below it is still due", start, None
 
 
-def _perhaps(scene: Scene, untold: set[PartitionName]) -> Iterator[Event]:
+def _perhaps(scene: Scene, untold: set[PartitionName]) -> Iterator[tuple[PartitionName, Event]]:
     """Moves of leaders, and faults, of which nobody can say whether they brought unclean elections about."""
     for move in moves(scene):
         if move.partition in untold:
             text, above, doubt = bounded(scene, move.partition, move.known + 1)
             within = span_text(move.from_ns, move.to_ns)
             told = f"the leader epoch of {move.partition} moved on from {move.known} {within}; {text}"
-            yield Event(move.from_ns, move.to_ns, move.partition, told, above=above, doubt=doubt)
+            event = Event(move.from_ns, move.to_ns, move.partition, told, above=above, doubt=doubt)
+            yield move.partition, event
     for event in faults(scene):
         for partition in sorted(untold):
             epoch = epoch_after(scene, partition, event.from_ns)
             text, above, doubt = bounded(scene, partition, epoch)
             told = f"{event.text}; {text}"
-            yield event._replace(where=partition, text=told, above=above, doubt=doubt)
+            yield partition, event._replace(where=partition, text=told, above=above, doubt=doubt)
 
 
 def _doubt(partition: PartitionName) -> str:

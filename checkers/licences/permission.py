@@ -1,0 +1,134 @@
+"""When configs may have allowed unclean elections, and whether they did so all the time.
+
+A topic's own unclean.leader.election.enable comes first.  Where it has none, that of whichever node is the
+active controller counts, so that one controller among several is enough (KAFKA-12670, from 3.9.0 on).  Values
+change:
+
+- a topic's by *alter-topic*, not before it was asked for; what there was before is gone once it is
+  acknowledged;
+- a node's by *configure*, with the node's next start; what it ran with before is gone once a fault has ended
+  its process afterwards.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from checkers.administration import Request, requests_of
+from checkers.columns import NEVER
+from checkers.faults import DOWN_KINDS
+from checkers.licences.scene import Scene
+from checkers.partition_changes import Span
+from checkers.shapes import Topic
+
+UNCLEAN_CONFIG = "unclean.leader.election.enable"
+HONOURED_SINCE = (3, 9)
+"""First version whose KRaft controllers obey unclean.leader.election.enable (KAFKA-12670)."""
+
+
+class _Setting(NamedTuple):
+    """A value that was set; times in nanoseconds.
+
+    Attributes:
+        enabled: whether unclean elections are allowed; None: not set here.
+        from_ns: when it came into force at the earliest.
+        set_ns: when it was set at the latest; `NEVER` where nobody knows.
+        alone_ns: since when whatever was set before it is certainly not in force any more.
+    """
+
+    enabled: bool | None
+    from_ns: int = 0
+    set_ns: int = 0
+    alone_ns: int = 0
+
+
+def permitted(scene: Scene, topic: Topic) -> tuple[Span, ...]:
+    """Times at which configs may have allowed unclean elections of a topic, and controllers obeyed them.
+
+    Returns:
+        Stretches that do not overlap, in the order of time.
+
+    Raises:
+        msgspec.ValidationError: the set-up is not as docs/histories.md says.
+    """
+    if scene.version < HONOURED_SINCE:
+        return ()
+    own = list(_of_topic(scene, topic))
+    beneath = _merged(span for settings in _of_nodes(scene) for span in _in_force(settings, enabled=True))
+    both = (_overlap(unset, span) for unset in _in_force(own, enabled=None) for span in beneath)
+    return _merged([*_in_force(own, enabled=True), *(span for span in both if span.from_ns <= span.to_ns)])
+
+
+def enabled_always(scene: Scene, topic: Topic) -> bool:
+    """Whether configs allowed unclean elections of a topic all the time, honoured or not."""
+    first, *later = _of_topic(scene, topic)
+    if not all(setting.enabled for setting in later):
+        return False
+    if first.enabled is not None:
+        return first.enabled
+    return all(setting.enabled for settings in _of_nodes(scene) for setting in settings)
+
+
+def _of_topic(scene: Scene, topic: Topic) -> Iterator[_Setting]:
+    yield _Setting(_meaning(topic.config.get(UNCLEAN_CONFIG)))
+    for request in requests_of(scene.history, "alter-topic"):
+        asked = request.began.value
+        if request.began.key == topic.name and asked.get("config") == UNCLEAN_CONFIG and not request.failed:
+            yield _Setting(_meaning(asked.get("value")), request.from_ns, request.to_ns, request.to_ns)
+
+
+def _of_nodes(scene: Scene) -> list[list[_Setting]]:
+    """Of each node that may be the active controller what it was set to; it is false where nothing is set."""
+    setup = scene.setup
+    configured = requests_of(scene.history, "configure")
+    settings: list[list[_Setting]] = []
+    controllers = [node.name for node in setup.nodes if not node.roles or "controller" in node.roles]
+    for name in controllers or [""]:
+        config = setup.config | setup.node_config.get(name, {})
+        first = _Setting(_meaning(config.get(UNCLEAN_CONFIG, False)))
+        changes = (each for each in configured if each.began.key == name)
+        settings.append([first, *(found for each in changes for found in _configured(scene, name, each))])
+    return settings
+
+
+def _configured(scene: Scene, node: str, request: Request) -> Iterator[_Setting]:
+    properties = request.began.value["properties"]
+    if UNCLEAN_CONFIG in properties and not request.failed:
+        ended = (
+            window.effective_ns
+            for window in scene.windows
+            if window.kind in DOWN_KINDS and node in window.targets and window.invoked_ns >= request.to_ns
+        )
+        alone_ns = min((at_ns for at_ns in ended if at_ns is not None), default=NEVER)
+        yield _Setting(
+            bool(_meaning(properties[UNCLEAN_CONFIG])), request.from_ns, request.to_ns, int(alone_ns)
+        )
+
+
+def _meaning(value: Any) -> bool | None:
+    return None if value is None else str(value).lower() == "true"
+
+
+def _in_force(settings: Iterable[_Setting], *, enabled: bool | None) -> list[Span]:
+    """Times at which a setting with that value may have been in force."""
+    told = list(settings)
+    return [
+        Span(
+            each.from_ns, min((o.alone_ns for o in told[i + 1 :] if o.from_ns >= each.set_ns), default=NEVER)
+        )
+        for i, each in enumerate(told)
+        if each.enabled is enabled
+    ]
+
+
+def _overlap(one: Span, other: Span) -> Span:
+    return Span(max(one.from_ns, other.from_ns), min(one.to_ns, other.to_ns))
+
+
+def _merged(spans: Iterable[Span]) -> tuple[Span, ...]:
+    found: list[Span] = []
+    for span in sorted(spans):
+        if found and span.from_ns <= found[-1].to_ns:
+            found[-1] = Span(found[-1].from_ns, max(found[-1].to_ns, span.to_ns))
+        else:
+            found.append(span)
+    return tuple(found)
