@@ -8,6 +8,7 @@ import msgspec
 from checkers.columns import NEVER, PartitionName
 from checkers.history import History, Operation, OperationType
 
+PREFERRED, UNCLEAN = "preferred", "unclean"
 NO_ERROR = 0
 UNKNOWN_CODES = frozenset({-1, 7, 13})
 """Errors after which it may have been done: UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT and NETWORK_EXCEPTION."""

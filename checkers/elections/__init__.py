@@ -14,10 +14,11 @@ from itertools import pairwise
 from typing import Any
 
 from checkers.columns import PartitionName
-from checkers.elections.answers import UNCLEAN, find_contradictions
+from checkers.elections.answers import find_contradictions
 from checkers.elections.kinds import ANOMALIES, UNLICENSED
 from checkers.elections.withheld import find_withheld
 from checkers.history import History
+from checkers.licences.asked import by_request
 from checkers.licences.disks import DEAD, WIPE
 from checkers.licences.permission import enabled_always, permitted
 from checkers.licences.scene import Scene
@@ -96,13 +97,7 @@ def _unlicensed(scene: Scene) -> list[Anomaly]:
 def _allowed(scene: Scene, partition: PartitionName, state: PartitionState) -> bool:
     if state.last_leader and scene.eligible_replicas:
         return True
-    span = scene.changes.span(state)
-    return any(
-        election.type == UNCLEAN
-        and election.may_have_elected(partition)
-        and span.meets(election.request.from_ns, election.request.to_ns)
-        for election in scene.elections
-    )
+    return state.offset in by_request(scene, partition)
 
 
 def _found(scene: Scene, partition: PartitionName, before: PartitionState, state: PartitionState) -> Anomaly:

@@ -10,13 +10,11 @@ from enum import IntEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from checkers.administration import ELECTION_NOT_NEEDED, NO_ERROR, Election
+from checkers.administration import ELECTION_NOT_NEEDED, NO_ERROR, PREFERRED, UNCLEAN, Election
 from checkers.columns import PartitionName
 from checkers.elections.kinds import CONTRADICTION
 from checkers.partition_changes import NOBODY, PartitionChanges, PartitionState
 from checkers.verdict import Anomaly
-
-PREFERRED, UNCLEAN = "preferred", "unclean"
 
 
 class Code(IntEnum):

@@ -8,8 +8,9 @@ taken for an election in the first epoch that nobody had seen when it was made.
 
 from collections.abc import Iterator
 
-from checkers.administration import Election
+from checkers.administration import UNCLEAN, Election
 from checkers.columns import NEVER, PartitionName
+from checkers.licences.asked import by_request
 from checkers.licences.disturbances import faults, moves, span_text
 from checkers.licences.permission import permitted
 from checkers.licences.permits import Event
@@ -22,12 +23,17 @@ SETTLING_NS = 1_000_000_000
 
 def requested(scene: Scene) -> Iterator[Event]:
     """Unclean elections that ElectLeaders asked for, or may have brought about."""
-    for election in scene.elections:
-        if election.type != "unclean":
-            continue
-        for partition in scene.partitions if election.asked is None else sorted(election.asked):
-            if election.may_have_elected(partition):
-                yield from _by_request(scene, election, partition)
+    unclean = [election for election in scene.elections if election.type == UNCLEAN]
+    for partition in scene.partitions:
+        if partition in scene.changes.states:
+            asked = by_request(scene, partition)
+            for state in scene.changes.states[partition]:
+                for election in asked.get(state.offset, ()):
+                    yield _as_told(scene, election, partition, state)
+        else:
+            for election in unclean:
+                if election.may_have_elected(partition):
+                    yield _as_seen(scene, election, partition)
 
 
 def configured(scene: Scene) -> Iterator[Event]:
@@ -91,22 +97,26 @@ def _doubt(partition: PartitionName) -> str:
     return f"records of {partition} may have been truncated legally, and nothing tells from which offset on"
 
 
-def _by_request(scene: Scene, election: Election, partition: PartitionName) -> Iterator[Event]:
+def _as_told(scene: Scene, election: Election, partition: PartitionName, state: PartitionState) -> Event:
+    """An election that a request brought about, as the metadata log tells it."""
+    event, request = _told(scene, partition, state), election.request
+    text = f"{_asked(election, partition)}; {event.text}"
+    return event._replace(from_ns=max(event.from_ns, request.from_ns), text=text)
+
+
+def _as_seen(scene: Scene, election: Election, partition: PartitionName) -> Event:
+    """An election that a request may have brought about, by what brokers told of epochs."""
     request = election.request
-    asked = f"operation {request.began.index} asked for an election of {partition}"
-    if partition in scene.changes.states:
-        for state in scene.changes.states[partition]:
-            if state.unclean and scene.changes.span(state).meets(request.from_ns, request.to_ns):
-                event = _told(scene, partition, state)
-                yield event._replace(
-                    from_ns=max(event.from_ns, request.from_ns), text=f"{asked}; {event.text}"
-                )
-        return
     epoch = epoch_after(scene, partition, request.from_ns)
     text, above, doubt = bounded(scene, partition, epoch)
     # What was not answered may have been done at any time, in a later epoch too.
     until_ns = NEVER if epoch is None or request.unknown else _settled_ns(scene, partition, epoch)
-    yield Event(request.from_ns, until_ns, partition, f"{asked}; {text}", above=above, doubt=doubt)
+    text = f"{_asked(election, partition)}; {text}"
+    return Event(request.from_ns, until_ns, partition, text, above=above, doubt=doubt)
+
+
+def _asked(election: Election, partition: PartitionName) -> str:
+    return f"operation {election.request.began.index} asked for an election of {partition}"
 
 
 def _told(scene: Scene, partition: PartitionName, state: PartitionState) -> Event:

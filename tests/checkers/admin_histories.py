@@ -32,7 +32,7 @@ class AdminStory:
 
     def __init__(self, **setup: Any) -> None:
         self._told: list[Operation] = []
-        self._records: list[list[Any]] = []
+        self.records: list[list[Any]] = []
         self.add(0, "runner", OperationType.OK, "setup", value=SETUP | setup)
 
     def add(self, at_ms: float, process: int | str, kind: OperationType, f: str, **fields: Any) -> None:
@@ -55,8 +55,8 @@ class AdminStory:
 
     def record(self, at_ms: float, kind: str, data: Mapping[str, Any]) -> None:
         """Append a record to the metadata log; the quorum's leader tells of its log before and after."""
-        offset = len(self._records)
-        self._records.append([offset, 1, kind, dict(data)])
+        offset = len(self.records)
+        self.records.append([offset, 1, kind, dict(data)])
         for when, end in ((at_ms - 0.4, offset), (at_ms + 0.4, offset + 1)):
             value = {
                 "began_ns": round((when - 0.1) * MS),
@@ -187,7 +187,7 @@ class AdminStory:
         """All of it; without the metadata log, or with some of its fields told otherwise."""
         operations = list(self._told)
         if metadata_log:
-            value = metadata([Batch(0, len(self._records) or 1)], records=self._records, **told)
+            value = metadata([Batch(0, len(self.records) or 1)], records=self.records, **told)
             log = Operation(
                 0,
                 900 * MS,

@@ -186,6 +186,12 @@ class TestWithoutTheMetadataLog:
         story.final(end=0, at_ms=3000)
         assert (judged(story, metadata_log=False).validity is not Validity.INVALID) is valid
 
+    def test_one_that_failed_licenses_nothing(self) -> None:
+        story = lossy()
+        story.elect(60, 62, how="fail")
+        story.epochs((0, 0), (2, 7))
+        assert "lost-write" in illegal(judged(story, metadata_log=False))
+
     def test_batches_tell_it_too(self) -> None:
         story = lossy()
         story.elect(60, 62)

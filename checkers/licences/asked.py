@@ -1,0 +1,80 @@
+"""Which unclean elections requests may have brought about, also those that nobody answered.
+
+A request that was answered acted before that.  One without an answer may act later, but not for ever.
+
+1. *How often.*  The controller that executes it elects each of its partitions at most once, and only one that
+   has no leader.  It is executed again only if the broker that was asked forwards it again: when it loses its
+   connection to the controller, or hears that this is not the controller any more, for 60 s at most
+   (NodeToControllerRequestThread).  Neither happens while the quorum stays in one epoch and no fault is in
+   force.  So among the elections for which nothing else accounts, each uses up one unanswered request, unless
+   the epoch has changed since the first of them, or a fault was in force from 60 s before it on.
+2. *How late.*  It waits in three places: until the broker has read it, until the broker has forwarded it, and
+   until the controller has come to it.  How long a packet, or a process that is paused, can keep it there
+   nobody can say while faults are in force; so that time is not counted, and a minute is granted for each.
+"""
+
+from checkers.administration import UNCLEAN, Election
+from checkers.columns import PartitionName
+from checkers.licences.permission import permitted
+from checkers.licences.scene import Scene
+from checkers.partition_changes import PartitionState
+
+FORWARDED_NS = 60_000_000_000
+"""How long a broker goes on to forward a request to controllers."""
+ACTING_NS = 3 * FORWARDED_NS
+"""How long, while no fault is in force, a request may act that nobody answered."""
+
+
+def by_request(scene: Scene, partition: PartitionName) -> dict[int, tuple[Election, ...]]:
+    """The unclean elections of a partition that were asked for, or may have been.
+
+    Returns:
+        The requests that may have brought each about, by the offset of its record in the metadata log.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    asked = [each for each in scene.elections if each.type == UNCLEAN and each.may_have_elected(partition)]
+    if not asked:
+        return {}
+    found: dict[int, tuple[Election, ...]] = {}
+    used: list[PartitionState] = []
+    for state in scene.changes.states.get(partition, ()):
+        if not state.unclean:
+            continue
+        span = scene.changes.span(state)
+        met = [each for each in asked if span.meets(each.request.from_ns, each.request.to_ns)]
+        unanswered = [each for each in met if each.request.unknown]
+        answered = len(met) > len(unanswered)
+        if not (answered or _otherwise(scene, partition, state) or (used and _again(scene, used[0], state))):
+            if len(used) >= len(unanswered):
+                continue
+            used.append(state)
+        acting = (each for each in met if not each.request.unknown or not _over(scene, each, state))
+        found[state.offset] = tuple(acting)
+    return {offset: elections for offset, elections in found.items() if elections}
+
+
+def _otherwise(scene: Scene, partition: PartitionName, state: PartitionState) -> bool:
+    """Whether an election needed no request."""
+    if state.last_leader and scene.eligible_replicas:
+        return True
+    span = scene.changes.span(state)
+    topics = (topic for topic in scene.setup.topics if topic.name == partition.topic)
+    return any(span.meets(*allowed) for topic in topics for allowed in permitted(scene, topic))
+
+
+def _again(scene: Scene, first: PartitionState, state: PartitionState) -> bool:
+    """Whether a request that brought about one election may have been forwarded again, for another."""
+    from_ns = scene.changes.span(first).from_ns - FORWARDED_NS
+    to_ns = scene.changes.span(state).to_ns
+    return state.epoch != first.epoch or any(window.overlaps(from_ns, to_ns) for window in scene.windows)
+
+
+def _over(scene: Scene, election: Election, state: PartitionState) -> bool:
+    """Whether a request that nobody answered can't act any more when a record is appended."""
+    at_ns, until_ns, calm_ns = election.request.from_ns, scene.changes.span(state).from_ns, 0
+    for window in scene.windows:
+        calm_ns += max(0, min(window.invoked_ns, until_ns) - at_ns)
+        at_ns = max(at_ns, window.end_ns)
+    return calm_ns + max(0, until_ns - at_ns) > ACTING_NS
