@@ -1,6 +1,7 @@
 """From a symbolic admin operation to one that can be asked for, by what the cluster looks like now; pure.
 
 Voters change only where a majority of the set that would result is up, so that no draw takes the quorum away.
+One whose disk was replaced is no voter any more and still counts as one: it goes before others do.
 """
 
 import random
@@ -21,6 +22,7 @@ from harness.vocabulary.administration import (
     RemoveVoter,
 )
 from harness.vocabulary.topology import Node, Role
+from harness.wire import QuorumAnswer
 
 _VOTERS_MIN = 3
 _COPIES_MIN = 2
@@ -97,17 +99,37 @@ def _voter_change(situation: Situation, source: random.Random) -> AddVoter | Rem
     controllers = [node for node in situation.nodes if node.is_controller]
     voting = {voter.id for voter in quorum.voters}
     waiting = {replica.id for replica in quorum.observers} - voting
-    joining = [node for node in controllers if node.id in waiting and node.name not in situation.down]
-    leaving = [node for node in controllers if _may_leave(node, controllers, voting, situation)]
+    lost = _lost(quorum)
+    deaf = {node.id for node in controllers if node.name in situation.down} | lost
+    joining = [
+        node for node in controllers if node.id in waiting - deaf and _majority(voting | {node.id}, deaf)
+    ]
+    leaving = [
+        node
+        for node in controllers
+        if node.id in (lost or voting)
+        and (lost or len(voting) > _VOTERS_MIN)
+        and _majority(voting - {node.id}, deaf)
+    ]
     if joining and (not leaving or source.random() < 0.5):  # noqa: PLR2004 - an even chance
         return AddVoter(_member(source.choice(joining), controllers))
     return RemoveVoter(_member(source.choice(leaving), controllers)) if leaving else None
 
 
-def _may_leave(node: Node, controllers: Sequence[Node], voting: set[int], situation: Situation) -> bool:
-    rest = [other for other in controllers if other.id in voting and other.id != node.id]
-    up = [other for other in rest if other.name not in situation.down]
-    return node.id in voting and len(voting) > _VOTERS_MIN and 2 * len(up) > len(rest)
+def _lost(quorum: QuorumAnswer) -> set[int]:
+    """Voters whose node is back with another disk: it observes, and its old directory id has the vote."""
+    observing = {(one.id, one.directory_id) for one in quorum.observers}
+    return {
+        voter.id
+        for voter in quorum.voters
+        for id_, directory in observing
+        if id_ == voter.id and directory != voter.directory_id
+    }
+
+
+def _majority(voters: set[int], deaf: set[int]) -> bool:
+    """Whether more than half of a set of voters can be heard."""
+    return 2 * len(voters - deaf) > len(voters)
 
 
 def _member(node: Node, controllers: Sequence[Node]) -> Member:

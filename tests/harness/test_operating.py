@@ -198,5 +198,21 @@ def test_voters_change_only_where_a_majority_of_the_rest_is_up(
             assert len(voters) <= 3 or down
 
 
+@given(st.integers(0, 1 << 16), st.sets(st.sampled_from(["c1", "c2", "c3", "c4"])))
+def test_a_voter_whose_disk_was_replaced_goes_before_others_do(draw: int, down: set[str]) -> None:
+    voters = quorum([101, 102, 103])
+    back = (Replica(103, "another", 8, 0, 0), Replica(104, "dir-104", 8, 0, 0), Replica(1, "dir-1", 8, 0, 0))
+    replaced = msgspec.structs.replace(voters, observers=back)
+    asked = drawn(
+        ChangeVoters(draw), msgspec.structs.replace(SITUATION, quorum=replaced, down=frozenset(down))
+    )
+    if down & {"c1", "c2"}:
+        assert asked is None, "either change needs both of those that are left"
+    elif "c4" in down:
+        assert asked == RemoveVoter(controller(3))
+    else:
+        assert asked in {RemoveVoter(controller(3)), AddVoter(controller(4))}
+
+
 def test_voters_do_not_change_without_a_leader() -> None:
     assert drawn(ChangeVoters(), msgspec.structs.replace(SITUATION, quorum=None)) is None
