@@ -2,22 +2,19 @@
 
 The log is replayed as brokers do (KIP-631): ``PARTITION_RECORD`` makes a partition, and
 ``PARTITION_CHANGE_RECORD`` changes the fields that it has.  A change that names a leader, be it -1 for none,
-begins a new leader epoch.  Records have no times of their own.  What the quorum's leaders told of their logs
-bounds them: a record below a high watermark had been appended when that was answered, and one at or above the
-end of a leader's log, in the record's epoch, had not when that was asked.
+begins a new leader epoch.  When a record was appended is known to within bounds (`checkers.metadata_log`).
 """
 
-from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from checkers.columns import NEVER, NONE, PartitionName
-from checkers.history import History, Operation
-from checkers.replicas.observed import METADATA_LOG, MetadataLogSeen
+from checkers.columns import NEVER, PartitionName
+from checkers.history import History
+from checkers.metadata_log import AppendTimes, Span, farthest
+from checkers.replicas.observed import MetadataLogSeen
 
 NOBODY = -1
 """The leader of a partition that has none."""
@@ -92,17 +89,6 @@ class BrokerState(NamedTuple):
     active: bool
 
 
-class Span(NamedTuple):
-    """When a record was appended: after one time, before another; nanoseconds."""
-
-    from_ns: int
-    to_ns: int
-
-    def meets(self, from_ns: int, to_ns: int) -> bool:
-        """Whether it may have been at a time between these."""
-        return self.from_ns <= to_ns and from_ns <= self.to_ns
-
-
 class _Told(msgspec.Struct, frozen=True, rename="camel"):
     """Content of a record, as far as it matters here; None where it changes nothing."""
 
@@ -134,64 +120,6 @@ class _TopicRemoved(msgspec.Struct, frozen=True, rename="camel"):
     topic_id: str
 
 
-class _Quorum(msgspec.Struct, frozen=True):
-    began_ns: int
-    answer: str
-    leader_id: int = -1
-    leader_epoch: int = -1
-    high_watermark: int = -1
-    voters: tuple[tuple[Any, ...], ...] = ()
-
-
-class AppendTimes:
-    """Bounds of the times at which records of the metadata log were appended.
-
-    Args:
-        history: as `checkers.reading.read_history` returns it.
-
-    Raises:
-        msgspec.ValidationError: an answer of the quorum is not as docs/histories.md says.
-    """
-
-    def __init__(self, history: History) -> None:
-        ends: dict[int, list[tuple[int, int]]] = {}
-        committed: list[tuple[int, int]] = []
-        for operation in history.operations:
-            if operation.f == "observe" and operation.key == "quorum":
-                told = msgspec.convert(operation.value, _Quorum)
-                end = max((voter[2] for voter in told.voters if voter[0] == told.leader_id), default=NONE)
-                if told.answer == "leader" and end != NONE:
-                    ends.setdefault(told.leader_epoch, []).append((end, told.began_ns))
-                if told.answer == "leader":
-                    committed.append((told.high_watermark, operation.time_ns))
-        self._ends = {epoch: _latest_up_to(some) for epoch, some in ends.items()}
-        self._committed = _earliest_from(committed)
-
-    def span(self, offset: int, epoch: int) -> Span:
-        """When the record at an offset, of one epoch of the quorum, was appended."""
-        ends, asked_ns = self._ends.get(epoch, ([], []))
-        place = bisect_right(ends, offset) - 1
-        marks, answered_ns = self._committed
-        above = bisect_right(marks, offset)
-        return Span(
-            asked_ns[place] if place >= 0 else 0,
-            answered_ns[above] if above < len(marks) else NEVER,
-        )
-
-
-def _latest_up_to(told: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """Offsets, ascending, and of each the latest time told of any up to it."""
-    told.sort()
-    return [offset for offset, _ in told], list(accumulate((time_ns for _, time_ns in told), max))
-
-
-def _earliest_from(told: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
-    """Offsets, ascending, and of each the earliest time told of any from it on."""
-    told.sort()
-    times_ns = list(accumulate((time_ns for _, time_ns in reversed(told)), min))
-    return [offset for offset, _ in told], times_ns[::-1]
-
-
 @dataclass(frozen=True, slots=True)
 class PartitionChanges:
     """All partitions whose states are known from their creation on.
@@ -200,12 +128,18 @@ class PartitionChanges:
         states: by partition, in the order of the log.
         brokers: by id, in the order of the log.
         op: index of the observation that told of the log; None where none could be used.
+        complete_until_ns: until when they are certainly all that there were; `NEVER`: to the end.
     """
 
     states: dict[PartitionName, tuple[PartitionState, ...]]
     brokers: dict[int, tuple[BrokerState, ...]]
     op: int | None
+    complete_until_ns: int
     _times: AppendTimes
+
+    def tells(self, partition: PartitionName, until_ns: int) -> bool:
+        """Whether all states of a partition are known that it had until a time."""
+        return partition in self.states and until_ns <= self.complete_until_ns
 
     def span(self, state: PartitionState | BrokerState) -> Span:
         """When the record that began a state was appended."""
@@ -232,17 +166,11 @@ def partition_changes(history: History) -> PartitionChanges:
     Raises:
         msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.
     """
-    best: tuple[tuple[int, int], Operation, MetadataLogSeen] | None = None
-    for operation in history.operations:
-        if operation.f == "observe" and operation.key == METADATA_LOG:
-            seen = msgspec.convert(operation.value, MetadataLogSeen)
-            reach = (max((record[1] for record in seen.records), default=-1), seen.end or 0)
-            if seen.error is None and seen.decoder_error is None and (best is None or reach > best[0]):
-                best = reach, operation, seen
-    if best is None:
-        return PartitionChanges({}, {}, None, AppendTimes(history))
-    _, operation, seen = best
-    return PartitionChanges(_replayed(seen), _brokers(seen), operation.index, AppendTimes(history))
+    log, times = farthest(history), AppendTimes(history)
+    if log is None:
+        return PartitionChanges({}, {}, None, 0, times)
+    until_ns = times.complete_until_ns(log)
+    return PartitionChanges(_replayed(log.seen), _brokers(log.seen), log.operation.index, until_ns, times)
 
 
 def _replayed(seen: MetadataLogSeen) -> dict[PartitionName, tuple[PartitionState, ...]]:

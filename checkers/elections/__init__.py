@@ -51,14 +51,17 @@ def check_elections(history: History) -> CheckerResult:
     anomalies = [*_unlicensed(scene), *contradictions]
     if not any(hit.kind in {WIPE, DEAD} for hit in scene.windows):
         # or else a broker may be up, and the directory of its replica not be there (KIP-858)
-        anomalies += find_withheld(changes, _permitting(scene), _read_ns(scene))
-    untold = scene.elections and changes.op is None
-    return result_of(
-        CHECKER,
-        anomalies,
-        figures=_figures(scene),
-        unknown_because="elections were asked for, and no metadata log tells the states" if untold else None,
-    )
+        anomalies += find_withheld(changes, _permitting(scene), _complete_ns(scene))
+    return result_of(CHECKER, anomalies, figures=_figures(scene), unknown_because=_doubt(scene))
+
+
+def _doubt(scene: Scene) -> str | None:
+    """Why answers can't be judged."""
+    if scene.elections and scene.changes.op is None:
+        return "elections were asked for, and no metadata log tells the states"
+    if any(each.codes and each.request.to_ns > scene.changes.complete_until_ns for each in scene.elections):
+        return "elections were answered later than any metadata log that could be read tells all states"
+    return None
 
 
 def _permitting(scene: Scene) -> list[PartitionName]:
@@ -67,10 +70,11 @@ def _permitting(scene: Scene) -> list[PartitionName]:
     return [partition for partition in scene.partitions if partition.topic in topics]
 
 
-def _read_ns(scene: Scene) -> int:
-    """When the metadata log was read; what it does not tell had not happened by then."""
+def _complete_ns(scene: Scene) -> int:
+    """Until when the metadata log tells everything: it was read then, or leaders had more."""
     op = scene.changes.op
-    return 0 if op is None else int(scene.history.operations[op].value["began_ns"])
+    read_ns = 0 if op is None else int(scene.history.operations[op].value["began_ns"])
+    return min(read_ns, scene.changes.complete_until_ns)
 
 
 def _behind_ns(scene: Scene) -> int:

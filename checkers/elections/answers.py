@@ -2,7 +2,7 @@
 
 A controller answers by the state that it has when the request reaches it, which lies between invocation and
 completion; one that has lost its majority without knowing may be behind by its fetch timeout.  So an answer
-is wrong only if none of the states that may have been there allows it.
+is wrong only if none of the states that may have been there allows it, and all of them are known.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -67,7 +67,7 @@ def find_contradictions(
     for election in elections:
         for partition, code in election.codes.items():
             unsure = wiped and code == Code.PREFERRED_LEADER_NOT_AVAILABLE
-            if partition in changes.states and not election.request.unknown and not unsure:
+            if changes.tells(partition, election.request.to_ns) and not unsure:
                 yield from _judged(election, partition, code, changes, behind_ns)
 
 

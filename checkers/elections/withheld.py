@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 
 from checkers.columns import PartitionName
 from checkers.elections.kinds import WITHHELD
-from checkers.partition_changes import NOBODY, BrokerState, PartitionChanges, PartitionState, Span
+from checkers.metadata_log import Span
+from checkers.partition_changes import NOBODY, BrokerState, PartitionChanges, PartitionState
 from checkers.verdict import Anomaly
 
 WITHHELD_NS = 10_000_000_000
@@ -26,7 +27,7 @@ def find_withheld(
     Args:
         changes: what the metadata log tells.
         partitions: those that permit unclean elections all the time.
-        end_ns: when the log was read, nanoseconds.
+        end_ns: until when the log tells everything, nanoseconds.
     """
     for partition in partitions:
         states = changes.states.get(partition, ())

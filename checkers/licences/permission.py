@@ -17,7 +17,7 @@ from checkers.administration import Request, requests_of
 from checkers.columns import NEVER
 from checkers.faults import DOWN_KINDS
 from checkers.licences.scene import Scene
-from checkers.partition_changes import Span
+from checkers.metadata_log import Span
 from checkers.shapes import Topic
 
 UNCLEAN_CONFIG = "unclean.leader.election.enable"

@@ -11,8 +11,9 @@ from typing import Any
 import msgspec
 
 from checkers.history import History
+from checkers.metadata_log import farthest
 from checkers.quorum.views import LeaderClaim
-from checkers.replicas.observed import METADATA_LOG, MetadataLogSeen, MetadataRecord
+from checkers.replicas.observed import MetadataLogSeen, MetadataRecord
 
 VOTERS_RECORD = "KRAFT_VOTERS"
 Members = dict[int, str | None]
@@ -80,18 +81,16 @@ def logged_sets(history: History) -> list[VoterSet]:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    best: tuple[tuple[int, int], list[VoterSet]] = ((-1, -1), [])
-    for operation in history.operations:
-        if operation.f == "observe" and operation.key == METADATA_LOG:
-            seen = msgspec.convert(operation.value, MetadataLogSeen)
-            sets = [
-                VoterSet(_members(content), epoch, operation.index, 0, operation.time_ns)
-                for _, epoch, kind, content in _records(seen)
-                if kind == VOTERS_RECORD
-            ]
-            last_epoch = seen.records[-1][1] if seen.records else -1
-            best = max(best, ((last_epoch, seen.end or 0), sets), key=lambda entry: entry[0])
-    return best[1]
+    log = farthest(history)
+    return (
+        [
+            VoterSet(_members(content), epoch, log.operation.index, 0, log.operation.time_ns)
+            for _, epoch, kind, content in _records(log.seen)
+            if kind == VOTERS_RECORD
+        ]
+        if log is not None
+        else []
+    )
 
 
 def _records(seen: MetadataLogSeen) -> Iterator[MetadataRecord]:

@@ -60,7 +60,6 @@ def check_reassignments(history: History) -> CheckerResult:
     for each in asked:
         if each.target is not None and not each.refused:
             sets[each.partition].add(frozenset(each.target))
-    untold = asked and changes.op is None
     return result_of(
         CHECKER,
         [
@@ -70,8 +69,17 @@ def check_reassignments(history: History) -> CheckerResult:
             *find_lost(asked, changes),
         ],
         figures=_figures(asked, changes, steps) | _observed(history),
-        unknown_because="reassignments were asked for, and no metadata log tells of them" if untold else None,
+        unknown_because=_doubt(asked, changes),
     )
+
+
+def _doubt(asked: list[Reassignment], changes: PartitionChanges) -> str | None:
+    """Why requests can't be judged."""
+    if asked and changes.op is None:
+        return "reassignments were asked for, and no metadata log tells of them"
+    if any(each.acknowledged and each.request.to_ns > changes.complete_until_ns for each in asked):
+        return "reassignments were acknowledged later than any metadata log that could be read tells of all"
+    return None
 
 
 def _figures(asked: list[Reassignment], changes: PartitionChanges, steps: list[Step]) -> dict[str, Any]:

@@ -183,11 +183,12 @@ class AdminStory:
         answer = asked | told | {"records": chunks}
         self.add(at_ms + 0.5, "reader", OperationType.OK, "final-read", key=TOPIC, value=answer)
 
-    def history(self, *, metadata_log: bool = True, **told: Any) -> History:
-        """All of it; without the metadata log, or with some of its fields told otherwise."""
+    def history(self, *, metadata_log: bool = True, cut: int | None = None, **told: Any) -> History:
+        """All of it; without the metadata log, with its beginning alone, or some of its fields changed."""
         operations = list(self._told)
         if metadata_log:
-            value = metadata([Batch(0, len(self.records) or 1)], records=self.records, **told)
+            records = self.records[:cut]
+            value = metadata([Batch(0, len(records) or 1)], records=records, **told)
             log = Operation(
                 0,
                 900 * MS,

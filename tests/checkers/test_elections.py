@@ -254,6 +254,24 @@ class TestEvidence:
         story.elect(60, 62)
         assert judged(story, **told).validity is Validity.UNKNOWN
 
+    @pytest.mark.parametrize(("kind", "code"), [("unclean", 0), ("preferred", 84), ("unclean", 83)])
+    def test_one_that_ends_before_an_answer_does_not_contradict_it(self, kind: str, code: int) -> None:
+        story = leaderless()
+        story.elect(60, 62, kind=kind, code=code)
+        story.changed(61, isr=[1], leader=1)
+        result = judged(story, cut=2)
+        assert result.counts == {}
+        assert result.validity is Validity.UNKNOWN
+        assert "later than any metadata log that could be read" in str(result.unknown_because)
+
+    def test_nor_does_that_make_what_was_answered_before_unknown(self) -> None:
+        story = AdminStory()
+        story.created(leader=2)
+        story.elect(20, 22, kind="preferred")
+        for at_ms in (30, 40, 50):
+            story.changed(at_ms, isr=[2])
+        assert judged(story, cut=4).counts == {CONTRADICTION: 1}
+
     def test_of_unknown_partitions_nothing_is_known(self) -> None:
         story = AdminStory()
         story.elect(60, 62)

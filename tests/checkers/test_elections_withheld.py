@@ -99,5 +99,14 @@ def test_a_directory_that_is_gone_may_be_why(kind: str, spec: dict[str, Any], co
     assert found(story) == counts
 
 
+def test_a_log_that_ends_early_tells_of_no_time_after_that() -> None:
+    story = leaderless()
+    story.changed(9000, isr=[1])
+    story.changed(30_000, isr=[1])
+    assert found(story, 29_000) == {WITHHELD: 1}
+    cut = story.history(cut=len(story.records) - 1, began_ns=29_000_000_000)
+    assert check_elections(cut).counts == {}
+
+
 def test_a_partition_that_the_log_does_not_tell_of_is_passed_over() -> None:
     assert found(AdminStory(config=ENABLED)) == {}

@@ -77,17 +77,6 @@ def test_of_a_topic_that_was_removed_nothing_is_told_nor_of_one_that_takes_its_n
     assert partition_changes(story.history()).states == {}
 
 
-def test_the_log_that_reaches_farthest_is_taken() -> None:
-    story = AdminStory()
-    story.created([1, 2])
-    history = story.history()
-    value = history.operations[-1].value
-    story.changed(20, isr=[1])
-    story.observe(901, "metadata-log", value, node="n2")
-    story.observe(902, "metadata-log", value | {"end": 1}, node="n3")
-    assert len(partition_changes(story.history()).states[HERE]) == 2
-
-
 class TestSpans:
     def test_a_record_lies_between_what_leaders_told(self) -> None:
         story = AdminStory()
@@ -136,3 +125,15 @@ class TestSpans:
         assert isr(30, 31) == [(1,)]
         assert isr(30, 50) == [(1,), (1, 2)]
         assert isr(0, 1) == []
+
+
+def test_states_are_told_until_the_log_ends() -> None:
+    story = AdminStory()
+    story.created([1, 2])
+    story.changed(20, isr=[1])
+    changes = partition_changes(story.history(cut=2))
+    assert changes.tells(HERE, round(1.5 * MS))
+    assert not changes.tells(HERE, 2 * MS)
+    assert not changes.tells(PartitionName("other", 0), 0)
+    assert partition_changes(story.history()).tells(HERE, NEVER)
+    assert partition_changes(story.history(metadata_log=False)).complete_until_ns == 0

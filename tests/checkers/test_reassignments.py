@@ -184,6 +184,13 @@ class TestRequests:
         figures = judged(story).figures
         assert (figures["of_unknown_fate"], figures["of_unknown_fate_found"]) == (1, happened)
 
+    def test_one_later_than_the_log_is_unknown(self) -> None:
+        story = moving([1, 2], [2, 3])
+        result = judged(story, cut=2)
+        assert result.counts == {}
+        assert result.validity is Validity.UNKNOWN
+        assert "later than any metadata log that could be read" in str(result.unknown_because)
+
     def test_a_partition_without_evidence_is_passed_over(self) -> None:
         story = AdminStory()
         story.reassign(50, 52, [2, 3])

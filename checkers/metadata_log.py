@@ -1,0 +1,145 @@
+"""The metadata log that reaches farthest, when its records were appended, and until when it tells everything.
+
+Records have no times of their own.  What the quorum's leaders told of their logs bounds them: a record below
+a high watermark had been appended when that was answered, and one at or above the end of a leader's log, in
+the record's epoch, had not when that was asked.
+
+Of logs that were read, the one of the newest epoch is taken, and of those the longest.  Where it is a
+replica's that lagged behind, or was cut off, leaders have told of more than it has.
+"""
+
+from bisect import bisect_right
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.columns import NEVER, NONE
+from checkers.history import History, Operation
+from checkers.replicas.observed import METADATA_LOG, MetadataLogSeen
+
+
+class Span(NamedTuple):
+    """When something began, or a record was appended: after one time, before another; nanoseconds."""
+
+    from_ns: int
+    to_ns: int
+
+    def meets(self, from_ns: int, to_ns: int) -> bool:
+        """Whether it may have been at a time between these."""
+        return self.from_ns <= to_ns and from_ns <= self.to_ns
+
+
+class MetadataLog(NamedTuple):
+    """A node's metadata log.
+
+    Attributes:
+        operation: the observation that tells of it.
+        seen: its content.
+    """
+
+    operation: Operation
+    seen: MetadataLogSeen
+
+    @property
+    def epoch(self) -> int:
+        """Epoch of its last record, -1 where it has none."""
+        return max((record[1] for record in self.seen.records), default=-1)
+
+    @property
+    def end(self) -> int:
+        """Offset after its last record."""
+        return self.seen.end or 0
+
+
+def farthest(history: History) -> MetadataLog | None:
+    """The metadata log that reaches farthest of all that could be read; None where none could.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    logs = [
+        MetadataLog(operation, msgspec.convert(operation.value, MetadataLogSeen))
+        for operation in history.operations
+        if operation.f == "observe" and operation.key == METADATA_LOG
+    ]
+    readable = [log for log in logs if log.seen.error is None and log.seen.decoder_error is None]
+    return max(readable, key=lambda log: (log.epoch, log.end), default=None)
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """What a node answered of the quorum."""
+
+    began_ns: int
+    answer: str
+    leader_id: int = -1
+    leader_epoch: int = -1
+    high_watermark: int = -1
+    voters: tuple[tuple[Any, ...], ...] = ()
+
+
+class AppendTimes:
+    """Bounds of the times at which records of the metadata log were appended.
+
+    Args:
+        history: as `checkers.reading.read_history` returns it.
+
+    Raises:
+        msgspec.ValidationError: an answer of the quorum is not as docs/histories.md says.
+    """
+
+    def __init__(self, history: History) -> None:
+        ends: dict[int, list[tuple[int, int]]] = {}
+        committed: list[tuple[int, int]] = []
+        self._told: set[tuple[int, int]] = set()
+        for operation in history.operations:
+            if operation.f == "observe" and operation.key == "quorum":
+                told = msgspec.convert(operation.value, _Told)
+                if told.answer != "leader":
+                    continue
+                end = max((voter[2] for voter in told.voters if voter[0] == told.leader_id), default=NONE)
+                if end != NONE:
+                    ends.setdefault(told.leader_epoch, []).append((end, told.began_ns))
+                committed.append((told.high_watermark, operation.time_ns))
+                self._told.add((told.leader_epoch, told.high_watermark))
+        self._ends = {epoch: _latest_up_to(some) for epoch, some in ends.items()}
+        self._committed = _earliest_from(committed)
+
+    def span(self, offset: int, epoch: int) -> Span:
+        """When the record at an offset, of one epoch of the quorum, was appended."""
+        ends, asked_ns = self._ends.get(epoch, ([], []))
+        place = bisect_right(ends, offset) - 1
+        marks, answered_ns = self._committed
+        above = bisect_right(marks, offset)
+        return Span(
+            asked_ns[place] if place >= 0 else 0,
+            answered_ns[above] if above < len(marks) else NEVER,
+        )
+
+    def complete_until_ns(self, log: MetadataLog) -> int:
+        """Until when a log certainly tells all that was committed; `NEVER` where nobody told of more.
+
+        More than it has is a high watermark behind its end, or one of a later epoch, in which at least the
+        record of the new leader is committed.  The last record of its own epoch that was told to be committed
+        shows that no later epoch had begun when it was appended, and what stands before it is in the log.
+        Where a leader of an earlier epoch had more, committed records are gone, and nothing is certain.
+        """
+        beyond = {epoch for epoch, mark in self._told if mark > log.end}
+        beyond |= {epoch for epoch, mark in self._told if epoch > log.epoch and mark != NONE}
+        if not beyond:
+            return NEVER
+        committed = min(max((m for epoch, m in self._told if epoch == log.epoch), default=0), log.end)
+        return 0 if min(beyond) < log.epoch else self.span(committed - 1, log.epoch).from_ns
+
+
+def _latest_up_to(told: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Offsets, ascending, and of each the latest time told of any up to it."""
+    told.sort()
+    return [offset for offset, _ in told], list(accumulate((time_ns for _, time_ns in told), max))
+
+
+def _earliest_from(told: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Offsets, ascending, and of each the earliest time told of any from it on."""
+    told.sort()
+    times_ns = list(accumulate((time_ns for _, time_ns in reversed(told)), min))
+    return [offset for offset, _ in told], times_ns[::-1]
