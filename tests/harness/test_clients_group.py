@@ -1,8 +1,8 @@
 """Both libraries' members, for real, against a coordinator that fails as the test decides."""
 
 import struct
-import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import pytest
@@ -25,6 +25,7 @@ from tests.harness.fake_group_broker import (
     MEMBER,
     FakeGroupBroker,
 )
+from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 ILLEGAL_GENERATION, UNKNOWN_MEMBER, NOT_COORDINATOR, GROUP_AUTHORIZATION = 22, 25, 16, 30
@@ -45,34 +46,52 @@ def kind(request: pytest.FixtureRequest) -> ClientKind:
     return chosen
 
 
-def options(broker: FakeGroupBroker) -> MemberOptions:
+def options(broker: FakeGroupBroker, request_ms: int = 30_000, commit_ms: int = 30_000) -> MemberOptions:
+    """Of a member to whom no answer comes late; where none comes, its bounds must be shorter."""
     return MemberOptions(
-        (broker.bootstrap,), "group-0", "log-0", heartbeat_ms=100, request_ms=500, commit_ms=1_000
+        (broker.bootstrap,),
+        "group-0",
+        "log-0",
+        heartbeat_ms=100,
+        request_ms=request_ms,
+        connect_ms=30_000,
+        commit_ms=commit_ms,
     )
 
 
-def polled(member: GroupMember, within_s: float = 8.0) -> Gathered:
+def impatient(broker: FakeGroupBroker) -> MemberOptions:
+    """Of a member that gives up in the end; by then a slow machine has asked."""
+    return options(broker, request_ms=1_500, commit_ms=2_500)
+
+
+def polled(member: GroupMember) -> Gathered:
     """The first poll that says anything."""
-    deadline = time.monotonic() + within_s
-    while time.monotonic() < deadline:
+
+    def telling() -> Gathered | None:
         gathered = member.poll(0.2)
-        if gathered.assigned is not None or gathered.messages:
-            return gathered
-    raise AssertionError("nothing was assigned or returned in time")
+        return gathered if gathered.assigned is not None or gathered.messages else None
+
+    return wait_until(telling)
+
+
+@contextmanager
+def joined(kind: ClientKind, chosen: MemberOptions) -> Iterator[GroupMember]:
+    made = join_group(kind, chosen)
+    yield made
+    made.close(BOUND_S)
 
 
 @pytest.fixture
 def member(broker: FakeGroupBroker, kind: ClientKind) -> Iterator[GroupMember]:
-    made = join_group(kind, options(broker))
-    yield made
-    made.close(5.0)
+    with joined(kind, options(broker)) as made:
+        yield made
 
 
 def everything(member: GroupMember, first: Gathered) -> list[Message]:
-    messages = list(first.messages)
-    deadline = time.monotonic() + 8.0
-    while len(messages) < 3 and time.monotonic() < deadline:
-        messages += member.poll(0.2).messages
+    """What was given by the time that nothing is missing; a member that joins again is given it again."""
+    messages = set(first.messages)
+    while len(messages) < 3:
+        messages |= set(wait_until(lambda: member.poll(0.2).messages))
     return sorted(messages)
 
 
@@ -95,27 +114,27 @@ def test_a_commit_names_the_member_and_its_generation(broker: FakeGroupBroker, m
 
 @pytest.mark.parametrize("code", [ILLEGAL_GENERATION, UNKNOWN_MEMBER, NOT_COORDINATOR, None])
 def test_a_commit_that_is_refused_fails_only_where_it_was_sent_once(
-    broker: FakeGroupBroker, kind: ClientKind, member: GroupMember, code: int | None
+    broker: FakeGroupBroker, kind: ClientKind, code: int | None
 ) -> None:
-    polled(member)
-    broker.errors[COMMIT] = code
-    began = time.monotonic()
-    answer = member.commit({0: 3})
-    certain = kind is ClientKind.KAFKA_PYTHON and code in {ILLEGAL_GENERATION, UNKNOWN_MEMBER}
-    assert answer.outcome is (FAIL if certain else INFO)
-    assert answer.error
-    assert time.monotonic() - began < 2.5
-    broker.errors[COMMIT] = 0
+    ends_it = code in {ILLEGAL_GENERATION, UNKNOWN_MEMBER}
+    with joined(kind, options(broker) if ends_it else impatient(broker)) as member:
+        polled(member)
+        broker.errors[COMMIT] = code
+        answer = member.commit({0: 3})
+        assert answer.outcome is (FAIL if kind is ClientKind.KAFKA_PYTHON and ends_it else INFO)
+        assert answer.error
+        broker.errors[COMMIT] = 0
 
 
 @pytest.mark.parametrize("code", [GROUP_AUTHORIZATION, None])
 def test_committed_offsets_that_cannot_be_read_end_the_member(
-    broker: FakeGroupBroker, member: GroupMember, code: int | None
+    broker: FakeGroupBroker, kind: ClientKind, code: int | None
 ) -> None:
     broker.errors[FETCH_OFFSETS] = code
-    with pytest.raises(ReadError, match=r"no committed offsets|GroupAuthorizationFailed"):
-        polled(member)
-    assert member.owned == frozenset()
+    with joined(kind, impatient(broker)) as member:
+        with pytest.raises(ReadError, match=r"no committed offsets|GroupAuthorizationFailed"):
+            polled(member)
+        assert member.owned == frozenset()
 
 
 def test_a_member_that_the_group_went_on_without_joins_again(
@@ -131,23 +150,24 @@ def test_a_member_that_the_group_went_on_without_joins_again(
 
 def generation_after(member: GroupMember, generation: int) -> int:
     """The generation of the first assignment after another one."""
-    deadline = time.monotonic() + 8.0
-    while time.monotonic() < deadline:
+
+    def next_one() -> int | None:
         assigned = member.poll(0.1).assigned
-        if assigned is not None and assigned.membership and assigned.membership.generation > generation:
-            return assigned.membership.generation
-    raise AssertionError("the member was not assigned anything again")
+        later = assigned is not None and assigned.membership and assigned.membership.generation
+        return later if later and later > generation else None
+
+    return wait_until(next_one) or 0
 
 
 def test_closing_leaves_the_group(broker: FakeGroupBroker, kind: ClientKind) -> None:
     made = join_group(kind, options(broker))
     polled(made)
-    made.close(5.0)
+    made.close(BOUND_S)
     assert broker.left == 1
 
 
 def test_kafka_python_finds_no_coordinator(broker: FakeGroupBroker) -> None:
-    member = KafkaPythonMember(options(broker))
+    member = KafkaPythonMember(impatient(broker))
     try:
         broker.errors[COORDINATOR] = GROUP_AUTHORIZATION
         answer = member.commit({0: 1})
@@ -156,7 +176,7 @@ def test_kafka_python_finds_no_coordinator(broker: FakeGroupBroker) -> None:
         broker.errors[COORDINATOR] = None
         assert member.commit({0: 1}).outcome is FAIL
     finally:
-        member.close(5.0)
+        member.close(BOUND_S)
 
 
 def test_kafka_python_needs_a_broker() -> None:
@@ -170,7 +190,7 @@ def test_confluent_kafka_commits_nothing_where_it_is_no_member(broker: FakeGroup
         answer = member.commit({0: 1})
         assert (answer.outcome, broker.committers) == (FAIL, [])
     finally:
-        member.close(5.0)
+        member.close(BOUND_S)
 
 
 @pytest.mark.parametrize(
@@ -248,7 +268,7 @@ class StubMessage:
 @pytest.fixture
 def stubbed(monkeypatch: pytest.MonkeyPatch) -> tuple[ConfluentMember, StubConsumer]:
     made = ConfluentMember(MemberOptions((NOBODY,), "group-0", "log-0"))
-    made.close(5.0)
+    made.close(BOUND_S)
     stub = StubConsumer(made)
     monkeypatch.setattr(made, "_consumer", stub)
     return made, stub
@@ -280,7 +300,7 @@ def test_a_commit_that_is_answered_in_part_may_have_happened(
 
 def test_a_consumer_that_is_closed_cannot_be_polled() -> None:
     member = ConfluentMember(MemberOptions((NOBODY,), "group-0", "log-0"))
-    member.close(5.0)
+    member.close(BOUND_S)
     with pytest.raises(ReadError, match="RuntimeError"):
         member.poll(0.1)
 
@@ -312,19 +332,19 @@ def test_a_late_commit_is_sent_as_what_the_member_was(broker: FakeGroupBroker) -
 
 def test_a_late_commit_without_an_answer_may_have_happened(broker: FakeGroupBroker) -> None:
     broker.errors[COMMIT] = None
-    assert commit_as(options(broker), LATE, {0: 3}).outcome is INFO
+    assert commit_as(impatient(broker), LATE, {0: 3}).outcome is INFO
 
 
 @pytest.mark.parametrize("error", [15, None])
 def test_a_late_commit_without_a_coordinator_is_not_sent(broker: FakeGroupBroker, error: int | None) -> None:
     broker.errors[COORDINATOR] = error
-    answer = commit_as(options(broker), LATE, {0: 3})
+    answer = commit_as(impatient(broker), LATE, {0: 3})
     assert (answer.outcome, broker.committers) == (FAIL, [])
 
 
 def test_a_late_commit_asks_another_broker(broker: FakeGroupBroker) -> None:
     broker.errors[COMMIT] = ILLEGAL_GENERATION
-    both = MemberOptions((NOBODY, broker.bootstrap), "group-0", "log-0", request_ms=500)
+    both = MemberOptions((NOBODY, broker.bootstrap), "group-0", "log-0", request_ms=30_000)
     assert "error 22" in str(commit_as(both, LATE, {0: 3}).error)
     nobody = MemberOptions((), "group-0", "log-0")
     assert commit_as(nobody, LATE, {0: 3}) == Answer(FAIL, error="no broker to ask, nothing sent")
