@@ -1,9 +1,10 @@
 """Who carries a schedule out: the nemesis, the operators of admin operations, and what they look at."""
 
 import threading
+import time
 from collections.abc import Callable
 
-from harness.faults.targets import Sight
+from harness.faults.targets import Copies, Sight
 from harness.healing import bench_of
 from harness.journal import Recorder
 from harness.nemesis import Nemesis
@@ -110,6 +111,22 @@ class Crew:
             active_controller=self._view.active_controller(),
             leaders=self._view.leaders(self._stage.topics[0].name),
             down=down,
+            copies=self._copies(),
+        )
+
+    def _copies(self) -> Copies:
+        moment, out = self._view.out_of_sync()
+        return Copies(
+            told={
+                (topic.name, one.partition): self._view.tellings(topic.name, one.partition)
+                for topic in self._stage.topics
+                for one in topic.partitions
+            },
+            least=self._stage.plan.scenario.workload.min_insync_replicas,
+            quorum=self._view.quorum(),
+            now_ms=time.time_ns() // 1_000_000,
+            moment=moment,
+            out=out,
         )
 
     def _situation(self) -> Situation:

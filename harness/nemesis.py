@@ -11,10 +11,11 @@ from checkers.history import OperationType
 from harness.errors import KrucibleError
 from harness.faults.activate import activate, as_value, process_fault
 from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
-from harness.faults.targets import Resolved, Sight, resolve
+from harness.faults.sparing import Strike, objection, strike_of
+from harness.faults.targets import Sight, resolve
 from harness.journal import Clock, Recorder
 from harness.ledger import FaultPlanned, FaultUndone, Ledger
-from harness.vocabulary.faults import Among, Fault, Partition
+from harness.vocabulary.faults import Among, Fault, OfDisk, Partition
 from harness.vocabulary.scenario import FixedSchedule
 
 NS_PER_MS = 1_000_000
@@ -57,6 +58,7 @@ class Nemesis:
         self._cancelled = cancelled
         self._held: list[_Held] = []
         self._plans: dict[str, dict[str, object]] = {}
+        self._strikes: list[Strike] = []
 
     def carry_out(self, schedule: FixedSchedule) -> None:
         """Inject and heal in the order of time, then wait out the schedule's duration.
@@ -150,9 +152,13 @@ class Nemesis:
     def _begin(self, fault: str, spec: Fault, hold_ms: int | None) -> bool:
         plan = self._plans[fault] = {"kind": as_value(spec)["kind"], "spec": as_value(spec)}
         with self._recorder.operation("inject", fault, plan) as outcome:
-            resolved = self._resolve(spec)
+            sight = self._seen(spec)
+            resolved = resolve(spec.target, spec.draw, sight)
             if resolved is None:
                 outcome.end(OperationType.FAIL, plan, "whom it is for is held by a fault already")
+                return False
+            if why := objection(spec, resolved.node, sight, self._strikes):
+                outcome.end(OperationType.FAIL, plan, f"withheld from {resolved.node.name}: {why}")
                 return False
             active = activate(spec, fault, resolved, self._bench)
             self._ledger.write(FaultPlanned(fault=fault, undo=active.undo))
@@ -162,6 +168,8 @@ class Nemesis:
             known = plan | {"targets": active.targets, "cut": active.cut, "resolved_by": resolved.by}
             kind, probe, error = _probed(active.took_effect)
             outcome.end(kind, known | {"probe": probe}, error)
+        if isinstance(spec, OfDisk):
+            self._strikes.append(strike_of(resolved.node, self._look(self.down).copies))
         if hold_ms is not None:
             held.until_ns = self._clock.now_ns() + hold_ms * NS_PER_MS
         return kind is OperationType.OK
@@ -178,12 +186,13 @@ class Nemesis:
             outcome.end(kind, known, error)
         return kind is OperationType.OK
 
-    def _resolve(self, spec: Fault) -> Resolved | None:
+    def _seen(self, spec: Fault) -> Sight:
+        """The nodes that a fault may befall, and what is known of them."""
         sight = self._look(self.down if process_fault(spec) else frozenset())
         if isinstance(spec, Partition) and spec.among is Among.CONTROLLERS:
             controllers = tuple(node for node in sight.nodes if node.is_controller)
             sight = msgspec.structs.replace(sight, nodes=controllers)
-        return resolve(spec.target, spec.draw, sight)
+        return sight
 
 
 def _probed(

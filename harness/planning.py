@@ -7,11 +7,12 @@ from typing import Any
 import msgspec
 
 from harness.catalogue import expectation_for, load_scenario
+from harness.chance import DISKS, LEAD_MS, OPERATIONS, TAIL_MS
 from harness.cluster.rendering import problems_with
 from harness.errors import UsageError
-from harness.faults.activate import unavailable_because
-from harness.schedule import LEAD_MS, OPERATIONS, TAIL_MS, Planned, faults_of, plan, problems_of
-from harness.vocabulary.scenario import Expectation, RandomSchedule, Scenario
+from harness.faults.availability import unavailable_because
+from harness.schedule import Planned, faults_of, plan, problems_of
+from harness.vocabulary.scenario import Expectation, Majority, RandomSchedule, Scenario
 from harness.vocabulary.topology import Mode, NodeFile, Quorum, Topology
 from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, VersionShapeError, parse_version
 from harness.vocabulary.workloads import LogWorkload, Workload
@@ -233,9 +234,7 @@ def _workload_problems(scenario: Scenario, options: RunOptions) -> list[str]:
 
 def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
     schedule = scenario.schedule
-    found: list[str] = []
-    if isinstance(schedule, RandomSchedule) and (odd := sorted(schedule.operations.keys() - OPERATIONS)):
-        found.append(f"no admin operation is called {odd[0]}; expected one of {', '.join(OPERATIONS)}")
+    found = _drawing_problems(schedule) if isinstance(schedule, RandomSchedule) else []
     if options.duration_s is None:
         return found
     if not isinstance(schedule, RandomSchedule):
@@ -248,6 +247,18 @@ def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
             f"a duration of {options.duration_s} s has no room for a fault ({lead_s:.0f} s are load alone); "
             f"expected at least {DURATION_S_MIN}"
         )
+    return found
+
+
+def _drawing_problems(schedule: RandomSchedule) -> list[str]:
+    """What can't be drawn as a random schedule says."""
+    found = []
+    if odd := sorted(schedule.operations.keys() - OPERATIONS):
+        found.append(f"no admin operation is called {odd[0]}; expected one of {', '.join(OPERATIONS)}")
+    if odd := sorted(schedule.disks.keys() - DISKS):
+        found.append(f"no fault of a disk is called {odd[0]}; expected one of {', '.join(DISKS)}")
+    if schedule.disks and schedule.majority is Majority.LOST:
+        found.append("disks can go only where a majority keeps what it has; drop disks, or majority lost")
     return found
 
 

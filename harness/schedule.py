@@ -1,40 +1,15 @@
 """From a seed to a schedule: the same seed gives the same steps, byte for byte."""
 
 import random
-from collections.abc import Iterator
 
 import msgspec
 
-from harness.vocabulary.administration import (
-    AdminOperation,
-    CancelSome,
-    ChangeVoters,
-    Drawn,
-    ElectionType,
-    ElectSome,
-    ReassignSome,
-)
-from harness.vocabulary.faults import Among, Fault, Flavour, Kill, Partition, Pattern, Pause, Stop, Target
+from harness.chance import DRAWS, drawn_acts, drawn_steps, symbolic, with_disks
+from harness.vocabulary.administration import AdminOperation
+from harness.vocabulary.faults import Fault
 from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
-from harness.vocabulary.scenario import Act, FixedSchedule, RandomSchedule, Step
-from harness.vocabulary.topology import Mode, Topology
-
-TAIL_MS = 6_000
-"""Load after the last heal, so that there is traffic to judge on both sides of every fault."""
-LEAD_MS = 3_000
-"""Load before the first fault."""
-_DRAWS = 1 << 16
-_TARGETS = (Target.ACTIVE_CONTROLLER, Target.VOTER, Target.PARTITION_LEADER, Target.RANDOM)
-"""Those that schedules are drawn from; another one among them would change the schedule of every seed."""
-_KINDS: dict[str, type[Kill | Pause | Stop]] = {"kill": Kill, "pause": Pause, "stop": Stop}
-OPERATIONS: dict[str, Drawn] = {
-    "elect-preferred": ElectSome(ElectionType.PREFERRED),
-    "elect-unclean": ElectSome(ElectionType.UNCLEAN),
-    "reassign": ReassignSome(),
-    "cancel": CancelSome(),
-    "voters": ChangeVoters(),
-}
-"""Kinds of admin operations that a random schedule draws from, by their names there."""
+from harness.vocabulary.scenario import FixedSchedule, RandomSchedule
+from harness.vocabulary.topology import Topology
 
 Planned = FixedSchedule | ScriptedSchedule
 """What a run executes."""
@@ -57,12 +32,14 @@ def plan(
             msgspec.structs.replace(step, fault=_redrawn(step.fault, source)) for step in schedule.steps
         )
         acts = tuple(
-            msgspec.structs.replace(act, operation=_symbolic(act.operation, source)) for act in schedule.acts
+            msgspec.structs.replace(act, operation=symbolic(act.operation, source)) for act in schedule.acts
         )
         return FixedSchedule(steps=steps, duration_ms=schedule.duration_ms, acts=acts)
-    steps = tuple(_drawn(schedule, topology, source))
-    # A source of their own: a schedule that gains operations keeps its faults.
-    acts = tuple(_drawn_acts(schedule, random.Random(f"{seed} operations")))
+    steps = tuple(drawn_steps(schedule, topology, source))
+    # Sources of their own: a schedule that gains operations keeps its faults, one that gains disks its times.
+    if schedule.disks:
+        steps = tuple(with_disks(steps, schedule, topology, random.Random(f"{seed} disks")))
+    acts = tuple(drawn_acts(schedule, random.Random(f"{seed} operations")))
     return FixedSchedule(steps=steps, duration_ms=schedule.duration_ms, acts=acts)
 
 
@@ -121,13 +98,7 @@ def problems_of(schedule: Planned) -> list[str]:
 
 
 def _redrawn(fault: Fault, source: random.Random) -> Fault:
-    return msgspec.structs.replace(fault, draw=source.randrange(_DRAWS))
-
-
-def _symbolic(operation: AdminOperation, source: random.Random) -> AdminOperation:
-    if isinstance(operation, Drawn):
-        return msgspec.structs.replace(operation, draw=source.randrange(_DRAWS))
-    return operation
+    return msgspec.structs.replace(fault, draw=source.randrange(DRAWS))
 
 
 def _moved(move: Move, source: random.Random) -> Move:
@@ -135,43 +106,6 @@ def _moved(move: Move, source: random.Random) -> Move:
         case Inject():
             return msgspec.structs.replace(move, fault=_redrawn(move.fault, source))
         case Perform():
-            return msgspec.structs.replace(move, operation=_symbolic(move.operation, source))
+            return msgspec.structs.replace(move, operation=symbolic(move.operation, source))
         case _:
             return move
-
-
-def _drawn_acts(schedule: RandomSchedule, source: random.Random) -> Iterator[Act]:
-    if not schedule.operations:
-        return
-    at = LEAD_MS
-    while (at := at + source.randint(*schedule.operation_gap_ms)) < schedule.duration_ms - TAIL_MS:
-        (kind,) = source.choices(list(schedule.operations), list(schedule.operations.values()))
-        yield Act(at, _symbolic(OPERATIONS[kind], source))
-
-
-def _drawn(schedule: RandomSchedule, topology: Topology, source: random.Random) -> list[Step]:
-    steps: list[Step] = []
-    at = LEAD_MS
-    while True:
-        hold = source.randint(*schedule.hold_ms)
-        # Overlapping steps share their end, so that the cluster gets its pause between them.
-        lag = source.randint(0, 2_000) if source.random() < schedule.overlap else None
-        second = [] if lag is None else [Step(at + lag, hold, _drawn_fault(schedule, topology, source))]
-        first = Step(at, hold, _drawn_fault(schedule, topology, source))
-        end = at + hold + (lag or 0)
-        if end + TAIL_MS > schedule.duration_ms:
-            return steps
-        steps += [first, *second]
-        at = end + source.randint(*schedule.gap_ms)
-
-
-def _drawn_fault(schedule: RandomSchedule, topology: Topology, source: random.Random) -> Fault:
-    kind = source.choice(schedule.kinds)
-    draw = source.randrange(_DRAWS)
-    target = source.choice(_TARGETS)
-    if kind != "partition":
-        return _KINDS[kind](target=target, draw=draw)
-    pattern = source.choice(list(Pattern))
-    flavour = source.choice(list(Flavour))
-    among = source.choice(list(Among)) if topology.mode is Mode.ISOLATED else Among.ALL
-    return Partition(pattern=pattern, target=target, flavour=flavour, among=among, draw=draw)

@@ -15,6 +15,8 @@ class _Counter(NamedTuple):
 
 
 COUNTERS = (
+    _Counter("assumptions", "faults_of_disks", "faults of disks"),
+    _Counter("assumptions", "faults_withheld", "faults withheld to spare the last copies"),
     _Counter("quorum", "leader_changes", "changes of the quorum's leader"),
     _Counter("quorum", "epochs_seen", "epochs of the quorum"),
     _Counter("quorum", "voter_sets", "sets of voters"),

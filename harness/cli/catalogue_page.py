@@ -5,7 +5,7 @@ from itertools import groupby
 
 from checkers.verdict import Validity
 from harness.catalogue import Forecast, folder_story, forecasts_of, load_scenario, scenario_names
-from harness.vocabulary.scenario import Expectation, FixedSchedule, RandomSchedule, Scenario
+from harness.vocabulary.scenario import Expectation, FixedSchedule, Majority, RandomSchedule, Scenario
 from harness.vocabulary.topology import DiskKind, Mode, Topology
 from harness.vocabulary.workloads import BulkWorkload, LogWorkload, Workload
 from results.markdown import number, table
@@ -86,8 +86,9 @@ def _schedule(scenario: Scenario) -> str:
     schedule = scenario.schedule
     duration = f"{schedule.duration_ms / 1000:g} s"
     if isinstance(schedule, RandomSchedule):
-        drawn = ", ".join((*schedule.kinds, *schedule.operations))
-        return f"{duration}, drawn from the seed: {drawn}"
+        drawn = ", ".join((*schedule.kinds, *schedule.disks, *schedule.operations))
+        lost = "; at a majority of the voters at once" if schedule.majority is Majority.LOST else ""
+        return f"{duration}, drawn from the seed: {drawn}{lost}"
     if isinstance(schedule, FixedSchedule):
         if not schedule.steps:
             return f"{duration} without faults"

@@ -9,21 +9,8 @@ from harness.faults.disk import ActiveDeadDisk, ActivePowerLoss, ActiveWipe
 from harness.faults.partition import ActivePartition
 from harness.faults.process import ActiveKill, ActivePause, ActiveStop
 from harness.faults.targets import Resolved
-from harness.vocabulary.faults import (
-    Among,
-    DeadDisk,
-    Fault,
-    Kill,
-    Partition,
-    Pattern,
-    Pause,
-    PowerLoss,
-    Stop,
-    WipeDisk,
-)
-from harness.vocabulary.topology import DiskKind, Mode, Topology
+from harness.vocabulary.faults import DeadDisk, Fault, Kill, Partition, Pause, PowerLoss, Stop, WipeDisk
 
-_BRIDGE_NODES_MIN = 3
 _WITHOUT_A_CHOICE: dict[type[Fault], Callable[[Resolved, Bench], ActiveFault]] = {
     Kill: ActiveKill,
     Pause: ActivePause,
@@ -44,23 +31,6 @@ def activate(spec: Fault, fault: str, resolved: Resolved, bench: Bench) -> Activ
             return ActiveDeadDisk(spec, resolved, bench)
         case _:
             return _WITHOUT_A_CHOICE[type(spec)](resolved, bench)
-
-
-def unavailable_because(spec: Fault, topology: Topology) -> str | None:
-    """Why this topology can't have the fault; None if it can."""
-    if isinstance(spec, WipeDisk | DeadDisk) and not 1 <= (spec.log_dir or 1) <= topology.log_dirs:
-        return f"there is no log directory {spec.log_dir}, the topology has {topology.log_dirs}"
-    if isinstance(spec, PowerLoss | DeadDisk) and topology.disk is DiskKind.FOLDER:
-        return "power loss and a dead disk need disks that are file systems: loop-ext4 or loop-xfs"
-    if not isinstance(spec, Partition):
-        return None
-    if spec.among is Among.CONTROLLERS and topology.mode is Mode.COMBINED:
-        return "in combined mode controllers and brokers share an address, so controllers can't be cut alone"
-    size = topology.controllers if spec.among is Among.CONTROLLERS else len(topology.nodes())
-    needed = _BRIDGE_NODES_MIN if spec.pattern in (Pattern.BRIDGE, Pattern.MAJORITY_RING) else 2
-    if size < needed:
-        return f"a {spec.pattern} partition needs {needed} nodes, there are {size}"
-    return None
 
 
 def process_fault(spec: Fault) -> bool:

@@ -5,6 +5,28 @@ import msgspec
 from harness.vocabulary.administration import Member
 from harness.vocabulary.faults import Target
 from harness.vocabulary.topology import Node
+from harness.wire import PartitionAnswer, QuorumAnswer
+
+
+class Copies(msgspec.Struct, frozen=True):
+    """What is known of who has a copy of what.
+
+    Attributes:
+        told: of each of the workload's partitions what every broker told lately, by topic and number.
+        least: ``min.insync.replicas`` of those partitions.
+        quorum: the answer of the quorum's leader, None if none is seen.
+        now_ms: wall-clock time, as in `quorum`.
+        moment: how many answers of brokers have been heard.
+        out: the answer, by its number, in which a broker last told that a replica is not in sync, by topic,
+            partition and replica.
+    """
+
+    told: dict[tuple[str, int], tuple[PartitionAnswer, ...]] = {}
+    least: int = 1
+    quorum: QuorumAnswer | None = None
+    now_ms: int = 0
+    moment: int = 0
+    out: dict[tuple[str, int, int], int] = {}
 
 
 class Sight(msgspec.Struct, frozen=True):
@@ -15,12 +37,14 @@ class Sight(msgspec.Struct, frozen=True):
         active_controller: id of the leader of the quorum, None if none is seen.
         leaders: ids of the leaders of the workload's partitions, in the order of the partitions.
         down: names of nodes that a process fault holds already.
+        copies: who has a copy of what.
     """
 
     nodes: tuple[Node, ...]
     active_controller: int | None
     leaders: tuple[int, ...]
     down: frozenset[str] = frozenset()
+    copies: Copies = Copies()
 
 
 class Resolved(msgspec.Struct, frozen=True):
@@ -58,5 +82,7 @@ def _ids(target: Target, draw: int, sight: Sight) -> set[int]:
         case Target.QUORUM_FOLLOWER:
             leads = sight.active_controller
             return {node.id for node in sight.nodes if node.is_controller and leads not in (None, node.id)}
+        case Target.BROKER:
+            return {node.id for node in sight.nodes if node.is_broker}
         case Target.RANDOM:
             return {node.id for node in sight.nodes}

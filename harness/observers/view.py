@@ -26,6 +26,8 @@ class ClusterView:
         self._controllers: dict[str, tuple[float, QuorumAnswer]] = {}
         self._brokers: dict[str, tuple[float, Mapping[str, TopicAnswer]]] = {}
         self._ongoing: tuple[float, tuple[Ongoing, ...]] | None = None
+        self._answers = 0
+        self._out: dict[tuple[str, int, int], int] = {}
 
     def saw_controller(self, node: str, answer: QuorumAnswer | None) -> None:
         """A controller answered as the leader, or did not."""
@@ -38,6 +40,11 @@ class ClusterView:
         """A broker told of topics."""
         with self._lock:
             self._brokers[node] = (self._clock(), topics)
+            self._answers += 1
+            for name, topic in topics.items():
+                for state in topic.partitions:
+                    for replica in set(state.replicas).difference(state.isr):
+                        self._out[name, state.partition, replica] = self._answers
 
     def saw_reassignments(self, ongoing: tuple[Ongoing, ...]) -> None:
         """The controller told of the reassignments that go on."""
@@ -74,6 +81,22 @@ class ClusterView:
             if state.partition == partition
         ]
         return max(states, key=lambda one: one[:2])[2] if states else None
+
+    def tellings(self, topic: str, partition: int) -> tuple[PartitionAnswer, ...]:
+        """The partition as each broker that told lately sees it."""
+        with self._lock:
+            told = self._told(topic)
+        return tuple(
+            state for _, answer in told for state in answer.partitions if state.partition == partition
+        )
+
+    def out_of_sync(self) -> tuple[int, dict[tuple[str, int, int], int]]:
+        """How many answers of brokers were heard, and which one told last that a replica is not in sync.
+
+        Replicas by topic, partition and id; answers by their number, counted from 1.
+        """
+        with self._lock:
+            return self._answers, dict(self._out)
 
     def leader_of(self, topic: str, partition: int) -> int | None:
         """Id of the partition's leader, None if it has none or nobody told lately."""

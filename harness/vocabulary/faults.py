@@ -41,6 +41,8 @@ class Target(StrEnum):
     RANDOM = "random"
     QUORUM_FOLLOWER = "quorum-follower"
     """A controller that does not lead the quorum."""
+    BROKER = "broker"
+    """A broker, whatever else it may be."""
 
 
 class Among(StrEnum):
@@ -115,6 +117,8 @@ class WipeDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="wipe-disk"):
             with the quorum's first set of voters, as the script that set it up would do it again.
         log_dir: which log directory, counted from 1; None: all that the node has.
         draw: decides among equals.
+        sparing: do it only where Kafka promises that nothing acknowledged goes with the disk, by what the
+            cluster tells at that moment; where it does not, the fault is withheld.
     """
 
     target: Target | Member = Target.RANDOM
@@ -124,16 +128,23 @@ class WipeDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="wipe-disk"):
     new_directory_id: bool = True
     log_dir: int | None = None
     draw: int = 0
+    sparing: bool = False
 
 
 class PowerLoss(msgspec.Struct, frozen=True, tag_field="kind", tag="power-loss"):
     """Kill a node and lose what its disk was not asked to sync; start it again at the heal.
 
     Needs a topology whose disks are file systems of their own.
+
+    Attributes:
+        target: the node.
+        draw: decides among equals.
+        sparing: as for `WipeDisk`.
     """
 
     target: Target | Member = Target.RANDOM
     draw: int = 0
+    sparing: bool = False
 
 
 class DeadDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="dead-disk"):
@@ -152,4 +163,6 @@ class DeadDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="dead-disk"):
     draw: int = 0
 
 
-Fault = Partition | Kill | Pause | Stop | WipeDisk | PowerLoss | DeadDisk
+OfDisk = WipeDisk | PowerLoss | DeadDisk
+"""Faults after which a node may lack what it had."""
+Fault = Partition | Kill | Pause | Stop | OfDisk

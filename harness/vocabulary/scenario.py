@@ -1,5 +1,7 @@
 """Scenarios: what to try, why, on what, and what to expect."""
 
+from enum import StrEnum
+
 import msgspec
 
 from checkers.verdict import Validity
@@ -34,6 +36,15 @@ class FixedSchedule(msgspec.Struct, frozen=True, tag_field="schedule", tag="fixe
     acts: tuple[Act, ...] = ()
 
 
+class Majority(StrEnum):
+    """What drawn faults do to the majority of a quorum."""
+
+    POSSIBLE = "possible"
+    """Overlapping faults may hold several controllers; disks go only where a majority keeps what it has."""
+    LOST = "lost"
+    """All faults of one time are at different controllers, and leave no majority; disks stay."""
+
+
 class RandomSchedule(msgspec.Struct, frozen=True):
     """Steps and acts drawn from a seed.
 
@@ -42,7 +53,11 @@ class RandomSchedule(msgspec.Struct, frozen=True):
         kinds: names of the fault kinds to draw from.
         hold_ms: shortest and longest time a fault is held.
         gap_ms: shortest and longest time between faults.
-        overlap: chance that a second fault is laid over the first.
+        overlap: chance that a second fault is laid over the first, where a majority is to stay possible.
+        majority: what faults do to the majority of the quorum.
+        disks: names of the kinds of faults of disks to draw from, by weight, as far as the topology can have
+            them; none: disks stay.
+        disk_share: chance that a fault of a disk takes the place of another fault.
         operations: names of the kinds of admin operations to draw from, by weight; none: none are performed.
         operation_gap_ms: shortest and longest time between admin operations.
     """
@@ -52,6 +67,9 @@ class RandomSchedule(msgspec.Struct, frozen=True):
     hold_ms: tuple[int, int] = (5_500, 10_000)
     gap_ms: tuple[int, int] = (2_000, 5_000)
     overlap: float = 0.3
+    majority: Majority = Majority.POSSIBLE
+    disks: dict[str, int] = {}
+    disk_share: float = 0.4
     operations: dict[str, int] = {}
     operation_gap_ms: tuple[int, int] = (1_500, 6_000)
 

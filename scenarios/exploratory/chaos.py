@@ -1,15 +1,16 @@
-"""exploratory/chaos: random faults and admin operations of every kind, drawn from the seed."""
+"""exploratory/chaos: random faults, disks and admin operations of every kind, drawn from the seed."""
 
 from harness.vocabulary import RandomSchedule, Scenario, Topology
 
 SCENARIO = Scenario(
-    summary="Partitions, kills, pauses and stops at random, elections, reassignments and voters beside them.",
+    summary="Partitions, kills, pauses, new disks at random; elections, reassignments, voters beside them.",
     why=(
         "A drawn schedule reaches combinations that nobody writes down, such as a leader that is killed "
-        "while its successor is cut off, or a partition that moves while its controller is."
+        "while its successor is cut off, or a partition that moves to a broker whose disk was replaced."
     ),
     schedule=RandomSchedule(
         duration_ms=60_000,
+        disks={"broker-disk": 2, "follower-disk": 2, "leader-disk": 1, "one-directory": 1, "power": 2},
         operations={"elect-preferred": 3, "elect-unclean": 2, "reassign": 4, "cancel": 1, "voters": 3},
     ),
     topology=Topology(controllers=4, brokers=4, initial_voters=3),

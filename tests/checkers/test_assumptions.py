@@ -109,6 +109,51 @@ def test_a_fault_that_was_not_attempted_is_told(story: Story) -> None:
     assert injected.observed == "0 proven faults; f1 was not attempted (nobody left)"
 
 
+def told_with(history: History, spec: object) -> History:
+    """The history, its injections that failed told with a spec."""
+    operations = tuple(
+        msgspec.structs.replace(one, value={"kind": "wipe-disk", "spec": spec})
+        if one.f == "inject" and one.type is OperationType.FAIL
+        else one
+        for one in history.operations
+    )
+    return msgspec.structs.replace(history, operations=operations)
+
+
+@pytest.mark.parametrize(
+    ("planned", "text", "needed", "met"),
+    [
+        pytest.param(2, run() + "\n6 f2 wipe-disk c2 fail", 1, True, id="the other one is proven"),
+        pytest.param(3, run() + "\n6 f2 wipe-disk c2 fail", 2, False, id="and one was never begun"),
+        pytest.param(1, "6 f2 wipe-disk c2 fail\n20 phase done", 1, False, id="nothing is proven"),
+    ],
+)
+def test_a_fault_that_was_withheld_is_not_missing(
+    story: Story, planned: int, text: str, needed: int, *, met: bool
+) -> None:
+    history = told_with(story(text, setup={"planned_faults": planned}), {"sparing": True})
+    result = check_assumptions(history)
+    (injected,) = (a for a in result.assumptions if a.name == "faults-injected")
+    assert (injected.met, injected.expected) == (met, f"at least {needed} proven faults")
+    assert "f2 was not attempted" in injected.observed
+    assert result.figures["faults_withheld"] == 1
+
+
+@pytest.mark.parametrize("spec", [{"sparing": False}, {"sparing": 1}, {}, None, "sparing"])
+def test_a_fault_that_was_refused_for_another_reason_is_missing(story: Story, spec: object) -> None:
+    history = story(run() + "\n6 f2 wipe-disk c2 fail", setup={"planned_faults": 2})
+    assert unmet(told_with(history, spec)) == {"faults-injected"}
+
+
+def test_faults_of_disks_are_counted(story: Story) -> None:
+    more = "\n5 f2 wipe-disk c2 ok\n10.2 f2 heal ok\n5 f3 power-loss c3 info\n10.2 f3 heal ok"
+    assert check_assumptions(story(run() + more)).figures == {
+        "faults": 3,
+        "faults_of_disks": 1,
+        "faults_withheld": 0,
+    }
+
+
 def test_damage(story: Story) -> None:
     assert unmet(story(run(), damage=("worker-3 is cut short",))) == {"history-undamaged"}
 

@@ -11,7 +11,8 @@ from harness.cluster.homes import NodeHome
 from harness.errors import KrucibleError
 from harness.faults import disk as module
 from harness.faults import process
-from harness.faults.activate import activate, process_fault, unavailable_because
+from harness.faults.activate import activate, process_fault
+from harness.faults.availability import unavailable_because
 from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
 from harness.faults.targets import Resolved
 from harness.ledger import Undo

@@ -11,7 +11,7 @@ from harness.cli.running import run
 from harness.errors import UsageError
 from harness.planning import RunOptions, plan_run
 from harness.schedule import encode
-from harness.vocabulary import Mode, NodeFile, Quorum
+from harness.vocabulary import Majority, Mode, NodeFile, Quorum, RandomSchedule, Scenario
 
 
 def options(**given: object) -> RunOptions:
@@ -125,3 +125,27 @@ def test_the_zombie_is_expected_before_its_fix_only() -> None:
 def test_option_values_are_checked_where_they_are_given(words: list[str]) -> None:
     with pytest.raises(click.UsageError), run.make_context("run", ["smoke/partition", *words]):
         pass
+
+
+@pytest.mark.parametrize(
+    ("schedule", "problem"),
+    [
+        (RandomSchedule(operations={"sing": 1}), "no admin operation is called sing; expected one of elect-"),
+        (
+            RandomSchedule(disks={"tape": 1}),
+            "no fault of a disk is called tape; expected one of broker-disk,",
+        ),
+        (
+            RandomSchedule(disks={"power": 1}, majority=Majority.LOST),
+            "disks can go only where a majority keeps what it has",
+        ),
+    ],
+)
+def test_what_can_not_be_drawn_is_told(
+    monkeypatch: pytest.MonkeyPatch, schedule: RandomSchedule, problem: str
+) -> None:
+    scenario = Scenario(summary="s", why="w", schedule=schedule)
+    monkeypatch.setattr("harness.planning.load_scenario", lambda _: scenario)
+    with pytest.raises(UsageError) as told:
+        plan_run(options())
+    assert problem in told.value.got

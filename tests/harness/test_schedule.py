@@ -1,28 +1,42 @@
 """Schedules are functions of their seed, and what they plan can be carried out and judged."""
 
+from itertools import pairwise
+
 import msgspec
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.catalogue import load_scenario, scenario_names
-from harness.faults.activate import unavailable_because
-from harness.schedule import LEAD_MS, OPERATIONS, TAIL_MS, decode, encode, faults_of, plan
+from harness.chance import DISKS, LEAD_MS, OPERATIONS, TAIL_MS
+from harness.faults.availability import unavailable_because
+from harness.schedule import decode, encode, faults_of, plan
 from harness.vocabulary import (
     Act,
     CancelSome,
+    DeadDisk,
+    DiskKind,
     FixedSchedule,
     Inject,
     Kill,
+    Majority,
+    Member,
     Mode,
+    Partition,
     Pass,
+    Pattern,
     Perform,
+    PowerLoss,
     RandomSchedule,
     ReassignSome,
     ScriptedSchedule,
+    Step,
+    Target,
     Topology,
     UpdateFeature,
+    WipeDisk,
 )
+from harness.vocabulary.faults import OfDisk
 
 SEEDS = st.integers(min_value=0, max_value=2**63)
 
@@ -85,6 +99,70 @@ def test_every_scenario_can_be_planned_with_its_own_topology(name: str) -> None:
     if isinstance(scenario.schedule, FixedSchedule):
         assert isinstance(planned, FixedSchedule)
         assert [step.at_ms for step in planned.steps] == [step.at_ms for step in scenario.schedule.steps]
+
+
+def steps_of(schedule: RandomSchedule, topology: Topology, seed: int) -> tuple[Step, ...]:
+    planned = plan(schedule, topology, seed)
+    assert isinstance(planned, FixedSchedule)
+    return planned.steps
+
+
+ALL_DISKS = dict.fromkeys(DISKS, 1)
+LONG = RandomSchedule(duration_ms=300_000)
+
+
+@given(SEEDS, st.sampled_from([Mode.COMBINED, Mode.ISOLATED]))
+def test_disks_take_the_places_of_other_faults(seed: int, mode: Mode) -> None:
+    topology = Topology(mode=mode, disk=DiskKind.LOOP_XFS, log_dirs=2)
+    schedule = msgspec.structs.replace(LONG, disks=ALL_DISKS)
+    assert plan(schedule, topology, seed) == plan(schedule, topology, seed)
+    steps, before = steps_of(schedule, topology, seed), steps_of(LONG, topology, seed)
+    assert [(step.at_ms, step.hold_ms) for step in steps] == [(step.at_ms, step.hold_ms) for step in before]
+    for step, other in zip(steps, before, strict=True):
+        if isinstance(step.fault, OfDisk):
+            assert not isinstance(step.fault, DeadDisk)
+            assert step.fault.sparing
+            assert unavailable_because(step.fault, topology) is None
+        else:
+            assert step == other
+
+
+def test_every_kind_of_disk_is_drawn_that_the_topology_can_have() -> None:
+    schedule = msgspec.structs.replace(LONG, disks=ALL_DISKS, disk_share=1.0)
+    faults = [
+        step.fault
+        for seed in range(5)
+        for step in steps_of(schedule, Topology(disk=DiskKind.LOOP_XFS, log_dirs=2), seed)
+    ]
+    assert {fault.log_dir for fault in faults if isinstance(fault, WipeDisk)} == {None, 1, 2}
+    assert {fault.by for fault in faults if isinstance(fault, WipeDisk)} == {"kill", "stop"}
+    assert {fault.target for fault in faults if isinstance(fault, WipeDisk)} == {
+        Target.BROKER,
+        Target.QUORUM_FOLLOWER,
+        Target.ACTIVE_CONTROLLER,
+    }
+    assert any(isinstance(fault, PowerLoss) for fault in faults)
+    plain = [step.fault for seed in range(5) for step in steps_of(schedule, Topology(), seed)]
+    assert all(isinstance(fault, WipeDisk) and fault.log_dir is None for fault in plain)
+    power = msgspec.structs.replace(LONG, disks={"power": 1}, disk_share=1.0)
+    assert steps_of(power, Topology(), 5) == steps_of(LONG, Topology(), 5)
+
+
+@given(SEEDS, st.integers(1, 5), st.sampled_from([Mode.COMBINED, Mode.ISOLATED]))
+def test_a_majority_that_is_to_be_lost_is_lost_each_time(seed: int, controllers: int, mode: Mode) -> None:
+    topology = Topology(mode=mode, controllers=controllers, brokers=controllers)
+    schedule = msgspec.structs.replace(LONG, majority=Majority.LOST, kinds=("partition", "kill", "pause"))
+    struck: dict[int, set[Member]] = {}
+    for step in steps_of(schedule, topology, seed):
+        assert isinstance(step.fault.target, Member)
+        assert not isinstance(step.fault, Partition) or step.fault.pattern is Pattern.ISOLATE_ONE
+        struck.setdefault(step.at_ms, set()).add(step.fault.target)
+    assert struck
+    for members in struck.values():
+        assert len(members) == controllers // 2 + 1
+        assert all(member.of(topology.nodes()) for member in members)
+    times = sorted(struck)
+    assert all(late - early >= schedule.hold_ms[0] + schedule.gap_ms[0] for early, late in pairwise(times))
 
 
 def test_operations_leave_a_schedules_faults_as_they_are() -> None:

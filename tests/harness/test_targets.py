@@ -22,6 +22,14 @@ def test_a_voter_is_a_controller() -> None:
     assert {named(resolve(Target.VOTER, draw, SIGHT))[0] for draw in range(9)} == {"c1", "c2", "c3"}
 
 
+def test_a_broker_is_one_whatever_else_it_is() -> None:
+    assert {named(resolve(Target.BROKER, draw, SIGHT)) for draw in range(9)} == {
+        ("b1", "role"),
+        ("b2", "role"),
+        ("b3", "role"),
+    }
+
+
 def test_random_reaches_every_node() -> None:
     assert {named(resolve(Target.RANDOM, draw, SIGHT))[0] for draw in range(99)} == {n.name for n in NODES}
 

@@ -1,0 +1,163 @@
+"""What random schedules draw: faults, which of them are of disks, and admin operations; pure."""
+
+import random
+from collections.abc import Iterable, Iterator
+
+import msgspec
+
+from harness.faults.availability import unavailable_because
+from harness.vocabulary.administration import (
+    AdminOperation,
+    CancelSome,
+    ChangeVoters,
+    Drawn,
+    ElectionType,
+    ElectSome,
+    Member,
+    ReassignSome,
+    controller,
+)
+from harness.vocabulary.faults import (
+    Among,
+    Fault,
+    Flavour,
+    Kill,
+    Partition,
+    Pattern,
+    Pause,
+    PowerLoss,
+    Stop,
+    Target,
+    WipeDisk,
+)
+from harness.vocabulary.scenario import Act, Majority, RandomSchedule, Step
+from harness.vocabulary.topology import Mode, Topology
+
+TAIL_MS = 6_000
+"""Load after the last heal, so that there is traffic to judge on both sides of every fault."""
+LEAD_MS = 3_000
+"""Load before the first fault."""
+DRAWS = 1 << 16
+"""How many values a draw may have."""
+_LAG_MS = 2_000
+_TARGETS = (Target.ACTIVE_CONTROLLER, Target.VOTER, Target.PARTITION_LEADER, Target.RANDOM)
+"""Those that schedules are drawn from; another one among them would change the schedule of every seed."""
+_KINDS: dict[str, type[Kill | Pause | Stop]] = {"kill": Kill, "pause": Pause, "stop": Stop}
+DISKS: dict[str, WipeDisk | PowerLoss] = {
+    "broker-disk": WipeDisk(Target.BROKER, sparing=True),
+    "follower-disk": WipeDisk(Target.QUORUM_FOLLOWER, sparing=True),
+    "leader-disk": WipeDisk(Target.ACTIVE_CONTROLLER, sparing=True),
+    "one-directory": WipeDisk(Target.BROKER, log_dir=2, sparing=True),
+    "power": PowerLoss(sparing=True),
+}
+"""Kinds of faults of disks that a random schedule draws from, by their names there."""
+OPERATIONS: dict[str, Drawn] = {
+    "elect-preferred": ElectSome(ElectionType.PREFERRED),
+    "elect-unclean": ElectSome(ElectionType.UNCLEAN),
+    "reassign": ReassignSome(),
+    "cancel": CancelSome(),
+    "voters": ChangeVoters(),
+}
+"""Kinds of admin operations that a random schedule draws from, by their names there."""
+
+
+def drawn_steps(schedule: RandomSchedule, topology: Topology, source: random.Random) -> list[Step]:
+    """Faults one after the other, now and then some at once, as long as there is time."""
+    steps: list[Step] = []
+    at = LEAD_MS
+    while True:
+        hold = source.randint(*schedule.hold_ms)
+        # Overlapping steps share their end, so that the cluster gets its pause between them.
+        if schedule.majority is Majority.LOST:
+            drawn = list(_without_majority(schedule, topology, source))
+        else:
+            drawn = list(_by_chance(schedule, topology, source))
+        end = at + hold + max(lag for lag, _ in drawn)
+        if end + TAIL_MS > schedule.duration_ms:
+            return steps
+        steps += [Step(at + lag, hold, fault) for lag, fault in drawn]
+        at = end + source.randint(*schedule.gap_ms)
+
+
+def with_disks(
+    steps: Iterable[Step], schedule: RandomSchedule, topology: Topology, source: random.Random
+) -> Iterator[Step]:
+    """Steps of which some are faults of disks instead, of the kinds that the topology can have."""
+    weights = {
+        name: weight
+        for name, weight in schedule.disks.items()
+        if unavailable_because(DISKS[name], topology) is None
+    }
+    for step in steps:
+        if weights and source.random() < schedule.disk_share:
+            (name,) = source.choices(list(weights), list(weights.values()))
+            yield msgspec.structs.replace(step, fault=_disk_fault(DISKS[name], topology, source))
+        else:
+            yield step
+
+
+def drawn_acts(schedule: RandomSchedule, source: random.Random) -> Iterator[Act]:
+    """Admin operations one after the other, if any are to be drawn."""
+    if not schedule.operations:
+        return
+    at = LEAD_MS
+    while (at := at + source.randint(*schedule.operation_gap_ms)) < schedule.duration_ms - TAIL_MS:
+        (kind,) = source.choices(list(schedule.operations), list(schedule.operations.values()))
+        yield Act(at, symbolic(OPERATIONS[kind], source))
+
+
+def symbolic(operation: AdminOperation, source: random.Random) -> AdminOperation:
+    """The operation with a draw of its own, if it takes one."""
+    if isinstance(operation, Drawn):
+        return msgspec.structs.replace(operation, draw=source.randrange(DRAWS))
+    return operation
+
+
+def _by_chance(
+    schedule: RandomSchedule, topology: Topology, source: random.Random
+) -> Iterator[tuple[int, Fault]]:
+    """One fault, or two, of which the second begins a little later."""
+    lag = source.randint(0, _LAG_MS) if source.random() < schedule.overlap else None
+    second = [] if lag is None else [(lag, _fault(schedule, topology, source))]
+    yield 0, _fault(schedule, topology, source)
+    yield from second
+
+
+def _without_majority(
+    schedule: RandomSchedule, topology: Topology, source: random.Random
+) -> Iterator[tuple[int, Fault]]:
+    """As many faults as take the majority away, each at a voter of its own, begun one after the other."""
+    voters = len(topology.voters())
+    for place in source.sample(range(1, voters + 1), voters // 2 + 1):
+        yield 0, _fault_at(controller(place), schedule, topology, source)
+
+
+def _fault(schedule: RandomSchedule, topology: Topology, source: random.Random) -> Fault:
+    kind = source.choice(schedule.kinds)
+    draw = source.randrange(DRAWS)
+    target = source.choice(_TARGETS)
+    if kind != "partition":
+        return _KINDS[kind](target=target, draw=draw)
+    pattern = source.choice(list(Pattern))
+    flavour = source.choice(list(Flavour))
+    among = source.choice(list(Among)) if topology.mode is Mode.ISOLATED else Among.ALL
+    return Partition(pattern=pattern, target=target, flavour=flavour, among=among, draw=draw)
+
+
+def _fault_at(member: Member, schedule: RandomSchedule, topology: Topology, source: random.Random) -> Fault:
+    """A fault that keeps a controller from the others, whatever befalls those."""
+    kind = source.choice(schedule.kinds)
+    draw = source.randrange(DRAWS)
+    if kind != "partition":
+        return _KINDS[kind](target=member, draw=draw)
+    flavour = source.choice(list(Flavour))
+    among = source.choice(list(Among)) if topology.mode is Mode.ISOLATED else Among.ALL
+    return Partition(Pattern.ISOLATE_ONE, member, flavour, among, draw)
+
+
+def _disk_fault(fault: WipeDisk | PowerLoss, topology: Topology, source: random.Random) -> Fault:
+    drawn = msgspec.structs.replace(fault, draw=source.randrange(DRAWS))
+    if isinstance(drawn, PowerLoss):
+        return drawn
+    log_dir = None if drawn.log_dir is None else source.randint(1, topology.log_dirs)
+    return msgspec.structs.replace(drawn, by=source.choice(("kill", "stop")), log_dir=log_dir)

@@ -1,0 +1,108 @@
+"""Whether a disk may go without anything acknowledged going with it, by what the cluster tells; pure.
+
+A record that was acknowledged is on every replica in sync, so it survives as long as one of those keeps its
+disk; that ``min.insync.replicas`` of them do is asked for, and leaves partitions that take writes, too.  What
+was committed to the metadata log survives as long as a majority of the voters has it.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from harness.faults.targets import Copies, Sight
+from harness.vocabulary.faults import Fault, OfDisk, PowerLoss, Scope, WipeDisk
+from harness.vocabulary.topology import Node
+from harness.wire import PartitionAnswer, QuorumAnswer
+
+CAUGHT_UP_MS = 3_000
+"""How long ago a voter may have had all of the leader's log; shorter than any fault is held, so that what a
+leader remembers of a disk that is gone does not count."""
+
+
+class Strike(msgspec.Struct, frozen=True):
+    """A fault of a broker's disk.
+
+    Attributes:
+        broker: the broker's id.
+        moment: of the first answers that may tell of what came of it, see `Copies.moment`.
+        partitions: those of which the broker was to have a copy then.
+    """
+
+    broker: int
+    moment: int
+    partitions: frozenset[tuple[str, int]]
+
+
+def strike_of(node: Node, copies: Copies) -> Strike:
+    """What a fault that has just befallen a node's disk hit."""
+    hit = {where for where, states in copies.told.items() if any(node.id in s.replicas for s in states)}
+    return Strike(node.id, copies.moment, frozenset(hit))
+
+
+def objection(spec: Fault, node: Node, sight: Sight, strikes: Sequence[Strike]) -> str | None:
+    """Why a fault is to be withheld; None where nothing acknowledged can go with the disk, or it may.
+
+    Args:
+        spec: the fault.
+        node: its target.
+        sight: the cluster as it is now.
+        strikes: faults of disks that came before.
+    """
+    if not isinstance(spec, WipeDisk | PowerLoss) or not spec.sparing:
+        return None
+    if node.is_broker and (why := _of_partitions(node, sight, strikes)):
+        return why
+    return _of_quorum(node, sight) if node.is_controller and _takes_metadata(spec) else None
+
+
+def _takes_metadata(spec: OfDisk) -> bool:
+    """Whether the metadata log goes; without power it stays, because every write to it is synced."""
+    return isinstance(spec, WipeDisk) and spec.scope is not Scope.TOPIC and spec.log_dir in (None, 1)
+
+
+def _of_partitions(node: Node, sight: Sight, strikes: Sequence[Strike]) -> str | None:
+    """The first partition that would have too few copies."""
+    held = {other.id for other in sight.nodes if other.name in sight.down}
+    for where, states in sorted(sight.copies.told.items()):
+        name, least = "/".join(map(str, where)), sight.copies.least
+        if not states:
+            return f"nobody tells who is in sync of {name}"
+        if not any(node.id in state.replicas for state in states):
+            continue
+        empty = {each.broker for each in strikes if _still_out(each, where, sight.copies)}
+        others = _in_sync(states) - {node.id} - held - empty
+        if len(others) < least:
+            return f"{len(others)} other copies of {name} are in sync for certain, {least} have to be"
+    return None
+
+
+def _in_sync(states: Sequence[PartitionAnswer]) -> set[int]:
+    """Who is in sync by what every broker tells; one that is cut off may tell what was."""
+    return set.intersection(*(set(state.isr) for state in states))
+
+
+def _still_out(strike: Strike, where: tuple[str, int], copies: Copies) -> bool:
+    """Whether a copy that was hit has not been seen to leave the ISR: in it, it tells of the lost disk."""
+    return where in strike.partitions and copies.out.get((*where, strike.broker), -1) <= strike.moment
+
+
+def _of_quorum(node: Node, sight: Sight) -> str | None:
+    """Too few voters that would be left."""
+    quorum = sight.copies.quorum
+    if quorum is None:
+        return "nobody leads the quorum in sight"
+    voters = {voter.id for voter in quorum.voters}
+    if node.id not in voters:
+        return None
+    names = {other.id: other.name for other in sight.nodes}
+    whole = {one for one in _caught_up(quorum, sight.copies.now_ms) if names.get(one) not in sight.down}
+    rest = len(whole - {node.id})
+    if 2 * rest > len(voters):
+        return None
+    return f"{rest} other voters of {len(voters)} have all of the metadata for certain, no majority"
+
+
+def _caught_up(quorum: QuorumAnswer, now_ms: int) -> set[int]:
+    """Voters of which the leader tells that they had all it has lately, and the leader itself."""
+    lately = (voter for voter in quorum.voters if now_ms - voter.last_caught_up_ms <= CAUGHT_UP_MS)
+    return {quorum.leader_id, *(voter.id for voter in lately)}

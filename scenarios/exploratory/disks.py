@@ -1,0 +1,24 @@
+"""exploratory/disks: disks that are replaced or lose power, more often than anything else happens."""
+
+from harness.vocabulary import DiskKind, Quorum, RandomSchedule, Scenario, Topology
+
+SCENARIO = Scenario(
+    summary="Disks replaced, one directory of two lost, power cut, between partitions, kills and pauses.",
+    why=(
+        "A node that comes back with less than it had must not count as one that has it all: not in an ISR, "
+        "not in a quorum, not for the directory that stayed. One disk at a time licenses no loss."
+    ),
+    schedule=RandomSchedule(
+        duration_ms=75_000,
+        # Time to be in sync again, or most of the disks would be withheld.
+        gap_ms=(5_000, 8_000),
+        overlap=0.2,
+        disks={"broker-disk": 1, "follower-disk": 1, "leader-disk": 1, "one-directory": 2, "power": 4},
+        disk_share=0.7,
+        operations={"elect-preferred": 2, "reassign": 1},
+    ),
+    # In a dynamic quorum a young broker does not survive a loss of power: findings/power-loss-of-an-observer.
+    topology=Topology(disk=DiskKind.LOOP_EXT4, log_dirs=2, quorum=Quorum.STATIC),
+    versions_min="3.9.0",
+    ticket="KIP-858, KIP-966",
+)

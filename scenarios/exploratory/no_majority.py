@@ -1,0 +1,20 @@
+"""exploratory/no-majority: the quorum loses its majority again and again, and gets it back."""
+
+from harness.vocabulary import Majority, Mode, RandomSchedule, Scenario, Topology
+
+SCENARIO = Scenario(
+    summary="Two of three controllers at a time are killed, frozen or cut off; later they come back.",
+    why=(
+        "Without a majority nothing may be decided, and what was decided before must be there when it is "
+        "back. Until then no change of metadata is promised to be answered, and all of safety is."
+    ),
+    schedule=RandomSchedule(
+        duration_ms=45_000,
+        kinds=("partition", "kill", "pause"),
+        gap_ms=(4_000, 7_000),
+        majority=Majority.LOST,
+        operations={"elect-preferred": 1, "elect-unclean": 1, "reassign": 2},
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=3),
+    ticket="KIP-595, KIP-996",
+)

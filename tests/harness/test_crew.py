@@ -1,0 +1,79 @@
+"""What the nemesis is told of the cluster: the latest of each broker, and who was out of sync since when."""
+
+import threading
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from harness import crew as module
+from harness.crew import Crew
+from harness.faults.contract import Bench
+from harness.journal import Clock, Journals
+from harness.observers.view import FRESH_S, ClusterView
+from harness.vocabulary import LogWorkload, Topology
+from harness.wire import PartitionAnswer, QuorumAnswer, TopicAnswer
+
+
+def told(*isr: int) -> dict[str, TopicAnswer]:
+    return {"t": TopicAnswer("t", "id", 0, (PartitionAnswer(0, isr[0], 4, (1, 2, 3), isr, None),))}
+
+
+class Time:
+    """A clock that stands still until it is moved."""
+
+    now_s = 0.0
+
+    def __call__(self) -> float:
+        return self.now_s
+
+
+def test_who_was_told_to_be_out_of_sync_is_remembered() -> None:
+    view = ClusterView()
+    assert view.out_of_sync() == (0, {})
+    view.saw_topics("n1", told(1, 2, 3))
+    view.saw_topics("n2", told(1, 2))
+    view.saw_topics("n1", told(1))
+    view.saw_topics("n2", told(1, 3, 2))
+    assert view.out_of_sync() == (4, {("t", 0, 3): 3, ("t", 0, 2): 3})
+
+
+def test_each_broker_that_told_lately_is_heard() -> None:
+    clock = Time()
+    view = ClusterView(clock=clock)
+    view.saw_topics("n1", told(1, 2, 3))
+    clock.now_s = FRESH_S
+    view.saw_topics("n2", told(1, 2))
+    view.saw_topics("n3", told(3))
+    view.saw_topics("n3", told(2))
+    assert [state.isr for state in view.tellings("t", 0)] == [(1, 2, 3), (1, 2), (2,)]
+    assert view.tellings("t", 1) == view.tellings("u", 0) == ()
+    clock.now_s = FRESH_S + 0.1
+    assert [state.isr for state in view.tellings("t", 0)] == [(1, 2), (2,)]
+
+
+def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "bench_of", lambda _: cast("Bench", None))
+    view = ClusterView()
+    view.saw_topics("n1", told(1, 2))
+    quorum = QuorumAnswer(0, 2, 3, 9, (), ())
+    view.saw_controller("n2", quorum)
+    (topic,) = told(1, 2).values()
+    scenario = SimpleNamespace(workload=LogWorkload(min_insync_replicas=7))
+    journals = Journals(tmp_path, "abc", Clock())
+    stage: Any = SimpleNamespace(
+        journals=journals,
+        ledger=None,
+        cluster=SimpleNamespace(nodes=Topology().nodes()),
+        topics=[topic],
+        plan=SimpleNamespace(scenario=scenario),
+    )
+    sight = Crew(stage, view, lambda: None, threading.Event())._sight(frozenset({"n3"}))
+    journals.close()
+
+    assert (sight.active_controller, sight.leaders, sight.down) == (2, (1,), {"n3"})
+    copies = sight.copies
+    assert copies.told == {("t", 0): (PartitionAnswer(0, 1, 4, (1, 2, 3), (1, 2), None),)}
+    assert (copies.least, copies.quorum, copies.moment, copies.out) == (7, quorum, 1, {("t", 0, 3): 1})
+    assert copies.now_ms > 0

@@ -1,0 +1,117 @@
+"""Faults of disks that are withheld: recorded with their reason, and counted once they are not."""
+
+import threading
+from pathlib import Path
+from typing import Any, cast
+
+import msgspec
+import pytest
+
+from checkers.history import Operation, OperationType
+from harness import nemesis as module
+from harness.faults.contract import Bench
+from harness.faults.targets import Copies, Sight
+from harness.journal import Clock, Journals, Recorder
+from harness.ledger import Ledger, read_ledger
+from harness.nemesis import Nemesis
+from harness.vocabulary import Fault, Mode, Pause, Topology, WipeDisk, broker
+from harness.wire import PartitionAnswer
+from tests.harness.recorded import recorded
+
+FULL = PartitionAnswer(0, 1, 4, (1, 2, 3), (1, 2, 3), None)
+WHERE = ("t", 0)
+
+
+class Wiping:
+    """A fault that notes its target."""
+
+    cut = ()
+    undo = ()
+
+    def __init__(self, node: str, targets: list[str]) -> None:
+        self.targets = (node,)
+        self._seen = targets
+
+    def inject(self) -> None:
+        self._seen.extend(self.targets)
+
+    def heal(self) -> None:
+        """Nothing to do."""
+
+    def took_effect(self) -> dict[str, Any]:
+        return {}
+
+    healed = took_effect
+
+
+class Rig:
+    """A nemesis in front of three brokers of paper."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.struck: list[str] = []
+        self.copies = Copies(told={WHERE: (FULL,)}, least=2, moment=1)
+        monkeypatch.setattr(
+            module,
+            "activate",
+            lambda _spec, _fault, resolved, _bench: Wiping(resolved.node.name, self.struck),
+        )
+        self._folder = folder
+        self._journals = Journals(folder, "abc", Clock())
+        nodes = Topology(mode=Mode.ISOLATED).nodes()
+        self.nemesis = Nemesis(
+            Recorder(self._journals.open("nemesis"), "nemesis"),
+            Ledger(folder),
+            cast("Bench", None),
+            lambda down: Sight(nodes, None, (), down, self.copies),
+            threading.Event(),
+        )
+
+    def begin_and_end(self, name: str, fault: Fault) -> bool:
+        begun = self.nemesis.begin(name, fault)
+        if begun:
+            assert self.nemesis.end(name)
+        return begun
+
+    def hear(self, state: PartitionAnswer) -> None:
+        """What every broker tells next."""
+        moment = self.copies.moment + 1
+        out = self.copies.out | {(*WHERE, gone): moment for gone in set(state.replicas) - set(state.isr)}
+        self.copies = msgspec.structs.replace(self.copies, told={WHERE: (state,)}, moment=moment, out=out)
+
+    def refusals(self) -> list[Operation]:
+        self._journals.close()
+        return [each for each in recorded(self._folder, "nemesis") if each.type is OperationType.FAIL]
+
+
+def test_a_disk_is_withheld_until_the_one_before_is_full_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Rig(tmp_path, monkeypatch)
+    assert rig.begin_and_end("a", WipeDisk(broker(1), sparing=True))
+    assert not rig.begin_and_end("b", WipeDisk(broker(2), sparing=True)), "the controller has not noticed"
+    rig.hear(msgspec.structs.replace(FULL, isr=(2, 3)))
+    assert not rig.begin_and_end("c", WipeDisk(broker(2), sparing=True))
+    rig.hear(FULL)
+    assert rig.begin_and_end("d", WipeDisk(broker(2), sparing=True))
+    assert rig.begin_and_end("e", WipeDisk(broker(3))), "this one is to spare nothing"
+    assert rig.struck == ["b1", "b2", "b3"]
+
+    refused = rig.refusals()
+    assert [(each.key, each.value["spec"]["sparing"]) for each in refused] == [("b", True), ("c", True)]
+    assert {each.error for each in refused} == {
+        "withheld from b2: 1 other copies of t/0 are in sync for certain, 2 have to be"
+    }
+    assert [type(entry).__name__ for entry in read_ledger(tmp_path)].count("FaultPlanned") == 3
+
+
+def test_a_disk_of_a_node_that_is_held_by_a_fault_is_not_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Rig(tmp_path, monkeypatch)
+    assert rig.nemesis.begin("a", Pause(broker(2)))
+    assert not rig.nemesis.begin("b", WipeDisk(broker(2), sparing=True))
+    assert not rig.nemesis.begin("c", WipeDisk(broker(1), sparing=True))
+    assert [each.error for each in rig.refusals()] == [
+        "whom it is for is held by a fault already",
+        "withheld from b1: 1 other copies of t/0 are in sync for certain, 2 have to be",
+    ]

@@ -1,0 +1,142 @@
+"""Disks that may go, and disks that may not: by what brokers and the leader of the quorum told lately."""
+
+import msgspec
+import pytest
+
+from harness.faults.sparing import CAUGHT_UP_MS, Strike, objection, strike_of
+from harness.faults.targets import Copies, Sight
+from harness.vocabulary import (
+    DeadDisk,
+    Fault,
+    Kill,
+    Mode,
+    PowerLoss,
+    Scope,
+    Topology,
+    WipeDisk,
+)
+from harness.wire import PartitionAnswer, QuorumAnswer, Replica
+
+NOW_MS = 1_000_000
+NODES = Topology(controllers=4, brokers=4).nodes()
+N1, N2, N3, N4 = NODES
+WIPE, POWER = WipeDisk(sparing=True), PowerLoss(sparing=True)
+WHERE = ("t", 0)
+
+
+def partition(*isr: int, replicas: tuple[int, ...] = (1, 2, 3)) -> PartitionAnswer:
+    return PartitionAnswer(0, isr[0], 4, replicas, isr, None)
+
+
+def quorum(*ago_ms: int, leader: int = 1) -> QuorumAnswer:
+    """Voters from 1 on, by how long ago they had all that the leader has."""
+    voters = tuple(
+        Replica(one, f"d{one}", 9, NOW_MS, NOW_MS - ago) for one, ago in enumerate(ago_ms, start=1)
+    )
+    return QuorumAnswer(0, leader, 3, 8, voters, ())
+
+
+COPIES = Copies(
+    told={WHERE: (partition(1, 2, 3), partition(3, 2, 1))},
+    least=2,
+    quorum=quorum(0, 500, 500),
+    now_ms=NOW_MS,
+    moment=40,
+)
+SIGHT = Sight(nodes=NODES, active_controller=1, leaders=(1,), copies=COPIES)
+
+
+def seen(down: tuple[str, ...] = (), **copies: object) -> Sight:
+    known = msgspec.structs.replace(COPIES, **copies)
+    return msgspec.structs.replace(SIGHT, down=frozenset(down), copies=known)
+
+
+@pytest.mark.parametrize("node", NODES)
+@pytest.mark.parametrize("fault", [WIPE, POWER])
+def test_a_disk_may_go_where_enough_others_have_it_all(fault: Fault, node: object) -> None:
+    assert objection(fault, node, SIGHT, ()) is None  # type: ignore[arg-type]  # a node, as parametrized
+
+
+@pytest.mark.parametrize("fault", [WipeDisk(), PowerLoss(), DeadDisk(), Kill()])
+def test_what_is_not_to_spare_anything_is_never_withheld(fault: Fault) -> None:
+    assert objection(fault, N1, seen(told={WHERE: (partition(1),)}, quorum=None), ()) is None
+
+
+@pytest.mark.parametrize("fault", [WIPE, POWER])
+@pytest.mark.parametrize(
+    "sight",
+    [
+        pytest.param(seen(told={WHERE: (partition(1, 2),)}), id="out of sync"),
+        pytest.param(seen(told={WHERE: (partition(1, 2, 3), partition(1, 2))}), id="out of sync, tells one"),
+        pytest.param(seen(down=("n3",)), id="held by a fault"),
+        pytest.param(seen(least=3), id="more are asked for"),
+        pytest.param(
+            seen(told={("a", 7): (partition(1, 2, 3, 4, replicas=(1, 2, 3, 4)),), WHERE: (partition(1),)}),
+            id="another partition",
+        ),
+    ],
+)
+def test_a_partition_that_would_have_too_few_copies_keeps_the_disk(fault: Fault, sight: Sight) -> None:
+    why = objection(fault, N1, sight, ())
+    assert why is not None
+    assert "copies of t/0 are in sync for certain" in why
+
+
+def test_of_a_partition_that_nobody_tells_of_nothing_is_certain() -> None:
+    assert objection(WIPE, N4, seen(told={WHERE: ()}), ()) == "nobody tells who is in sync of t/0"
+
+
+def test_a_disk_that_went_counts_until_its_copy_was_seen_out_of_sync() -> None:
+    strike = strike_of(N3, COPIES)
+    assert strike == Strike(3, 40, frozenset({WHERE}))
+    for out in ({}, {(*WHERE, 3): 40}, {(*WHERE, 2): 41}, {("t", 1, 3): 41}):
+        why = objection(WIPE, N1, seen(out=out), [strike])
+        assert why == "1 other copies of t/0 are in sync for certain, 2 have to be"
+    assert objection(WIPE, N1, seen(out={(*WHERE, 3): 41}), [strike]) is None
+    twice = [strike, Strike(3, 50, frozenset({WHERE}))]
+    assert objection(WIPE, N1, seen(out={(*WHERE, 3): 41}), twice) is not None
+
+
+def test_a_disk_that_went_had_no_copy_of_what_came_to_its_broker_later() -> None:
+    assert strike_of(N4, COPIES).partitions == frozenset()
+    assert objection(WIPE, N1, SIGHT, [strike_of(N4, COPIES)]) is None
+
+
+@pytest.mark.parametrize(
+    ("sight", "why"),
+    [
+        (seen(quorum=None), "nobody leads the quorum in sight"),
+        (
+            seen(quorum=quorum(0, 500, CAUGHT_UP_MS + 1)),
+            "1 other voters of 3 have all of the metadata for certain, no majority",
+        ),
+        (
+            seen(quorum=quorum(0, 500, 500, CAUGHT_UP_MS + 1)),
+            "2 other voters of 4 have all of the metadata for certain, no majority",
+        ),
+        (
+            seen(down=("n3",), told={}),
+            "1 other voters of 3 have all of the metadata for certain, no majority",
+        ),
+    ],
+)
+def test_a_quorum_that_would_lose_its_majority_keeps_the_disk(sight: Sight, why: str) -> None:
+    assert objection(WIPE, N2, sight, ()) == why
+    metadata_stays = (WipeDisk(scope=Scope.TOPIC, sparing=True), WipeDisk(log_dir=2, sparing=True), POWER)
+    assert [objection(fault, N2, sight, ()) for fault in metadata_stays] == [None, None, None]
+
+
+def test_a_leader_has_all_of_its_log() -> None:
+    assert objection(WIPE, N2, seen(quorum=quorum(NOW_MS, 0, 0)), ()) is None
+    assert objection(WIPE, N1, seen(quorum=quorum(NOW_MS, 0, 0)), ()) is None
+    assert objection(WIPE, N2, seen(quorum=quorum(NOW_MS, 0, 0, leader=3)), ()) is not None
+
+
+def test_an_observer_and_a_broker_have_no_vote_to_lose() -> None:
+    behind = quorum(0, CAUGHT_UP_MS + 1, CAUGHT_UP_MS + 1)
+    assert objection(WIPE, N4, seen(quorum=behind), ()) is None
+    nodes = Topology(mode=Mode.ISOLATED).nodes()
+    sight = msgspec.structs.replace(seen(quorum=None), nodes=nodes)
+    controllers, brokers = nodes[:3], nodes[3:]
+    assert [objection(WIPE, node, sight, ()) for node in brokers] == [None] * 3
+    assert objection(WIPE, controllers[0], sight, ()) is not None
