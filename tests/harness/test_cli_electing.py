@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from harness import cli
+from harness.administration import elections
 from tests.harness.fake_electing_node import FakeElectingNode
 
 GOOD = '{"partitions":[{"topic":"foo","partition":1},{"topic":"foo","partition":0}]}'
@@ -93,7 +94,10 @@ def test_what_kafka_says_nothing_of_is_told(
     ]
 
 
-def test_no_answer_leaves_it_open(node: FakeElectingNode, capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_answer_leaves_it_open(
+    node: FakeElectingNode, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(elections, "ANSWER_SLACK_S", 3.0)
     node.codes = None
 
     assert elect(node, "--all", "--timeout-ms", "1") == 3

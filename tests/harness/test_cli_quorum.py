@@ -7,13 +7,14 @@ from pathlib import Path
 import pytest
 
 from harness import cli
-from harness.administration import addressing
+from harness.administration import addressing, quorum_leader
 from harness.administration.addressing import Reach
 from harness.cli import quorum_asking
 from harness.wire import Replica, kafka_uuid
 from tests.harness.fake_control_records import ONE, TWO, change, kraft_version, voters
 from tests.harness.fake_quorum_node import FIRST, NOW_MS, SECOND, THIRD, FakeQuorumNode
 from tests.harness.fake_segments import batch, control_batch, write_log
+from tests.harness.waiting import BOUND_S
 
 CHANGE, VERSION, VOTERS = 2, 5, 6
 CAUGHT_UP = "a controller that has caught up"
@@ -89,9 +90,11 @@ def test_json_has_it_all(node: FakeQuorumNode, capsys: pytest.CaptureFixture[str
 
 
 def test_a_quorum_without_a_leader_is_told_within_the_bound(
-    node: FakeQuorumNode, capsys: pytest.CaptureFixture[str]
+    node: FakeQuorumNode, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     node.error, node.controllers = 6, {}
+    monkeypatch.setattr(quorum_leader, "_ROUND_MIN_S", BOUND_S)
+    monkeypatch.setattr(quorum_leader, "_ROUND_S", BOUND_S)
 
     assert quorum(node, "describe", "--timeout-ms", "20") == 3
     err = capsys.readouterr().err
@@ -124,7 +127,7 @@ def test_a_controller_of_ours_that_falls_silent(
     reach = Reach((), (node.address,), None, {node.address: "c1"}, {node.address: 101})
     monkeypatch.setattr(addressing, "find_reach", lambda *_given: reach)
 
-    assert cli.invoke(["quorum", "describe", "--controller", "101", "--timeout-ms", "200"]) == 3
+    assert cli.invoke(["quorum", "describe", "--controller", "101", "--timeout-ms", "2000"]) == 3
     assert "c1: DescribeQuorumRequest: timed out" in capsys.readouterr().err
 
 
@@ -224,7 +227,7 @@ def test_a_change_as_json(node: FakeQuorumNode, capsys: pytest.CaptureFixture[st
 def test_no_answer_leaves_it_open(node: FakeQuorumNode, capsys: pytest.CaptureFixture[str]) -> None:
     node.answer = None
 
-    assert quorum(node, "remove-voter", "--id", "102", "--timeout-ms", "200") == 3
+    assert quorum(node, "remove-voter", "--id", "102", "--timeout-ms", "2000") == 3
     assert "may have been made" in capsys.readouterr().err
 
 

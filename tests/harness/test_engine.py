@@ -1,5 +1,8 @@
 """The engine out of reach is one clear error; found programs are used, started engines are waited for."""
 
+import os
+import signal
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -112,17 +115,16 @@ def without_systemd(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return log
 
 
-def answers(monkeypatch: pytest.MonkeyPatch, *, after: int) -> None:
-    """Let the engine answer from the given attempt on."""
-    attempts: list[int] = []
+def answers(monkeypatch: pytest.MonkeyPatch, once: Callable[[], bool]) -> None:
+    """Let the engine answer once something holds."""
 
     class Client:
         def close(self) -> None:
             pass
 
     def connect(limit_s: int) -> Client:
-        attempts.append(limit_s)
-        if len(attempts) <= after:
+        assert limit_s > 0
+        if not once():
             raise EngineError("the Docker engine does not answer", got="no socket")
         return Client()
 
@@ -133,18 +135,20 @@ def answers(monkeypatch: pytest.MonkeyPatch, *, after: int) -> None:
 def test_an_engine_is_started_apart_from_us_and_waited_for(
     programs: Path, without_systemd: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    script(programs / "dockerd", 'ps -o sid= -p $$ > "$0.sid"; echo up; exec sleep 1')
-    answers(monkeypatch, after=10)
+    told, up = programs / "dockerd.told", programs / "dockerd.up"
+    script(programs / "dockerd", 'ps -o pid=,sid= -p $$ > "$0.told"; touch "$0.up"; exec sleep 300')
+    answers(monkeypatch, up.exists)
     assert engine.start_engine() == without_systemd
-    session = Path(f"{programs}/dockerd.sid").read_text().strip()
-    assert session != str(engine.os.getsid(0))
+    process, session = told.read_text().split()
+    os.kill(int(process), signal.SIGKILL)
+    assert session != str(os.getsid(0))
 
 
 def test_an_engine_that_ends_shows_the_end_of_its_log(
     programs: Path, without_systemd: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     script(programs / "dockerd", "echo cannot mount cgroups; exit 1")
-    answers(monkeypatch, after=10_000)
+    answers(monkeypatch, lambda: False)
     with pytest.raises(EngineError, match="did not start") as caught:
         engine.start_engine()
     assert caught.value.got == "cannot mount cgroups"
@@ -156,7 +160,7 @@ def test_where_systemd_runs_it_starts_the_engine(
 ) -> None:
     monkeypatch.setattr(engine, "SYSTEMD_RUNS", tmp_path)
     script(programs / "systemctl", 'echo "$@" > "$0.call"')
-    answers(monkeypatch, after=1)
+    answers(monkeypatch, (programs / "systemctl.call").exists)
     assert engine.start_engine() is None
     assert Path(f"{programs}/systemctl.call").read_text() == "start docker\n"
 
@@ -167,7 +171,7 @@ def test_systemds_failure_points_at_its_journal(
     monkeypatch.setattr(engine, "SYSTEMD_RUNS", tmp_path)
     monkeypatch.setattr(engine, "START_LIMIT_S", 0.05)
     script(programs / "systemctl", "exit 1")
-    answers(monkeypatch, after=10_000)
+    answers(monkeypatch, lambda: False)
     with pytest.raises(EngineError) as caught:
         engine.start_engine()
     assert caught.value.next_step == "journalctl --unit docker"

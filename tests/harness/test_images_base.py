@@ -1,7 +1,7 @@
 """The base image: bootstrapped where mmdebstrap is, else built on Debian's image, once per host."""
 
 import multiprocessing
-import time
+from multiprocessing.synchronize import Event
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ from harness.cluster.images import base
 from harness.cluster.images.locks import build_lock
 from harness.errors import KrucibleError
 from tests.harness.fake_engine import FakeEngine
+from tests.harness.waiting import BOUND_S
 
 WRITES_A_TARBALL = 'for last in "$@"; do :; done; echo "$@" > "$0.call"; printf tar > "$last"'
 
@@ -58,18 +59,18 @@ def test_without_mmdebstrap_debians_image_is_the_ground(monkeypatch: pytest.Monk
 
 
 @pytest.mark.parametrize(
-    ("body", "reason"),
+    ("body", "reason", "limit_s"),
     [
-        ("echo 'E: no mirror' >&2; exit 1", "mmdebstrap: E: no mirror"),
-        ("echo strange >&2; exit 1", "mmdebstrap: strange"),
-        ("exec sleep 60", "mmdebstrap: not done after"),
-        (WRITES_A_TARBALL, "mmdebstrap: disk full"),
+        ("echo 'E: no mirror' >&2; exit 1", "mmdebstrap: E: no mirror", BOUND_S),
+        ("echo strange >&2; exit 1", "mmdebstrap: strange", BOUND_S),
+        ("exec sleep 300", "mmdebstrap: not done after", 0.1),
+        (WRITES_A_TARBALL, "mmdebstrap: disk full", BOUND_S),
     ],
 )
 def test_where_both_ways_fail_both_reasons_are_told(
-    mmdebstrap: Path, monkeypatch: pytest.MonkeyPatch, body: str, reason: str
+    mmdebstrap: Path, monkeypatch: pytest.MonkeyPatch, body: str, reason: str, limit_s: float
 ) -> None:
-    monkeypatch.setattr(base, "BOOTSTRAP_LIMIT_S", 0.5)
+    monkeypatch.setattr(base, "BOOTSTRAP_LIMIT_S", limit_s)
     script(mmdebstrap, body)
     engine = FakeEngine(build_error="no registry", import_error=True)
     with pytest.raises(KrucibleError, match="could not be built") as caught:
@@ -79,21 +80,26 @@ def test_where_both_ways_fail_both_reasons_are_told(
     assert base.base_if_cached(engine.client) is None
 
 
-def _hold(folder: str, ready: "multiprocessing.synchronize.Event") -> None:
+def _hold(folder: str, ready: Event, waited_for: Event) -> None:
     with build_lock("x", str):
         ready.set()
-        time.sleep(0.3)
+        assert waited_for.wait(BOUND_S)
         (Path(folder) / "built").touch()
 
 
 def test_a_second_builder_waits_for_the_first(tmp_path: Path) -> None:
     context = multiprocessing.get_context("fork")
-    ready = context.Event()
-    first = context.Process(target=_hold, args=(str(tmp_path), ready))
+    ready, waited_for = context.Event(), context.Event()
+    first = context.Process(target=_hold, args=(str(tmp_path), ready, waited_for))
     first.start()
-    assert ready.wait(10)
+    assert ready.wait(BOUND_S)
     said: list[str] = []
-    with build_lock("x", said.append):
+
+    def say(words: str) -> None:
+        said.append(words)
+        waited_for.set()
+
+    with build_lock("x", say):
         assert (tmp_path / "built").exists()
     assert said == ["waiting for another process that builds x"]
     first.join()

@@ -76,7 +76,7 @@ def test_another_failure_of_mavens_is_passed_on(install_mvn: Path) -> None:
 
 @pytest.mark.usefixtures("cache")
 def test_a_maven_that_hangs_is_ended(monkeypatch: pytest.MonkeyPatch, install_mvn: Path) -> None:
-    script(install_mvn / "mvn", "exec sleep 60")
+    script(install_mvn / "mvn", "exec sleep 300")
     monkeypatch.setattr(maven, "RESOLVE_LIMIT_S", 0.1)
     with pytest.raises(KrucibleError, match="within"):
         maven.resolve("4.3.1", str)

@@ -27,14 +27,13 @@ from tests.harness.fake_moving import ALTER_CONFIGS, BROKER, LIST, LOG_DIRS, REA
 
 
 @pytest.fixture
-def node(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeMoving]:
-    monkeypatch.setattr(throttles, "TIMEOUT_S", 0.3)
+def node() -> Iterator[FakeMoving]:
     with FakeMoving() as made:
         yield made
 
 
 def test_a_reassignment_is_asked_for_and_listed(node: FakeMoving) -> None:
-    answer = alter_reassignments(node.address, [("log-0", 0, [2, 3]), ("log-0", 7, [1])], 1000)
+    answer = alter_reassignments(node.address, [("log-0", 0, [2, 3]), ("log-0", 7, [1])], 60_000)
     assert (answer.code, answer.message) == (0, None)
     assert answer.results == (
         ReassignmentResult("log-0", 0, 0, None),
@@ -46,21 +45,21 @@ def test_a_reassignment_is_asked_for_and_listed(node: FakeMoving) -> None:
 
 
 def test_none_cancels_and_with_nothing_to_cancel_is_refused(node: FakeMoving) -> None:
-    alter_reassignments(node.address, [("log-0", 0, (3,))], 1000)
-    answer = alter_reassignments(node.address, [("log-0", 0, None), ("log-0", 1, None)], 1000)
+    alter_reassignments(node.address, [("log-0", 0, (3,))], 60_000)
+    answer = alter_reassignments(node.address, [("log-0", 0, None), ("log-0", 1, None)], 60_000)
     assert [one.code for one in answer.results] == [0, 85]
     assert list_reassignments(node.address) == ()
 
 
 def test_a_refusal_as_a_whole_has_no_partitions(node: FakeMoving) -> None:
     node.errors[REASSIGN] = 41
-    answer = alter_reassignments(node.address, [("log-0", 0, (3,))], 1000)
+    answer = alter_reassignments(node.address, [("log-0", 0, (3,))], 60_000)
     assert (answer.code, answer.message, answer.results) == (41, "as the test has it", ())
 
 
 def test_only_the_partitions_asked_about_are_asked_about(node: FakeMoving) -> None:
-    list_reassignments(node.address, 1000, [("log-0", 0), ("log-0", 1), ("a", 2)])
-    list_reassignments(node.address, 1000)
+    list_reassignments(node.address, 60_000, [("log-0", 0), ("log-0", 1), ("a", 2)])
+    list_reassignments(node.address, 60_000)
     assert node.listed == [[("log-0", 0), ("log-0", 1), ("a", 2)], None]
 
 
@@ -129,7 +128,8 @@ def test_what_others_need_stays_limited(node: FakeMoving) -> None:
     }
 
 
-def test_brokers_that_do_not_answer_are_told_of(node: FakeMoving) -> None:
+def test_brokers_that_do_not_answer_are_told_of(node: FakeMoving, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(throttles, "TIMEOUT_S", 2.0)
     node.alive = [1, 2, 4]
     throttle = throttle_for(MOVES, 1000)
     assert set_throttle(node.address, throttle) == (3,)

@@ -37,6 +37,7 @@ from harness.vocabulary import (
 from harness.wire import QuorumAnswer
 from harness.workloads.worker import WorkloadError
 from tests.harness.recorded import recorded
+from tests.harness.waiting import BOUND_S
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 ASK = AlterTopic("t", "c", "v")
@@ -194,7 +195,7 @@ def test_what_is_in_the_background_is_not_waited_for_until_the_end(bench: Bench)
     plain = bench.perform
 
     def slow(operation: AdminOperation, timeout_ms: int) -> Performed:
-        assert gate.wait(10)
+        assert gate.wait(BOUND_S)
         return plain(operation, timeout_ms)
 
     bench.perform = slow  # type: ignore[method-assign]
@@ -211,7 +212,7 @@ def test_what_is_in_the_background_has_the_time_that_its_request_may_take(
     gate = threading.Event()
 
     def slow(operation: AdminOperation, timeout_ms: int) -> Performed:
-        assert gate.wait(10)
+        assert gate.wait(BOUND_S)
         bench.done.append(f"performed {operation == ASK} {timeout_ms}")
         return Performed(OK, (0,))
 

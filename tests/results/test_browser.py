@@ -16,7 +16,7 @@ from results.report import write_report
 from tests.results.story import Run
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-ANSWER_S = 30
+ANSWER_S = 60
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -67,7 +67,7 @@ class Browser:
     def __exit__(self, *_: object) -> None:
         self._session = None
         self.call("Browser.close")
-        self._process.wait(timeout=20)
+        self._process.wait(timeout=ANSWER_S)
         os.close(self._commands)
         os.close(self._answers)
 
