@@ -10,7 +10,7 @@ on single records, and is judged beside them (`checkers.log.licensing`).
 """
 
 from checkers.history import History
-from checkers.licences.disks import last_wiped, unsynced, wiped
+from checkers.licences.destroyed import last_wiped, unsynced, wiped
 from checkers.licences.disturbances import always, disturbances
 from checkers.licences.permission import permitted
 from checkers.licences.permits import Event, Licences, Permit, Rule, first_permit

@@ -200,6 +200,69 @@ class TestMetadataLog:
         story.fault(20, 30, "power-loss", "n1", "n2")
         assert bool(licences_of(story.history()).of(HERE)) is licensed
 
+    @pytest.mark.parametrize(("back_ms", "licensed"), [(35, False), (28, True)])
+    def test_one_in_sync_again_after_the_heal_counts_no_more(self, back_ms: float, *, licensed: bool) -> None:
+        story = begun()
+        story.created()
+        story.fault(20, 30, "wipe-disk", "n1", scope="all")
+        story.changed(22, isr=[2, 3])
+        story.changed(back_ms, isr=[2, 3, 1])
+        story.changed(38, isr=[1, 2])
+        story.fault(40, 50, "wipe-disk", "n2", scope="all")
+        assert bool(licences_of(story.history()).of(HERE)) is licensed
+
+    def test_a_broker_that_lags_behind_does_not_tell_that_it_is_in_sync_again(self) -> None:
+        story = begun()
+        story.created()
+        story.fault(20, 30, "wipe-disk", "n1", scope="all")
+        story.changed(22, isr=[2, 3])
+        story.view(25, 3, [2, 3], nodes=[3])  # as it was long before
+        story.view(35, 3, [1, 2, 3], nodes=[3])
+        story.changed(38, isr=[2])
+        story.fault(40, 50, "wipe-disk", "n2", scope="all")
+        assert licences_of(story.history()).of(HERE)
+        assert permits(story) == ()
+
+    def test_a_leader_has_all_that_is_left(self) -> None:
+        story = begun()
+        story.created()
+        story.changed(15, isr=[1])
+        story.fault(20, 30, "wipe-disk", "n1", scope="all")
+        story.changed(25, leader=-1)
+        story.changed(35, leader=1)
+        story.changed(37, isr=[1, 2])
+        story.fault(40, 50, "wipe-disk", "n2", scope="all")
+        assert licences_of(story.history()).of(HERE) == ()
+
+    @pytest.mark.parametrize(("replicas", "licensed"), [([1, 2], True), ([2, 3], False)])
+    def test_a_broker_without_a_copy_does_not_count(self, replicas: list[int], *, licensed: bool) -> None:
+        story = begun()
+        story.created(replicas)
+        story.changed(15, isr=[2])
+        story.fault(20, 30, "wipe-disk", "n1", "n2", scope="all")
+        assert bool(licences_of(story.history()).of(HERE)) is licensed
+        assert permits(story)
+
+    def test_where_there_was_one_copy_one_is_enough(self) -> None:
+        story = begun()
+        story.created([2])
+        story.changed(15, replicas=[2, 1, 3], addingReplicas=[1, 3])
+        story.fault(20, 30, "wipe-disk", "n2", scope="all")
+        assert licences_of(story.history()).of(HERE)
+        assert permits(story) == ()
+
+    def test_a_log_that_ends_before_leaves_it_to_brokers(self) -> None:
+        story = begun()
+        story.created()
+        story.changed(15, isr=[1, 2, 3])
+        story.fault(20, 30, "wipe-disk", "n1", "n2", scope="all")
+        story.changed(60, isr=[3])
+        assert licences_of(story.history()).of(HERE) == ()
+        assert licences_of(story.history(cut=2)).of(HERE)
+        story.view(35, 5, [3, 2, 1], nodes=[3])
+        story.fault(40, 50, "wipe-disk", "n3", scope="all")
+        assert [p.event.from_ns for p in licences_of(story.history(cut=2)).of(HERE)] == [20 * MS] * 2
+
 
 class TestLastReplicaStanding:
     def lost(self, level: int, *, wiped: str = "n1", isr: tuple[int, ...] = (1,)) -> AdminStory:

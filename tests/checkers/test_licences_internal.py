@@ -43,9 +43,29 @@ def test_disks_of_all_in_sync(kind: str, spec: dict[str, Any], nodes: list[str],
     assert (may_have_lost(story.history(), OFFSETS_TOPIC) is not None) is lost
 
 
+@pytest.mark.parametrize(("back", "lost"), [(True, False), (False, True)])
+def test_one_that_was_in_sync_again_counts_no_more(*, back: bool, lost: bool) -> None:
+    story = kept()
+    story.fault(30, 40, "wipe-disk", "n2", **ALL)
+    story.changed(35, isr=[3], leader=3)
+    if back:
+        story.changed(50, isr=[3, 2])
+    story.fault(60, 70, "wipe-disk", "n3", **ALL)
+    assert (may_have_lost(story.history(), OFFSETS_TOPIC) is not None) is lost
+
+
+def test_where_the_log_ends_before_any_disk_may_have_been_the_last() -> None:
+    story = kept()
+    story.fault(30, 40, "wipe-disk", "n3", **ALL)
+    story.changed(50, isr=[3, 2])
+    assert may_have_lost(story.history(), OFFSETS_TOPIC) is None
+    assert "brokers [3]" in str(may_have_lost(story.history(cut=2), OFFSETS_TOPIC))
+
+
 def test_where_nothing_tells_of_the_topic_any_disk_may_have_been_the_last() -> None:
     story = AdminStory()
     assert may_have_lost(story.history(metadata_log=False), OFFSETS_TOPIC) is None
+    story.fault(20, 25, "kill", "n2")
     story.fault(30, 40, "wipe-disk", "n1", "stranger", **ALL)
     assert "brokers [1]" in str(may_have_lost(story.history(metadata_log=False), OFFSETS_TOPIC))
 

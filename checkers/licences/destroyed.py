@@ -1,0 +1,88 @@
+"""When too many copies of a partition were wiped, or may have lost what was not yet on their disks.
+
+With acks=all and ``min.insync.replicas`` k a record is on k replicas at least, so k wiped ones may have been
+all that had it.  Where the metadata log tells who was in sync, or eligible, it is no licence that spared one
+of those: each has all that is committed.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from checkers.columns import PartitionName
+from checkers.licences.disks import (
+    STRIKING,
+    UNSYNCED,
+    WIPE,
+    Strike,
+    active,
+    all_hit,
+    copies_at,
+    in_sync,
+    strikes_of,
+)
+from checkers.licences.permits import Event
+from checkers.licences.scene import Scene
+from checkers.licences.unclean import bounded, epoch_after
+from checkers.shapes import Topic
+
+_MIN_ISR = "min.insync.replicas"
+
+
+def wiped(scene: Scene) -> Iterator[Event]:
+    """Times at which so many copies were wiped that no other need have had a record."""
+    for topic, partition in _partitions(scene):
+        strikes = strikes_of(scene, partition, {WIPE})
+        for strike in strikes:
+            hit = active(strikes, strike)
+            copies = copies_at(scene, partition, strike)
+            least = min(_min_isr(scene, topic), copies)
+            if len(hit) >= least and not _spared(scene, partition, strike, hit):
+                until_ns = sorted((each.to_ns for each in hit), reverse=True)[least - 1]
+                text = f"{_told(hit)}, of {copies} copies of {partition}, {least} in sync at least"
+                yield Event(strike.from_ns, until_ns, partition, text)
+
+
+def unsynced(scene: Scene) -> Iterator[Event]:
+    """Times at which all copies in sync had been wiped or may have lost what was not synced."""
+    for _, partition in _partitions(scene):
+        strikes = strikes_of(scene, partition)
+        for strike in strikes:
+            hit = active(strikes, strike)
+            if all_hit(scene, partition, strike, hit) and any(each.window.kind in UNSYNCED for each in hit):
+                epoch = epoch_after(scene, partition, strike.from_ns)
+                text, above, doubt = bounded(scene, partition, epoch)
+                until_ns = max(each.to_ns for each in hit)
+                told = f"{_told(hit)}, all copies of {partition} in sync; {text}"
+                yield Event(strike.from_ns, until_ns, partition, told, above=above, doubt=doubt)
+
+
+def last_wiped(scene: Scene) -> Iterator[Event]:
+    """Times at which the only copy in sync was wiped, whoever else had what it had."""
+    for _, partition in _partitions(scene):
+        for strike in strikes_of(scene, partition, {WIPE}):
+            if any(sync == {strike.replica} for sync in in_sync(scene, partition, strike)):
+                text = f"{_told([strike])}, the last one in sync of {partition}"
+                yield Event(strike.from_ns, strike.to_ns, partition, text)
+
+
+def _partitions(scene: Scene) -> Iterator[tuple[Topic, PartitionName]]:
+    """Partitions of the run's topics, if any disk was ever struck."""
+    if any(window.kind in STRIKING for window in scene.windows):
+        for topic in scene.setup.topics:
+            for number in range(topic.partitions):
+                yield topic, PartitionName(topic.name, number)
+
+
+def _min_isr(scene: Scene, topic: Topic) -> int:
+    return int(topic.config.get(_MIN_ISR, scene.setup.config.get(_MIN_ISR, 1)))
+
+
+def _spared(scene: Scene, partition: PartitionName, strike: Strike, hit: Sequence[Strike]) -> bool:
+    """Whether some replica certainly was in sync or eligible when a strike began, and none had hit it."""
+    known = scene.changes.tells(partition, strike.window.end_ns)
+    return known and not all_hit(scene, partition, strike, hit)
+
+
+def _told(strikes: Sequence[Strike]) -> str:
+    """Who was hit by what, in words."""
+    each = [f"the disk of broker {s.replica} ({s.window.kind}, fault {s.window.id})" for s in strikes]
+    return f"{' and '.join(each)} lost what it held"
