@@ -38,6 +38,7 @@ from harness.vocabulary import (
 from harness.wire import PartitionAnswer, QuorumAnswer, Replica, WireError
 from tests.harness.fake_node import FakeNode
 from tests.harness.recorded import recorded
+from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 STATE = PartitionAnswer(0, 1, 4, (1, 2), (1, 2), None)
@@ -266,10 +267,9 @@ def test_acts_are_performed_at_their_times(bench: Bench) -> None:
     acts = tuple(Act(at, AlterTopic("t", "c", str(at))) for at in (40, 0, 3_600_000))
     acting = Acting(bench.operator, acts, Clock())
     acting.start()
-    while len(bench.operations()) < 4:
-        acting.join(0.01)
+    wait_until(lambda: len(bench.operations()) >= 4)
     acting.stopping.set()
-    acting.join(5)
+    acting.join(BOUND_S)
     assert not acting.is_alive()
     assert acting.performed == [OK, OK]
     assert [o.value["value"] for o in bench.operations() if o.type is OK] == ["0", "40"]

@@ -32,7 +32,7 @@ def test_only_acknowledged_records_count() -> None:
 def test_waiting_ends_when_enough_have_come() -> None:
     tally = Tally()
     result: list[bool] = []
-    waiter = threading.Thread(target=lambda: result.append(tally.await_more(5, 10, threading.Event())))
+    waiter = threading.Thread(target=lambda: result.append(tally.await_more(5, 600, threading.Event())))
     waiter.start()
     while waiter.is_alive():
         tally.hear(sent(OK, "ok"))

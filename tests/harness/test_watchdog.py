@@ -40,7 +40,7 @@ def test_nothing_is_left_behind() -> None:
     with watched(60.0):
         assert signal.getitimer(signal.ITIMER_REAL)[0] > 0
     assert signal.getitimer(signal.ITIMER_REAL)[0] == 0
-    assert threading.active_count() == before
+    assert threading.active_count() <= before
 
 
 def test_somebody_elses_alarm_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
