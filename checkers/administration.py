@@ -147,7 +147,7 @@ def requests_of(history: History, f: str) -> list[Request]:
         if operation.type is OperationType.INVOKE:
             begun[operation.process] = len(found)
             found.append(Request(operation, None))
-        else:
+        elif operation.process in begun:
             place = begun.pop(operation.process)
             found[place] = Request(found[place].began, operation)
     return found

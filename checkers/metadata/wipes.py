@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from checkers.faults import FaultWindow, fault_windows
-from checkers.history import History, Operation
-from checkers.licences.disks import WIPE, hits
-from checkers.replicas.observed import METADATA_TOPIC
+from checkers.faults import fault_windows
+from checkers.history import History
+from checkers.quorum.views import views_of
+from checkers.quorum.wipes import filled, wipes_of
 from checkers.verdict import Anomaly
 
 _LOSSES = frozenset({"lost-topic", "resurrected-topic", "changed-topic-id"})
@@ -58,31 +58,17 @@ def _majority_wiped(history: History) -> tuple[int, str] | None:
     controllers = {node.name: node.id for node in setup.nodes if "controller" in node.roles}
     if setup.quorum != "static":
         return None
-    windows = fault_windows(history)
-    wipes = [each for each in windows if each.kind == WIPE and hits(history, each, METADATA_TOPIC)]
+    claims = views_of(history).claims
+    wipes = [wipe.window for wipe in wipes_of(history, fault_windows(history)).wipes]
     for window in wipes:
         empty = {
             name
             for earlier in wipes
             if earlier.invoked_ns <= window.invoked_ns
             for name in controllers.keys() & set(earlier.targets)
-            if not _filled(history, controllers[name], earlier, window.invoked_ns)
+            if not filled(controllers[name], earlier, claims, window.invoked_ns)
         }
         if 2 * len(empty) > len(controllers):
             names = ", ".join(sorted(empty))
             return window.invoked_ns, f"wiped disks: {names}, a majority of a static quorum, had empty logs"
     return None
-
-
-def _filled(history: History, node: int, wipe: FaultWindow, before_ns: int) -> bool:
-    """Whether a leader told, between the heal of a wipe and a time, that a node has all that is committed."""
-    return any(
-        voter[0] == node and voter[2] >= operation.value["high_watermark"] > 0
-        for operation in history.operations
-        if _is_leader(operation) and wipe.end_ns <= operation.value["began_ns"] < before_ns
-        for voter in operation.value["voters"]
-    )
-
-
-def _is_leader(operation: Operation) -> bool:
-    return operation.f == "observe" and operation.key == "quorum" and operation.value["answer"] == "leader"

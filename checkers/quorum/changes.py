@@ -5,8 +5,9 @@ from collections.abc import Iterable
 
 import msgspec
 
+from checkers.administration import Request, requests_of
 from checkers.faults import FOREVER_NS
-from checkers.history import History, Operation, OperationType
+from checkers.history import History, OperationType
 
 ADD, REMOVE = "add-voter", "remove-voter"
 KRAFT_VERSION = "kraft.version"
@@ -69,28 +70,20 @@ def voter_changes(history: History) -> tuple[VoterChange, ...]:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    open_: dict[int | str, Operation] = {}
-    found = []
-    for operation in history.operations:
-        if operation.f not in (ADD, REMOVE):
-            continue
-        if operation.type is OperationType.INVOKE:
-            open_[operation.process] = operation
-        elif operation.process in open_:
-            found.append(_change(open_.pop(operation.process), operation))
-    found += [_change(invoked, None) for invoked in open_.values()]
-    return tuple(sorted(found, key=lambda change: change.operations))
+    requests = [*requests_of(history, ADD), *requests_of(history, REMOVE)]
+    return tuple(sorted(map(_change, requests), key=lambda change: change.operations))
 
 
-def _change(invoked: Operation, completed: Operation | None) -> VoterChange:
+def _change(request: Request) -> VoterChange:
+    asked, ended = request.began, request.ended
     return VoterChange(
-        f=invoked.f,
-        id=msgspec.convert(invoked.key, int),
-        directory_id=msgspec.convert(invoked.value, _Asked).directory_id,
-        invoked_ns=invoked.time_ns,
-        outcome=OperationType.INFO if completed is None else completed.type,
-        completed_ns=FOREVER_NS if completed is None else completed.time_ns,
-        operations=(invoked.index,) if completed is None else (invoked.index, completed.index),
+        f=asked.f,
+        id=msgspec.convert(asked.key, int),
+        directory_id=msgspec.convert(asked.value, _Asked).directory_id,
+        invoked_ns=request.from_ns,
+        outcome=OperationType.INFO if ended is None or request.unknown else ended.type,
+        completed_ns=FOREVER_NS if ended is None else ended.time_ns,
+        operations=request.operations,
     )
 
 

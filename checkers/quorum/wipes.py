@@ -57,7 +57,7 @@ class Wipes(msgspec.Struct, frozen=True):
                 for voter, node in setup.controllers.items()
                 if wipe.window.concerns(node)
                 and wipe.window.invoked_ns <= claim.time_ns
-                and not _filled(voter, wipe.window, claims, claim.began_ns)
+                and not filled(voter, wipe.window, claims, claim.began_ns)
             }
             gone |= empty
             mute = wipe.new_identity and wipe.window.invoked_ns >= dynamic_since_ns
@@ -67,13 +67,13 @@ class Wipes(msgspec.Struct, frozen=True):
         return None
 
 
-def _filled(voter: int, window: FaultWindow, claims: Iterable[LeaderClaim], before_ns: int) -> bool:
+def filled(voter: int, window: FaultWindow, claims: Iterable[LeaderClaim], before_ns: int) -> bool:
     """Whether a leader told, between a wipe and a time, that a node has all that was told to be committed."""
     committed = NONE
     for claim in sorted(claims, key=lambda each: (each.time_ns, each.index)):
         committed = max(committed, claim.high_watermark)
         later = window.end_ns <= claim.began_ns and claim.time_ns < before_ns
-        if later and NONE < committed <= _end_of(voter, claim, window):
+        if later and 0 < committed <= _end_of(voter, claim, window):
             return True
     return False
 

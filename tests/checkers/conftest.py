@@ -12,7 +12,8 @@ Every line is a time in seconds, who, and what:
     1.0 c2 file 2 leader=c1 vote=c1 disk=d9 cluster=x
     1.0 c1 metadata 1:1/d1,2/d2 3:1/d1 its log has records of voters of the epochs 1 and 3; ``snapshot``: the
                                        first is in a snapshot; ``unreadable``
-    1.0 add 4/d4 ok 2.5                asked for at 1.0, answered at 2.5 (ok, info, fail or lost); ``remove``
+    1.0 add 4/d4 ok 2.5                asked for at 1.0, answered at 2.5 (ok, info, fail or lost); ``remove``;
+                                       ``code=7``: with which code
     1.0 feature kraft.version 1        asked for
     5.0 f1 kill c1 ok                  injected at 5.0, completed 0.1 s later (ok, info, fail or lost);
                                        ``cut=c1>c2,c2>c1``; ``was=d1 now=d2``: what its probe saw of a disk
@@ -236,7 +237,7 @@ def _changed(f: str) -> Callable[[float, list[str]], Iterator[Told]]:
         fields = {"process": f"admin-{at}", "f": f, "key": voter, "value": {"directory_id": directory}}
         yield at, fields | {"type": OperationType.INVOKE}
         if words[1] != "lost":
-            answered = {"code": 0, "message": None, "took_ms": 1}
+            answered = {"code": int(_options(words).get("code", 0)), "message": None, "took_ms": 1}
             value = {"directory_id": directory} | answered
             yield float(words[2]), fields | {"type": OperationType(words[1]), "value": value}
 

@@ -50,6 +50,7 @@ def unexplained(history: History) -> int:
         pytest.param(two(1) + "2 add 3/d3 info 3\n" + three(4), 0, id="may have been added"),
         pytest.param(two(1) + "2 add 3/d3 lost\n" + three(4), 0, id="without an answer"),
         pytest.param(two(1) + "2 add 3/d3 fail 3\n" + three(4), 1, id="refused"),
+        pytest.param(two(1) + "2 add 3/d3 fail 3 code=7\n" + three(4), 0, id="refused as too late"),
         pytest.param(two(1) + "2 add 3/d9 ok 3\n" + three(4), 1, id="another disk was asked for"),
         pytest.param(two(1) + "2 add 4/d4 ok 3\n" + three(4), 1, id="another voter was asked for"),
         pytest.param(two(1) + "2 remove 3/d3 ok 3\n" + three(4), 1, id="the opposite was asked for"),

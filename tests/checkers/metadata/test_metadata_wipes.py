@@ -8,6 +8,7 @@ from checkers.history import OperationType
 from checkers.metadata import check_metadata
 from checkers.verdict import Anomaly
 from tests.checkers.admin_histories import AdminStory
+from tests.checkers.conftest import WALL_MS
 
 
 def lost(**setup: Any) -> AdminStory:
@@ -20,10 +21,16 @@ def lost(**setup: Any) -> AdminStory:
     return story
 
 
-def leader_tells(story: AdminStory, at_ms: float, end: int, *, committed: int = 9) -> None:
-    value = {"began_ns": round(at_ms * 1e6), "answer": "leader", "high_watermark": committed}
-    story.observe(at_ms + 0.1, "quorum", value | {"voters": [[1, None, 9, -1, -1], [2, None, end, -1, -1]]})
-    story.observe(at_ms + 0.1, "quorum", {"began_ns": round(at_ms * 1e6), "answer": "not-leader"})
+def leader_tells(
+    story: AdminStory, at_ms: float, end: int, *, committed: int = 9, fetched_ms: float | None = None
+) -> None:
+    """Controller 2 fetched then, by default just now, and has all below an offset."""
+    began, wall_ms = {"began_ns": round(at_ms * 1e6)}, round(WALL_MS + at_ms)
+    last_fetch_ms = wall_ms if fetched_ms is None else round(WALL_MS + fetched_ms)
+    voters = [[1, None, 9, -1, -1], [2, None, end, last_fetch_ms, -1]]
+    leads = {"answer": "leader", "leader_id": 1, "leader_epoch": 1, "high_watermark": committed}
+    story.observe(at_ms + 0.1, "quorum", began | leads | {"voters": voters, "wall_ms": wall_ms})
+    story.observe(at_ms + 0.1, "quorum", began | {"answer": "not-leader"})
 
 
 def anomaly(story: AdminStory) -> Anomaly:
@@ -71,6 +78,14 @@ def test_one_that_has_caught_up_is_not_empty(
     leader_tells(story, at_ms, end, committed=committed)
     story.fault(40, 50, "wipe-disk", "n3", scope="all")
     assert anomaly(story).illegal is illegal
+
+
+def test_where_it_ended_before_the_wipe_the_leader_may_remember() -> None:
+    story = lost()
+    story.fault(20, 30, "wipe-disk", "n2", scope="all")
+    leader_tells(story, 35, 9, fetched_ms=15)
+    story.fault(40, 50, "wipe-disk", "n3", scope="all")
+    assert not anomaly(story).illegal
 
 
 def test_what_was_lost_before_is_not_licensed() -> None:
