@@ -78,7 +78,13 @@ class Crew:
     def _play(self, schedule: ScriptedSchedule) -> None:
         recorder = Recorder(self._stage.journals.open("moves"), "moves")
         cluster = self._stage.cluster
-        scene = Scene(self._situation, self._stage.tally, cluster.set_properties, cluster.addresses)
+        scene = Scene(
+            self._situation,
+            self._stage.tally,
+            cluster.set_properties,
+            cluster.addresses,
+            self._stage.plan.scenario.assumptions.fault_held_ms,
+        )
         course = ScriptCourse(self.nemesis, self._hire, recorder, scene, self._cancelled)
         course.carry_out(schedule)
 

@@ -80,9 +80,16 @@ class Nemesis:
         late = [held.until_ns for held in self._held if held.fault in within]
         self._heal_until(max([began_ns + schedule.duration_ms * NS_PER_MS, *late]))
 
-    def begin(self, name: str, fault: Fault) -> bool:
-        """Inject a fault that is held until it is healed by its name; whether it was proven."""
-        return self._begin(name, fault, None)
+    def begin(self, name: str, fault: Fault, least_ms: int = 0) -> bool:
+        """Inject a fault that is held until it is healed by its name; whether it was proven.
+
+        Args:
+            name: what it is called.
+            fault: what it is.
+            least_ms: it is in force for so long at least, from the moment that it was proven; who asks for
+                its end earlier waits.
+        """
+        return self._begin(name, fault, least_ms)
 
     def end(self, name: str) -> bool:
         """Heal the fault of that name; whether that was proven.
@@ -95,6 +102,7 @@ class Nemesis:
         """
         held = next((held for held in self._held if held.fault == name), None)
         if held is not None:
+            self._await(held.until_ns)
             return self._end(held)
         if name not in self._plans:
             raise LookupError(f"there is no fault called {name!r}")
@@ -149,7 +157,7 @@ class Nemesis:
     def _await(self, moment_ns: int) -> None:
         self._cancelled.wait(max(0, moment_ns - self._clock.now_ns()) / 1e9)
 
-    def _begin(self, fault: str, spec: Fault, hold_ms: int | None) -> bool:
+    def _begin(self, fault: str, spec: Fault, hold_ms: int) -> bool:
         plan = self._plans[fault] = {"kind": as_value(spec)["kind"], "spec": as_value(spec)}
         with self._recorder.operation("inject", fault, plan) as outcome:
             sight = self._seen(spec)
@@ -170,8 +178,7 @@ class Nemesis:
             outcome.end(kind, known | {"probe": probe}, error)
         if isinstance(spec, OfDisk):
             self._strikes.append(strike_of(resolved.node, self._look(self.down).copies))
-        if hold_ms is not None:
-            held.until_ns = self._clock.now_ns() + hold_ms * NS_PER_MS
+        held.until_ns = self._clock.now_ns() + hold_ms * NS_PER_MS
         return kind is OperationType.OK
 
     def _end(self, held: _Held) -> bool:

@@ -32,12 +32,14 @@ class Scene(NamedTuple):
         tally: counts acknowledged records.
         configure: changes a node's properties for its next start.
         addresses: of the nodes, by name.
+        least_hold_ms: how long each fault is in force at least; a move that ends it earlier waits.
     """
 
     look: Callable[[], Situation]
     tally: Tally
     configure: Callable[[Node, Mapping[str, str | None]], None]
     addresses: Mapping[str, str]
+    least_hold_ms: int
 
 
 class ScriptCourse:
@@ -93,7 +95,7 @@ class ScriptCourse:
     def _made(self, move: Move) -> bool:
         match move:
             case Inject(name, fault):
-                return self._nemesis.begin(name, fault)
+                return self._nemesis.begin(name, fault, self._scene.least_hold_ms)
             case Heal(name):
                 return self._nemesis.end(name)
             case Perform():

@@ -95,7 +95,7 @@ class Inject(msgspec.Struct, frozen=True, tag_field="move", tag="inject"):
 
 
 class Heal(msgspec.Struct, frozen=True, tag_field="move", tag="heal"):
-    """End a fault."""
+    """End a fault, as soon as it has been in force for as long as the scenario's assumptions want."""
 
     name: str
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from checkers.history import Operation, OperationType
+from checkers.history import OperationType
 from harness import nemesis as module
 from harness.errors import EngineError
 from harness.faults.contract import Bench
@@ -97,16 +97,24 @@ def test_a_fault_that_begins_late_is_held_for_its_whole_time(
 
     assert rig.done == ["inject f1", "heal f1"]
     rig.journals.close()
+    assert held_ns(tmp_path, "f1") >= 60 * module.NS_PER_MS
+
+
+def test_a_fault_of_a_script_is_held_as_long_as_was_wanted_at_least(rig: Rig) -> None:
+    assert rig.nemesis.begin("wanted", Pause(target=Target.RANDOM), least_ms=60)
+    assert rig.nemesis.end("wanted")
+    rig.journals.close()
+    assert held_ns(rig.folder, "wanted") >= 60 * module.NS_PER_MS
+
+
+def held_ns(folder: Path, fault: str) -> int:
+    """From the end of the injection to the end of the heal."""
     times = {
-        (operation.f, operation.key): operation.time_ns
-        for operation in history_of(tmp_path)
-        if operation.type is OperationType.OK
+        operation.f: operation.time_ns
+        for operation in recorded(folder, "nemesis")
+        if operation.type is OperationType.OK and operation.key == fault
     }
-    assert times["heal", "f1"] - times["inject", "f1"] >= 60 * module.NS_PER_MS
-
-
-def history_of(folder: Path) -> list[Operation]:
-    return recorded(folder, "nemesis")
+    return times["heal"] - times["inject"]
 
 
 def test_all_that_is_in_force_is_ended(rig: Rig) -> None:

@@ -41,6 +41,7 @@ from tests.harness.waiting import BOUND_S
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
 ASK = AlterTopic("t", "c", "v")
+LEAST_HOLD_MS = 7
 LEADER = QuorumAnswer(0, 1, 3, 7, (), ())
 
 
@@ -58,7 +59,8 @@ class Bench:
         self.hired = 0
         self.whole = False
 
-    def begin(self, name: str, fault: Fault) -> bool:
+    def begin(self, name: str, fault: Fault, least_ms: int) -> bool:
+        assert least_ms == LEAST_HOLD_MS
         self.done.append(f"inject {name} {type(fault).__name__}")
         return name not in self.refused
 
@@ -84,7 +86,7 @@ class Bench:
     def play(self, *moves: Move) -> list[str]:
         journals = Journals(self.folder, "run", Clock())
         recorder = Recorder(journals.open("moves"), "moves")
-        scene = Scene(self.look, self.tally, self.configure, {"n3": "10.0.0.3"})
+        scene = Scene(self.look, self.tally, self.configure, {"n3": "10.0.0.3"}, LEAST_HOLD_MS)
         course = ScriptCourse(cast("Nemesis", self), self.hire, recorder, scene, self.cancelled)
         try:
             course.carry_out(ScriptedSchedule(moves, 10))
@@ -200,7 +202,13 @@ def test_what_is_in_the_background_is_not_waited_for_until_the_end(bench: Bench)
 
     bench.perform = slow  # type: ignore[method-assign]
     bench.answers = [Performed(OK, (0,))]
-    bench.end = lambda name: (bench.done.append(f"heal {name}"), gate.set()) is not None  # type: ignore[method-assign]
+    heal = bench.end
+
+    def end(name: str) -> bool:
+        gate.set()
+        return heal(name)
+
+    bench.end = end  # type: ignore[method-assign]
     assert bench.play(Perform(ASK, background=True), Heal("a")) == ["heal a", "perform 10000"]
     assert bench.hired == 2
 
