@@ -31,7 +31,7 @@ SCENARIO = Scenario(
     why=(
         "With min.insync.replicas=1 a lone leader acknowledges what nobody else has; the election that Kafka "
         "then refuses to hold by itself may be asked for, and costs exactly what lies above the end of the "
-        "elected replica's log."
+        "elected replica's log. Consumers have read past that end, and go on in what is written anew."
     ),
     schedule=ScriptedSchedule(
         moves=(

@@ -1,0 +1,76 @@
+"""disks/leader-replaced: the quorum's leader loses its disk, once with its identity and once without."""
+
+from harness.vocabulary import (
+    Acknowledged,
+    AddVoter,
+    Await,
+    Heal,
+    Inject,
+    IsObserver,
+    LeadsQuorum,
+    LogWorkload,
+    Mode,
+    Pass,
+    Perform,
+    RemoveVoter,
+    Scenario,
+    Scope,
+    ScriptedSchedule,
+    Target,
+    Topology,
+    VotersAre,
+    VotersCaughtUp,
+    WipeDisk,
+    controller,
+)
+
+_DONE, _DUPLICATE, _NOT_FOUND = 0, 126, 127
+_C = tuple(controller(number) for number in range(1, 4))
+
+
+def _joined(newcomer: int) -> tuple[Await | Perform, ...]:
+    """Wait for a controller to follow, and let it vote."""
+    member = _C[newcomer]
+    return (
+        Await(IsObserver(member), within_ms=60_000),
+        Perform(AddVoter(member), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+    )
+
+
+SCENARIO = Scenario(
+    summary="Replace the disk of the quorum's leader, and empty the next leader's without a new identity.",
+    why=(
+        "What the leader had committed, the others have to know; its empty disk has no vote under a new "
+        "directory id, and with the old one it votes before it knows anything, for none but one who does."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(Acknowledged(100), within_ms=60_000),
+            *_joined(1),
+            *_joined(2),
+            Await(VotersAre(_C)),
+            Await(LeadsQuorum(_C[0])),
+            Await(Acknowledged(100)),
+            Inject("leader", WipeDisk(_C[0])),
+            Perform(RemoveVoter(_C[0]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+            Await(VotersAre(_C[1:])),
+            Heal("leader"),
+            *_joined(0),
+            Await(VotersAre(_C)),
+            Await(VotersCaughtUp()),
+            Await(Acknowledged(100)),
+            Inject("next-leader", WipeDisk(Target.ACTIVE_CONTROLLER, scope=Scope.KEEP_META)),
+            Await(LeadsQuorum()),
+            Heal("next-leader"),
+            Await(VotersCaughtUp(), within_ms=60_000),
+            Await(VotersAre(_C)),
+            Await(Acknowledged(200)),
+            Pass(3_000),
+        ),
+        duration_ms=60_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=2, standalone=True),
+    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    versions_min="3.9.0",
+    ticket="KIP-853",
+)

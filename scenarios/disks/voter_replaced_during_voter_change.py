@@ -1,0 +1,71 @@
+"""disks/voter-replaced-during-voter-change: a voter's disk goes while its removal is not committed."""
+
+from harness.vocabulary import (
+    Acknowledged,
+    AddVoter,
+    Among,
+    Await,
+    Flavour,
+    Heal,
+    Inject,
+    IsObserver,
+    LeadsQuorum,
+    LogWorkload,
+    Mode,
+    Partition,
+    Pass,
+    Pattern,
+    Perform,
+    RemoveVoter,
+    Scenario,
+    ScriptedSchedule,
+    Target,
+    Topology,
+    VotersAre,
+    VotersCaughtUp,
+    WipeDisk,
+    controller,
+)
+
+_DONE, _DUPLICATE, _NOT_FOUND = 0, 126, 127
+_C = tuple(controller(number) for number in range(1, 5))
+
+SCENARIO = Scenario(
+    summary="Replace a voter's disk while the leader, cut off, can't commit its removal; add another first.",
+    why=(
+        "Whether the removal happened is open until another leads: with it two voters are enough, without it "
+        "the empty disk's voter is one of three, and the newcomer may join only once that is settled."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(Acknowledged(100), within_ms=60_000),
+            Await(IsObserver(_C[3])),
+            Await(LeadsQuorum()),
+            Inject(
+                "leader",
+                Partition(Pattern.ISOLATE_ONE, Target.ACTIVE_CONTROLLER, Flavour.DROP, Among.CONTROLLERS),
+            ),
+            Perform(RemoveVoter(_C[2]), background=True, timeout_ms=5_000),
+            Inject("disk", WipeDisk(_C[2])),
+            Heal("leader"),
+            Await(LeadsQuorum()),
+            Perform(RemoveVoter(_C[2]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+            Await(VotersAre(_C[:2])),
+            Perform(AddVoter(_C[3]), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+            Await(VotersAre((_C[0], _C[1], _C[3]))),
+            Await(Acknowledged(100)),
+            Heal("disk"),
+            Await(IsObserver(_C[2]), within_ms=60_000),
+            Perform(AddVoter(_C[2]), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+            Await(VotersAre(_C)),
+            Await(VotersCaughtUp()),
+            Await(Acknowledged(200)),
+            Pass(3_000),
+        ),
+        duration_ms=50_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=4, brokers=2, initial_voters=3),
+    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    versions_min="3.9.0",
+    ticket="KIP-853",
+)

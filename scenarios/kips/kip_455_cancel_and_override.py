@@ -1,0 +1,66 @@
+"""kips/kip-455-cancel-and-override: moves that can't end are cancelled, overridden and taken up again."""
+
+from harness.vocabulary import (
+    Acknowledged,
+    Await,
+    Heal,
+    Inject,
+    InSync,
+    LogWorkload,
+    Mode,
+    Moves,
+    NothingMoves,
+    Partition,
+    Pass,
+    Pattern,
+    Perform,
+    Reassign,
+    ReplicasAre,
+    Scenario,
+    ScriptedSchedule,
+    Topology,
+    broker,
+)
+
+_DONE = 0
+_B = tuple(broker(number) for number in range(1, 5))
+
+SCENARIO = Scenario(
+    summary="Cancel one move midway, override two by other replicas, while the target is cut off.",
+    why=(
+        "A second request starts from replicas that the first one has left half changed: what is put back, "
+        "dropped or kept must be right although the target, cut off, still believes in the first."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(Acknowledged(200), within_ms=60_000),
+            Inject("target", Partition(Pattern.ISOLATE_ONE, _B[3])),
+            Perform(
+                Reassign(
+                    (("log-0", 0, (4, 2, 3)), ("log-0", 1, (1, 2, 3, 4)), ("log-0", 2, (4, 3))),
+                ),
+                expect=(_DONE,),
+            ),
+            *(Await(Moves("log-0", number)) for number in range(3)),
+            Await(Acknowledged(100)),
+            Perform(Reassign((("log-0", 0, None),)), expect=(_DONE,)),
+            Await(ReplicasAre("log-0", 0, _B[:3])),
+            Perform(Reassign((("log-0", 1, (2, 3)), ("log-0", 2, (4, 1, 2)))), expect=(_DONE,)),
+            Await(ReplicasAre("log-0", 1, _B[1:3])),
+            Await(Moves("log-0", 2)),
+            Heal("target"),
+            Await(ReplicasAre("log-0", 2, (_B[3], _B[0], _B[1])), within_ms=60_000),
+            Await(NothingMoves()),
+            Perform(Reassign((("log-0", 0, (4, 2, 3)), ("log-0", 1, (3, 4, 1)))), expect=(_DONE,)),
+            Await(ReplicasAre("log-0", 0, _B[3:] + _B[1:3]), within_ms=60_000),
+            Await(InSync("log-0", 1, (_B[0], _B[2], _B[3])), within_ms=60_000),
+            Await(NothingMoves()),
+            Await(Acknowledged(200)),
+            Pass(3_000),
+        ),
+        duration_ms=45_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=4),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (1, 2, 3)), rate=100, producers=2, consumers=2),
+    ticket="KIP-455",
+)

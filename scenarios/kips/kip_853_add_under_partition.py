@@ -1,0 +1,84 @@
+"""kips/kip-853-add-under-partition: a voter is added while it, the leader or the voters are cut off."""
+
+from harness.vocabulary import (
+    Acknowledged,
+    AddVoter,
+    Among,
+    Await,
+    Fault,
+    Flavour,
+    Heal,
+    Inject,
+    IsObserver,
+    LeadsQuorum,
+    LogWorkload,
+    Member,
+    Mode,
+    Move,
+    Partition,
+    Pass,
+    Pattern,
+    Perform,
+    RemoveVoter,
+    Scenario,
+    ScriptedSchedule,
+    Target,
+    Topology,
+    VotersAre,
+    VotersCaughtUp,
+    controller,
+)
+
+_DONE, _TIMED_OUT, _DUPLICATE, _NOT_FOUND = 0, 7, 126, 127
+_C = tuple(controller(number) for number in range(1, 5))
+
+
+def _cut(pattern: Pattern, around: Target | Member) -> Fault:
+    return Partition(pattern, around, Flavour.DROP, Among.CONTROLLERS)
+
+
+def _tried(name: str, cut: Fault) -> tuple[Move, ...]:
+    """Ask for the newcomer while the network is cut; afterwards see that it is out, however that went."""
+    return (
+        Await(IsObserver(_C[3]), within_ms=60_000),
+        Inject(name, cut),
+        Perform(AddVoter(_C[3]), background=True, timeout_ms=5_000),
+        Pass(6_500),
+        Heal(name),
+        Await(LeadsQuorum()),
+        Perform(RemoveVoter(_C[3]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+        Await(VotersAre(_C[:3])),
+        Await(Acknowledged(100)),
+    )
+
+
+SCENARIO = Scenario(
+    summary="Add a voter while it is cut off, while the leader is, and while it alone sees everybody.",
+    why=(
+        "A newcomer counts as soon as it is written down: out of reach it must be refused, a leader that is "
+        "cut off can't commit it, and where it is the only link it may be what makes a majority of four."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(Acknowledged(100), within_ms=60_000),
+            Await(IsObserver(_C[3])),
+            Inject("newcomer", _cut(Pattern.ISOLATE_ONE, _C[3])),
+            Perform(AddVoter(_C[3]), expect=(_TIMED_OUT,), until_ms=30_000),
+            Await(VotersAre(_C[:3])),
+            Heal("newcomer"),
+            *_tried("leader", _cut(Pattern.ISOLATE_ONE, Target.ACTIVE_CONTROLLER)),
+            *_tried("voters", _cut(Pattern.BRIDGE, _C[3])),
+            Await(IsObserver(_C[3]), within_ms=60_000),
+            Perform(AddVoter(_C[3]), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+            Await(VotersAre(_C)),
+            Await(VotersCaughtUp()),
+            Await(Acknowledged(200)),
+            Pass(3_000),
+        ),
+        duration_ms=60_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=4, brokers=2, initial_voters=3),
+    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    versions_min="3.9.0",
+    ticket="KIP-853",
+)
