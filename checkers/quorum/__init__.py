@@ -9,12 +9,7 @@ from checkers.history import History
 from checkers.kinds import by_id
 from checkers.quorum import figures
 from checkers.quorum.changes import dynamic_since_ns, voter_changes
-from checkers.quorum.committed import (
-    CLUSTER_ID_CHANGED,
-    METADATA_COMMITTED_LOST,
-    cluster_ids_changed,
-    committed_lost,
-)
+from checkers.quorum.committed import METADATA_COMMITTED_LOST, committed_lost
 from checkers.quorum.explaining import (
     VOTER_CHANGE_NOT_SINGLE,
     VOTER_UNEXPLAINED,
@@ -23,6 +18,12 @@ from checkers.quorum.explaining import (
     explain,
     resolved,
     unexplained_voters,
+)
+from checkers.quorum.identities import (
+    CLUSTER_ID_CHANGED,
+    DIRECTORY_ID_CHANGED,
+    cluster_ids_changed,
+    directory_ids_changed,
 )
 from checkers.quorum.membership import BROKER_AS_VOTER, VOTER_LOST, brokers_as_voters, lost_voters
 from checkers.quorum.removed import REMOVED_VOTER_ACTS, acts_of_removed, removals
@@ -53,6 +54,7 @@ ANOMALIES = by_id(
     DOUBLE_VOTE,
     HW_REGRESSION,
     CLUSTER_ID_CHANGED,
+    DIRECTORY_ID_CHANGED,
     METADATA_COMMITTED_LOST,
     EPOCH_RUN_AWAY,
     VOTER_UNEXPLAINED,
@@ -82,6 +84,7 @@ def check_quorum(history: History) -> CheckerResult:
         *epoch_regressions(views.files, wipes),
         *hw_regressions(views.claims, windows),
         *cluster_ids_changed(views.files),
+        *directory_ids_changed(views.files, windows),
     ]
     setup = setup_of(history)
     if setup is None:

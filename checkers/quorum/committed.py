@@ -1,11 +1,11 @@
-"""What is committed stays: no later leader's log ends below it, and the cluster keeps its id."""
+"""What is committed stays: no later leader's log ends below it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import msgspec
 
 from checkers.kinds import AnomalyKind
-from checkers.quorum.views import NONE, LeaderClaim, StateFile
+from checkers.quorum.views import NONE, LeaderClaim
 from checkers.quorum.wipes import Wipes
 from checkers.setup import Setup
 from checkers.verdict import Anomaly
@@ -15,12 +15,6 @@ METADATA_COMMITTED_LOST = AnomalyKind(
     meaning="A leader's metadata log ended below what a leader of an earlier epoch had committed.",
     guarantee="Every later leader has all that was committed, while a majority of voters keeps its disks.",
     source="KIP-595; Raft (Ongaro and Ousterhout 2014), Leader Completeness",
-)
-CLUSTER_ID_CHANGED = AnomalyKind(
-    id="cluster-id-changed",
-    meaning="A node's disk came to belong to another cluster.",
-    guarantee="The id that a cluster is formatted with is its id for good.",
-    source="KIP-78; KIP-595, Cluster Id",
 )
 
 
@@ -58,23 +52,3 @@ def _lost(earlier: LeaderClaim, claim: LeaderClaim, end: int, licence: str | Non
         ),
     )
     return msgspec.structs.replace(anomaly, illegal=licence is None, licence=licence)
-
-
-def cluster_ids_changed(files: Iterable[StateFile]) -> list[Anomaly]:
-    """For each node the first disk of another cluster than the first that was seen at all."""
-    ordered = sorted((f for f in files if f.cluster_id), key=lambda file: (file.time_ns, file.index))
-    found: dict[str, Anomaly] = {}
-    for file in ordered:
-        first = ordered[0]
-        if file.cluster_id != first.cluster_id and file.node not in found:
-            found[file.node] = CLUSTER_ID_CHANGED.found(
-                f"The disk of {file.node} belongs to cluster {file.cluster_id}, not {first.cluster_id}.",
-                subject=file.node,
-                time_ns=file.time_ns,
-                witness=(first.index, file.index),
-                explanation=tuple(
-                    f"At {f.time_ns / 1e9:.3f} s meta.properties of {f.node} had cluster id {f.cluster_id}."
-                    for f in (first, file)
-                ),
-            )
-    return list(found.values())

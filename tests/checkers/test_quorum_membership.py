@@ -192,20 +192,3 @@ def test_a_wipe_that_left_the_metadata_log_is_no_licence(
 def test_the_first_answer_that_lacks_it_is_the_witness(story: Story) -> None:
     text = "1 c1 leads 1 hw=9\n2 c2 leads 2 hw=7\n3 c2 leads 2 hw=8\n"
     assert [a.witness for a in check_quorum(story(text)).anomalies] == [(1, 2)]
-
-
-@pytest.mark.parametrize(
-    ("text", "found"),
-    [
-        pytest.param("1 c1 file 1 cluster=a\n1 c2 file 1 cluster=a", 0, id="one cluster"),
-        pytest.param("1 c1 file 1 cluster=a\n2 c1 file 1 cluster=b", 1, id="changed"),
-        pytest.param("1 c1 file 1 cluster=a\n2 c2 file 1 cluster=b", 1, id="another node's"),
-        pytest.param(
-            "1 c1 file 1 cluster=a\n2 c1 file 1 cluster=b\n3 c1 file 1 cluster=c", 1, id="told once"
-        ),
-        pytest.param("1 c1 file 1 cluster=a\n2 c1 file 1 disk=d9 cluster=b", 1, id="on a new disk"),
-        pytest.param("1 c1 file 1\n2 c1 file 1 cluster=b", 0, id="not read"),
-    ],
-)
-def test_cluster_ids(story: Story, text: str, found: int) -> None:
-    assert count(story(text), "cluster-id-changed") == found
