@@ -44,7 +44,8 @@ SCENARIO = Scenario(
             *(Await(Moves("log-0", number)) for number in range(3)),
             Await(Acknowledged(100)),
             Perform(Reassign((("log-0", 0, None),)), expect=(_DONE,)),
-            Await(ReplicasAre("log-0", 0, _B[:3])),
+            # Those that were there, but as the first request had put them: its order is not taken back.
+            Await(ReplicasAre("log-0", 0, (_B[1], _B[2], _B[0]))),
             Perform(Reassign((("log-0", 1, (2, 3)), ("log-0", 2, (4, 1, 2)))), expect=(_DONE,)),
             Await(ReplicasAre("log-0", 1, _B[1:3])),
             Await(Moves("log-0", 2)),
