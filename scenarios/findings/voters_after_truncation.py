@@ -1,0 +1,104 @@
+"""findings/voters-after-truncation: who truncates its metadata log must read on from there."""
+
+from checkers.verdict import Validity
+from harness.vocabulary import (
+    Acknowledged,
+    AddVoter,
+    AlterTopic,
+    Among,
+    Assumptions,
+    Await,
+    Expectation,
+    Flavour,
+    Heal,
+    Inject,
+    IsObserver,
+    Kill,
+    LeadsQuorum,
+    LogWorkload,
+    Mode,
+    Partition,
+    Pass,
+    Pattern,
+    Perform,
+    Scenario,
+    ScriptedSchedule,
+    Topology,
+    VotersAre,
+    VotersCaughtUp,
+    controller,
+)
+
+_DONE, _DUPLICATE = 0, 126
+_C = tuple(controller(number) for number in range(1, 6))
+
+
+def _joined(count: int) -> tuple[Await | Perform, ...]:
+    """Wait for the next controller to follow, let it vote, and see the leader tell of it."""
+    newcomer = _C[count - 1]
+    return (
+        Await(IsObserver(newcomer)),
+        Perform(AddVoter(newcomer), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+        Await(VotersAre(_C[:count])),
+    )
+
+
+def _killed(*numbers: int) -> tuple[Inject, ...]:
+    return tuple(Inject(f"c{number}", Kill(controller(number))) for number in numbers)
+
+
+def _started(*numbers: int) -> tuple[Heal, ...]:
+    return tuple(Heal(f"c{number}") for number in numbers)
+
+
+SCENARIO = Scenario(
+    summary="Let two voters join while the leader of three is cut off; later let only it and one more live.",
+    why=(
+        "The old leader truncates what it alone had appended and copies the records of the new voters in "
+        "its place. If it does not look at them it goes on counting to three, and two of five are a "
+        "majority to it: they commit, and the other three know nothing of it."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            *_joined(2),
+            *_joined(3),
+            Await(LeadsQuorum(_C[0])),
+            Await(Acknowledged(200)),
+            Inject("leader", Partition(Pattern.ISOLATE_ONE, _C[0], Flavour.DROP, Among.CONTROLLERS)),
+            Pass(4_000),
+            Await(LeadsQuorum()),
+            *_joined(4),
+            *_joined(5),
+            Heal("leader"),
+            Await(VotersCaughtUp()),
+            *_killed(4, 5, 3),
+            Await(LeadsQuorum(_C[0])),
+            Perform(AlterTopic("log-0", "max.message.bytes", "1000000"), expect=(_DONE,)),
+            *_killed(1, 2),
+            *_started(3, 4, 5),
+            Await(LeadsQuorum()),
+            *_started(1, 2),
+        ),
+        duration_ms=70_000,
+    ),
+    topology=Topology(
+        mode=Mode.ISOLATED,
+        controllers=5,
+        brokers=1,
+        standalone=True,
+        node_config={"c1": {"metadata.max.idle.interval.ms": "20"}},
+    ),
+    workload=LogWorkload(partitions=2, rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    assumptions=Assumptions(
+        recovery_ms=30_000, why_lowered="brokers end that knew of records committed by two of five voters"
+    ),
+    versions_min="3.9.0",
+    expectations=(
+        Expectation(
+            Validity.INVALID,
+            ("metadata-committed-lost", "voter-unexplained", "node-died", "not-recovered"),
+            why="after a truncation a node skips control records up to the offset it had read before",
+        ),
+    ),
+    ticket="KIP-853",
+)
