@@ -11,8 +11,8 @@ from checkers.history import OperationType
 from harness.errors import KrucibleError
 from harness.faults.activate import activate, as_value, process_fault
 from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
-from harness.faults.sparing import Strike, objection, strike_of
-from harness.faults.targets import Sight, resolve
+from harness.faults.sparing import Strike, chosen, strike_of
+from harness.faults.targets import Sight
 from harness.journal import Clock, Recorder
 from harness.ledger import FaultPlanned, FaultUndone, Ledger
 from harness.vocabulary.faults import Among, Fault, OfDisk, Partition
@@ -160,13 +160,9 @@ class Nemesis:
     def _begin(self, fault: str, spec: Fault, hold_ms: int) -> bool:
         plan = self._plans[fault] = {"kind": as_value(spec)["kind"], "spec": as_value(spec)}
         with self._recorder.operation("inject", fault, plan) as outcome:
-            sight = self._seen(spec)
-            resolved = resolve(spec.target, spec.draw, sight)
-            if resolved is None:
-                outcome.end(OperationType.FAIL, plan, "whom it is for is held by a fault already")
-                return False
-            if why := objection(spec, resolved.node, sight, self._strikes):
-                outcome.end(OperationType.FAIL, plan, f"withheld from {resolved.node.name}: {why}")
+            resolved = chosen(spec, self._seen(spec), self._strikes)
+            if isinstance(resolved, str):
+                outcome.end(OperationType.FAIL, plan, resolved)
                 return False
             active = activate(spec, fault, resolved, self._bench)
             self._ledger.write(FaultPlanned(fault=fault, undo=active.undo))

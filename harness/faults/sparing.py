@@ -1,15 +1,16 @@
 """Whether a disk may go without anything acknowledged going with it, by what the cluster tells; pure.
 
 A record that was acknowledged is on every replica in sync, so it survives as long as one of those keeps its
-disk; that ``min.insync.replicas`` of them do is asked for, and leaves partitions that take writes, too.  What
-was committed to the metadata log survives as long as a majority of the voters has it.
+disk.  That ``min.insync.replicas`` of them do is asked for, where there are more copies than that: then the
+partition takes writes, too.  What was committed to the metadata log survives as long as a majority of the
+voters has it.
 """
 
 from collections.abc import Sequence
 
 import msgspec
 
-from harness.faults.targets import Copies, Sight
+from harness.faults.targets import Copies, Resolved, Sight, resolve
 from harness.vocabulary.faults import Fault, OfDisk, PowerLoss, Scope, WipeDisk
 from harness.vocabulary.topology import Node
 from harness.wire import PartitionAnswer, QuorumAnswer
@@ -39,6 +40,32 @@ def strike_of(node: Node, copies: Copies) -> Strike:
     return Strike(node.id, copies.moment, frozenset(hit))
 
 
+def chosen(spec: Fault, sight: Sight, strikes: Sequence[Strike]) -> Resolved | str:
+    """The node that a fault means now, or why it befalls none.
+
+    Where several have the role that it names, it befalls the first in the order of its draw from which it
+    need not be withheld.
+
+    Args:
+        spec: the fault.
+        sight: the cluster as it is now.
+        strikes: faults of disks that came before.
+    """
+    refused: dict[str, str] = {}
+    while True:
+        left = msgspec.structs.replace(sight, down=sight.down | refused.keys())
+        resolved = resolve(spec.target, spec.draw, left)
+        if resolved is None or (refused and resolved.by == "fallback"):
+            break
+        why = objection(spec, resolved.node, sight, strikes)
+        if why is None:
+            return resolved
+        refused[resolved.node.name] = why
+    for name, why in refused.items():
+        return f"withheld from {name}: {why}"
+    return "whom it is for is held by a fault already"
+
+
 def objection(spec: Fault, node: Node, sight: Sight, strikes: Sequence[Strike]) -> str | None:
     """Why a fault is to be withheld; None where nothing acknowledged can go with the disk, or it may.
 
@@ -64,15 +91,16 @@ def _of_partitions(node: Node, sight: Sight, strikes: Sequence[Strike]) -> str |
     """The first partition that would have too few copies."""
     held = {other.id for other in sight.nodes if other.name in sight.down}
     for where, states in sorted(sight.copies.told.items()):
-        name, least = "/".join(map(str, where)), sight.copies.least
+        name = "/".join(map(str, where))
         if not states:
             return f"nobody tells who is in sync of {name}"
         if not any(node.id in state.replicas for state in states):
             continue
+        least = max(1, min(sight.copies.least, *(len(state.replicas) - 1 for state in states)))
         empty = {each.broker for each in strikes if _still_out(each, where, sight.copies)}
         others = _in_sync(states) - {node.id} - held - empty
         if len(others) < least:
-            return f"{len(others)} other copies of {name} are in sync for certain, {least} have to be"
+            return f"{len(others)} of {least} other copies of {name} are in sync for certain"
     return None
 
 
@@ -99,7 +127,7 @@ def _of_quorum(node: Node, sight: Sight) -> str | None:
     rest = len(whole - {node.id})
     if 2 * rest > len(voters):
         return None
-    return f"{rest} other voters of {len(voters)} have all of the metadata for certain, no majority"
+    return f"{rest} other voters, of {len(voters)} in all, have all of the metadata for certain"
 
 
 def _caught_up(quorum: QuorumAnswer, now_ms: int) -> set[int]:

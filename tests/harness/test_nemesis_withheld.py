@@ -99,7 +99,7 @@ def test_a_disk_is_withheld_until_the_one_before_is_full_again(
     refused = rig.refusals()
     assert [(each.key, each.value["spec"]["sparing"]) for each in refused] == [("b", True), ("c", True)]
     assert {each.error for each in refused} == {
-        "withheld from b2: 1 other copies of t/0 are in sync for certain, 2 have to be"
+        "withheld from b2: 1 of 2 other copies of t/0 are in sync for certain"
     }
     assert [type(entry).__name__ for entry in read_ledger(tmp_path)].count("FaultPlanned") == 3
 
@@ -113,5 +113,5 @@ def test_a_disk_of_a_node_that_is_held_by_a_fault_is_not_taken(
     assert not rig.nemesis.begin("c", WipeDisk(broker(1), sparing=True))
     assert [each.error for each in rig.refusals()] == [
         "whom it is for is held by a fault already",
-        "withheld from b1: 1 other copies of t/0 are in sync for certain, 2 have to be",
+        "withheld from b1: 1 of 2 other copies of t/0 are in sync for certain",
     ]

@@ -3,17 +3,20 @@
 import msgspec
 import pytest
 
-from harness.faults.sparing import CAUGHT_UP_MS, Strike, objection, strike_of
-from harness.faults.targets import Copies, Sight
+from harness.faults.sparing import CAUGHT_UP_MS, Strike, chosen, objection, strike_of
+from harness.faults.targets import Copies, Resolved, Sight
 from harness.vocabulary import (
     DeadDisk,
     Fault,
     Kill,
+    Member,
     Mode,
     PowerLoss,
     Scope,
+    Target,
     Topology,
     WipeDisk,
+    broker,
 )
 from harness.wire import PartitionAnswer, QuorumAnswer, Replica
 
@@ -69,7 +72,8 @@ def test_what_is_not_to_spare_anything_is_never_withheld(fault: Fault) -> None:
         pytest.param(seen(told={WHERE: (partition(1, 2),)}), id="out of sync"),
         pytest.param(seen(told={WHERE: (partition(1, 2, 3), partition(1, 2))}), id="out of sync, tells one"),
         pytest.param(seen(down=("n3",)), id="held by a fault"),
-        pytest.param(seen(least=3), id="more are asked for"),
+        pytest.param(seen(told={WHERE: (partition(1, replicas=(1,)),)}), id="the only copy"),
+        pytest.param(seen(told={WHERE: (partition(1, replicas=(1, 2)),)}), id="the last of two"),
         pytest.param(
             seen(told={("a", 7): (partition(1, 2, 3, 4, replicas=(1, 2, 3, 4)),), WHERE: (partition(1),)}),
             id="another partition",
@@ -79,7 +83,41 @@ def test_what_is_not_to_spare_anything_is_never_withheld(fault: Fault) -> None:
 def test_a_partition_that_would_have_too_few_copies_keeps_the_disk(fault: Fault, sight: Sight) -> None:
     why = objection(fault, N1, sight, ())
     assert why is not None
-    assert "copies of t/0 are in sync for certain" in why
+    assert "other copies of t/0 are in sync for certain" in why
+
+
+@pytest.mark.parametrize("least", [1, 2, 3])
+def test_of_two_copies_one_may_go(least: int) -> None:
+    sight = seen(least=least, told={WHERE: (partition(2, 1, replicas=(1, 2)),)})
+    assert objection(POWER, N1, sight, ()) is None
+    assert objection(POWER, N1, sight, [strike_of(N2, sight.copies)]) is not None
+
+
+def test_a_fault_befalls_the_first_from_whom_it_need_not_be_withheld() -> None:
+    held = seen(told={WHERE: (partition(1, 2),)})
+    found = [chosen(WipeDisk(Target.BROKER, sparing=True, draw=draw), held, ()) for draw in range(12)]
+    assert set(found) == {Resolved(N3, "role"), Resolved(N4, "role")}, "who has no copy that is in sync"
+    assert chosen(WipeDisk(Target.BROKER, draw=1), held, ()) == Resolved(N2, by="role")
+
+
+@pytest.mark.parametrize(
+    ("target", "leads", "why"),
+    [
+        (Target.ACTIVE_CONTROLLER, 2, "withheld from n2: 1 of 2 other copies of t/0 are in sync for certain"),
+        (
+            Target.ACTIVE_CONTROLLER,
+            None,
+            "withheld from n1: 1 of 2 other copies of t/0 are in sync for certain",
+        ),
+        (broker(1), 2, "withheld from n1: 1 of 2 other copies of t/0 are in sync for certain"),
+        (broker(9), 1, "whom it is for is held by a fault already"),
+    ],
+)
+def test_nobody_stands_in_for_whom_a_fault_is_withheld_from(
+    target: Target | Member, leads: int | None, why: str
+) -> None:
+    short = msgspec.structs.replace(seen(told={WHERE: (partition(1, 2),)}), active_controller=leads)
+    assert chosen(WipeDisk(target, sparing=True), short, ()) == why
 
 
 def test_of_a_partition_that_nobody_tells_of_nothing_is_certain() -> None:
@@ -91,7 +129,7 @@ def test_a_disk_that_went_counts_until_its_copy_was_seen_out_of_sync() -> None:
     assert strike == Strike(3, 40, frozenset({WHERE}))
     for out in ({}, {(*WHERE, 3): 40}, {(*WHERE, 2): 41}, {("t", 1, 3): 41}):
         why = objection(WIPE, N1, seen(out=out), [strike])
-        assert why == "1 other copies of t/0 are in sync for certain, 2 have to be"
+        assert why == "1 of 2 other copies of t/0 are in sync for certain"
     assert objection(WIPE, N1, seen(out={(*WHERE, 3): 41}), [strike]) is None
     twice = [strike, Strike(3, 50, frozenset({WHERE}))]
     assert objection(WIPE, N1, seen(out={(*WHERE, 3): 41}), twice) is not None
@@ -108,15 +146,15 @@ def test_a_disk_that_went_had_no_copy_of_what_came_to_its_broker_later() -> None
         (seen(quorum=None), "nobody leads the quorum in sight"),
         (
             seen(quorum=quorum(0, 500, CAUGHT_UP_MS + 1)),
-            "1 other voters of 3 have all of the metadata for certain, no majority",
+            "1 other voters, of 3 in all, have all of the metadata for certain",
         ),
         (
             seen(quorum=quorum(0, 500, 500, CAUGHT_UP_MS + 1)),
-            "2 other voters of 4 have all of the metadata for certain, no majority",
+            "2 other voters, of 4 in all, have all of the metadata for certain",
         ),
         (
             seen(down=("n3",), told={}),
-            "1 other voters of 3 have all of the metadata for certain, no majority",
+            "1 other voters, of 3 in all, have all of the metadata for certain",
         ),
     ],
 )
