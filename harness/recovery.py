@@ -1,5 +1,6 @@
 """After healing: wait until every partition has a leader, all its replicas in sync, and takes a write."""
 
+import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -44,6 +45,7 @@ def await_recovery(
             "partitions": [
                 _as_value(name, state, acked[name]) for name, states in last.items() for state in states
             ],
+            "load_per_cpu": round(os.getloadavg()[0] / (os.cpu_count() or 1), 1),
         }
         written = bool(acked) and all(acks and all(acks.values()) for acks in acked.values())
         recovered = _settled(views, len(brokers), topics) and written and time.monotonic() <= deadline

@@ -24,7 +24,7 @@ Every line is a time in seconds, who, and what:
     1.0 send log-0/3 x100 ok           100 records, invoked 10 ms before (ok, fail, info or lost)
     1.0 poll log-0/3 x5                5 records returned
     1.0 phase done
-    9.0 recover ok 900/60000 log-0/0:1:1,2:acked log-0/1:-:1:-     took/bound, leader, ISR (replicas are 1,2)
+    9.0 recover ok 900/60000 log-0/0:1:1,2:acked log-0/1:-:1:-   took/bound[/load], leader, ISR of 1,2
 
 Node ``c1`` has the id 1.  A set-up is told first, unless there is to be none.
 """
@@ -126,12 +126,13 @@ def _poll(at: float, words: list[str]) -> Iterator[Told]:
 
 def _recover(at: float, words: list[str]) -> Iterator[Told]:
     kind, numbers, *partitions = words
-    took, bound = numbers.split("/")
+    took, bound, *load = numbers.split("/")
     value: dict[str, Any] = {"bound_ms": int(bound)}
     yield 0, {"f": "recover", "type": OperationType.INVOKE, "value": value}
     if partitions:
         told = [_recovered(text) for text in partitions if text != "none"]
         value = value | {"took_ms": int(took), "partitions": told}
+        value |= {"load_per_cpu": float(load[0])} if load else {}
     error = None if kind == "ok" else "it took too long"
     yield at, {"f": "recover", "type": OperationType(kind), "value": value, "error": error}
 

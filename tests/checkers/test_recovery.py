@@ -61,6 +61,27 @@ def test_too_late_is_not_recovered(story: Story) -> None:
 
 
 @pytest.mark.parametrize(
+    "how", ["ok 61000/60000/12 log-0/0:1:1,2:acked", "info 60000/60000/39.4 log-0/0:1:1:acked"]
+)
+def test_what_a_crowded_host_delays_proves_nothing(story: Story, how: str) -> None:
+    result = check_recovery(story(f"99 recover {how}"))
+    assert result.validity is Validity.UNKNOWN
+    assert "tasks for each CPU" in (result.unknown_because or "")
+    assert [anomaly.illegal for anomaly in result.anomalies] == [False]
+
+
+@pytest.mark.parametrize(
+    ("how", "validity"),
+    [
+        ("ok 61000/60000/9.9 log-0/0:1:1,2:acked", Validity.INVALID),
+        ("ok 900/60000/99 log-0/0:1:1,2:acked", Validity.VALID),
+    ],
+)
+def test_a_crowd_excuses_what_is_late_and_nothing_else(story: Story, how: str, validity: Validity) -> None:
+    assert check_recovery(story(f"99 recover {how}")).validity is validity
+
+
+@pytest.mark.parametrize(
     ("text", "why"),
     [
         pytest.param("", "no recover operation", id="none"),
