@@ -130,14 +130,21 @@ def test_what_goes_wrong_is_recorded_and_a_spent_client_is_made_anew(bench: Call
     wrong = [Answer(INFO, error="silence"), Answer(FAIL, error="loading")] * 5
     made.cluster.on_ask = lambda what: wrong.pop() if wrong and what == "commit" else None
     workers = offsets_workers(made.context, made.cluster.administrator)
-    made.load(workers, lambda: len(made.operations("write", OK)) >= 60)
+
+    def successors() -> set[int | str]:
+        return {o.process for o in made.operations("write", INVOKE)} - set(range(OFFSETS.clients))
+
+    def enough() -> bool:
+        retired = len(made.operations("write", INFO))
+        return retired == 5 == len(successors()) and len(made.operations("write", OK)) >= 60
+
+    made.load(workers, enough)
 
     assert [o.error for o in made.operations("write", INFO)] == ["silence"] * 5
     assert [o.error for o in made.operations("write", FAIL)] == ["loading"] * 5
     assert made.cluster.closed == len(made.cluster.made) >= 10
     retired = {o.process for o in made.operations("write", INFO)}
-    successors = {o.process for o in made.operations("write", INVOKE)} - set(range(OFFSETS.clients))
-    assert successors == {process + made.context.workers for process in retired}  # type: ignore[operator]
+    assert successors() == {process + made.context.workers for process in retired}  # type: ignore[operator]
 
 
 def test_without_a_client_nothing_was_sent(bench: Callable[..., Bench]) -> None:

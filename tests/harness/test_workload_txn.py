@@ -187,8 +187,10 @@ def test_transactors_and_the_one_that_fences_them_share_names(bench: Bench) -> N
     ]
 
     def enough() -> bool:
-        fenced = [o for o in bench.operations("txn") if o.error == "fenced"]
-        return len({operation.process % bench.context.workers for operation in fenced}) >= 2
+        done = bench.operations("txn")
+        fenced = {o.process % bench.context.workers for o in done if o.error == "fenced"}
+        ends = {o.value["ended"] for o in done if o.type in (OK, FAIL)}
+        return len(fenced) >= 2 and ends == {"commit", "abort", None}
 
     bench.run(workers, enough)
     done = bench.operations("txn")
