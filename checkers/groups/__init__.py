@@ -128,9 +128,6 @@ def _permitted(history: History, groups: Groups) -> str | None:
     """An event that permits records of what is read, or of groups' offsets, to vanish."""
     setup = next((o for o in history.operations if o.f == "setup"), None)
     if groups.names and setup is not None:
-        config = setup.value.get("config", {})
-        if str(config.get("unclean.leader.election.enable", "false")) == "true":
-            return "unclean.leader.election.enable is true, for __consumer_offsets too"
         lost = may_have_lost(history, OFFSETS_TOPIC)
         if lost is not None:
             return lost

@@ -7,9 +7,13 @@ of them had come back into the ISR meanwhile.
 
 from collections.abc import Iterator
 
+from checkers.administration import UNCLEAN
+from checkers.columns import NEVER, PartitionName
 from checkers.history import History
 from checkers.licences.disks import active, all_hit, hits, strikes_of
+from checkers.licences.permission import permitted
 from checkers.licences.scene import Scene
+from checkers.shapes import Topic
 
 OFFSETS_TOPIC = "__consumer_offsets"
 
@@ -17,18 +21,37 @@ OFFSETS_TOPIC = "__consumer_offsets"
 def may_have_lost(history: History, topic: str) -> str | None:
     """An event by which a topic may have lost acknowledged records; None where there is none.
 
-    Where no metadata log tells of the topic, any struck disk may have been that of its only replica in sync.
+    Where no metadata log tells of the topic to the end, there may have been any unclean election that
+    somebody asked for or configs allowed; where none does at all, any struck disk may have been that of its
+    only replica in sync.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
     scene = Scene(history)
-    states = [state for name, some in scene.changes.states.items() if name.topic == topic for state in some]
+    told = [name for name in scene.changes.states if name.topic == topic]
+    states = [state for name in told for state in scene.changes.states[name]]
     unclean = next((state for state in states if state.unclean), None)
     if unclean is not None:
         return f"broker {unclean.leader} was elected uncleanly for {topic}"
+    told_of_all = bool(told) and all(scene.changes.tells(name, NEVER) for name in told)
+    perhaps = None if told_of_all else _unclean_untold(scene, topic)
+    if perhaps is not None:
+        return perhaps
     struck = _struck(scene, topic) if not states else next(_all_struck(scene, topic), frozenset())
     return f"disks of {topic} were struck: those of brokers {sorted(struck)}" if struck else None
+
+
+def _unclean_untold(scene: Scene, topic: str) -> str | None:
+    """What may have brought about an unclean election of which nothing tells."""
+    for election in scene.elections:
+        somewhere = next((where for where in election.asked or () if where.topic == topic), None)
+        where = PartitionName(topic, 0) if election.asked is None else somewhere
+        if election.type == UNCLEAN and where is not None and election.may_have_elected(where):
+            return f"operation {election.request.began.index} asked for unclean elections of {topic}"
+    if permitted(scene, Topic(topic, 1)):
+        return f"configs allowed unclean elections of {topic}"
+    return None
 
 
 def _struck(scene: Scene, topic: str) -> frozenset[int]:

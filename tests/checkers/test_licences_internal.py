@@ -76,6 +76,35 @@ def test_an_unclean_election() -> None:
     assert "broker 1 was elected uncleanly" in str(may_have_lost(story.history(), OFFSETS_TOPIC))
 
 
+@pytest.mark.parametrize(
+    ("kind", "asked", "how", "lost"),
+    [
+        ("unclean", None, "ok", True),
+        ("unclean", [[OFFSETS_TOPIC, 7]], "info", True),
+        ("unclean", [["log-0", 0]], "ok", False),
+        ("unclean", None, "fail", False),
+        ("preferred", None, "ok", False),
+    ],
+)
+def test_one_that_was_asked_for_where_nothing_tells(
+    kind: str, asked: list[Any] | None, how: str, *, lost: bool
+) -> None:
+    story = kept()
+    value = {"partitions": asked, "to": "n1"}
+    answer = value | {"code": 0, "results": [], "took_ms": 1}
+    story.both(30, 31, "elect-leaders", value, answer=answer, key=kind, how=how)
+    assert may_have_lost(story.history(), OFFSETS_TOPIC) is None
+    assert (may_have_lost(story.history(metadata_log=False), OFFSETS_TOPIC) is not None) is lost
+    assert (may_have_lost(story.history(cut=2), OFFSETS_TOPIC) is not None) is lost
+
+
+@pytest.mark.parametrize(("node", "lost"), [("n1", True), ("stranger", False)])
+def test_one_that_configs_allowed_where_nothing_tells(node: str, *, lost: bool) -> None:
+    story = kept(node_config={node: {"unclean.leader.election.enable": "true"}})
+    assert may_have_lost(story.history(), OFFSETS_TOPIC) is None
+    assert (may_have_lost(story.history(metadata_log=False), OFFSETS_TOPIC) is not None) is lost
+
+
 def test_so_groups_are_not_known_to_be_wrong() -> None:
     story = kept(workload={"kind": "groups", "groups": ["g"]})
     asked = {"client": "c", "topic": "log-0", "offsets": [[0, 1]], "membership": ["m", 1]}

@@ -36,7 +36,8 @@ class GroupStory:
         config = {"unclean.leader.election.enable": "true"} if unclean else {}
         workload = {"kind": kind, "groups": list(groups)}
         topics = [{"name": TOPIC, "partitions": 1}]
-        self.add("runner", OK, "setup", None, {"workload": workload, "config": config, "topics": topics})
+        told = {"kafka_version": "4.3.1", "workload": workload, "config": config, "topics": topics}
+        self.add("runner", OK, "setup", None, told)
 
     def assigned(
         self, process: int, generation: int | None, starts: Mapping[int, int], given: Given | None = None
