@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import msgspec
@@ -103,9 +104,9 @@ class Quorum:
         """These voters and no others, and all is well with them."""
         for each in sorted(set(voters) - set(ids(self.view()))):
             self.until(_ready(each))
-            self.carry_out(lambda each=each: self.add(each))  # type: ignore[misc]
+            self.carry_out(partial(self.add, each))
         for each in sorted(set(ids(self.view())) - set(voters)):
-            self.carry_out(lambda each=each: self.remove(each))  # type: ignore[misc]
+            self.carry_out(partial(self.remove, each))
         return self.until(lambda view: ids(view) == sorted(voters) and _well(view))
 
     def log(self, node: Node) -> MetadataLog:
