@@ -95,6 +95,7 @@ class Asking:
         self._cluster = cluster
         self._look = look
         self._voter_requests = 0
+        self._told: dict[int, str] = {}
         self.throttles: list[Throttle] = []
 
     def prepare(self, operation: Concrete, situation: Situation) -> Asked:
@@ -187,13 +188,15 @@ class Asking:
         return value
 
     def _directory(self, operation: AddVoter | RemoveVoter, voter: Node, situation: Situation) -> str | None:
-        """What the leader has of a voter that is to leave; what lies on the disk of one that is to join."""
-        if isinstance(operation, RemoveVoter) and situation.quorum is not None:
-            known = {replica.id: replica.directory_id for replica in situation.quorum.voters}
-            told = known.get(voter.id)
-            if told is not None:  # in a static quorum nobody has one there
-                return told
-        return self._cluster.home(voter).directory_id()
+        """What leaders told last of a voter that is to leave; what lies on the disk of one that is to join.
+
+        The disk may be gone or another one by then, and its voter perhaps removed already.
+        """
+        told = situation.quorum.voters if situation.quorum is not None else ()
+        self._told.update({one.id: one.directory_id for one in told if one.directory_id is not None})
+        if isinstance(operation, RemoveVoter) and voter.id in self._told:
+            return self._told[voter.id]
+        return self._cluster.home(voter).directory_id()  # as in a static quorum, where leaders tell of none
 
     def _endpoint(self, voter: Node) -> Address:
         """Where the voter is to be reached; a broker is offered by a listener of its own."""

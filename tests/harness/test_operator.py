@@ -153,6 +153,19 @@ def test_a_voter_to_remove_is_known_by_the_leader(bench: Bench) -> None:
     assert "endpoints" not in value
 
 
+def test_a_voter_whose_disk_is_gone_is_known_by_what_leaders_told_before(bench: Bench) -> None:
+    bench.answers["remove_voter"] = VoterAnswer(7, None, 3)
+    bench.operator.perform(RemoveVoter(controller(2)), 500)
+    home = bench.home(bench.nodes[1])
+    home.disk.mkdir()
+    (home.disk / "meta.properties").write_text(f"directory.id={DIRECTORY}\n")
+    bench.situation = msgspec.structs.replace(bench.situation, quorum=QuorumAnswer(0, 1, 4, 7, (), ()))
+    bench.answers["remove_voter"] = VoterAnswer(127, None, 3)
+    performed = bench.operator.perform(RemoveVoter(controller(2)), 500)
+    assert (performed.outcome, performed.codes) == (FAIL, (127,))
+    assert bench.operations()[-1].value["directory_id"] == "two"
+
+
 def test_every_second_request_for_a_voter_goes_to_the_leader_itself(bench: Bench) -> None:
     told = (Replica(1, "one", 8, 0, 0), Replica(2, "two", 8, 0, 0))
     bench.situation = msgspec.structs.replace(bench.situation, quorum=QuorumAnswer(0, 1, 3, 7, told, ()))
