@@ -31,15 +31,17 @@ _DONE, _DUPLICATE, _NOT_FOUND = 0, 126, 127
 _C = tuple(controller(number) for number in range(1, 5))
 
 SCENARIO = Scenario(
-    summary="Replace a voter's disk while the leader, cut off, can't commit its removal; add another first.",
+    summary="Add a voter, and replace another's disk while the leader, cut off, can't commit its removal.",
     why=(
-        "Whether the removal happened is open until another leads: with it two voters are enough, without it "
-        "the empty disk's voter is one of three, and the newcomer may join only once that is settled."
+        "Whether the removal happened is open until another leads: with it two of three are a majority, "
+        "without it three of four, and the voter whose disk is empty must not be counted either way."
     ),
     schedule=ScriptedSchedule(
         moves=(
             Await(Acknowledged(100), within_ms=60_000),
             Await(IsObserver(_C[3])),
+            Perform(AddVoter(_C[3]), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+            Await(VotersAre(_C)),
             Await(LeadsQuorum()),
             Inject(
                 "leader",
@@ -50,8 +52,6 @@ SCENARIO = Scenario(
             Heal("leader"),
             Await(LeadsQuorum()),
             Perform(RemoveVoter(_C[2]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
-            Await(VotersAre(_C[:2])),
-            Perform(AddVoter(_C[3]), expect=(_DONE, _DUPLICATE), until_ms=30_000),
             Await(VotersAre((_C[0], _C[1], _C[3]))),
             Await(Acknowledged(100)),
             Heal("disk"),
