@@ -12,12 +12,13 @@ Memories, 1997, section 4)
 3. no backward zone lies within a forward zone.
 
 Registers are judged together: stamps of one register are moved behind all stamps of those before it, so that
-one sort and one prefix maximum serve them all.
+one sort and one prefix maximum serve them all.  Both go part by part (`sorting`), in the processor's cache.
 
 A write of unknown fate never finishes.  If its value was read it happened, and its zone ends where the reads
 say; if not, nothing forbids that it never happens, and it has no zone.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -25,9 +26,12 @@ import numpy as np
 
 from checkers.columns import Booleans, Integers
 from checkers.registers.columns import Rows
+from checkers.registers.sorting import Columns, blocks_of, in_order, in_parts
 
 _ROOM = 2**62
-"""Joined codes stay below this, so that they and their sums fit 64 bits."""
+"""Joined codes stay below this, so that they and their doubles fit 64 bits."""
+_COLUMNS = 8
+"""How many attributes of `Zones` have an element for each cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +46,8 @@ class Zones:
         writes: how many writes the cluster has; the next two are for one.
         write_start: stamp of the write's invocation.
         write_finish: stamp of its completion; the horizon if unknown.
-        order: rows, those of one cluster side by side.
         first: where in `order` a cluster begins.
+        order: rows, those of one cluster side by side, its writes before its reads.
         horizon: above every stamp.
     """
 
@@ -54,8 +58,8 @@ class Zones:
     writes: Integers
     write_start: Integers
     write_finish: Integers
-    order: Integers
     first: Integers
+    order: Integers
     horizon: int
 
     def rows_of(self, zone: int) -> Integers:
@@ -84,6 +88,25 @@ class Conflicts(NamedTuple):
     within: Integers
 
 
+@dataclass(frozen=True, slots=True)
+class _Joint:
+    """How register and value join to one code, in the order of both.
+
+    Attributes:
+        value: code of each row's value, not below `least`.
+        least: what is taken off it.
+        values: above every code of a value that is left.
+        names: values by code; None where codes are the values themselves.
+        codes: above every joined code.
+    """
+
+    value: Integers
+    least: int
+    values: int
+    names: Integers | None
+    codes: int
+
+
 class Asked(NamedTuple):
     """Questions whether a register was written anew; arrays of one shape.
 
@@ -107,21 +130,21 @@ class Overwriting(NamedTuple):
 
 def zones_of(rows: Rows) -> Zones:
     """Gather rows into clusters: one sort, O(n log n).  There must be at least one row."""
-    order, code = _sorted(_joined(rows))
-    first = np.flatnonzero(np.concatenate(([True], code[1:] != code[:-1])))
-    write = rows.write[order]
-    start, finish = rows.start[order], rows.finish[order]
+    joint, size = _joint_of(rows), len(rows.key)
+    # There are at most as many clusters as rows; memory that is never filled is never taken.
+    columns, order = np.empty((_COLUMNS, size), np.int64), np.empty(size, np.int64)
+    clusters = done = 0
+    for code, row, start, finish in in_parts(_blocks(rows, joint), rows_max=size, codes=2 * joint.codes):
+        found = _clusters(joint, code, start, finish)
+        behind = clusters + len(found[0])
+        for column, values in zip(columns, found, strict=True):
+            column[clusters:behind] = values
+        columns[-1, clusters:behind] += done
+        order[done : done + len(row)] = row
+        clusters, done = behind, done + len(row)
+    key, value, finish, start, writes, write_start, write_finish, first = columns[:, :clusters]
     return Zones(
-        key=rows.key[order[first]],
-        value=rows.value[order[first]],
-        finish=np.minimum.reduceat(finish, first),
-        start=np.maximum.reduceat(start, first),
-        writes=np.add.reduceat(write, first, dtype=np.int64),
-        write_start=np.maximum.reduceat(np.where(write, start, 0), first),
-        write_finish=np.maximum.reduceat(np.where(write, finish, 0), first),
-        order=order,
-        first=first,
-        horizon=rows.horizon,
+        key, value, finish, start, writes, write_start, write_finish, first, order, horizon=rows.horizon
     )
 
 
@@ -138,18 +161,19 @@ def conflicts_of(zones: Zones, chosen: Booleans) -> Conflicts:
         zones: all clusters.
         chosen: which of them count; each needs exactly one write, not after a read's finish.
     """
-    some = np.flatnonzero(chosen & (zones.finish < zones.horizon))
-    if not len(some):
-        return Conflicts(some, some)
-    finish, start, base = zones.finish[some], zones.start[some], _base(zones, zones.key[some])
-    forward = finish < start
-    left, right = base + np.minimum(finish, start), base + np.maximum(finish, start)
-    order, left = _sorted(left)
-    right, forward = right[order], forward[order]
-    reach = np.maximum.accumulate(np.where(forward, right, 0))
-    before = np.concatenate(([0], reach[:-1]))
-    found = np.flatnonzero(before > np.where(forward, left, right))
-    return Conflicts(some[order[found]], some[order[np.searchsorted(reach, before[found])]])
+    codes = (int(zones.key[-1]) + 1) * (zones.horizon + 1)
+    conflicts = [Conflicts(np.empty(0, np.int64), np.empty(0, np.int64))]
+    furthest, its_zone = 0, 0
+    for left, zone, ended in in_parts(_spans(zones, chosen), rows_max=len(zones.key), codes=codes):
+        forward, right = (ended & 1) > 0, ended >> 1
+        # The part's zones, after the one of those before that reaches furthest.
+        reach = np.maximum.accumulate(np.concatenate(([furthest], np.where(forward, right, 0))))
+        reaching = np.concatenate(([its_zone], zone))
+        before = reach[:-1]
+        found = np.flatnonzero(before > np.where(forward, left, right))
+        conflicts.append(Conflicts(zone[found], reaching[np.searchsorted(reach, before[found])]))
+        furthest, its_zone = int(reach[-1]), int(reaching[np.searchsorted(reach, reach[-1])])
+    return Conflicts(*map(np.concatenate, zip(*conflicts, strict=True)))
 
 
 def overwritten(zones: Zones, chosen: Booleans, known: Integers, asked: Asked) -> Overwriting:
@@ -165,7 +189,7 @@ def overwritten(zones: Zones, chosen: Booleans, known: Integers, asked: Asked) -
     if not len(some):
         return Overwriting(np.zeros(len(asked.key), np.bool_), np.zeros(len(asked.key), np.int64))
     base = _base(zones, zones.key[some])
-    order, known_by = _sorted(base + known[some])
+    order, known_by = in_order(base + known[some])
     some, base = some[order], base[order]
     reach = np.maximum.accumulate(base + zones.write_start[some])
     behind = _base(zones, asked.key)
@@ -180,28 +204,49 @@ def _base(zones: Zones, key: Integers) -> Integers:
     return key * (zones.horizon + 1)
 
 
-def _joined(rows: Rows) -> Integers:
-    """One code for register and value, in the order of both."""
+def _joint_of(rows: Rows) -> _Joint:
     value = rows.value
     least, most = int(value.min()), int(value.max())
-    registers = int(rows.key.max()) + 1
+    registers, names = int(rows.key.max()) + 1, None
     if registers * (most - least + 1) >= _ROOM:
-        value = np.unique(value, return_inverse=True)[1]
-        least, most = 0, len(value) - 1
-    return rows.key * (most - least + 1) + (value - least)
+        names, value = np.unique(value, return_inverse=True)
+        least, most = 0, len(names) - 1
+    values = most - least + 1
+    return _Joint(value, least, values, names, registers * values)
 
 
-def _sorted(code: Integers) -> tuple[Integers, Integers]:
-    """The order of codes from 0, equal ones in the order of their rows; and the codes in that order.
+def _blocks(rows: Rows, joint: _Joint) -> Iterator[Columns]:
+    """Rows with their codes: even for a write, and one more for a read of the same value."""
+    for block in blocks_of(len(rows.key)):
+        code = rows.key[block] * joint.values + (joint.value[block] - joint.least)
+        row = np.arange(block.start, block.stop)
+        yield 2 * code + ~rows.write[block], row, rows.start[block], rows.finish[block]
 
-    Codes and rows are packed into one integer of 64 bits where they fit, because NumPy sorts integers several
-    times as fast as it finds their order.
-    """
-    room = (len(code) - 1).bit_length()
-    if int(code.max()).bit_length() + room > np.iinfo(np.uint64).bits:
-        order = np.argsort(code, kind="stable")
-        return order, code[order]
-    packed = (code.astype(np.uint64) << np.uint64(room)) | np.arange(len(code), dtype=np.uint64)
-    packed.sort()
-    row = packed & np.uint64((1 << room) - 1)
-    return row.astype(np.int64), (packed >> np.uint64(room)).astype(np.int64)
+
+def _clusters(joint: _Joint, code: Integers, start: Integers, finish: Integers) -> Columns:
+    """Columns of `Zones`, as far as they are of clusters, from the rows of a part in order."""
+    cluster, write = code >> 1, 1 - (code & 1)
+    first = np.flatnonzero(np.concatenate(([True], cluster[1:] != cluster[:-1])))
+    written, writes = write[first], np.concatenate(([0], np.cumsum(write)))
+    joined = cluster[first]
+    key = joined // joint.values
+    value = joined - key * joint.values
+    return (
+        key,
+        value + joint.least if joint.names is None else joint.names[value],
+        np.minimum.reduceat(finish, first),
+        np.maximum.reduceat(start, first),
+        np.diff(writes[np.append(first, len(code))]),
+        written * start[first],
+        written * finish[first],
+        first,
+    )
+
+
+def _spans(zones: Zones, chosen: Booleans) -> Iterator[Columns]:
+    """Where chosen zones begin; their numbers; twice where they end, and one more if they are forward."""
+    for block in blocks_of(len(zones.key)):
+        some = block.start + np.flatnonzero(chosen[block] & (zones.finish[block] < zones.horizon))
+        finish, start, base = zones.finish[some], zones.start[some], _base(zones, zones.key[some])
+        left, right = base + np.minimum(finish, start), base + np.maximum(finish, start)
+        yield left, some, 2 * right + (finish < start)
