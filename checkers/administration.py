@@ -39,6 +39,19 @@ class ReassignmentAsked(msgspec.Struct, frozen=True):
     targets: list[tuple[str, int, list[int] | None]]
 
 
+class TopicAltered(msgspec.Struct, frozen=True):
+    """A config of a topic, and the value that it was to have; None: none of its own."""
+
+    config: str
+    value: str | None = None
+
+
+class NodeConfigured(msgspec.Struct, frozen=True):
+    """Properties of a node for its next start; None: to be taken out."""
+
+    properties: dict[str, str | None]
+
+
 class Request(NamedTuple):
     """One admin operation.
 

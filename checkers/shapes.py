@@ -9,7 +9,13 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from checkers.administration import ElectionAsked, PartitionsAnswered, ReassignmentAsked
+from checkers.administration import (
+    ElectionAsked,
+    NodeConfigured,
+    PartitionsAnswered,
+    ReassignmentAsked,
+    TopicAltered,
+)
 from checkers.history import Operation, OperationType
 from checkers.replicas.leader_epochs import LeaderEpochsSeen
 from checkers.replicas.observed import MetadataLogSeen, ReplicaSeen, columns_problem
@@ -383,6 +389,8 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("elect-leaders", _Type.OK): Shape(Literal["preferred", "unclean"], PartitionsAnswered),
     ("alter-reassignments", _Type.INVOKE): Shape(None, ReassignmentAsked),
     ("alter-reassignments", _Type.OK): Shape(None, PartitionsAnswered),
+    ("alter-topic", _Type.INVOKE): Shape(str, TopicAltered),
+    ("configure", _Type.INVOKE): Shape(str, NodeConfigured),
     ("write", _Type.INVOKE): Shape(str, Any),
     ("read", _Type.INVOKE): Shape(str, None),
     ("setup", _Type.OK): Shape(Any, Setup),

@@ -13,7 +13,9 @@ change:
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from checkers.administration import Request, requests_of
+import msgspec
+
+from checkers.administration import NodeConfigured, Request, TopicAltered, requests_of
 from checkers.columns import NEVER
 from checkers.faults import DOWN_KINDS
 from checkers.licences.scene import Scene
@@ -48,7 +50,7 @@ def permitted(scene: Scene, topic: Topic) -> tuple[Span, ...]:
         Stretches that do not overlap, in the order of time.
 
     Raises:
-        msgspec.ValidationError: the set-up is not as docs/histories.md says.
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
     if scene.version < HONOURED_SINCE:
         return ()
@@ -71,9 +73,9 @@ def enabled_always(scene: Scene, topic: Topic) -> bool:
 def _of_topic(scene: Scene, topic: Topic) -> Iterator[_Setting]:
     yield _Setting(_meaning(topic.config.get(UNCLEAN_CONFIG)))
     for request in requests_of(scene.history, "alter-topic"):
-        asked = request.began.value
-        if request.began.key == topic.name and asked.get("config") == UNCLEAN_CONFIG and not request.failed:
-            yield _Setting(_meaning(asked.get("value")), request.from_ns, request.to_ns, request.to_ns)
+        asked = msgspec.convert(request.began.value, TopicAltered)
+        if request.began.key == topic.name and asked.config == UNCLEAN_CONFIG and not request.failed:
+            yield _Setting(_meaning(asked.value), request.from_ns, request.to_ns, request.to_ns)
 
 
 def _of_nodes(scene: Scene) -> list[list[_Setting]]:
@@ -91,7 +93,7 @@ def _of_nodes(scene: Scene) -> list[list[_Setting]]:
 
 
 def _configured(scene: Scene, node: str, request: Request) -> Iterator[_Setting]:
-    properties = request.began.value["properties"]
+    properties = msgspec.convert(request.began.value, NodeConfigured).properties
     if UNCLEAN_CONFIG in properties and not request.failed:
         ended = (
             window.effective_ns
