@@ -1,8 +1,8 @@
 """Disks go, and what must come back does: wiped, without power, dead; on one cluster, one after the other."""
 
 import subprocess
-import time
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import pytest
 
@@ -16,11 +16,12 @@ from harness.healing import bench_of
 from harness.vocabulary.faults import DeadDisk, Fault, PowerLoss, Scope, WipeDisk
 from harness.vocabulary.topology import DiskKind, Mode, Topology
 from harness.wire import Endpoint, WireError
+from tests.harness.waiting import wait_until
 
 from .conftest import StartCluster
 
 pytestmark = pytest.mark.cluster
-BOUND_S = 60.0
+BOUND_S = 120.0
 COPIED = NewTopic("copied", assignments=((1, 2), (2, 1)))
 SYNCED = NewTopic("synced", assignments=((2,),), config={"flush.messages": "1"})
 VALUES = [f"value-{number}".encode() for number in range(20)]
@@ -40,8 +41,8 @@ def cluster(launch: StartCluster) -> Iterator[Cluster]:
         for number in ("", "-2"):
             subprocess.run(["sync", "-f", cluster.folder / "disks" / f"b2{number}"], check=True)
     for value in VALUES:
-        assert acknowledges_write(listeners[0], copied, 0, value)
-        assert acknowledges_write(listeners[1], synced, 0, value)
+        wait_until(partial(acknowledges_write, listeners[0], copied, 0, value))
+        wait_until(partial(acknowledges_write, listeners[1], synced, 0, value))
     yield cluster
     cluster.remove()
     assert not (cluster.folder / "disks").exists()
@@ -62,10 +63,7 @@ def befalls(
 
 def await_in_sync(cluster: Cluster) -> None:
     """Both replicas of both partitions in sync, as the first broker tells."""
-    deadline = time.monotonic() + BOUND_S
-    while in_sync(cluster) != [{1, 2}, {1, 2}]:
-        assert time.monotonic() < deadline, f"in sync: {in_sync(cluster)}"
-        time.sleep(0.1)
+    wait_until(lambda: in_sync(cluster) == [{1, 2}, {1, 2}], BOUND_S)
 
 
 def in_sync(cluster: Cluster) -> list[set[int]]:
