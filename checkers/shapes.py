@@ -9,13 +9,7 @@ from typing import Annotated, Any, Literal, NamedTuple
 
 import msgspec
 
-from checkers.administration import (
-    ElectionAsked,
-    NodeConfigured,
-    PartitionsAnswered,
-    ReassignmentAsked,
-    TopicAltered,
-)
+from checkers import administration
 from checkers.history import Operation, OperationType
 from checkers.replicas.leader_epochs import LeaderEpochsSeen
 from checkers.replicas.observed import MetadataLogSeen, ReplicaSeen, columns_problem
@@ -385,12 +379,12 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("committed-offsets", _Type.INVOKE): Shape(str, GroupAsked),
     ("committed-offsets", _Type.OK): Shape(str, GroupFound),
     ("delete-records", _Type.INVOKE): Shape(str, list[tuple[Partition, Offset]]),
-    ("elect-leaders", _Type.INVOKE): Shape(Literal["preferred", "unclean"], ElectionAsked),
-    ("elect-leaders", _Type.OK): Shape(Literal["preferred", "unclean"], PartitionsAnswered),
-    ("alter-reassignments", _Type.INVOKE): Shape(None, ReassignmentAsked),
-    ("alter-reassignments", _Type.OK): Shape(None, PartitionsAnswered),
-    ("alter-topic", _Type.INVOKE): Shape(str, TopicAltered),
-    ("configure", _Type.INVOKE): Shape(str, NodeConfigured),
+    ("elect-leaders", _Type.INVOKE): Shape(Literal["preferred", "unclean"], administration.ElectionAsked),
+    ("elect-leaders", _Type.OK): Shape(Literal["preferred", "unclean"], administration.PartitionsAnswered),
+    ("alter-reassignments", _Type.INVOKE): Shape(None, administration.ReassignmentAsked),
+    ("alter-reassignments", _Type.OK): Shape(None, administration.PartitionsAnswered),
+    ("alter-topic", _Type.INVOKE): Shape(str, administration.TopicAltered),
+    ("configure", _Type.INVOKE): Shape(str, administration.NodeConfigured),
     ("write", _Type.INVOKE): Shape(str, Any),
     ("read", _Type.INVOKE): Shape(str, None),
     ("setup", _Type.OK): Shape(Any, Setup),
