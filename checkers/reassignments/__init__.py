@@ -4,8 +4,9 @@ Evidence is the metadata log.
 
 1. By itself it tells how each reassignment ended (`steps`): ``reassignment-premature`` where a replica that
    had to be in sync was not, ``reassignment-not-restored`` where one ended with replicas that are neither new
-   nor old, ``too-few-replicas``.  Where no fewer replicas are added than removed, Kafka waits for the added
-   ones alone: that is counted, and is no anomaly.
+   nor old, ``too-few-replicas``; and ``reassignment-without-end`` where nothing was left to wait for.  Where
+   no fewer replicas are added than removed, Kafka waits for the added ones alone: that is counted, and is no
+   anomaly.
 2. Acknowledged requests must be in it (`requests`): ``reassignment-lost``.
 
 That no acknowledged record is lost is judged with the log: a reassignment licenses nothing.
@@ -28,6 +29,7 @@ from checkers.reassignments.steps import (
     find_not_restored,
     find_premature,
     find_too_few,
+    find_without_end,
     steps_of,
 )
 from checkers.verdict import CheckerResult, result_of
@@ -66,6 +68,7 @@ def check_reassignments(history: History) -> CheckerResult:
             *find_premature(steps, changes.op),
             *find_not_restored(steps, sets, changes.op),
             *find_too_few(changes, sets),
+            *find_without_end(changes),
             *find_lost(asked, changes),
         ],
         figures=_figures(asked, changes, steps) | _observed(history),

@@ -29,6 +29,12 @@ TOO_FEW = AnomalyKind(
     guarantee="While a reassignment goes on, a partition has its old and its new replicas.",
     source="KIP-455",
 )
+WITHOUT_END = AnomalyKind(
+    id="reassignment-without-end",
+    meaning="A reassignment went on to the end although every replica that was to stay was in sync.",
+    guarantee="A reassignment is complete as soon as all replicas that were asked for are in sync.",
+    source="KIP-455; Kafka's PartitionReassignmentReplicas; docs/findings.md",
+)
 
-ANOMALIES = by_id(PREMATURE, LOST, NOT_RESTORED, TOO_FEW)
+ANOMALIES = by_id(PREMATURE, LOST, NOT_RESTORED, TOO_FEW, WITHOUT_END)
 """All of them by id."""

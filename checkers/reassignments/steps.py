@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from checkers.columns import PartitionName
 from checkers.partition_changes import PartitionChanges, PartitionState
-from checkers.reassignments.kinds import NOT_RESTORED, PREMATURE, TOO_FEW
+from checkers.reassignments.kinds import NOT_RESTORED, PREMATURE, TOO_FEW, WITHOUT_END
 from checkers.verdict import Anomaly
 
 
@@ -144,6 +144,30 @@ def find_not_restored(
                 subject=str(step.partition),
                 witness=_witness(op),
                 explanation=(f"Offset {step.after.offset} of the metadata log ended it.",),
+            )
+
+
+def find_without_end(changes: PartitionChanges) -> Iterator[Anomaly]:
+    """Reassignments that go on where the log ends, and had nothing to wait for any more.
+
+    Every record that changes a partition completes a reassignment for which all is there, so that the one
+    that brings the last replica in sync does.
+
+    Args:
+        changes: the partitions' states.
+    """
+    for partition, states in changes.states.items():
+        last = states[-1]
+        if last.moving and set(last.target) <= set(last.isr):
+            stands = f"replicas {list(last.replicas)}, ISR {list(last.isr)}"
+            yield WITHOUT_END.found(
+                f"The reassignment of {partition} to {list(last.target)} goes on although these are in sync.",
+                subject=str(partition),
+                witness=_witness(changes.op),
+                explanation=(
+                    f"Offset {last.offset} of the metadata log is the last that tells of it.",
+                    f"It has {stands}, adding {list(last.adding)}, removing {list(last.removing)}.",
+                ),
             )
 
 

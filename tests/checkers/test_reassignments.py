@@ -14,6 +14,7 @@ from tests.checkers.admin_histories import TOPIC, AdminStory
 
 PREMATURE, LOST = "reassignment-premature", "reassignment-lost"
 NOT_RESTORED, TOO_FEW = "reassignment-not-restored", "too-few-replicas"
+WITHOUT_END = "reassignment-without-end"
 
 
 def judged(story: AdminStory, **told: Any) -> CheckerResult:
@@ -115,7 +116,7 @@ class TestEndings:
 
     def test_changes_of_the_isr_do_not_end_it(self) -> None:
         story = moving([1, 2], [2, 3])
-        story.changed(60, isr=[1, 2, 3])
+        story.changed(60, isr=[2])
         result = judged(story)
         assert result.validity is Validity.VALID
         assert (result.figures["overridden"], result.figures["ongoing_in_the_end"]) == (0, 1)
@@ -222,6 +223,29 @@ class TestTooFew:
         story.reassign(50, 52, target, how="info")
         story.changed(60, replicas=[1, 2])
         assert (TOO_FEW not in judged(story).counts) is valid
+
+
+class TestWithoutEnd:
+    def test_a_broker_that_is_added_and_removed_is_waited_for_in_vain(self) -> None:
+        story = moving([1, 2, 3], [1, 2, 3, 4])
+        story.reassign(60, 62, [1, 2, 3])
+        story.changed(61, addingReplicas=[4], removingReplicas=[4])
+        story.changed(80, isr=[1, 2, 3, 4])
+        result = judged(story)
+        assert result.counts == {WITHOUT_END: 1}
+        (anomaly,) = result.anomalies
+        assert "to [1, 2, 3] goes on although these are in sync" in anomaly.summary
+        assert "ISR [1, 2, 3, 4], adding [4], removing [4]" in anomaly.explanation[1]
+
+    def test_one_whose_target_is_not_in_sync_yet_goes_on(self) -> None:
+        result = judged(moving([1, 2, 3], [1, 2, 3, 4]))
+        assert (result.counts, result.figures["ongoing_in_the_end"]) == ({}, 1)
+
+    def test_one_that_ended_later_was_not_without_end(self) -> None:
+        story = moving([1, 2, 3], [1, 2, 3, 4])
+        story.changed(80, isr=[1, 2, 3, 4])
+        complete(story, 90, [1, 2, 3, 4], [1, 2, 3, 4])
+        assert judged(story).counts == {}
 
 
 def test_how_many_were_seen_and_for_how_long() -> None:
