@@ -63,14 +63,12 @@ def _reassignment(situation: Situation, source: random.Random) -> Reassign | Non
     now = list(situation.partitions[topic, number].replicas)
     wanted = _replicas(now, brokers, source)
     throttle = _THROTTLE_BYTES_PER_S if source.random() < _THROTTLE_SHARE else None
-    # Who takes a removal back that goes on is let down by Kafka (docs/findings.md), every time: nothing new.
-    leaving = {
-        broker
-        for one in situation.ongoing or ()
-        if (one.topic, one.partition) == (topic, number)
-        for broker in one.removing
-    }
+    # Who takes back what goes on is let down by Kafka (docs/findings.md), every time: nothing new.
+    going_on = [one for one in situation.ongoing or () if (one.topic, one.partition) == (topic, number)]
+    leaving = {broker for one in going_on for broker in one.removing}
     wanted = [broker for broker in wanted if broker not in leaving]
+    if any(broker not in wanted for one in going_on for broker in one.adding):
+        return None
     if len(wanted) < min(_COPIES_MIN, len(brokers)):
         return None
     return Reassign(((topic, number, tuple(wanted)),), throttle)

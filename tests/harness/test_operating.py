@@ -146,6 +146,17 @@ def test_reassignments_keep_two_copies_on_different_brokers(draw: int) -> None:
 
 
 @given(st.integers(0, 1 << 16))
+def test_no_reassignment_takes_an_addition_back(draw: int) -> None:
+    moving = (Ongoing("t", 0, (1, 2, 3), (3,), ()), Ongoing("t", 1, (1, 2, 3), (1,), ()))
+    asked = drawn(ReassignSome(draw), msgspec.structs.replace(SITUATION, ongoing=moving))
+    if asked is not None:
+        assert isinstance(asked, Reassign)
+        ((_, number, wanted),) = asked.targets
+        assert wanted is not None
+        assert {0: 3, 1: 1}[number] in wanted
+
+
+@given(st.integers(0, 1 << 16))
 def test_no_reassignment_takes_a_removal_back(draw: int) -> None:
     moving = tuple(Ongoing("t", number, (1, 2, 3), (2,), (3,)) for number in (0, 1))
     asked = drawn(ReassignSome(draw), msgspec.structs.replace(SITUATION, ongoing=moving))
