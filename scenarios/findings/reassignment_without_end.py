@@ -1,0 +1,57 @@
+"""findings/reassignment-without-end: an added replica is taken back before it was in sync."""
+
+from checkers.verdict import Validity
+from harness.vocabulary import (
+    Acknowledged,
+    Await,
+    Expectation,
+    Heal,
+    Inject,
+    InSync,
+    LogWorkload,
+    Mode,
+    Moves,
+    Pass,
+    Perform,
+    Reassign,
+    Scenario,
+    ScriptedSchedule,
+    Stop,
+    Topology,
+    broker,
+)
+
+_DONE = 0
+_B = tuple(broker(number) for number in range(1, 5))
+
+SCENARIO = Scenario(
+    summary="Move a partition to one broker more, which is down, and then back to those that it had.",
+    why=(
+        "The second request adds nobody, so the record of it leaves the added broker standing, and has it "
+        "removed as well: the move waits for a broker that must be in sync and must not be counted."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(Acknowledged(100), within_ms=60_000),
+            Inject("target", Stop(_B[3])),
+            Perform(Reassign((("log-0", 0, (1, 2, 3, 4)),)), expect=(_DONE,)),
+            Await(Moves("log-0", 0)),
+            Perform(Reassign((("log-0", 0, (1, 2, 3)),)), expect=(_DONE,)),
+            Heal("target"),
+            Await(InSync("log-0", 0, _B), within_ms=60_000),
+            Await(Acknowledged(200)),
+            Pass(3_000),
+        ),
+        duration_ms=25_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=4),
+    workload=LogWorkload(assignments=((1, 2, 3), (2, 3, 4)), rate=100, producers=2, consumers=2),
+    expectations=(
+        Expectation(
+            Validity.INVALID,
+            ("reassignment-without-end",),
+            why="the second request is acknowledged, and the move never ends",
+        ),
+    ),
+    ticket="KIP-455",
+)
