@@ -30,7 +30,7 @@ def test_a_topology_becomes_ready_and_goes_without_a_trace(
     launch: StartCluster, version: str, topology: Topology
 ) -> None:
     cluster = launch(topology, version)
-    endpoint = Endpoint(*next(iter(cluster.observe_listeners.values())))
+    endpoint = Endpoint(*next(iter(cluster.observe_listeners.values())), timeout_s=30.0)
     assert endpoint.cluster([]).brokers == {node.id for node in cluster.nodes if node.is_broker}
     endpoint.close()
 
