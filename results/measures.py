@@ -32,8 +32,8 @@ class FaultMeasures(msgspec.Struct, frozen=True, kw_only=True):
         targets: names of the nodes acted upon.
         proven: whether the probe confirmed that it took effect.
         held_ms: how long it was proven to be in force.
-        unavailable_ms_max: longest time between two acknowledgements of one partition, of all such times
-            that overlap the fault; None where it was not measured.
+        unavailable_ms_max: longest time from an acknowledgement of one partition to its next one, or to the
+            load's end, of all such times that overlap the fault; None where it was not measured.
     """
 
     id: str
