@@ -31,11 +31,6 @@ def other() -> Iterator[FakeNode]:
         yield made
 
 
-@pytest.fixture(autouse=True)
-def patience(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(addressing, "ANSWER_LIMIT_S", 1.0)
-
-
 def advertising(*nodes: tuple[str, int]) -> Any:
     answer = metadata_answer(list(range(1, len(nodes) + 1)), [])
     for broker, (host, port) in zip(answer.brokers, nodes, strict=True):
@@ -78,7 +73,8 @@ def test_what_is_named_stays_where_what_is_advertised_is_out_of_reach(node: Fake
     assert (reach.brokers, reach.ids) == ((node.address,), {})
 
 
-def test_a_broker_that_falls_silent_stays_one(node: FakeNode) -> None:
+def test_a_broker_that_falls_silent_stays_one(node: FakeNode, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(addressing, "ANSWER_LIMIT_S", 4.0)
     node.answers[METADATA] = lambda _request: None
 
     assert find_reach([node.address], None).brokers == (node.address,)
