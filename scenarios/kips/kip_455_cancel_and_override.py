@@ -26,7 +26,7 @@ _DONE = 0
 _B = tuple(broker(number) for number in range(1, 5))
 
 SCENARIO = Scenario(
-    summary="Cancel one move midway, override two by other replicas, while the target is cut off.",
+    summary="Shrink; then cancel one move midway and override two others while the target is cut off.",
     why=(
         "A second request starts from replicas that the first one has left half changed: what is put back, "
         "dropped or kept must be right although the target, cut off, still believes in the first."
@@ -34,6 +34,8 @@ SCENARIO = Scenario(
     schedule=ScriptedSchedule(
         moves=(
             Await(Acknowledged(200), within_ms=60_000),
+            Perform(Reassign((("log-0", 1, (1, 2)),)), expect=(_DONE,)),
+            Await(ReplicasAre("log-0", 1, _B[:2])),
             Inject("target", Partition(Pattern.ISOLATE_ONE, _B[3])),
             Perform(
                 Reassign(
@@ -63,6 +65,6 @@ SCENARIO = Scenario(
         duration_ms=45_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=4),
-    workload=LogWorkload(assignments=((1, 2, 3), (1, 2), (1, 2, 3)), rate=100, producers=2, consumers=2),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (1, 2, 3)), rate=100, producers=2, consumers=2),
     ticket="KIP-455",
 )
