@@ -44,6 +44,7 @@ SCENARIO = Scenario(
     workload=LogWorkload(partitions=2, rate=100, producers=2, consumers=2, min_insync_replicas=1),
     versions_min="3.9.0",
     expectations=(
+        Expectation(Validity.VALID, before="4.3.0"),
         Expectation(
             Validity.INVALID,
             ("node-died",),
