@@ -25,7 +25,7 @@ from harness.vocabulary import (
 
 _DONE = 0
 _B = tuple(broker(number) for number in range(1, 5))
-_SLOW_BYTES_PER_S, _FAST_BYTES_PER_S = 20_000, 10_000_000
+_SLOW_BYTES_PER_S, _FAST_BYTES_PER_S = 100_000, 10_000_000
 
 SCENARIO = Scenario(
     summary="Kill the target of throttled moves, cut their source off, and let them end without it.",
@@ -56,7 +56,9 @@ SCENARIO = Scenario(
             Heal("source"),
             Await(Acknowledged(200)),
             Perform(
-                Reassign((("log-0", 0, (1, 2, 3)),), throttle_bytes_per_s=_FAST_BYTES_PER_S), expect=(_DONE,)
+                Reassign((("log-0", 0, (1, 2, 3)),), throttle_bytes_per_s=_FAST_BYTES_PER_S),
+                expect=(_DONE,),
+                until_ms=30_000,
             ),
             Await(ReplicasAre("log-0", 0, _B[:3]), within_ms=60_000),
             Await(InSync("log-0", 0, _B[:3])),
@@ -65,6 +67,6 @@ SCENARIO = Scenario(
         duration_ms=60_000,
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=1, brokers=4),
-    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (1, 2, 3)), rate=200, producers=4, consumers=2),
+    workload=LogWorkload(assignments=((1, 2, 3), (1, 2, 3), (1, 2, 3)), rate=100, producers=4, consumers=2),
     ticket="KIP-455",
 )
