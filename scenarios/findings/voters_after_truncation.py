@@ -3,7 +3,6 @@
 from checkers.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
-    AddVoter,
     AlterTopic,
     Among,
     Assumptions,
@@ -12,7 +11,6 @@ from harness.vocabulary import (
     Flavour,
     Heal,
     Inject,
-    IsObserver,
     Kill,
     LeadsQuorum,
     LogWorkload,
@@ -24,23 +22,13 @@ from harness.vocabulary import (
     Scenario,
     ScriptedSchedule,
     Topology,
-    VotersAre,
     VotersCaughtUp,
     controller,
 )
+from scenarios.joining import joined
 
-_DONE, _DUPLICATE = 0, 126
+_DONE = 0
 _C = tuple(controller(number) for number in range(1, 6))
-
-
-def _joined(count: int) -> tuple[Await | Perform, ...]:
-    """Wait for the next controller to follow, let it vote, and see the leader tell of it."""
-    newcomer = _C[count - 1]
-    return (
-        Await(IsObserver(newcomer)),
-        Perform(AddVoter(newcomer), expect=(_DONE, _DUPLICATE), until_ms=30_000),
-        Await(VotersAre(_C[:count])),
-    )
 
 
 def _killed(*numbers: int) -> tuple[Inject, ...]:
@@ -60,15 +48,15 @@ SCENARIO = Scenario(
     ),
     schedule=ScriptedSchedule(
         moves=(
-            *_joined(2),
-            *_joined(3),
+            *joined(_C, 2),
+            *joined(_C, 3),
             Await(LeadsQuorum(_C[0])),
             Await(Acknowledged(200)),
             Inject("leader", Partition(Pattern.ISOLATE_ONE, _C[0], Flavour.DROP, Among.CONTROLLERS)),
             Pass(4_000),
             Await(LeadsQuorum()),
-            *_joined(4),
-            *_joined(5),
+            *joined(_C, 4),
+            *joined(_C, 5),
             Heal("leader"),
             Await(VotersCaughtUp()),
             *_killed(4, 5, 3),

@@ -2,38 +2,24 @@
 
 from harness.vocabulary import (
     Acknowledged,
-    AddVoter,
     Among,
     Await,
     Flavour,
     Heal,
     Inject,
-    IsObserver,
     LogWorkload,
     Mode,
     Partition,
     Pass,
     Pattern,
-    Perform,
     Scenario,
     ScriptedSchedule,
     Topology,
-    VotersAre,
     controller,
 )
+from scenarios.joining import joined
 
-_DONE, _TIMED_OUT, _DUPLICATE = 0, 7, 126
 _C = tuple(controller(number) for number in range(1, 6))
-
-
-def _joined(count: int) -> tuple[Perform | Await, ...]:
-    """Wait for the next controller to follow, let it vote, and see the leader tell of it."""
-    newcomer = _C[count - 1]
-    return (
-        Await(IsObserver(newcomer)),
-        Perform(AddVoter(newcomer), expect=(_DONE, _DUPLICATE), until_ms=30_000),
-        Await(VotersAre(_C[:count])),
-    )
 
 
 SCENARIO = Scenario(
@@ -45,13 +31,13 @@ SCENARIO = Scenario(
     ),
     schedule=ScriptedSchedule(
         moves=(
-            *_joined(2),
-            *_joined(3),
+            *joined(_C, 2),
+            *joined(_C, 3),
             Inject("follower", Partition(Pattern.ISOLATE_ONE, _C[2], Flavour.DROP, Among.CONTROLLERS)),
             Pass(6_000),
-            *_joined(4),
+            *joined(_C, 4),
             Heal("follower"),
-            *_joined(5),
+            *joined(_C, 5),
             Await(Acknowledged(200)),
             Inject("newest", Partition(Pattern.ISOLATE_ONE, _C[4], Flavour.DROP, Among.CONTROLLERS)),
             Pass(6_000),

@@ -1,0 +1,22 @@
+"""Controllers that join a quorum, as scripts of several scenarios let them."""
+
+from collections.abc import Sequence
+
+from harness.vocabulary import AddVoter, Await, IsObserver, Member, Perform, VotersAre
+
+_DONE, _DUPLICATE = 0, 126
+
+
+def joined(controllers: Sequence[Member], count: int) -> tuple[Await | Perform, ...]:
+    """Wait for a controller to follow, let it vote, and see the leader tell of it.
+
+    Args:
+        controllers: in the order in which they join.
+        count: how many voters there are afterwards; the last of them is the newcomer.
+    """
+    newcomer = controllers[count - 1]
+    return (
+        Await(IsObserver(newcomer)),
+        Perform(AddVoter(newcomer), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+        Await(VotersAre(tuple(controllers[:count]))),
+    )
