@@ -1,0 +1,1 @@
+"""The pipeline: turns stored runs into tables with Spark, judges them there, and computes on the tables."""
