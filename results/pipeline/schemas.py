@@ -91,7 +91,7 @@ RECORDS = table(
     column("value", LONG, "what krucible sent; null for anything else"),
     column("text", TEXT, "JSON of a value that krucible never sends"),
     column(
-        "outcome", TEXT, "of sends `ok`, `fail` or `info`; `fail` also where its transaction did not commit"
+        "outcome", TEXT, "of sends `ok`, `fail` or `info`; `fail` if its transaction did not commit"
     ),
     column("process", TEXT, "who sent or read it"),
     column("reader", TEXT, "of reads: client and isolation, such as `kafka-python/read_committed`"),
