@@ -56,7 +56,8 @@ lock: $(VENV_STAMP) ## renew requirements*.txt from requirements*.in
 	$(PYTHON) -m venv "$$tools"; "$$tools/bin/pip" --quiet install pip-tools==$(PIP_TOOLS); \
 	"$$tools/bin/"$(LOCK) $(UPGRADE) --output-file requirements.txt requirements.in; \
 	"$$tools/bin/"$(LOCK) $(UPGRADE) --output-file requirements-build.txt requirements-build.in; \
-	"$$tools/bin/"$(LOCK) $(UPGRADE) --constraint requirements.txt --output-file requirements-dev.txt requirements-dev.in
+	"$$tools/bin/"$(LOCK) $(UPGRADE) --constraint requirements.txt --output-file requirements-spark.txt requirements-spark.in; \
+	"$$tools/bin/"$(LOCK) $(UPGRADE) --constraint requirements-spark.txt --output-file requirements-dev.txt requirements-dev.in
 
 clean: ## remove the virtual environment and caches; runs and images stay
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache .coverage* build *.egg-info
