@@ -52,6 +52,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
         validity: None where there is no readable verdict.
         as_expected: None where nothing was expected or nothing was judged.
         anomalies: exact number per id, over all checkers.
+        illegal: those ids of which at least one breaks a promise.
         problems: what could not be read, one sentence each; empty for a whole run.
     """
 
@@ -63,13 +64,50 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     validity: Validity | None = None
     as_expected: bool | None = None
     anomalies: dict[str, int] = {}
+    illegal: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()
 
 
 def list_runs(root: Path) -> tuple[RunSummary, ...]:
     """All runs under a store's root, newest first; half-written and corrupt ones among them."""
-    summaries = [_summary(root, folder) for folder in _run_folders(root, _DEPTH_MAX)]
+    summaries = [summarise_folder(root, folder) for folder in run_folders(root)]
     return tuple(sorted(summaries, key=lambda run: (run.folder.name, str(run.folder)), reverse=True))
+
+
+def summarise_folder(root: Path, folder: Path) -> RunSummary:
+    """The line of one run's folder in a listing; never fails."""
+    problems: list[str] = []
+    identity: RunIdentity | None = None
+    verdict: Verdict | None = None
+    try:
+        identity = load_identity(folder)
+    except StoreError as error:
+        problems.append(str(error))
+    try:
+        verdict = load_verdict(folder)
+    except StoreError as error:
+        problems.append(str(error))
+    return RunSummary(
+        folder=folder,
+        scenario=identity.scenario if identity else _place(root, folder),
+        kafka_version=identity.kafka_version if identity else "",
+        seed=identity.seed if identity else _seed_of(folder.name),
+        began_at=identity.began_at if identity else "",
+        validity=verdict.validity if verdict else None,
+        as_expected=verdict.as_expected if verdict else None,
+        anomalies=anomaly_counts(verdict) if verdict else {},
+        illegal=illegal_ids(verdict) if verdict else (),
+        problems=tuple(problems),
+    )
+
+
+def run_folders(folder: Path, depth: int = _DEPTH_MAX) -> Iterator[Path]:
+    """Run folders at or below a folder; links are not followed, nor runs searched for runs."""
+    if _is_run(folder) and not folder.is_symlink():
+        yield folder
+    elif depth > 0:
+        for child in _subfolders(folder):
+            yield from run_folders(child, depth - 1)
 
 
 def find_run(root: Path, name: str) -> Path:
@@ -90,7 +128,7 @@ def find_run(root: Path, name: str) -> Path:
     # A folder elsewhere may hold anybody's runs, whose verdicts nobody asked to be written anew.
     place = _resolved(below)
     inside = place is not None and place.is_relative_to(root.resolve())
-    found = _run_folders(below, _DEPTH_MAX) if inside else ()
+    found = run_folders(below) if inside else ()
     newest = max(found, key=lambda folder: folder.name, default=None)
     if newest is not None:
         return newest.resolve()
@@ -179,6 +217,12 @@ def anomaly_counts(verdict: Verdict) -> dict[str, int]:
     return dict(sorted(counts.items()))
 
 
+def illegal_ids(verdict: Verdict) -> tuple[str, ...]:
+    """Ids of anomalies that break a promise, over all checkers."""
+    found = {a.id for result in verdict.results for a in result.anomalies if a.illegal}
+    return tuple(sorted(found))
+
+
 def _sync_folder(folder: Path) -> None:
     handle = os.open(folder, os.O_RDONLY)
     try:
@@ -198,15 +242,6 @@ def _told(path: Path) -> Iterator[None]:
         raise RunUnreadableError(f"{path} can't be read: {error.strerror}") from error
     except (ValueError, RecursionError) as error:
         raise RunUnreadableError(f"{path.name} is damaged: {error} (in {path.parent})") from error
-
-
-def _run_folders(folder: Path, depth: int) -> Iterator[Path]:
-    """Run folders at or below a folder; links are not followed, nor runs searched for runs."""
-    if _is_run(folder) and not folder.is_symlink():
-        yield folder
-    elif depth > 0:
-        for child in _subfolders(folder):
-            yield from _run_folders(child, depth - 1)
 
 
 def _subfolders(folder: Path) -> list[Path]:
@@ -231,31 +266,6 @@ def _is_run(folder: Path) -> bool:
         os.path.isfile(folder / IDENTITY_FILE)  # noqa: PTH113
         or os.path.isfile(folder / VERDICT_FILE)  # noqa: PTH113
         or _RUN_NAME.fullmatch(folder.name) is not None
-    )
-
-
-def _summary(root: Path, folder: Path) -> RunSummary:
-    problems: list[str] = []
-    identity: RunIdentity | None = None
-    verdict: Verdict | None = None
-    try:
-        identity = load_identity(folder)
-    except StoreError as error:
-        problems.append(str(error))
-    try:
-        verdict = load_verdict(folder)
-    except StoreError as error:
-        problems.append(str(error))
-    return RunSummary(
-        folder=folder,
-        scenario=identity.scenario if identity else _place(root, folder),
-        kafka_version=identity.kafka_version if identity else "",
-        seed=identity.seed if identity else _seed_of(folder.name),
-        began_at=identity.began_at if identity else "",
-        validity=verdict.validity if verdict else None,
-        as_expected=verdict.as_expected if verdict else None,
-        anomalies=anomaly_counts(verdict) if verdict else {},
-        problems=tuple(problems),
     )
 
 
