@@ -50,6 +50,8 @@ RUNS = table(
     column("seed", LONG, "seed of the schedule"),
     column("began_at", TimestampType(), "when the run began, UTC"),
     column("ended_ns", LONG, "time of the last operation"),
+    column("load_ended_ns", LONG, "when the load was over; null where the history does not tell"),
+    column("unloaded", TEXTS, "topics to which the load itself writes nothing"),
     column("folder", TEXT, "the run's folder"),
     column("krucible_commit", TEXT, "commit of krucible; empty if unknown"),
     column("image_reference", TEXT, "what the engine calls the image"),
