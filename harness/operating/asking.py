@@ -3,9 +3,11 @@
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple, Protocol
 
+from msgspec import structs
+
 from checkers.history import OperationType
 from harness.administration.elections import elect_leaders
-from harness.administration.reassignments import alter_reassignments
+from harness.administration.reassignments import alter_reassignments, list_reassignments
 from harness.administration.settings import SettingAnswer, alter_topic, update_feature
 from harness.administration.throttles import Move, Throttle, set_throttle, throttle_for
 from harness.administration.voters import VoterKey, add_voter, outcome_of, remove_voter
@@ -122,6 +124,17 @@ class Asking:
             if node.id in situation.brokers_up and answers(*self.address_of(node), _PROBE_S):
                 return node
         raise NobodyToAskError("no broker answers")
+
+    def as_it_moves(self, situation: Situation, timeout_ms: int) -> Situation:
+        """The situation with what moves now; what was observed may be older than the last request.
+
+        Where nobody answers, nobody has told what moves.
+        """
+        try:
+            address = self.address_of(self.answering(situation))
+            return structs.replace(situation, ongoing=list_reassignments(address, timeout_ms))
+        except WireError:
+            return structs.replace(situation, ongoing=None)
 
     def address_of(self, node: Node) -> Address:
         """Where a broker is asked."""

@@ -57,14 +57,14 @@ def _election(operation: ElectSome, situation: Situation, source: random.Random)
 def _reassignment(situation: Situation, source: random.Random) -> Reassign | None:
     known = sorted(situation.partitions)
     brokers = sorted(node.id for node in situation.nodes if node.is_broker)
-    if not known:
+    if not known or situation.ongoing is None:
         return None
     topic, number = source.choice(known)
     now = list(situation.partitions[topic, number].replicas)
     wanted = _replicas(now, brokers, source)
     throttle = _THROTTLE_BYTES_PER_S if source.random() < _THROTTLE_SHARE else None
     # Who takes back what goes on is let down by Kafka (docs/findings.md), every time: nothing new.
-    going_on = [one for one in situation.ongoing or () if (one.topic, one.partition) == (topic, number)]
+    going_on = [one for one in situation.ongoing if (one.topic, one.partition) == (topic, number)]
     leaving = {broker for one in going_on for broker in one.removing}
     wanted = [broker for broker in wanted if broker not in leaving]
     if any(broker not in wanted for one in going_on for broker in one.adding):

@@ -12,7 +12,7 @@ from harness.journal import Recorder
 from harness.operating.asking import Administered, Asked, Asking, NobodyToAskError
 from harness.operating.drawing import drawn
 from harness.operating.situation import Situation
-from harness.vocabulary.administration import AdminOperation, Concrete, Drawn, Reassign
+from harness.vocabulary.administration import AdminOperation, Concrete, Drawn, Reassign, ReassignSome
 from harness.wire import WireError
 
 
@@ -46,6 +46,8 @@ class Operator:
             JournalError: it could not be recorded.
         """
         situation = self._look()
+        if isinstance(operation, ReassignSome):
+            situation = self._asking.as_it_moves(situation, timeout_ms)
         concrete = drawn(operation, situation) if isinstance(operation, Drawn) else operation
         if concrete is None:
             return Performed(OperationType.FAIL, error="nothing to ask for")

@@ -135,7 +135,7 @@ def test_elections_ask_for_what_there_is(draw: int) -> None:
 
 @given(st.integers(0, 1 << 16))
 def test_reassignments_keep_two_copies_on_different_brokers(draw: int) -> None:
-    asked = drawn(ReassignSome(draw), SITUATION)
+    asked = drawn(ReassignSome(draw), msgspec.structs.replace(SITUATION, ongoing=()))
     assert isinstance(asked, Reassign)
     ((topic, partition, replicas),) = asked.targets
     assert (topic, partition) in SITUATION.partitions
@@ -166,6 +166,11 @@ def test_no_reassignment_takes_a_removal_back(draw: int) -> None:
         assert replicas is not None
         assert 3 not in replicas
         assert len(replicas) >= 2
+
+
+def test_nothing_is_moved_where_nobody_tells_what_moves_already() -> None:
+    assert drawn(ReassignSome(1), msgspec.structs.replace(SITUATION, ongoing=None)) is None
+    assert drawn(ReassignSome(1), msgspec.structs.replace(SITUATION, ongoing=())) is not None
 
 
 def test_a_move_that_would_leave_too_few_is_not_asked_for() -> None:

@@ -9,7 +9,7 @@ import pytest
 
 from checkers.history import Operation, OperationType
 from harness.administration.elections import ElectionAnswer, ElectionResult
-from harness.administration.reassignments import ReassignmentAnswer, ReassignmentResult
+from harness.administration.reassignments import Ongoing, ReassignmentAnswer, ReassignmentResult
 from harness.administration.settings import SettingAnswer
 from harness.administration.voters import VoterAnswer
 from harness.cluster.homes import NodeHome
@@ -62,7 +62,9 @@ class Bench:
             partitions={("t", 0): STATE},
             quorum=QuorumAnswer(0, 1, 3, 7, (Replica(2, "two", 8, 0, 0),), ()),
         )
-        for name in ("elect_leaders", "alter_reassignments", "add_voter", "remove_voter", "update_feature"):
+        self.answers["list_reassignments"] = ()
+        asked = ("elect_leaders", "alter_reassignments", "list_reassignments", "add_voter", "remove_voter")
+        for name in (*asked, "update_feature"):
             monkeypatch.setattr(asking, name, self._answering(name))
         monkeypatch.setattr(asking, "alter_topic", self._answering("alter_topic"))
         monkeypatch.setattr(asking, "set_throttle", self._answering("set_throttle"))
@@ -272,6 +274,20 @@ def test_nobody_answers(bench: Bench) -> None:
 
 def test_nothing_fits(bench: Bench) -> None:
     bench.situation = msgspec.structs.replace(bench.situation, partitions={})
+    assert bench.operator.perform(ReassignSome(), 500).error == "nothing to ask for"
+
+
+def test_what_moves_is_asked_before_a_move_is_drawn(bench: Bench) -> None:
+    bench.situation = msgspec.structs.replace(bench.situation, ongoing=())
+    bench.answers["list_reassignments"] = (Ongoing("t", 0, (1, 2, 3), (3,), (1, 2)),)
+    for draw in range(20):  # whatever is drawn would take the removal of 1 and 2 back, or leave one copy
+        assert bench.operator.perform(ReassignSome(draw), 500).error == "nothing to ask for"
+    assert bench.asked == [("list_reassignments", 500)] * 20
+
+
+def test_no_move_is_drawn_where_nobody_tells_what_moves(bench: Bench) -> None:
+    bench.situation = msgspec.structs.replace(bench.situation, ongoing=())
+    bench.answers["list_reassignments"] = WireError("timed out")
     assert bench.operator.perform(ReassignSome(), 500).error == "nothing to ask for"
 
 
