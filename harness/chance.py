@@ -43,6 +43,8 @@ _LAG_MS = 2_000
 _TARGETS = (Target.ACTIVE_CONTROLLER, Target.VOTER, Target.PARTITION_LEADER, Target.RANDOM)
 """Those that schedules are drawn from; another one among them would change the schedule of every seed."""
 _KINDS: dict[str, type[Kill | Pause | Stop]] = {"kill": Kill, "pause": Pause, "stop": Stop}
+KINDS = ("partition", *_KINDS)
+"""Kinds of faults that a random schedule draws from, by their names there, disks apart."""
 DISKS: dict[str, WipeDisk | PowerLoss] = {
     "broker-disk": WipeDisk(Target.BROKER, sparing=True),
     "follower-disk": WipeDisk(Target.QUORUM_FOLLOWER, sparing=True),

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from harness.catalogue import expectation_for, load_scenario
-from harness.chance import DISKS, LEAD_MS, OPERATIONS, TAIL_MS
+from harness.chance import DISKS, KINDS, LEAD_MS, OPERATIONS, TAIL_MS
 from harness.cluster.rendering import problems_with
 from harness.errors import UsageError
 from harness.faults.availability import unavailable_because
@@ -31,6 +31,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     seed: int
     kafka_version: str | None = None
     duration_s: int | None = None
+    fault: tuple[str, ...] = ()
     mode: Mode | None = None
     controllers: int | None = None
     brokers: int | None = None
@@ -138,6 +139,8 @@ def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scen
     schedule = scenario.schedule
     if options.duration_s is not None and isinstance(schedule, RandomSchedule):
         schedule = replace(schedule, duration_ms=options.duration_s * 1000)
+    if options.fault and isinstance(schedule, RandomSchedule):
+        schedule = replace(schedule, kinds=options.fault, disks={})
     topology = topology_of(
         scenario.topology,
         version,
@@ -235,6 +238,8 @@ def _workload_problems(scenario: Scenario, options: RunOptions) -> list[str]:
 def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
     schedule = scenario.schedule
     found = _drawing_problems(schedule) if isinstance(schedule, RandomSchedule) else []
+    if options.fault and not isinstance(schedule, RandomSchedule):
+        found.append(f"{options.scenario} has faults of its own; drop --fault")
     if options.duration_s is None:
         return found
     if not isinstance(schedule, RandomSchedule):
@@ -253,6 +258,8 @@ def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
 def _drawing_problems(schedule: RandomSchedule) -> list[str]:
     """What can't be drawn as a random schedule says."""
     found = []
+    if odd := sorted(set(schedule.kinds) - set(KINDS)):
+        found.append(f"no fault to draw is called {odd[0]}; expected one of {', '.join(KINDS)}")
     if odd := sorted(schedule.operations.keys() - OPERATIONS):
         found.append(f"no admin operation is called {odd[0]}; expected one of {', '.join(OPERATIONS)}")
     if odd := sorted(schedule.disks.keys() - DISKS):

@@ -14,6 +14,7 @@ import click
 
 from checkers.reading import HistoryError
 from checkers.verdict import Verdict
+from harness.chance import KINDS
 from harness.cli.campaigns import Campaign
 from harness.cli.console import console_for
 from harness.cli.keeping import EXIT_CODES, identity_of, keep, show
@@ -36,6 +37,12 @@ _SEEDS = 100_000
 @click.option("--seeds", type=Seeds(), help="One run per seed, resumable, one merged summary.")
 @click.option(
     "--duration-s", type=click.IntRange(max=86_400), help="How long the load runs (random schedules only)."
+)
+@click.option(
+    "--fault",
+    type=click.Choice(KINDS),
+    multiple=True,
+    help="Draw faults of this kind alone (random schedules only); repeatable.",
 )
 @topology_options
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="What producers wait for.")
@@ -60,7 +67,7 @@ def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **give
     chosen = random.SystemRandom().randrange(_SEEDS) if seed is None else seed
     plan = plan_run(_options(scenario, chosen, given))
     with cancellable() as cancelled:
-        folder, verdict = _run_one(plan, Host(runs=runs, keep=kept), cancelled)
+        folder, verdict = run_one(plan, Host(runs=runs, keep=kept), cancelled)
     identity = identity_of(folder)
     if kept and identity is not None:
         click.echo(f"kept       its cluster; krucible cluster down {identity.run}")
@@ -72,7 +79,7 @@ def _options(scenario: str, seed: int, given: dict[str, Any]) -> RunOptions:
     return RunOptions(scenario=scenario, seed=seed, **(given | pairs))
 
 
-def _run_one(plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
+def run_one(plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
     """Run, judge, write verdict and report, and say how it ended."""
     with console_for(sys.stdout) as console:
         folder, history, verdict = execute(plan, host, console.hear, cancelled)
@@ -99,7 +106,7 @@ def run_missing(
             break
         click.echo(f"--- seed {seed} ({number} of {len(missing)})")
         try:
-            folder, _verdict = _run_one(plans[seed], Host(runs=runs), cancelled)
+            folder, _verdict = run_one(plans[seed], Host(runs=runs), cancelled)
             if not cancelled.is_set():
                 campaign.record(seed, folder)
         except (HistoryError, KrucibleError) as error:

@@ -10,8 +10,8 @@ from checkers.verdict import Validity
 from harness.cli.running import run
 from harness.errors import UsageError
 from harness.planning import RunOptions, plan_run
-from harness.schedule import encode
-from harness.vocabulary import Majority, Mode, NodeFile, Quorum, RandomSchedule, Scenario
+from harness.schedule import encode, faults_of
+from harness.vocabulary import Majority, Mode, NodeFile, Quorum, RandomSchedule, Scenario, Stop
 
 
 def options(**given: object) -> RunOptions:
@@ -36,6 +36,7 @@ def test_the_reproduce_line_carries_every_option_and_plans_the_same_bytes(tmp_pa
     asked = options(
         kafka_version="4.1.1",
         duration_s=90,
+        fault=("kill", "pause"),
         mode=Mode.ISOLATED,
         controllers=3,
         brokers=4,
@@ -55,6 +56,12 @@ def test_the_reproduce_line_carries_every_option_and_plans_the_same_bytes(tmp_pa
     assert again.reproduce == plan.reproduce
     assert encode(again.schedule) == encode(plan.schedule)
     assert again.scenario == plan.scenario
+
+
+def test_faults_can_be_of_one_kind_alone() -> None:
+    chosen = plan_run(options(fault=("stop",)))
+    assert {type(fault) for fault in faults_of(chosen.schedule)} == {Stop}
+    assert chosen.reproduce == "krucible run exploratory/chaos --seed 3 --fault=stop"
 
 
 def test_defaults_stay_out_of_the_line() -> None:
@@ -83,6 +90,8 @@ def test_all_problems_are_told_at_once() -> None:
         ({"brokers": 9}, "brokers is 9"),
         ({"mode": Mode.COMBINED, "controllers": 1, "brokers": 3}, "as many controllers as brokers"),
         ({"scenario": "smoke/partition", "duration_s": 30}, "fixed schedule"),
+        ({"scenario": "smoke/partition", "fault": ("kill",)}, "faults of its own"),
+        ({"fault": ("flood",)}, "called flood; expected one of partition, kill, pause, stop"),
         ({"scenario": "smoke/partition", "brokers": 1}, "needs 2 nodes"),
         ({"scenario": "regressions/kafka-15489-zombie-leader", "mode": Mode.COMBINED}, "can't be cut alone"),
         ({"scenario": "smoke/partitoin"}, "smoke/partition"),
