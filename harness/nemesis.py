@@ -12,7 +12,7 @@ from harness.errors import KrucibleError
 from harness.faults.activate import activate, as_value, process_fault
 from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
 from harness.faults.sparing import Strike, chosen, strike_of
-from harness.faults.targets import Sight
+from harness.faults.targets import Sight, roles_of
 from harness.journal import Clock, Recorder
 from harness.ledger import FaultPlanned, FaultUndone, Ledger
 from harness.vocabulary.faults import Among, Fault, OfDisk, Partition
@@ -160,7 +160,8 @@ class Nemesis:
     def _begin(self, fault: str, spec: Fault, hold_ms: int) -> bool:
         plan = self._plans[fault] = {"kind": as_value(spec)["kind"], "spec": as_value(spec)}
         with self._recorder.operation("inject", fault, plan) as outcome:
-            resolved = chosen(spec, self._seen(spec), self._strikes)
+            sight = self._seen(spec)
+            resolved = chosen(spec, sight, self._strikes)
             if isinstance(resolved, str):
                 outcome.end(OperationType.FAIL, plan, resolved)
                 return False
@@ -170,6 +171,7 @@ class Nemesis:
             self._held.append(held)
             active.inject()
             known = plan | {"targets": active.targets, "cut": active.cut, "resolved_by": resolved.by}
+            known["roles"] = roles_of(resolved.node, spec.draw, sight)
             kind, probe, error = _probed(active.took_effect)
             outcome.end(kind, known | {"probe": probe}, error)
         if isinstance(spec, OfDisk):

@@ -71,6 +71,11 @@ def resolve(target: Target | Member, draw: int, sight: Sight) -> Resolved | None
     return Resolved(chosen[draw % len(chosen)], by="role" if having else "fallback")
 
 
+def roles_of(node: Node, draw: int, sight: Sight) -> tuple[Target, ...]:
+    """Every role of the moment that a node has, by the draw of the fault that befalls it."""
+    return tuple(target for target in Target if node.id in _ids(target, draw, sight))
+
+
 def _ids(target: Target, draw: int, sight: Sight) -> set[int]:
     match target:
         case Target.ACTIVE_CONTROLLER:

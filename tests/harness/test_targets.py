@@ -1,6 +1,6 @@
 """Symbolic targets become nodes by role, and fall back openly."""
 
-from harness.faults.targets import Resolved, Sight, resolve
+from harness.faults.targets import Resolved, Sight, resolve, roles_of
 from harness.vocabulary import Mode, Target, Topology, broker, controller
 
 NODES = Topology(mode=Mode.ISOLATED).nodes()
@@ -66,3 +66,12 @@ def test_nodes_are_named_by_their_place() -> None:
     assert resolve(controller(4), 0, SIGHT) is None
     down = Sight(nodes=NODES, active_controller=None, leaders=(), down=frozenset({"b2"}))
     assert resolve(broker(2), 0, down) is None
+
+
+def test_a_node_has_several_roles_at_once() -> None:
+    by_name = {node.name: node for node in NODES}
+    every = {Target.RANDOM, Target.VOTER}
+    assert set(roles_of(by_name["c2"], 0, SIGHT)) == every | {Target.ACTIVE_CONTROLLER}
+    assert set(roles_of(by_name["c1"], 0, SIGHT)) == every | {Target.QUORUM_FOLLOWER}
+    assert set(roles_of(by_name["b3"], 0, SIGHT)) == {Target.RANDOM, Target.BROKER, Target.PARTITION_LEADER}
+    assert set(roles_of(by_name["b3"], 1, SIGHT)) == {Target.RANDOM, Target.BROKER}

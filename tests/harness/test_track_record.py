@@ -63,7 +63,7 @@ class FakeRuns:
 def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRuns:
     monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "runs"))
     made = FakeRuns()
-    monkeypatch.setattr(running, "_run_one", made)
+    monkeypatch.setattr(running, "run_one", made)
     return made
 
 
