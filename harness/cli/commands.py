@@ -49,6 +49,11 @@ COMMANDS = {
         "report",
         "Write a stored RUN's report again and say where it is.",
     ),
+    "serve": Entry(
+        "harness.cli.serving",
+        "serve",
+        "Browse stored runs: table, filters, trends, reports, downloads.",
+    ),
     "summary": Entry(
         "harness.cli.summing",
         "summary",

@@ -22,7 +22,7 @@ from results.report.timeline import timeline
 from results.store import REPORT_FILE, write_whole
 from results.text import expectation, figures
 
-_TEMPLATES = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 _WORDS = {
     Validity.VALID: "Valid",
     Validity.INVALID: "Invalid",
@@ -72,7 +72,7 @@ def render_report(history: History, verdict: Verdict, identity: RunIdentity | No
 
 def _rendered(run: _Run, limits: Limits) -> str:
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_TEMPLATES),
+        loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -83,7 +83,7 @@ def _rendered(run: _Run, limits: Limits) -> str:
 
 def _context(run: _Run, limits: Limits) -> dict[str, Any]:
     found = findings_of(run.verdict, run.history, limits)
-    style, script = (_TEMPLATES / name for name in ("report.css", "report.js"))
+    style, script = (TEMPLATES / name for name in ("report.css", "report.js"))
     return {
         "style": _ours(style),
         "style_hash": _hash(style),

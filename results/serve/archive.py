@@ -1,0 +1,57 @@
+"""A run's folder as a ``.tar.gz`` that is written while it is sent, however large it is."""
+
+import io
+import os
+import tarfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from results.serve.places import files_below, open_file
+
+LEFT_OUT_FILE = "left-out.txt"
+"""Where an archive lists the files that could not be read."""
+
+
+class Sink(Protocol):
+    """Takes bytes."""
+
+    def write(self, data: bytes, /) -> object:
+        """Take some more."""
+        ...
+
+
+def write_archive(root: Path, parts: Sequence[str], sink: Sink) -> None:
+    """Write every plain file of a folder, under the folder's name, without owners.
+
+    Files that can't be read are listed in the archive, in `LEFT_OUT_FILE`.
+
+    Args:
+        root: the store.
+        parts: names that lead from there to the folder.
+        sink: takes the archive in pieces.
+
+    Raises:
+        OSError: if there is no such folder, if a file ends before its size, or if the sink takes no more.
+    """
+    left_out: list[str] = []
+    with tarfile.open(mode="w|gz", fileobj=sink, format=tarfile.PAX_FORMAT) as archive:  # type: ignore[call-overload]
+        for file in files_below(root, parts):
+            try:
+                opened = open_file(root, (*parts, *file.path))
+            except OSError as error:
+                left_out.append(f"{'/'.join(file.path)}: {error.strerror or 'no plain file any more'}\n")
+                continue
+            with opened:
+                found = os.fstat(opened.fileno())
+                archive.addfile(_member((parts[-1], *file.path), found.st_size, found.st_mtime), opened)
+        if left_out:
+            told = "".join(left_out).encode("utf-8", "backslashreplace")
+            archive.addfile(_member((parts[-1], LEFT_OUT_FILE), len(told), time.time()), io.BytesIO(told))
+
+
+def _member(path: tuple[str, ...], size: int, changed_s: float) -> tarfile.TarInfo:
+    member = tarfile.TarInfo("/".join(path))
+    member.size, member.mtime, member.mode = size, int(changed_s), 0o644
+    return member

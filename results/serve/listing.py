@@ -1,0 +1,120 @@
+"""The runs of a store as a browser lists them, read once and again only where something changed."""
+
+import os
+import stat
+import threading
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.identity import IDENTITY_FILE
+from checkers.verdict import Validity
+from results.measures import MEASURES_FILE, load_measures
+from results.store import VERDICT_FILE, RunSummary, StoreError, run_folders, summarise_folder
+
+READ = (IDENTITY_FILE, VERDICT_FILE, MEASURES_FILE)
+"""Files of a run that a listing reads."""
+BYTES_MAX = 64 * 1024 * 1024
+"""A file of `READ` that is larger is no such file."""
+UNJUDGED = "unjudged"
+_Stamp = tuple[int, int, int, int] | None
+
+
+class Entry(NamedTuple):
+    """One run of a listing.
+
+    Attributes:
+        place: its folder's path within the store, with slashes.
+        name: its folder's name, which begins with the time.
+        summary: what its identity and its verdict say.
+        faults: how many of each kind were injected; None where that is not known.
+        operations: how many operations its history has; None where that is not known.
+        duration_ms: from its beginning to its last operation; None where that is not known.
+    """
+
+    place: str
+    name: str
+    summary: RunSummary
+    faults: dict[str, int] | None
+    operations: int | None
+    duration_ms: int | None
+
+    @property
+    def outcome(self) -> str:
+        """The verdict's value, or `UNJUDGED`."""
+        return self.summary.validity.value if self.summary.validity else UNJUDGED
+
+
+class Listing:
+    """All runs below a root; every `entries` looks at the folders again, and reads those that changed."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._lock = threading.Lock()
+        self._known: dict[Path, tuple[tuple[_Stamp, ...], Entry]] = {}
+
+    def entries(self) -> tuple[Entry, ...]:
+        """All runs, newest first."""
+        with self._lock:
+            self._known = {folder: self._fresh(folder) for folder in run_folders(self.root)}
+            found = [entry for _, entry in self._known.values()]
+        return tuple(sorted(found, key=lambda entry: (entry.name, entry.place), reverse=True))
+
+    def find(self, place: str) -> Entry | None:
+        """The run at a place, as it is now; None where there is none."""
+        return next((entry for entry in self.entries() if entry.place == place), None)
+
+    def _fresh(self, folder: Path) -> tuple[tuple[_Stamp, ...], Entry]:
+        stamps = tuple(_stamp(folder / name) for name in READ)
+        known = self._known.get(folder)
+        return known if known is not None and known[0] == stamps else (stamps, _read(self.root, folder))
+
+
+def _stamp(path: Path) -> _Stamp:
+    """What changes when a file does; None where there is none."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return None
+    return found.st_mtime_ns, found.st_size, found.st_ino, found.st_mode
+
+
+def _read(root: Path, folder: Path) -> Entry:
+    strange = [problem for name in READ if (problem := _strange(folder / name))]
+    summary = _unread(root, folder, strange) if strange else summarise_folder(root, folder)
+    faults = operations = duration_ms = None
+    if not strange:
+        try:
+            measures = load_measures(folder)
+        except StoreError as error:
+            if summary.validity is not None:
+                summary = msgspec.structs.replace(summary, problems=(*summary.problems, str(error)))
+        else:
+            kinds = [fault.kind for fault in measures.faults]
+            faults = {kind: kinds.count(kind) for kind in sorted(set(kinds))}
+            operations, duration_ms = measures.operations, measures.duration_ms
+    place = folder.relative_to(root).as_posix()
+    return Entry(place, folder.name, summary, faults, operations, duration_ms)
+
+
+def _strange(path: Path) -> str | None:
+    """Why a file is not even opened: a link may lead anywhere, a pipe has no end."""
+    found = _stamp(path)
+    if found is None:
+        return None
+    if not stat.S_ISREG(found[3]):
+        return f"{path.name} is not a plain file, so it was not read"
+    if found[1] > BYTES_MAX:
+        return f"{path.name} has {found[1]:,} bytes, more than the {BYTES_MAX:,} that are read"
+    return None
+
+
+def _unread(root: Path, folder: Path, problems: list[str]) -> RunSummary:
+    scenario = folder.parent.relative_to(root).as_posix()
+    return RunSummary(folder=folder, scenario=scenario, problems=tuple(problems))
+
+
+def outcomes() -> tuple[str, ...]:
+    """Every value of `Entry.outcome`, worst first."""
+    return (Validity.INVALID.value, Validity.UNKNOWN.value, Validity.VALID.value, UNJUDGED)

@@ -1,0 +1,244 @@
+"""Draws the browser's pages; every text of a run is cleaned here and escaped by the templates."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jinja2
+from markupsafe import Markup
+
+from results.cleaning import clean
+from results.report import glyphs
+from results.serve.listing import UNJUDGED, Entry, outcomes
+from results.serve.places import StoredFile, address
+from results.serve.query import UNEXPECTED, Page, Query, query_string, version_order
+from results.serve.trends import Trend, chart, patterns
+from results.store import REPORT_FILE
+
+TEMPLATES = Path(__file__).parent / "templates"
+FILES_SHOWN = 400
+_NAME_MAX = 160
+_TEXT_MAX = 400
+_PATH_MAX = 4_096
+_KIB = 1024
+_COLUMNS = (
+    ("verdict", "Verdict", False),
+    ("scenario", "Scenario", False),
+    ("version", "Kafka", False),
+    ("seed", "Seed", True),
+    ("time", "Began, UTC", False),
+    ("operations", "Operations", True),
+    ("faults", "Faults", False),
+    ("anomalies", "Anomalies", False),
+)
+"""What is shown of a run, by what it is sorted, and whether it is a number."""
+
+
+class Column(NamedTuple):
+    """A head of the table."""
+
+    name: str
+    told: str
+    numeric: bool
+    href: str
+    sorted: str
+
+
+class Row(NamedTuple):
+    """A run as it is shown."""
+
+    href: str
+    report: str
+    outcome: str
+    glyph: Markup
+    unexpected: bool
+    scenario: str
+    version: str
+    seed: str
+    began: str
+    operations: str
+    faults: tuple[tuple[Markup, str], ...]
+    anomalies: tuple[tuple[Markup, str, str], ...]
+    problems: tuple[str, ...]
+
+
+class FileRow(NamedTuple):
+    """A file of a run as it is shown."""
+
+    href: str
+    name: str
+    size: str
+
+
+def runs_page(entries: Sequence[Entry], page: Page, query: Query, root: Path) -> str:
+    """The table of runs.
+
+    Args:
+        entries: all runs of the store.
+        page: those that the query chose.
+        query: what was asked for.
+        root: the store, for telling.
+    """
+    columns = [_column(name, told, query, numeric=numeric) for name, told, numeric in _COLUMNS]
+    return _rendered(
+        "runs.html.j2",
+        columns=columns,
+        rows=[row_of(entry) for entry in page.shown],
+        page=page,
+        total=len(entries),
+        first=(page.number - 1) * len(page.shown) + 1,
+        previous=query_string(query, page=page.number - 1) if page.number > 1 else "",
+        following=query_string(query, page=page.number + 1) if page.number < page.pages else "",
+        root=clean(str(root), _PATH_MAX),
+        **_asked(entries, query),
+    )
+
+
+def trends_page(entries: Sequence[Entry], found: Sequence[Trend], query: Query) -> str:
+    """The table of trends, with a chart of each."""
+    tallest = max((sum(day.counts.values()) for trend in found for day in trend.days), default=1)
+    rows = [
+        {
+            "scenario": clean(trend.scenario, _NAME_MAX),
+            "version": clean(trend.version, _NAME_MAX) or "not known",
+            "href": "/" + query_string(Query(scenario=trend.scenario, version=trend.version)),
+            "runs": f"{trend.runs:,}",
+            "counts": [(_glyph(name, 14), f"{count:,}", name) for name, count in trend.counts.items()],
+            "unexpected": trend.unexpected,
+            "flaky": trend.flakiness,
+            "chart": chart(trend, tallest),
+            "since": trend.days[0].date if trend.days else "",
+            "newest": row_of(trend.newest),
+        }
+        for trend in found
+    ]
+    return _rendered("trends.html.j2", rows=rows, patterns=patterns(), **_asked(entries, query))
+
+
+def run_page(entry: Entry, files: Sequence[StoredFile], root: Path) -> str:
+    """One run: what it is, its files, and its report in a frame."""
+    parts = entry.place.split("/")
+    return _rendered(
+        "run.html.j2",
+        row=row_of(entry),
+        place=clean(entry.place, _PATH_MAX),
+        root=clean(str(root), _PATH_MAX),
+        files=[_file_row(parts, file) for file in files[:FILES_SHOWN]],
+        files_left_out=max(len(files) - FILES_SHOWN, 0),
+        count=len(files),
+        size=size_text(sum(file.size for file in files)),
+        archive=f"/archives/{address(parts)}.tar.gz",
+        has_report=any(file.path == (REPORT_FILE,) for file in files),
+    )
+
+
+def row_of(entry: Entry) -> Row:
+    """A run, cleaned."""
+    run, parts = entry.summary, entry.place.split("/")
+    return Row(
+        href=f"/runs/{address(parts)}",
+        report=f"/runs/{address((*parts, REPORT_FILE))}",
+        outcome=entry.outcome,
+        glyph=_glyph(entry.outcome, 16),
+        unexpected=run.as_expected is False,
+        scenario=clean(run.scenario, _NAME_MAX) or "(without a name)",
+        version=clean(run.kafka_version, 40),
+        seed="" if run.seed is None else str(run.seed),
+        began=clean(run.began_at.replace("T", " ").removesuffix("Z") or entry.name, 60),
+        operations="" if entry.operations is None else f"{entry.operations:,}",
+        faults=tuple(
+            (glyphs.fault_icon(kind), clean(kind, 30) if count == 1 else f"{count} {clean(kind, 30)}")
+            for kind, count in (entry.faults or {}).items()
+        ),
+        anomalies=_anomalies(entry),
+        problems=tuple(clean(_without_place(entry, problem), _TEXT_MAX) for problem in run.problems),
+    )
+
+
+def size_text(size: int) -> str:
+    """A size for reading, e.g. ``1.4 MiB``."""
+    told, unit = float(size), "B"
+    for larger in ("KiB", "MiB", "GiB", "TiB"):
+        if told < _KIB:
+            break
+        told, unit = told / _KIB, larger
+    return f"{told:,.0f} {unit}" if unit == "B" or told >= 100 else f"{told:,.1f} {unit}"  # noqa: PLR2004 - three digits are enough
+
+
+def _anomalies(entry: Entry) -> tuple[tuple[Markup, str, str], ...]:
+    """Icon, count and id of each, illegal ones first."""
+    run = entry.summary
+    ordered = sorted(run.anomalies.items(), key=lambda item: (item[0] not in run.illegal, item[0]))
+    return tuple(
+        (glyphs.anomaly_icon(illegal=name in run.illegal), f"{count:,}", clean(name, 60))
+        for name, count in ordered
+    )
+
+
+def _without_place(entry: Entry, problem: str) -> str:
+    """A problem without the folder, which the row tells already."""
+    place = str(entry.summary.folder)
+    return problem.replace(f" (in {place})", "").replace(f" in {place}", "").replace(f"{place}/", "")
+
+
+def _glyph(outcome: str, size: int) -> Markup:
+    return Markup() if outcome == UNJUDGED else glyphs.verdict(outcome, size)
+
+
+def _file_row(parts: Sequence[str], file: StoredFile) -> FileRow:
+    href = f"/runs/{address((*parts, *file.path))}"
+    return FileRow(href, clean("/".join(file.path), _PATH_MAX), size_text(file.size))
+
+
+def _column(name: str, told: str, query: Query, *, numeric: bool) -> Column:
+    here = query.sort == name
+    down = not query.down if here else name not in ("scenario", "version")
+    return Column(
+        name,
+        told,
+        numeric,
+        query_string(query, sort=name, down=down),
+        ("down" if query.down else "up") if here else "",
+    )
+
+
+def _asked(entries: Iterable[Entry], query: Query) -> dict[str, Any]:
+    """The filters: what is chosen, and what there is to choose from."""
+    scenarios, versions, anomalies, faults = set(), set(), set(), set()
+    for entry in entries:
+        scenarios.add(entry.summary.scenario)
+        versions.add(entry.summary.kafka_version)
+        anomalies.update(entry.summary.anomalies)
+        faults.update(entry.faults or ())
+    choices = {
+        "scenario": sorted(scenarios),
+        "version": sorted(versions - {""}, key=version_order),
+        "verdict": [*outcomes(), UNEXPECTED],
+        "anomaly": sorted(anomalies),
+        "fault": sorted(faults),
+    }
+    chosen = query.filters
+    selects = [
+        (name, [(value, clean(value, _NAME_MAX)) for value in _with(values, chosen.get(name, ""))])
+        for name, values in choices.items()
+    ]
+    return {"query": query, "selects": selects, "string": query_string(query).removesuffix("?")}
+
+
+def _with(values: list[str], chosen: str) -> list[str]:
+    """Choices, with what is chosen although no run has it."""
+    return values if chosen in ("", *values) else [chosen, *values]
+
+
+def _rendered(template: str, **context: Any) -> str:
+    return _environment().get_template(template).render(context)
+
+
+def _environment() -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )

@@ -1,0 +1,144 @@
+"""What a listing is asked for, by the query string of its address, so that a filtered view can be linked."""
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Any
+from urllib.parse import parse_qsl, urlencode
+
+import msgspec
+
+from results.serve.listing import Entry
+
+PAGE_RUNS = 200
+UNEXPECTED = "unexpected"
+"""Runs whose verdict is not the one that their scenario expects."""
+_NEWEST_FIRST = "time"
+_FIELDS_MAX = 24
+_TEXT_MAX = 200
+_PAGE_MAX = 1_000_000
+_FILTERS = ("scenario", "version", "verdict", "anomaly", "fault", "text")
+_DIGITS = re.compile(r"[0-9]{1,18}|[^0-9]+")
+
+
+class Query(msgspec.Struct, frozen=True, kw_only=True):
+    """Which runs, in which order, which page of them.
+
+    Attributes:
+        scenario: exactly this one; empty for any.
+        version: exactly this of Kafka.
+        verdict: an outcome, or `UNEXPECTED`.
+        anomaly: runs that have one with this id.
+        fault: runs that had a fault of this kind.
+        text: words that all occur somewhere in a run's line, whatever their case.
+        sort: a name of `ORDERS`.
+        down: whether the largest comes first.
+        page: from 1.
+    """
+
+    scenario: str = ""
+    version: str = ""
+    verdict: str = ""
+    anomaly: str = ""
+    fault: str = ""
+    text: str = ""
+    sort: str = _NEWEST_FIRST
+    down: bool = True
+    page: int = 1
+
+    @property
+    def filters(self) -> dict[str, str]:
+        """Those filters that are set."""
+        return {name: value for name in _FILTERS if (value := getattr(self, name))}
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Runs that a query chose: all of them in their order, and those of its page."""
+
+    chosen: tuple[Entry, ...]
+    shown: tuple[Entry, ...]
+    number: int
+    pages: int
+
+
+def parse_query(text: str) -> Query:
+    """The query of an address; what it does not know, or can't be, is left out."""
+    given = dict(parse_qsl(text, max_num_fields=_FIELDS_MAX, errors="replace"))
+    filters = {name: given[name][:_TEXT_MAX] for name in _FILTERS if name in given}
+    sort = given.get("sort", _NEWEST_FIRST)
+    number = given.get("page", "1")
+    return Query(
+        **filters,
+        sort=sort if sort in ORDERS else _NEWEST_FIRST,
+        down=given.get("order", "down") != "up",
+        page=min(max(int(number), 1), _PAGE_MAX) if number.isascii() and number.isdigit() else 1,
+    )
+
+
+def query_string(query: Query, **changes: Any) -> str:
+    """A changed query as the end of an address, question mark included; a new choice begins at page 1."""
+    wanted = msgspec.structs.replace(query, **({"page": 1} | changes))
+    told = dict(wanted.filters)
+    if wanted.sort != _NEWEST_FIRST or not wanted.down:
+        told |= {"sort": wanted.sort, "order": "down" if wanted.down else "up"}
+    if wanted.page > 1:
+        told["page"] = str(wanted.page)
+    return "?" + urlencode(told, errors="replace") if told else "?"
+
+
+def choose(entries: Iterable[Entry], query: Query) -> Page:
+    """Filter, sort (equals stay newest first) and cut into pages; a page behind the last is the last."""
+    words = query.text.casefold().split()
+    chosen = [entry for entry in entries if _fits(entry, query) and _has(entry, words)]
+    if (query.sort, query.down) != (_NEWEST_FIRST, True):
+        chosen.sort(key=ORDERS[query.sort], reverse=query.down)
+    pages = max(-(-len(chosen) // PAGE_RUNS), 1)
+    number = min(query.page, pages)
+    shown = chosen[(number - 1) * PAGE_RUNS : number * PAGE_RUNS]
+    return Page(tuple(chosen), tuple(shown), number, pages)
+
+
+def version_order(version: str) -> tuple[tuple[int, int, str], ...]:
+    """Sorts versions by their numbers, 3.9 before 3.10; one with a suffix comes after the one without."""
+    parts = _DIGITS.findall(version)
+    return tuple((1, int(part), "") if part[0] in "0123456789" else (0, 0, part) for part in parts)
+
+
+def _fits(entry: Entry, query: Query) -> bool:
+    run = entry.summary
+    return (
+        query.scenario in ("", run.scenario)
+        and query.version in ("", run.kafka_version)
+        and _judged_so(entry, query.verdict)
+        and (not query.anomaly or query.anomaly in run.anomalies)
+        and (not query.fault or query.fault in (entry.faults or {}))
+    )
+
+
+def _judged_so(entry: Entry, verdict: str) -> bool:
+    if verdict == UNEXPECTED:
+        return entry.summary.as_expected is False
+    return verdict in ("", entry.outcome)
+
+
+def _has(entry: Entry, words: list[str]) -> bool:
+    if not words:
+        return True
+    run = entry.summary
+    told = (entry.place, run.scenario, run.kafka_version, f"seed {run.seed}", run.began_at, entry.outcome)
+    line = " ".join((*told, *run.anomalies, *(entry.faults or ()), *run.problems)).casefold()
+    return all(word in line for word in words)
+
+
+_GRAVITY = {"valid": 0, "unjudged": 1, "unknown": 2, "invalid": 3}
+ORDERS: dict[str, Callable[[Entry], Any]] = {
+    _NEWEST_FIRST: lambda entry: entry.name,
+    "scenario": lambda entry: entry.summary.scenario,
+    "version": lambda entry: version_order(entry.summary.kafka_version),
+    "seed": lambda entry: -1 if entry.summary.seed is None else entry.summary.seed,
+    "verdict": lambda entry: _GRAVITY[entry.outcome],
+    "expected": lambda entry: {False: 2, None: 1, True: 0}[entry.summary.as_expected],
+    "anomalies": lambda entry: (len(entry.summary.illegal), sum(entry.summary.anomalies.values())),
+    "faults": lambda entry: sum((entry.faults or {}).values()),
+    "operations": lambda entry: entry.operations or 0,
+}
+"""Columns that a listing can be sorted by, and by what of a run."""

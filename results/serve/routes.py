@@ -1,0 +1,203 @@
+"""Which address leads to what, as values: nothing here knows of sockets."""
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, BinaryIO
+from urllib.parse import urlsplit
+
+import msgspec
+
+from results.cleaning import clean
+from results.report import TEMPLATES as REPORT_TEMPLATES
+from results.serve.archive import Sink, write_archive
+from results.serve.listing import Entry, Listing
+from results.serve.pages import TEMPLATES, run_page, runs_page, trends_page
+from results.serve.places import address, files_below, open_file, parts_of
+from results.serve.query import choose, parse_query
+from results.serve.trends import trends
+from results.store import LATEST, REPORT_FILE
+
+_HTML, _TEXT, _JSON = "text/html; charset=utf-8", "text/plain; charset=utf-8", "application/json"
+_BYTES, _ARCHIVE = "application/octet-stream", "application/gzip"
+POLICY = (
+    "default-src 'none'; style-src 'self'; script-src 'self'; img-src data:; frame-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+REPORT_POLICY = (
+    "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+    "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+)
+"""A report may come from anywhere: what runs in it is nobody of ours, and asks no network."""
+FILE_POLICY = "sandbox; default-src 'none'; frame-ancestors 'none'"
+_STATIC = {
+    "report.css": (REPORT_TEMPLATES / "report.css", "text/css; charset=utf-8"),
+    "serve.css": (TEMPLATES / "serve.css", "text/css; charset=utf-8"),
+    "serve.js": (TEMPLATES / "serve.js", "text/javascript; charset=utf-8"),
+}
+_SHOWN_AS_TEXT = frozenset((
+    ".cfg", ".conf", ".edn", ".json", ".jsonl", ".log", ".md", ".properties", ".txt", ".xml", ".yaml", ".yml",
+))  # fmt: skip
+_UNSAFE_IN_NAME = re.compile(r"[^A-Za-z0-9._-]")
+
+
+class Response(msgspec.Struct, kw_only=True):
+    """What is answered.
+
+    Attributes:
+        status: of HTTP.
+        content_type: of the body.
+        body: where it is no file and no archive.
+        file: open; its size is taken when it is sent, and it is closed then.
+        archive: writes the body, whose length is not known before.
+        headers: further ones.
+        policy: the content security policy.
+    """
+
+    status: int = 200
+    content_type: str = _HTML
+    body: bytes = b""
+    file: BinaryIO | None = None
+    archive: Callable[[Sink], None] | None = None
+    headers: dict[str, str] = {}
+    policy: str = POLICY
+
+
+class Site:
+    """Answers what is asked of a store."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._listing = Listing(root)
+
+    def answer(self, target: str) -> Response:
+        """Answer a request for a target: a path, and a query perhaps."""
+        try:
+            asked = urlsplit(target)
+            return self._routed(asked.path, asked.query)
+        except ValueError:  # brackets that are no address, more fields than a query has
+            return refusal(400, "that is no address of this browser's")
+        except OSError:  # a run's folder that is gone since it was listed
+            return _nothing()
+
+    def _routed(self, path: str, query: str) -> Response:
+        pages = {"/": self._runs, "/trends": self._trends, "/api/runs.json": self._api}
+        folders = {"runs": self._stored, "archives": self._archive, "static": _static}
+        if path in pages:
+            return pages[path](query)
+        _, first, rest = path.split("/", 2) if path.count("/") > 1 else ("", "", "")
+        return folders[first](rest) if first in folders else _nothing()
+
+    def _runs(self, text: str) -> Response:
+        entries, query = self._listing.entries(), parse_query(text)
+        return _page(runs_page(entries, choose(entries, query), query, self._root))
+
+    def _trends(self, text: str) -> Response:
+        entries, query = self._listing.entries(), parse_query(text)
+        chosen = sorted(choose(entries, query).chosen, key=lambda entry: entry.name, reverse=True)
+        return _page(trends_page(entries, trends(chosen), query))
+
+    def _api(self, text: str) -> Response:
+        chosen = choose(self._listing.entries(), parse_query(text)).chosen
+        told = {"runs": [_as_json(entry) for entry in chosen]}
+        # Names of folders need not be UTF-8, which msgspec insists on.
+        return Response(content_type=_JSON, body=json.dumps(told).encode())
+
+    def _stored(self, rest: str) -> Response:
+        """A run's page, or a file of its."""
+        parts = parts_of(rest.removesuffix("/"))
+        if parts is None:
+            return _nothing()
+        if parts == (LATEST,):
+            return self._newest()
+        found = self._run_at(parts)
+        if found is None:
+            return _nothing()
+        entry, depth = found
+        if depth == len(parts):
+            return _page(run_page(entry, files_below(self._root, parts), self._root))
+        return self._file(parts, is_report=parts[depth:] == (REPORT_FILE,))
+
+    def _newest(self) -> Response:
+        entries = self._listing.entries()
+        if not entries:
+            return _nothing()
+        place = f"/runs/{address(entries[0].place.split('/'))}"
+        return Response(status=302, content_type=_TEXT, headers={"Location": place})
+
+    def _run_at(self, parts: tuple[str, ...]) -> tuple[Entry, int] | None:
+        """The run that some first names lead to, and how many: runs do not lie within runs."""
+        places = {entry.place: entry for entry in self._listing.entries()}
+        depths = (depth for depth in range(1, len(parts) + 1) if "/".join(parts[:depth]) in places)
+        depth = next(depths, None)
+        return None if depth is None else (places["/".join(parts[:depth])], depth)
+
+    def _file(self, parts: tuple[str, ...], *, is_report: bool) -> Response:
+        try:
+            file = open_file(self._root, parts)
+        except OSError:
+            return _nothing()
+        if is_report:
+            return Response(file=file, policy=REPORT_POLICY)
+        if Path(parts[-1]).suffix in _SHOWN_AS_TEXT:
+            return Response(content_type=_TEXT, file=file, policy=FILE_POLICY)
+        return Response(content_type=_BYTES, file=file, policy=FILE_POLICY, headers=_saved_as(parts[-1]))
+
+    def _archive(self, rest: str) -> Response:
+        parts = parts_of(rest.removesuffix(".tar.gz"))
+        if not rest.endswith(".tar.gz") or parts is None:
+            return _nothing()
+        found = self._run_at(parts)
+        if found is None or found[1] != len(parts):
+            return _nothing()
+        return Response(
+            content_type=_ARCHIVE,
+            archive=lambda sink: write_archive(self._root, parts, sink),
+            headers=_saved_as(f"{'-'.join(parts)}.tar.gz"),
+            policy=FILE_POLICY,
+        )
+
+
+def refusal(status: int, reason: str) -> Response:
+    """An answer that says in a line why there is no other one."""
+    return Response(status=status, content_type=_TEXT, body=f"{reason}\n".encode(), policy=FILE_POLICY)
+
+
+def _nothing() -> Response:
+    return refusal(404, "there is no such run, file or page in this store; all runs are at /")
+
+
+def _page(text: str) -> Response:
+    return Response(body=text.encode("utf-8", "backslashreplace"))
+
+
+def _static(name: str) -> Response:
+    if name not in _STATIC:
+        return _nothing()
+    path, content_type = _STATIC[name]
+    return Response(content_type=content_type, body=path.read_bytes())
+
+
+def _saved_as(name: str) -> dict[str, str]:
+    return {"Content-Disposition": f'attachment; filename="{_UNSAFE_IN_NAME.sub("_", name)}"'}
+
+
+def _as_json(entry: Entry) -> dict[str, Any]:
+    run = entry.summary
+    return {
+        "place": entry.place,
+        "href": f"/runs/{address(entry.place.split('/'))}",
+        "scenario": run.scenario,
+        "kafka_version": run.kafka_version,
+        "seed": run.seed,
+        "began_at": run.began_at,
+        "verdict": entry.outcome,
+        "as_expected": run.as_expected,
+        "anomalies": run.anomalies,
+        "illegal": run.illegal,
+        "faults": entry.faults,
+        "operations": entry.operations,
+        "duration_ms": entry.duration_ms,
+        "problems": [clean(problem, 2_000) for problem in run.problems],
+    }

@@ -1,0 +1,171 @@
+"""Speaks HTTP for a site: to this host alone, and to nobody who was sent here by another name."""
+
+import os
+import re
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any, BinaryIO, ClassVar
+
+from results.serve.routes import Response, Site, refusal
+
+ADDRESS = "127.0.0.1"
+SILENCE_S_MAX = 60
+"""A client that says or takes nothing for so long is gone."""
+_PIECE_BYTES = 256 * 1024
+_HOST = re.compile(r"(127\.0\.0\.1|localhost)(:[0-9]{1,5})?", re.ASCII | re.IGNORECASE)
+"""Names by which we may be asked, at any port (a tunnel's may be another one).  Who has a name of
+their own lead here, so that a page of theirs reads a store, is refused."""
+_ALWAYS = {
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+
+
+class Browser(ThreadingHTTPServer):
+    """A server of one store on the loopback address."""
+
+    daemon_threads = True
+
+    def __init__(self, root: Path, port: int) -> None:
+        self.site = Site(root)
+        super().__init__((ADDRESS, port), _Handler)
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Say nothing of clients that have gone; a defect is told on stderr."""
+        if not isinstance(sys.exception(), OSError):
+            super().handle_error(request, client_address)
+
+    @property
+    def url(self) -> str:
+        """Where it is found."""
+        return f"http://{ADDRESS}:{self.server_address[1]}/"
+
+
+@contextmanager
+def open_browser(root: Path, port: int) -> Iterator[Browser]:
+    """A server that listens, and does until the block ends; `Browser.serve_forever` has it answer.
+
+    Args:
+        root: the store; need not exist yet.
+        port: 0 for any that is free.
+
+    Raises:
+        OSError: if the port can't be had.
+    """
+    with Browser(root.absolute(), port) as browser:
+        yield browser
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """One connection."""
+
+    protocol_version = "HTTP/1.1"
+    timeout: ClassVar[int] = SILENCE_S_MAX
+    server: Browser
+
+    def do_GET(self) -> None:
+        """Answer."""
+        self._send(self._answer())
+
+    def do_HEAD(self) -> None:
+        """Answer without the body."""
+        self.do_GET()
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the standard library refuses by itself: what it can't parse, and methods other than ours."""
+        del explain
+        self.close_connection = True  # whatever else was sent is not read
+        refused = refusal(code, message or "that was no request")
+        if code == HTTPStatus.NOT_IMPLEMENTED:
+            refused = refusal(HTTPStatus.METHOD_NOT_ALLOWED, "only GET and HEAD are answered")
+            refused.headers = {"Allow": "GET, HEAD"}
+        self._send(refused)
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing: the terminal is its user's."""
+
+    def _answer(self) -> Response:
+        hosts = self.headers.get_all("Host", [])
+        if len(hosts) != 1 or not _HOST.fullmatch(hosts[0].strip()):
+            return refusal(403, f"ask for http://{ADDRESS} or http://localhost by that name")
+        if not self.path.startswith("/"):
+            return refusal(400, "that is no address of this browser's")
+        return self.server.site.answer(self.path)
+
+    def _send(self, response: Response) -> None:
+        try:
+            self._send_whole(response)
+        except OSError:  # the client has gone, or a file broke off: then half an answer must not look whole
+            self.close_connection = True
+        finally:
+            if response.file is not None:
+                response.file.close()
+
+    def _send_whole(self, response: Response) -> None:
+        chunked = response.archive is not None and self.request_version != "HTTP/1.0"
+        self.send_response(response.status)
+        self.send_header("Content-Type", response.content_type)
+        self.send_header("Content-Security-Policy", response.policy)
+        for name, value in (_ALWAYS | response.headers).items():
+            self.send_header(name, value)
+        size = os.fstat(response.file.fileno()).st_size if response.file else len(response.body)
+        if chunked:
+            self.send_header("Transfer-Encoding", "chunked")
+        elif response.archive is None:
+            self.send_header("Content-Length", str(size))
+        if response.archive is not None and not chunked:
+            self.close_connection = True
+        if self.close_connection:
+            self.send_header("Connection", "close")
+        self.end_headers()
+        if self.command != "HEAD":
+            self._send_body(response, size, chunked=chunked)
+
+    def _send_body(self, response: Response, size: int, *, chunked: bool) -> None:
+        if response.file is not None:
+            _copy(response.file, self.wfile, size)
+        elif response.archive is not None and chunked:
+            pieces = _Chunks(self.wfile)
+            response.archive(pieces)
+            pieces.end()
+        elif response.archive is not None:
+            response.archive(self.wfile)
+        else:
+            self.wfile.write(response.body)
+
+
+class _Chunks:
+    """Pieces of what has no length yet; whoever misses the last one knows that it is not whole."""
+
+    def __init__(self, wire: BinaryIO) -> None:
+        self._wire = wire
+
+    def write(self, data: bytes) -> None:
+        """Send a piece."""
+        if data:
+            self._wire.write(b"%x\r\n%b\r\n" % (len(data), data))
+
+    def end(self) -> None:
+        """Say that this was all."""
+        self._wire.write(b"0\r\n\r\n")
+
+
+def _copy(file: BinaryIO, wire: BinaryIO, size: int) -> None:
+    """Send as much as was announced: a file of a run under way may have grown since.
+
+    Raises:
+        OSError: if it has become shorter instead.
+    """
+    left = size
+    while left:
+        piece = file.read(min(left, _PIECE_BYTES))
+        if not piece:
+            raise OSError("a file became shorter while it was sent")
+        wire.write(piece)
+        left -= len(piece)

@@ -1,0 +1,196 @@
+"""How the verdicts of a scenario on a version went over time, from the listing alone."""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from math import sqrt
+from typing import NamedTuple
+
+from markupsafe import Markup
+
+from results.report import svg
+from results.serve.listing import UNJUDGED, Entry, outcomes
+from results.serve.query import version_order
+
+DAYS_MAX = 60
+"""Days of a chart; the newest that had runs."""
+_DAY = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})", re.ASCII)
+_COLUMN = 12.0
+_HEIGHT = 44.0
+_Z = 1.959964
+"""Of a normal distribution, for 95 %."""
+
+
+class Day(NamedTuple):
+    """Runs of one day by outcome."""
+
+    date: str
+    counts: dict[str, int]
+
+
+class Flakiness(NamedTuple):
+    """How many of the judged runs have another verdict than most, with Wilson's interval at 95 %."""
+
+    odd: int
+    runs: int
+    low: float
+    high: float
+
+    @property
+    def rate(self) -> float:
+        """The share."""
+        return self.odd / self.runs
+
+
+class Trend(NamedTuple):
+    """One scenario on one version.
+
+    Attributes:
+        counts: runs by outcome, worst first; outcomes without a run are left out.
+        unexpected: runs whose verdict is not the expected one.
+        flakiness: None where fewer than two runs were judged.
+        days: those that had runs, oldest first.
+        newest: its newest run.
+    """
+
+    scenario: str
+    version: str
+    runs: int
+    counts: dict[str, int]
+    unexpected: int
+    flakiness: Flakiness | None
+    days: tuple[Day, ...]
+    newest: Entry
+
+
+def trends(entries: Iterable[Entry]) -> tuple[Trend, ...]:
+    """One for every pair of scenario and version, by name and by version.
+
+    Args:
+        entries: runs, newest first.
+    """
+    groups: dict[tuple[str, str], list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault((entry.summary.scenario, entry.summary.kafka_version), []).append(entry)
+    ordered = sorted(groups.items(), key=lambda group: (group[0][0], version_order(group[0][1])))
+    return tuple(_trend(*names, runs) for names, runs in ordered)
+
+
+def _trend(scenario: str, version: str, runs: list[Entry]) -> Trend:
+    return Trend(
+        scenario=scenario,
+        version=version,
+        runs=len(runs),
+        counts=_counts(runs),
+        unexpected=sum(run.summary.as_expected is False for run in runs),
+        flakiness=flakiness([run.outcome for run in runs]),
+        days=tuple(_days(runs)),
+        newest=runs[0],
+    )
+
+
+def flakiness(found: Iterable[str]) -> Flakiness | None:
+    """Of runs that should have gone alike, how many did not; None of fewer than two that were judged."""
+    judged = Counter(outcome for outcome in found if outcome != UNJUDGED)
+    runs = judged.total()
+    if runs < 2:  # noqa: PLR2004 - one run agrees with itself
+        return None
+    odd = runs - max(judged.values())
+    return Flakiness(odd, runs, *wilson(odd, runs))
+
+
+def wilson(found: int, tries: int) -> tuple[float, float]:
+    """Wilson's interval of a share at 95 %, both ends between 0 and 1."""
+    share, z2 = found / tries, _Z * _Z
+    middle = share + z2 / (2 * tries)
+    half = _Z * sqrt(share * (1 - share) / tries + z2 / (4 * tries * tries))
+    return max((middle - half) / (1 + z2 / tries), 0.0), min((middle + half) / (1 + z2 / tries), 1.0)
+
+
+def day_of(entry: Entry) -> str:
+    """The date on which a run began, from its identity or else from its folder's name; may be empty."""
+    found = _DAY.match(entry.summary.began_at) or _DAY.match(entry.name)
+    return "-".join(found.groups()) if found else ""
+
+
+def chart(trend: Trend, tallest: int) -> Markup:
+    """Columns of runs a day: colours by outcome, and by pattern as well.
+
+    Args:
+        trend: of which the newest `DAYS_MAX` days are drawn.
+        tallest: runs that fill the height, at least as many as any day has.
+    """
+    days = trend.days[-DAYS_MAX:]
+    columns = [_column(day, number * _COLUMN, tallest) for number, day in enumerate(days)]
+    width = max(len(days), 1) * _COLUMN
+    ground = svg.element("line", x1=0, x2=width, y1=_HEIGHT + 0.5, y2=_HEIGHT + 0.5, class_="axis")
+    return svg.element(
+        "svg",
+        *columns,
+        ground,
+        class_="days",
+        role="img",
+        aria_label=_said(days),
+        viewBox=f"0 0 {svg.number(width)} {svg.number(_HEIGHT + 1)}",
+        width=width,
+        height=_HEIGHT + 1,
+    )
+
+
+def patterns() -> Markup:
+    """What the charts of a page are filled with; to stand in it once."""
+    stripe = svg.element("line", x1=0, x2=0, y1=0, y2=4, class_="stripe")
+    units = {"patternUnits": "userSpaceOnUse", "patternTransform": "rotate(45)"}
+    hatch = svg.element(
+        "pattern",
+        svg.element("rect", width=4, height=4, class_="ground"),
+        stripe,
+        id="fill-unknown",
+        width=4,
+        height=4,
+        **units,
+    )
+    return svg.element(
+        "svg", svg.element("defs", hatch), class_="off-screen", width=0, height=0, aria_hidden="true"
+    )
+
+
+def _column(day: Day, x: float, tallest: int) -> Markup:
+    told = ", ".join(f"{count} {name}" for name, count in day.counts.items())
+    parts = [svg.title(f"{day.date or 'without a date'}: {told}")]
+    y = _HEIGHT
+    for name, count in reversed(day.counts.items()):
+        height = _HEIGHT * count / tallest
+        y -= height
+        place = {"x": x + 1, "y": y, "width": _COLUMN - 2, "height": height}
+        fill = "url(#fill-unknown)" if name == "unknown" else None
+        parts.append(svg.element("rect", **place, fill=fill, class_=f"day {name}"))
+        if name == "invalid":
+            parts.append(_cross(x + _COLUMN / 2, y + height / 2, min(height, _COLUMN) / 4))
+    return svg.group(parts)
+
+
+def _cross(x: float, y: float, arm: float) -> Markup:
+    left, right, top, bottom = (svg.number(place) for place in (x - arm, x + arm, y - arm, y + arm))
+    return svg.element(
+        "path", d=f"M{left} {top}L{right} {bottom}M{right} {top}L{left} {bottom}", class_="cross"
+    )
+
+
+def _counts(runs: Iterable[Entry]) -> dict[str, int]:
+    counted = Counter(run.outcome for run in runs)
+    return {name: counted[name] for name in outcomes() if counted[name]}
+
+
+def _days(runs: list[Entry]) -> Iterator[Day]:
+    dated: dict[str, list[Entry]] = {}
+    for run in runs:
+        dated.setdefault(day_of(run), []).append(run)
+    for date in sorted(dated):
+        yield Day(date, _counts(dated[date]))
+
+
+def _said(days: tuple[Day, ...]) -> str:
+    return "; ".join(
+        f"{day.date}: " + ", ".join(f"{n} {name}" for name, n in day.counts.items()) for day in days
+    )
