@@ -69,6 +69,7 @@ class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
         node_files: files of the host that every node got.
         began_at: wall-clock time of the run's beginning, ISO 8601 in UTC.
         options: options of the command that are not defaults, by name.
+        replay_of: id of the run whose recorded schedule this one carried out; empty if it planned its own.
         krucible_run: version of this format.
     """
 
@@ -87,6 +88,7 @@ class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
     jvm_options: tuple[str, ...] = ()
     node_files: tuple[NodeFileIdentity, ...] = ()
     options: dict[str, Any] = {}
+    replay_of: str = ""
     krucible_run: int = IDENTITY_VERSION
 
 

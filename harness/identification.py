@@ -48,6 +48,7 @@ def identify(plan: RunPlan, run: str, began_at: str, image: KafkaImage, engine: 
             NodeFileIdentity(source=f.source, destination=f.destination) for f in topology.node_files
         ),
         options=msgspec.to_builtins(plan.options),
+        replay_of=plan.replay_of,
     )
 
 

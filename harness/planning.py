@@ -56,6 +56,7 @@ class RunPlan(msgspec.Struct, frozen=True):
         schedule: the steps, targets still symbolic.
         expectation: what the scenario expects of this version and these feature levels.
         reproduce: the line that plans the same run again.
+        replay_of: id of the run that recorded the schedule, where it was not planned from the scenario.
     """
 
     options: RunOptions
@@ -64,6 +65,7 @@ class RunPlan(msgspec.Struct, frozen=True):
     schedule: Planned
     expectation: Expectation
     reproduce: str
+    replay_of: str = ""
 
 
 def plan_run(options: RunOptions) -> RunPlan:

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 import msgspec
 
-from harness.errors import KrucibleError
+from harness.errors import KrucibleError, disk_errors_told
 from harness.planning import RunPlan, reproduce_line
 from results.campaign import render_campaign
+from results.step_summary import append_step_summary
 from results.store import RunUnreadableError, load_record, save_record, write_whole
 from results.summary import Outcome, RunOutcome, encode_summary, outcome_of, summarise
 
@@ -38,14 +39,23 @@ class Campaign:
         scenario: the scenario's name.
         plans: a plan for every seed.
         keep_complete: stay with what is done where nothing is missing.
+        asked: what tells it from other campaigns; by default the options of its plans, and the seeds.
+        each: what the keys of `plans` are.
     """
 
     def __init__(
-        self, runs: Path, scenario: str, plans: Mapping[int, RunPlan], *, keep_complete: bool = False
+        self,
+        runs: Path,
+        scenario: str,
+        plans: Mapping[int, RunPlan],
+        *,
+        keep_complete: bool = False,
+        asked: str = "",
+        each: str = "seed",
     ) -> None:
-        first = next(iter(plans.values()))
-        asked = reproduce_line(msgspec.structs.replace(first.options, seed=0))
-        asked += f" of seeds {min(plans)}..{max(plans)}"
+        asked = asked or _asked(plans)
+        self._each = each
+        self._asked = asked
         name = hashlib.sha256(asked.encode()).hexdigest()[:10]
         self._seeds = list(plans)
         self._keep_complete = keep_complete
@@ -55,6 +65,16 @@ class Campaign:
     def missing(self) -> list[int]:
         """Seeds that have no verdict yet; those whose run failed are tried again."""
         return [seed for seed in self._seeds if str(seed) not in self._state.done]
+
+    @property
+    def done(self) -> dict[int, Path]:
+        """Folders of the runs that came to a verdict, by seed."""
+        return {int(seed): Path(folder) for seed, folder in self._state.done.items()}
+
+    @property
+    def failed(self) -> dict[int, str]:
+        """Why the harness failed, by seed."""
+        return {int(seed): why for seed, why in self._state.failed.items()}
 
     def record(self, seed: int, folder: Path) -> None:
         """A run came to its verdict."""
@@ -69,9 +89,12 @@ class Campaign:
 
     def finish(self) -> int:
         """Write the summary of what there is, say where, and give the exit code."""
-        summary = summarise(self.outcomes())
+        outcomes = self.outcomes()
+        summary = summarise(outcomes)
         write_whole(self.folder / SUMMARY_FILE, render_campaign(summary).encode())
         write_whole(self.folder / "summary.json", encode_summary(summary))
+        with disk_errors_told():
+            append_step_summary(self._asked, outcomes)
         counts = ", ".join(f"{count} {name}" for name, count in summary.counts.items() if count)
         click.echo(f"{summary.outcome.upper()}: {len(self._seeds)} seeds, {counts or 'none run'}")
         click.echo(f"summary  {self.folder / SUMMARY_FILE}")
@@ -110,8 +133,15 @@ class Campaign:
         done = {seed: folder for seed, folder in state.done.items() if Path(folder).exists()}
         if set(done) >= {str(seed) for seed in self._seeds}:
             return _State(asked, done) if self._keep_complete else _State(asked)
-        click.echo(f"resuming: {len(done)} of {len(self._seeds)} seeds are done already")
+        click.echo(f"resuming: {len(done)} of {len(self._seeds)} {self._each}s are done already")
         return _State(asked, done, state.failed)
 
     def _save(self) -> None:
         save_record(self.folder / STATE_FILE, self._state)
+
+
+def _asked(plans: Mapping[int, RunPlan]) -> str:
+    """The options that all plans share, and the seeds."""
+    first = next(iter(plans.values()))
+    line = reproduce_line(msgspec.structs.replace(first.options, seed=0))
+    return f"{line} of seeds {min(plans)}..{max(plans)}"
