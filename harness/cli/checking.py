@@ -25,10 +25,12 @@ from harness.cli.importing import (
     told,
     verdict_as_json,
 )
-from harness.cli.keeping import EXIT_CODES, identity_of, keep, show
+from harness.cli.keeping import EXIT_CODES, identity_of, keep, keep_for_ci, show
 from harness.cli.options import runs_option
-from harness.errors import UsageError
+from harness.errors import UsageError, disk_errors_told
 from results.cleaning import clean
+from results.measures import measure
+from results.observed import observe
 from results.report import write_report
 from results.store import LATEST, RunNotFoundError, find_run
 
@@ -151,4 +153,7 @@ def report(run: str, runs: Path) -> None:
     """Write a stored RUN's report again and say where it is."""
     folder = find_run(runs, run)
     history = read_history(folder)
-    click.echo(write_report(folder, history, judge(history), identity_of(folder)))
+    verdict, identity = judge(history), identity_of(folder)
+    with disk_errors_told():
+        click.echo(write_report(folder, history, verdict, identity))
+        keep_for_ci(folder, verdict, identity, measure(observe(history), verdict))

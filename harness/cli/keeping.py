@@ -1,4 +1,4 @@
-"""What is written down of a verdict: its file, its numbers and its report; and the last lines of a run."""
+"""What is written down of a verdict: files, report, what CI reads; and the last lines of a run."""
 
 from pathlib import Path
 
@@ -9,7 +9,9 @@ from checkers.history import History
 from checkers.identity import RunIdentity
 from checkers.verdict import Validity, Verdict
 from harness.errors import KrucibleError
-from results.measures import measure, save_measures
+from results.issue import save_issue
+from results.junit import save_junit, suite_of
+from results.measures import Measures, measure, save_measures
 from results.observed import observe
 from results.report import write_report
 from results.store import RunUnreadableError, load_identity, save_verdict
@@ -19,7 +21,7 @@ EXIT_CODES = {Validity.VALID: 0, Validity.INVALID: 1, Validity.UNKNOWN: 2}
 
 
 def keep(folder: Path, history: History, verdict: Verdict) -> str:
-    """Write ``verdict.json``, ``measures.json`` and ``report.html``; the last lines of the run.
+    """Write verdict, measures, report and what CI reads into the folder; the last lines of the run.
 
     Raises:
         KrucibleError: if the disk does not take them; the history is untouched.
@@ -30,6 +32,7 @@ def keep(folder: Path, history: History, verdict: Verdict) -> str:
         save_verdict(folder, verdict)
         save_measures(folder, measures)
         write_report(folder, history, verdict, identity)
+        keep_for_ci(folder, verdict, identity, measures)
     except OSError as error:
         raise KrucibleError(
             f"the verdict is {verdict.validity}, but could not be written down",
@@ -38,6 +41,19 @@ def keep(folder: Path, history: History, verdict: Verdict) -> str:
             next_step=f"make room, then krucible check {folder}",
         ) from error
     return closing_text(folder, verdict, identity, measures)
+
+
+def keep_for_ci(
+    folder: Path, verdict: Verdict, identity: RunIdentity | None, measures: Measures | None
+) -> None:
+    """Write ``junit.xml``, and ``issue.md`` where the run is not as expected.
+
+    Raises:
+        OSError: if the disk does not take them.
+    """
+    duration_ms = 0 if measures is None else measures.duration_ms
+    save_junit(folder, suite_of(folder, verdict, identity, duration_ms))
+    save_issue(folder, verdict, identity)
 
 
 def identity_of(folder: Path) -> RunIdentity | None:

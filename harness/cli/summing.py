@@ -5,8 +5,10 @@ from pathlib import Path
 import click
 
 from harness.cli.campaigns import EXIT_CODES
-from harness.errors import UsageError
+from harness.errors import UsageError, disk_errors_told
 from results.campaign import render_campaign
+from results.junit import render_junit, stored_suite
+from results.step_summary import ENVIRONMENT, append_step_summary
 from results.store import list_runs, write_whole
 from results.summary import encode_summary, outcome_of, summarise
 
@@ -14,9 +16,27 @@ from results.summary import encode_summary, outcome_of, summarise
 @click.command()
 @click.argument("folders", nargs=-1, required=True, type=click.Path(path_type=Path), metavar="FOLDER…")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write the page to a file.")
+@click.option(
+    "--junit", type=click.Path(path_type=Path, dir_okay=False), help="Write all runs as one JUnit file."
+)
+@click.option(
+    "--step-summary",
+    type=click.Path(path_type=Path, dir_okay=False),
+    envvar=ENVIRONMENT,
+    help="Append what GitHub shows of a step to a file.",
+    show_envvar=True,
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context
-def summary(context: click.Context, folders: tuple[Path, ...], out: Path | None, *, as_json: bool) -> None:
+def summary(
+    context: click.Context,
+    folders: tuple[Path, ...],
+    out: Path | None,
+    junit: Path | None,
+    step_summary: Path | None,
+    *,
+    as_json: bool,
+) -> None:
     """Sum up every run below the FOLDERs: one Markdown page, what went wrong first.
 
     Exits as a campaign of these runs would.
@@ -29,7 +49,13 @@ def summary(context: click.Context, folders: tuple[Path, ...], out: Path | None,
             expected="folders of runs, or folders that hold some",
             next_step="krucible list",
         )
-    summed = summarise(outcome_of(run) for run in found)
+    outcomes = [outcome_of(run) for run in found]
+    summed = summarise(outcomes)
+    with disk_errors_told():
+        if junit is not None:
+            write_whole(junit, render_junit(map(stored_suite, found)))
+        if step_summary is not None:
+            append_step_summary(" ".join(map(str, folders)), outcomes, path=step_summary)
     page = encode_summary(summed).decode() if as_json else render_campaign(summed)
     if out is None:
         click.echo(page, nl=False)
