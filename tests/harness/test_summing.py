@@ -1,14 +1,16 @@
 """``krucible summary`` over stored runs, whole and broken."""
 
 import json
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from checkers.identity import IDENTITY_FILE, encode_identity
 from checkers.verdict import Validity, Verdict
 from harness.cli.summing import summary
-from harness.errors import UsageError
+from harness.errors import KrucibleError, UsageError
 from results.store import save_verdict
 from tests.results.story import IDENTITY
 
@@ -41,3 +43,20 @@ def test_a_single_run_as_json(tmp_path: Path) -> None:
 def test_nothing_to_sum_up(tmp_path: Path) -> None:
     result = CliRunner().invoke(summary, [str(tmp_path)])
     assert isinstance(result.exception, UsageError)
+
+
+def test_ci_gets_one_junit_file_and_a_step_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    runs = store(tmp_path / "runs")
+    junit, page = tmp_path / "junit.xml", tmp_path / "step.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
+    result = CliRunner().invoke(summary, [str(runs), "--junit", str(junit)])
+    assert result.exit_code == 3
+    suites = ET.parse(junit).getroot()  # noqa: S314 - our own
+    assert [suite.attrib["errors"] for suite in suites] == ["1", "0"]
+    assert "❌ 1 Failed · ✅ 1 Passed" in page.read_text()
+
+
+def test_a_place_that_can_not_be_written_is_told(tmp_path: Path) -> None:
+    runs = store(tmp_path / "runs")
+    result = CliRunner().invoke(summary, [str(runs), "--junit", str(tmp_path / "no" / "junit.xml")])
+    assert isinstance(result.exception, KrucibleError)
