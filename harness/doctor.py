@@ -72,13 +72,14 @@ class DoctorReport(msgspec.Struct, frozen=True):
         return {"ready": self.ready, **msgspec.to_builtins(self)}
 
 
-def doctor(version: str, source: str = Source.AUTO, runs: Path = Path()) -> DoctorReport:
+def doctor(version: str, source: str = Source.AUTO, runs: Path = Path(), given: str = "") -> DoctorReport:
     """Look at this host; changes nothing, starts four containers for a second where it can.
 
     Args:
         version: of Kafka, whose image is looked for.
         source: where the image would come from.
         runs: the folder that runs are written under, or one above it.
+        given: the one image of a registry, or the tarball, that it would be made from.
 
     Raises:
         UsageError: if there is no such version or source.
@@ -87,7 +88,7 @@ def doctor(version: str, source: str = Source.AUTO, runs: Path = Path()) -> Doct
     local = (_python(), _compose(), _java(), _memory(), _disk("disk for runs", runs))
     try:
         with closing(connect()) as client:
-            checks, capabilities = _look_through(client, version, source)
+            checks, capabilities = _look_through(client, version, survey(version, source, client, given))
     except EngineError as error:
         checks = (Check("engine", State.MISSING, f"{error.what}: {error.got}", error.next_step),)
         capabilities = tuple(Capability(kind, f"not tried: {error.what}") for kind in PROBES)
@@ -95,7 +96,7 @@ def doctor(version: str, source: str = Source.AUTO, runs: Path = Path()) -> Doct
 
 
 def _look_through(
-    client: Engine, version: str, source: str
+    client: Engine, version: str, found: Survey
 ) -> tuple[tuple[Check, ...], tuple[Capability, ...]]:
     """What can only be seen with an engine."""
     facts = engine_facts(client)
@@ -103,7 +104,7 @@ def _look_through(
         _engine(facts),
         _disk("disk of the engine", Path(facts.data_root)),
         _base(has_base=base_if_cached(client) is not None),
-        _kafka(version, survey(version, source, client)),
+        _kafka(version, found),
     )
     return checks, tuple(Capability(kind, why_not) for kind, why_not in probe_faults(client).items())
 

@@ -38,7 +38,7 @@ def identify(plan: RunPlan, run: str, began_at: str, image: KafkaImage, engine: 
             reference=image.reference,
             source=image.source,
             digest=image.digest,
-            checksums={"jars": image.checksums},
+            checksums={"jars": image.checksums, **({"upstream": image.upstream} if image.upstream else {})},
         ),
         features=topology.features,
         host=_host(engine),

@@ -44,6 +44,15 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     idempotent: bool | None = None
     rate: int | None = None
     image_source: str = "auto"
+    kafka_tarball: str | None = None
+    kafka_image: str | None = None
+
+    @property
+    def image_from(self) -> tuple[str, str]:
+        """Where Kafka's image comes from, and the one file or image that was named, if any was."""
+        if self.kafka_tarball is not None:
+            return "tarball", self.kafka_tarball
+        return ("registry", self.kafka_image) if self.kafka_image is not None else (self.image_source, "")
 
 
 class RunPlan(msgspec.Struct, frozen=True):
@@ -107,11 +116,13 @@ def reproduce_line(options: RunOptions, seeds: range | None = None) -> str:
     given: dict[str, Any] = msgspec.to_builtins(options)
     for name, value in given.items():
         if name not in ("scenario", "seed"):
-            words += _option_words(name.replace("_", "-"), value)
+            words += option_words(name, value)
     return shlex.join(words)
 
 
-def _option_words(name: str, value: Any) -> list[str]:
+def option_words(field: str, value: Any) -> list[str]:
+    """A field of `RunOptions` as one types it."""
+    name = field.replace("_", "-")
     match value:
         case bool():
             return [f"--{name}" if value else f"--no-{name}"]

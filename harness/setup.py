@@ -21,13 +21,14 @@ from harness.packages import (
 )
 
 
-def setup(version: str, source: str = Source.AUTO, say: Say = print) -> KafkaImage:
+def setup(version: str, source: str = Source.AUTO, say: Say = print, given: str = "") -> KafkaImage:
     """Make this host ready to run a version of Kafka; does nothing where it is ready already.
 
     Args:
         version: Kafka's, e.g. ``4.3.1``.
-        source: ``auto``, ``artifacts`` or ``registry``.
+        source: ``auto``, ``artifacts``, ``registry`` or ``tarball``.
         say: is told, in lines, what will be done before it is done.
+        given: the one image of a registry, or the tarball, that Kafka's image is to be made from.
 
     Raises:
         UsageError: if there is no such version or source.
@@ -36,12 +37,12 @@ def setup(version: str, source: str = Source.AUTO, say: Say = print) -> KafkaIma
     """
     _ready_engine(say)
     with closing(connect()) as client:
-        ways = survey(version, source, client)
+        ways = survey(version, source, client, given)
         everything_here = ways.cached is not None and base_if_cached(client) is not None
         if not everything_here and not ways.registry_answers:
             install(missing_for_images(), say)
         ensure_base(say, client)
-        image = ensure_image(version, source, say, client)
+        image = ensure_image(version, source, say, client, given)
     say(f"ready: Kafka {image.version} from {image.source.value}, {image.reference}")
     return image
 

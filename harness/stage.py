@@ -110,10 +110,10 @@ def _images(plan: RunPlan, client: Engine, listener: Listener) -> _Images:
     def progress(line: str) -> None:
         listener(PhaseBegan("image", line))
 
-    source = plan.options.image_source
-    kafka = ensure_image(plan.version, source, progress, client)
+    source, given = plan.options.image_from
+    kafka = ensure_image(plan.version, source, progress, client, given)
     others = {
-        version: ensure_image(version, source, progress, client).reference
+        version: ensure_image(version, plan.options.image_source, progress, client).reference
         for version in sorted(set(plan.scenario.topology.node_versions.values()) - {plan.version})
     }
     return _Images(kafka, others, ensure_base(progress, client))

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from harness.cli.options import runs_option, topology_options
+from harness.cli.origins import settled
 from harness.cluster.cluster import Cluster, Plan, find_cluster, remove_run, start_cluster
 from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine, compose_binary, connect, engine_errors_told
@@ -26,7 +27,7 @@ from harness.healing import heal as heal_runs
 from harness.healing import leftovers
 from harness.ledger import Ledger, RunOpened
 from harness.ownership import this_process
-from harness.planning import topology_of
+from harness.planning import RunOptions, topology_of
 from harness.readiness import await_ready
 from harness.vocabulary.topology import Topology
 from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError
@@ -40,13 +41,18 @@ def cluster() -> None:
 @cluster.command()
 @topology_options
 @runs_option
-def up(kafka_version: str | None, image_source: str, runs: Path, **given: Any) -> None:
+def up(runs: Path, **given: Any) -> None:
     """Start a cluster and leave it up; prints how to reach it and how to take it down."""
-    version = kafka_version or DEFAULT_VERSION
-    topology = _topology(version, given)
+    chosen = settled(given)
+    version = chosen["kafka_version"] or DEFAULT_VERSION
+    kafka = {
+        name: chosen.pop(name) for name in ("kafka_version", "kafka_tarball", "kafka_image", "image_source")
+    }
+    source, one = RunOptions(scenario="", seed=0, **kafka).image_from
+    topology = _topology(version, chosen)
     began = time.monotonic()
     with disk_errors_told(), engine_errors_told(), closing(connect()) as client:
-        kafka_image = ensure_image(version, image_source, click.echo, client).reference
+        kafka_image = ensure_image(version, source, click.echo, client, one).reference
         plan = Plan(
             run=secrets.token_hex(4),
             holder_image=ensure_base(click.echo, client),

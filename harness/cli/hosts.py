@@ -1,42 +1,39 @@
 """``krucible doctor`` and ``krucible setup``: what this host lacks, and having it installed."""
 
 from pathlib import Path
+from typing import Any
 
 import click
 import msgspec
 from rich.console import Console
 
-from harness.cli.options import runs_option
+from harness.cli.options import image_options, runs_option
+from harness.cli.origins import settled
 from harness.doctor import doctor as look
 from harness.doctor_view import show
+from harness.planning import RunOptions
 from harness.setup import setup as make_ready
 from harness.vocabulary.version import DEFAULT_VERSION
 
 NOT_READY = 3
 
 version_option = click.option(
-    "--kafka-version", default=DEFAULT_VERSION, show_default=True, metavar="V", help="Kafka's version."
-)
-source_option = click.option(
-    "--image-source",
-    type=click.Choice(["auto", "artifacts", "registry"]),
-    default="auto",
-    show_default=True,
-    help="Where Kafka comes from.",
+    "--kafka-version", metavar="V", help=f"Kafka's version; {DEFAULT_VERSION} unless given."
 )
 
 
 @click.command()
 @version_option
-@source_option
+@image_options
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @runs_option
-def doctor(kafka_version: str, image_source: str, as_json: bool, runs: Path) -> int:  # noqa: FBT001 - click hands flags over like this
+def doctor(as_json: bool, runs: Path, **given: Any) -> int:  # noqa: FBT001 - click hands flags over like this
     """Say what is missing on this host and how to mend it; changes nothing.
 
     Exits with 0 if a run could start now, with 3 if not.
     """
-    report = look(kafka_version, image_source, runs)
+    version, source, one = _kafka(given)
+    report = look(version, source, runs, one)
     if as_json:
         click.echo(msgspec.json.encode(report.as_json()).decode())
     else:
@@ -46,10 +43,18 @@ def doctor(kafka_version: str, image_source: str, as_json: bool, runs: Path) -> 
 
 @click.command()
 @version_option
-@source_option
-def setup(kafka_version: str, image_source: str) -> None:
+@image_options
+def setup(**given: Any) -> None:
     """Install and start what is missing, and have the image ready; says first what it will do.
 
     NO_INSTALL=1 forbids installing; what is missing is then listed.
     """
-    make_ready(kafka_version, image_source, click.echo)
+    version, source, one = _kafka(given)
+    make_ready(version, source, click.echo, one)
+
+
+def _kafka(given: dict[str, Any]) -> tuple[str, str, str]:
+    """Version, source, and the one tarball or image that was named."""
+    chosen = settled(given)
+    options = RunOptions(scenario="", seed=0, **chosen)
+    return options.kafka_version or DEFAULT_VERSION, *options.image_from

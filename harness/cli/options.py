@@ -106,6 +106,32 @@ def runs_option(function: F) -> F:
     )(function)
 
 
+def image_options(function: F) -> F:
+    """Where Kafka comes from; `harness.cli.origins` makes it fit together."""
+    choices = (
+        click.option(
+            "--image-source",
+            type=click.Choice(["auto", "artifacts", "registry"]),
+            default="auto",
+            show_default=True,
+            help="Where Kafka comes from.",
+        ),
+        click.option(
+            "--kafka-tarball",
+            type=click.Path(exists=True, dir_okay=False, resolve_path=True),
+            help="Run Kafka from a release's tarball, such as kafka_2.13-4.3.1.tgz.",
+        ),
+        click.option(
+            "--kafka-image",
+            metavar="REF",
+            help="Run Kafka from one image, by tag or digest; pulled if needed.",
+        ),
+    )
+    for choice in reversed(choices):
+        function = choice(function)
+    return function
+
+
 def topology_options(function: F) -> F:
     """What a cluster is made of; None leaves it to the scenario."""
     choices = (
@@ -124,13 +150,7 @@ def topology_options(function: F) -> F:
             "--jvm-option", multiple=True, metavar="OPT", help="Option of every node's JVM; repeatable."
         ),
         click.option("--node-file", type=Mount(), multiple=True, help="File for every node; repeatable."),
-        click.option(
-            "--image-source",
-            type=click.Choice(["auto", "artifacts", "registry"]),
-            default="auto",
-            show_default=True,
-            help="Where Kafka comes from.",
-        ),
+        image_options,
     )
     for choice in reversed(choices):
         function = choice(function)

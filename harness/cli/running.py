@@ -19,6 +19,7 @@ from harness.cli.campaigns import Campaign
 from harness.cli.console import console_for
 from harness.cli.keeping import EXIT_CODES, identity_of, keep, show
 from harness.cli.options import SEED_MAX, Seeds, runs_option, topology_options
+from harness.cli.origins import settled
 from harness.errors import KrucibleError, UsageError
 from harness.planning import RunOptions, RunPlan, plan_run
 from harness.runner import Host, execute
@@ -62,10 +63,10 @@ def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **give
     if seeds is not None:
         if given.pop("keep"):
             raise UsageError("--keep is for a single run", next_step="drop it, or name one --seed")
-        return _run_many(scenario, seeds, runs, given)
+        return _run_many(scenario, seeds, runs, settled(given))
     kept = given.pop("keep")
     chosen = random.SystemRandom().randrange(_SEEDS) if seed is None else seed
-    plan = plan_run(_options(scenario, chosen, given))
+    plan = plan_run(_options(scenario, chosen, settled(given)))
     with cancellable() as cancelled:
         folder, verdict = run_one(plan, Host(runs=runs, keep=kept), cancelled)
     identity = identity_of(folder)

@@ -132,7 +132,11 @@ def finish(
 def _require_version(jars: str, version: str, reference: str) -> None:
     """A release candidate's jars carry the version that it is a candidate of."""
     names = [line.rpartition("/")[2] for line in jars.splitlines()]
-    expected = {f"kafka_2.13-{name}.jar" for name in (version, version.partition("-")[0])}
+    expected = {
+        f"kafka_{scala}-{name}.jar"
+        for name in (version, version.partition("-")[0])
+        for scala in ("2.13", "2.12")
+    }
     if expected.isdisjoint(names):
         raise KrucibleError(
             "the image holds another version of Kafka",

@@ -18,6 +18,7 @@ class Source(StrEnum):
     AUTO = "auto"
     ARTIFACTS = "artifacts"
     REGISTRY = "registry"
+    TARBALL = "tarball"
 
 
 class Label(StrEnum):
@@ -43,9 +44,10 @@ class KafkaImage:
     Attributes:
         reference: name and tag, e.g. ``krucible/kafka:4.3.1-0f2a77c1b9d0``.
         version: Kafka's.
-        source: artifacts or registry.
+        source: artifacts, registry or tarball.
         digest: id of the image on this host, ``sha256:…``.
-        upstream: repository digest of the official image it is made from; empty for artifacts.
+        upstream: repository digest of the official image it is made from, or the tarball's SHA-256; empty for
+            artifacts.
         java: version of the JVM, e.g. ``17.0.21``.
         checksums: SHA-256 over the sorted SHA-512 sums of the jars, hexadecimal.
     """

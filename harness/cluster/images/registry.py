@@ -11,7 +11,7 @@ from contextlib import closing
 from typing import Any, NamedTuple
 
 from docker import DockerClient
-from docker.errors import APIError, DockerException
+from docker.errors import APIError, DockerException, ImageNotFound
 from requests.exceptions import RequestException
 
 from harness.cluster.engine import connect
@@ -74,12 +74,20 @@ def require_version(text: str) -> None:
 
 
 class RegistryProvider:
-    """Pulls the official image and adds our entry script."""
+    """Pulls the official image and adds our entry script.
+
+    Args:
+        client: of the engine.
+        repository: that holds copies of the official image.
+        image: the one image to use, by tag or digest; it is pulled only if this host does not have it, and
+            when it changes here, another image is made of it.
+    """
 
     source = Source.REGISTRY
 
-    def __init__(self, client: DockerClient, repository: str | None = None) -> None:
+    def __init__(self, client: DockerClient, repository: str | None = None, image: str = "") -> None:
         self._client = client
+        self._image = image
         self._repository = repository or os.environ.get(REPOSITORY_VARIABLE) or OFFICIAL
 
     def reference(self, version: str) -> str:
@@ -94,7 +102,9 @@ class RegistryProvider:
     def unavailable(self, version: str) -> str | None:
         """Why the registry can't give the image, or None; asks the registry, for `PROBE_LIMIT_S` at most."""
         asked = wanted(version)
-        if parse_version(asked.version) < FIRST_OFFICIAL:
+        if self._here():
+            return None
+        if not self._image and parse_version(asked.version) < FIRST_OFFICIAL:
             return "there is no official image before 3.7.0"
         try:
             with closing(connect(limit_s=PROBE_LIMIT_S)) as impatient:
@@ -115,10 +125,22 @@ class RegistryProvider:
             return self.cached(version) or self._build(asked, progress)
 
     def _upstream(self, asked: Wanted) -> str:
-        return f"{self._repository}{f'@{asked.digest}' if asked.digest else f':{asked.version}'}"
+        return (
+            self._image or f"{self._repository}{f'@{asked.digest}' if asked.digest else f':{asked.version}'}"
+        )
+
+    def _here(self) -> str:
+        """Id of the image that was named, if this host has it."""
+        if not self._image:
+            return ""
+        try:
+            return str(self._client.images.get(self._image).id)
+        except ImageNotFound:
+            return ""
 
     def _recipe(self, asked: Wanted) -> str:
-        return kafka_recipe_hash(asked.version, self.source, self._upstream(asked))
+        content = [self._here()] if self._image else []
+        return kafka_recipe_hash(asked.version, self.source, self._upstream(asked), *content)
 
     def _build(self, asked: Wanted, progress: Progress) -> KafkaImage:
         upstream = self._upstream(asked)
@@ -137,11 +159,12 @@ class RegistryProvider:
         return finish(self._client, built, reference, labels, progress)
 
     def _pull(self, upstream: str, progress: Progress) -> str:
-        """Pull an image; returns its repository digest."""
-        progress(f"pulling {upstream}")
+        """Have the image here; returns its repository digest, empty where no registry knows it."""
         try:
-            for line in layer_progress(self._client.api.pull(upstream, stream=True, decode=True)):
-                progress(f"{upstream}: {line}")
+            if not self._here():
+                progress(f"pulling {upstream}")
+                for line in layer_progress(self._client.api.pull(upstream, stream=True, decode=True)):
+                    progress(f"{upstream}: {line}")
             digests = self._client.images.get(upstream).attrs.get("RepoDigests") or []
         except (DockerException, RequestException) as error:
             raise EngineError(
@@ -150,8 +173,16 @@ class RegistryProvider:
                 where=upstream,
                 next_step="krucible doctor, or --image-source artifacts",
             ) from error
-        ours = [str(entry) for entry in digests if str(entry).startswith(f"{self._repository}@")]
+        repository = repository_of(self._image) if self._image else self._repository
+        ours = [str(entry) for entry in digests if str(entry).startswith(f"{repository}@")]
         return ours[0] if ours else ""
+
+
+def repository_of(image: str) -> str:
+    """An image's name without its tag and digest; a colon before the last slash is a port's."""
+    name = image.partition("@")[0]
+    path, slash, last = name.rpartition("/")
+    return f"{path}{slash}{last.partition(':')[0]}"
 
 
 def layer_progress(events: Iterator[Mapping[str, Any]]) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Which provider an image of Kafka comes from: what is here first, then a registry, then artifacts."""
 
 from collections.abc import Iterable
+from pathlib import Path
 from typing import NamedTuple, Protocol
 
 from docker import DockerClient
@@ -9,6 +10,7 @@ from harness.cluster.engine import client_or_new
 from harness.cluster.images.artifacts import ArtifactsProvider
 from harness.cluster.images.model import KafkaImage, Progress, Source, silent
 from harness.cluster.images.registry import RegistryProvider, wanted
+from harness.cluster.images.tarball import TarballProvider
 from harness.errors import KrucibleError, UsageError
 
 
@@ -32,14 +34,16 @@ def ensure_image(
     source: str = Source.AUTO,
     progress: Progress = silent,
     client: DockerClient | None = None,
+    given: str = "",
 ) -> KafkaImage:
     """The image of a version of Kafka, built or pulled where this host does not have it yet.
 
     Args:
         version: ``4.3.1``, or ``4.3.1@sha256:…`` for the official image with that digest.
-        source: ``auto``, ``artifacts`` or ``registry``.
+        source: ``auto``, ``artifacts``, ``registry`` or ``tarball``.
         progress: is told what goes on.
         client: of the engine; by default a new one.
+        given: the one image of a registry, or the tarball, that it is to be made from.
 
     Raises:
         UsageError: if there is no such version or source.
@@ -47,11 +51,11 @@ def ensure_image(
         KrucibleError: if the image can't be had, with every way that was tried.
     """
     with client_or_new(client) as engine:
-        providers = candidates(version, source, engine)
+        providers = candidates(version, source, engine, given)
         return find_cached(version, providers) or _obtain_first(version, providers, progress)
 
 
-def candidates(version: str, source: str, client: DockerClient) -> list[Provider]:
+def candidates(version: str, source: str, client: DockerClient, given: str = "") -> list[Provider]:
     """The providers that may serve, in the order in which a cached image is looked for.
 
     Raises:
@@ -60,6 +64,8 @@ def candidates(version: str, source: str, client: DockerClient) -> list[Provider
     asked = wanted(version)
     if source not in set(Source):
         raise UsageError("no such image source", got=source, expected=", ".join(Source))
+    if given:
+        return [_provider_of(source, client, given)]
     every: list[Provider] = [ArtifactsProvider(client), RegistryProvider(client)]
     if asked.digest:
         every = [provider for provider in every if provider.source is Source.REGISTRY]
@@ -71,6 +77,12 @@ def candidates(version: str, source: str, client: DockerClient) -> list[Provider
             expected="--image-source registry",
         )
     return chosen
+
+
+def _provider_of(source: str, client: DockerClient, given: str) -> Provider:
+    if source == Source.TARBALL:
+        return TarballProvider(client, Path(given))
+    return RegistryProvider(client, image=given)
 
 
 def find_cached(version: str, providers: Iterable[Provider]) -> KafkaImage | None:
@@ -96,13 +108,13 @@ class Survey(NamedTuple):
         return Source.REGISTRY in self.ways and self.ways[Source.REGISTRY] is None
 
 
-def survey(version: str, source: str, client: DockerClient) -> Survey:
+def survey(version: str, source: str, client: DockerClient, given: str = "") -> Survey:
     """Look for an image, and if it is not here, ask every provider whether it could make it.
 
     Raises:
         UsageError: if there is no such source, or the version is none.
     """
-    providers = candidates(version, source, client)
+    providers = candidates(version, source, client, given)
     if cached := find_cached(version, providers):
         return Survey(cached, {})
     return Survey(None, {provider.source: provider.unavailable(version) for provider in providers})
