@@ -19,6 +19,7 @@ from checkers.quorum.explaining import (
     resolved,
     unexplained_voters,
 )
+from checkers.quorum.forgetting import REMEMBERED, Forgetting, forgetting_of
 from checkers.quorum.identities import (
     CLUSTER_ID_CHANGED,
     DIRECTORY_ID_CHANGED,
@@ -78,18 +79,19 @@ def check_quorum(history: History) -> CheckerResult:
     views = views_of(history)
     windows = fault_windows(history)
     wipes = wipes_of(history, windows)
+    setup = setup_of(history)
+    forgetting = REMEMBERED if setup is None else _forgetting(history, setup, views, wipes)
     found = [
-        *two_leaders(views),
+        *two_leaders(views, forgetting),
         *double_votes(views.files, wipes),
         *epoch_regressions(views.files, wipes),
         *hw_regressions(views.claims, windows),
         *cluster_ids_changed(views.files),
         *directory_ids_changed(views.files, windows),
     ]
-    setup = setup_of(history)
     if setup is None:
         return result_of(CHECKER, found, unknown_because="the history has no setup, so no bound is known")
-    judged = _judged(history, setup, views, windows, wipes)
+    judged = _judged(history, setup, views, windows, forgetting)
     return result_of(
         CHECKER,
         [*found, *judged.anomalies],
@@ -98,8 +100,16 @@ def check_quorum(history: History) -> CheckerResult:
     )
 
 
+def _forgetting(history: History, setup: Setup, views: Views, wipes: Wipes) -> Forgetting:
+    return forgetting_of(views, wipes, setup, dynamic_since_ns(history, setup.features))
+
+
 def _judged(
-    history: History, setup: Setup, views: Views, windows: tuple[FaultWindow, ...], wipes: Wipes
+    history: History,
+    setup: Setup,
+    views: Views,
+    windows: tuple[FaultWindow, ...],
+    forgetting: Forgetting,
 ) -> CheckerResult:
     """What can only be told by who the nodes are and how they are configured."""
     changes = voter_changes(history)
@@ -110,7 +120,7 @@ def _judged(
     by_views = explain(flips_told(told), changes, may_be)
     by_log = explain((flip for flips in records for flip in flips), changes, may_be)
     removed = removals(changes, records, views, setup)
-    stale = stale_claims(views, setup.controller_fetch_timeout_ms, removed)
+    stale = stale_claims(views, setup.controller_fetch_timeout_ms, removed, forgetting)
     leading = [claim for claim in views.claims if claim.index not in stale]
     runs = stale_runs(views.claims, stale, windows)
     bound_ms = span_bound_ms(setup.controller_fetch_timeout_ms, setup.observe_interval_ms)
@@ -125,7 +135,7 @@ def _judged(
             *brokers_as_voters([*told, *logged], changes, setup, history),
             *lost_voters(history, leading, windows, setup),
             *run_aways(over_cuts, setup),
-            *committed_lost(views.claims, wipes, setup, dynamic_ns),
+            *committed_lost(views.claims, forgetting.wipes, setup, dynamic_ns),
         ],
         assumptions=watched(history, setup, windows, bound_ms),
         figures={

@@ -33,7 +33,7 @@ def committed_lost(
             newest = claim
         end = claim.high_watermark if claim.leader_end == NONE else claim.leader_end
         if highest is not None and NONE < end < highest.high_watermark and claim.epoch not in found:
-            licence = wipes.licence(claim, claims, setup, dynamic_since_ns)
+            licence = wipes.licence(claim, claims, setup, dynamic_since_ns, highest.time_ns)
             found[claim.epoch] = _lost(highest, claim, end, licence)
     return list(found.values())
 

@@ -1,10 +1,14 @@
 """What Raft promises of epochs, votes and high watermarks, tested over views of the quorum."""
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from itertools import combinations
 from typing import TypeVar
+
+import msgspec
 
 from checkers.faults import ENDING_KINDS, FaultWindow
 from checkers.kinds import AnomalyKind
+from checkers.quorum.forgetting import Forgetting
 from checkers.quorum.views import NONE, LeaderClaim, StateFile, Views, best_before
 from checkers.quorum.wipes import Wipes
 from checkers.verdict import Anomaly
@@ -12,7 +16,7 @@ from checkers.verdict import Anomaly
 TWO_LEADERS = AnomalyKind(
     id="two-leaders",
     meaning="Two nodes led the metadata quorum in the same epoch.",
-    guarantee="An epoch of the metadata quorum has at most one leader.",
+    guarantee="An epoch of the metadata quorum has at most one leader, while its voters keep their disks.",
     source="KIP-595, Leader election; Raft (Ongaro and Ousterhout 2014), Election Safety",
 )
 EPOCH_REGRESSION = AnomalyKind(
@@ -38,28 +42,52 @@ View = LeaderClaim | StateFile
 V = TypeVar("V", LeaderClaim, StateFile, View)
 
 
-def two_leaders(views: Views) -> list[Anomaly]:
-    """One finding for every epoch that has two leaders, over answers and files of all nodes."""
+def two_leaders(views: Views, forgetting: Forgetting) -> list[Anomaly]:
+    """One finding for every epoch that has two leaders, over answers and files of all nodes.
+
+    It is legal where, between the elections of any two of them, the voters forgot that both majorities share.
+    """
     found = []
     for epoch, sightings in _grouped(views.sightings, lambda view: view.epoch).items():
         leaders = _first_of_each(sightings, lambda view: view.leader_id)
         if len(leaders) > 1:
             names = ", ".join(str(view.leader_id) for view in leaders)
-            found.append(
-                TWO_LEADERS.found(
-                    f"Epoch {epoch} had the leaders {names}.",
-                    subject=f"epoch {epoch}",
-                    time_ns=leaders[1].time_ns,
-                    witness=(view.index for view in leaders),
-                    explanation=(_says(view, f"names {view.leader_id} as its leader") for view in leaders),
-                )
+            anomaly = TWO_LEADERS.found(
+                f"Epoch {epoch} had the leaders {names}.",
+                subject=f"epoch {epoch}",
+                time_ns=leaders[1].time_ns,
+                witness=(view.index for view in leaders),
+                explanation=(_says(view, f"names {view.leader_id} as its leader") for view in leaders),
             )
+            licence = _used_again(leaders, sightings, forgetting)
+            found.append(msgspec.structs.replace(anomaly, illegal=licence is None, licence=licence))
     return found
+
+
+def _used_again(leaders: Sequence[View], sightings: Sequence[View], forgetting: Forgetting) -> str | None:
+    """Why an epoch may have had all of these leaders; None if it may not.
+
+    Args:
+        leaders: the first view of each.
+        sightings: all views of that epoch.
+        forgetting: which voters forgot.
+    """
+    if not forgetting.forgotten:
+        return None
+    since_ns = {
+        leader: min(map(forgetting.elected_after_ns, views))
+        for leader, views in _grouped(sightings, lambda view: view.leader_id).items()
+    }
+    licences = [
+        forgetting.between(min(since_ns[a.leader_id], since_ns[b.leader_id]), max(a.time_ns, b.time_ns))
+        for a, b in combinations(leaders, 2)
+    ]
+    return None if None in licences else licences[0]
 
 
 def double_votes(files: Sequence[StateFile], wipes: Wipes) -> list[Anomaly]:
     """One finding for every disk, between two wipes, and epoch with votes for two candidates."""
-    votes = [file for file in files if file.voted_id > NONE]
+    votes = [file for file in wipes.certain(files) if file.voted_id > NONE]
     found = []
     disks = _grouped(votes, lambda f: (f.node, f.directory_id, wipes.life(f), f.epoch))
     for (node, _, _, epoch), cast in disks.items():
@@ -84,7 +112,7 @@ def epoch_regressions(files: Sequence[StateFile], wipes: Wipes) -> list[Anomaly]
     A wipe is where a disk ends and another begins, even if it has the old identity.
     """
     found = []
-    disks = _grouped(files, lambda f: (f.node, f.directory_id, wipes.life(f)))
+    disks = _grouped(wipes.certain(files), lambda f: (f.node, f.directory_id, wipes.life(f)))
     for (node, _, _), readings in disks.items():
         pair = _first_fall(readings, lambda file: file.epoch)
         if pair is not None:

@@ -26,24 +26,50 @@ class Wipe(msgspec.Struct, frozen=True):
     window: FaultWindow
     new_identity: bool
 
+    def mute(self, dynamic_since_ns: int) -> bool:
+        """Whether what came back has no vote: in a dynamic quorum another identity is another voter."""
+        return self.new_identity and self.window.invoked_ns >= dynamic_since_ns
+
+    def straddled_by(self, file: StateFile) -> bool:
+        """Whether a reading took so long that it may tell of the disk before it, or of the one after it."""
+        gone_ns, back_ns = self.window.effective_ns, self.window.heal_invoked_ns
+        if back_ns is None or not self.window.concerns(file.node):
+            return False
+        return file.began_ns <= (back_ns if gone_ns is None else gone_ns) and back_ns <= file.time_ns
+
 
 class Wipes(msgspec.Struct, frozen=True):
     """All of them, in the order of injection."""
 
     wipes: tuple[Wipe, ...]
 
-    def life(self, file: StateFile) -> int:
-        """How many wipes of the node's disk came before the content of that file.
+    def life(self, view: LeaderClaim | StateFile) -> int:
+        """How many wipes of the node's disk came before what it told, see `lives`."""
+        return self.lives(view.node, view.time_ns)
+
+    def lives(self, node: str, time_ns: int) -> int:
+        """How many wipes of a node's disk came before a time.
 
         New content is written once the heal has begun; until then what is read, if anything, is the old one.
         """
-        begun = (w.window.heal_invoked_ns for w in self.wipes if w.window.concerns(file.node))
-        return sum(at is not None and at <= file.time_ns for at in begun)
+        begun = (wipe.window.heal_invoked_ns for wipe in self.wipes if wipe.window.concerns(node))
+        return sum(at is not None and at <= time_ns for at in begun)
+
+    def certain(self, files: Iterable[StateFile]) -> list[StateFile]:
+        """Those readings of which it is certain which of the node's disks they tell of."""
+        return [file for file in files if not any(wipe.straddled_by(file) for wipe in self.wipes)]
 
     def licence(
-        self, claim: LeaderClaim, claims: Iterable[LeaderClaim], setup: Setup, dynamic_since_ns: int
+        self,
+        claim: LeaderClaim,
+        claims: Iterable[LeaderClaim],
+        setup: Setup,
+        dynamic_since_ns: int,
+        until_ns: int = 0,
     ) -> str | None:
         """Why what was committed may be gone when a leader answers; None if no disk explains it.
+
+        What is not gone yet may have been committed later, in an epoch that was used again until `until_ns`.
 
         A disk that comes back under its old identity, or under any in a static quorum, votes with an empty
         log, so that one of them can undo a majority.  One with a new identity has no vote.  A disk that has
@@ -56,12 +82,11 @@ class Wipes(msgspec.Struct, frozen=True):
                 node
                 for voter, node in setup.controllers.items()
                 if wipe.window.concerns(node)
-                and wipe.window.invoked_ns <= claim.time_ns
+                and wipe.window.invoked_ns <= max(claim.time_ns, until_ns)
                 and not filled(voter, wipe.window, claims, claim.began_ns)
             }
             gone |= empty
-            mute = wipe.new_identity and wipe.window.invoked_ns >= dynamic_since_ns
-            votes = votes or (bool(empty) and not mute)
+            votes = votes or (bool(empty) and not wipe.mute(dynamic_since_ns))
         if gone and (votes or 2 * len(gone) > len(claim.voters)):
             return f"the disks of {', '.join(sorted(gone))} had been wiped"
         return None

@@ -7,6 +7,7 @@ import msgspec
 
 from checkers.faults import SILENT_KINDS, FaultWindow
 from checkers.kinds import AnomalyKind
+from checkers.quorum.forgetting import REMEMBERED, Forgetting
 from checkers.quorum.removed import Removal
 from checkers.quorum.views import NONE, LeaderClaim, StateFile, Views, best_before
 from checkers.verdict import Anomaly
@@ -58,19 +59,27 @@ def span_bound_ms(fetch_timeout_ms: int, observe_interval_ms: int) -> float:
 
 
 def stale_claims(
-    views: Views, fetch_timeout_ms: int, removals: Sequence[Removal] = ()
+    views: Views,
+    fetch_timeout_ms: int,
+    removals: Sequence[Removal] = (),
+    forgetting: Forgetting = REMEMBERED,
 ) -> dict[int, StaleClaim]:
     """Those claims that were out of date when the question was asked, by their index in the history.
+
+    Where voters forgot the later epoch with their disks, an earlier one may be the newer.
 
     Args:
         views: all that nodes told.
         fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
         removals: voters whose removal was acknowledged.
+        forgetting: which voters forgot.
     """
     limit_ms = STEP_DOWN_FACTOR * fetch_timeout_ms
     stale = {}
     for claim, latest in best_before(views.sightings, views.claims, lambda view: view.epoch):
         newer = latest if latest is not None and latest.epoch > claim.epoch else None
+        if newer is not None and forgetting.may_lead_anew(claim):
+            newer = None
         deserted_ms = _deserted_ms(claim)
         if deserted_ms is not None and deserted_ms <= limit_ms:
             deserted_ms = None
