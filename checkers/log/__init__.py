@@ -22,8 +22,12 @@ A send of unknown fate may have happened or not; where a reader found it, it hap
 than there is: that is lag, a figure.  A gap in the offsets is no skip unless something is known to be there.
 What a licence covers is reported as legal.  Where final reads are missing or incomplete, what is visible
 still counts; the rest is unknown.
+
+No partition's findings depend on another's, so a history is judged in parts (`check_part`), of which what is
+run-wide (`figures.Overview`) makes one result; one process has one part.
 """
 
+from collections.abc import Sequence
 from functools import cache
 
 import numpy as np
@@ -34,7 +38,7 @@ from checkers.licences import Licences, licences_of
 from checkers.loading import columns_of
 from checkers.log.attribution import Attribution, Evidence, attribute
 from checkers.log.contents import find_in_contents
-from checkers.log.figures import Tally, final_read_complete
+from checkers.log.figures import Overview, Part, Tally, joined, overview_of
 from checkers.log.findings import Found
 from checkers.log.imported import find_in_passing
 from checkers.log.order import find_in_order
@@ -45,7 +49,7 @@ from checkers.log.survival import find_in_survival, survival_of
 from checkers.replicas.evidence import batches_of
 from checkers.verdict import CheckerResult, result_of
 
-__all__ = ["check_columns", "check_log"]
+__all__ = ["check_columns", "check_log", "check_part", "put_together"]
 
 CHECKER = "log"
 """The checker's name."""
@@ -75,7 +79,12 @@ def check_columns(
         damage: what of it could not be read.
         evidence: what lay on the replicas' disks.
     """
-    tally = Tally(columns)
+    return put_together(overview_of(columns, damage), [check_part(columns, licences, evidence)])
+
+
+def check_part(columns: Columns, licences: Licences | None = None, evidence: Evidence | None = None) -> Part:
+    """Judge the partitions whose rows the columns have: all of a history, or a share of it (`shares`)."""
+    tally = Tally()
     rows = split(columns)
     screening = screened(rows)
     tally.add_cleared(screening)
@@ -85,14 +94,20 @@ def check_columns(
             tally.add(log, _find_all(log, tally, evidence))
         else:
             tally.show(_find_unseen(log))
-    assumptions = () if columns.foreign else (final_read_complete(columns),)
+    return tally.part()
+
+
+def put_together(overview: Overview, parts: Sequence[Part]) -> CheckerResult:
+    """Put together what was found in all parts of a history, in the order of their partitions."""
+    found = joined(parts)
     return result_of(
         CHECKER,
-        tally.anomalies(),
-        counts=tally.counts,
-        assumptions=assumptions,
-        figures=tally.figures(),
-        unknown_because=tally.unknown_because(assumptions, damage),
+        # Illegal ones first, in the order of time.
+        sorted(found.anomalies, key=lambda anomaly: (not anomaly.illegal, anomaly.time_ns)),
+        counts=found.counts,
+        assumptions=overview.assumptions,
+        figures=overview.figures(found),
+        unknown_because=overview.unknown_because(found),
     )
 
 

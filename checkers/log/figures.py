@@ -1,8 +1,9 @@
 """Counts what the log checker found and how much it looked at, over all partitions."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
 
+import msgspec
 import numpy as np
 
 from checkers.columns import NONE, Columns, Outcome, Sends
@@ -15,22 +16,69 @@ from checkers.log.screening import Screening
 from checkers.verdict import Anomaly, Assumption
 
 _NS_PER_S = 1_000_000_000
+_Name = TypeVar("_Name", bound=str)
 
 
-class Tally:
-    """Sums over partitions.
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """What some partitions add to the result; of the parts of a history each partition is in one.
 
     Attributes:
         counts: exact number of anomalies per id.
         legal: how many of them are legal.
+        anomalies: examples, by partition.
+        doubts: why nobody can say whether something is licensed, by partition, each once.
+        duplicates_by: how many duplicates each culprit has to answer for.
+        distinct: records that are known.
+        resolved: sends of unknown fate that some reader found.
+        undecided: known records on which no final read decides.
+        lag: most records by which a poll ended behind what was known.
+    """
+
+    counts: dict[str, int] = {}
+    legal: dict[str, int] = {}
+    anomalies: tuple[Anomaly, ...] = ()
+    doubts: tuple[str, ...] = ()
+    duplicates_by: dict[Culprit, int] = {}
+    distinct: int = 0
+    resolved: int = 0
+    undecided: int = 0
+    lag: int = 0
+
+
+def joined(parts: Sequence[Part]) -> Part:
+    """What parts add together, which must be in the order of their partitions."""
+    return Part(
+        counts=_sums(part.counts for part in parts),
+        legal=_sums(part.legal for part in parts),
+        anomalies=tuple(anomaly for part in parts for anomaly in part.anomalies),
+        doubts=tuple(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
+        duplicates_by=_sums(part.duplicates_by for part in parts),
+        distinct=sum(part.distinct for part in parts),
+        resolved=sum(part.resolved for part in parts),
+        undecided=sum(part.undecided for part in parts),
+        lag=max((part.lag for part in parts), default=0),
+    )
+
+
+def _sums(counts: Iterable[dict[_Name, int]]) -> dict[_Name, int]:
+    sums: dict[_Name, int] = {}
+    for some in counts:
+        for name, count in some.items():
+            sums[name] = sums.get(name, 0) + count
+    return sums
+
+
+class Tally:
+    """Sums over the partitions of one part.
+
+    Attributes:
         undecided: claims on which no final read decides.
     """
 
-    def __init__(self, columns: Columns) -> None:
-        self._columns = columns
-        self.counts: dict[str, int] = {}
-        self.legal: dict[str, int] = {}
+    def __init__(self) -> None:
         self.undecided = 0
+        self._counts: dict[str, int] = {}
+        self._legal: dict[str, int] = {}
         self._examples: list[Anomaly] = []
         self._distinct = 0
         self._resolved = 0
@@ -55,7 +103,7 @@ class Tally:
         self._lag = max(self._lag, screening.lag)
         self.undecided += screening.undecided
         if screening.unseen:
-            self.counts["unseen"] = self.legal["unseen"] = screening.unseen
+            self._counts["unseen"] = self._legal["unseen"] = screening.unseen
 
     def show(self, findings: list[Found]) -> None:
         """Add examples of what is counted already."""
@@ -64,55 +112,110 @@ class Tally:
 
     def add_duplicates(self, attribution: Attribution) -> None:
         """Add whose fault the duplicates of a partition are."""
-        for culprit, count in attribution.counts.items():
-            self._duplicates_by[culprit] = self._duplicates_by.get(culprit, 0) + count
+        self._duplicates_by = _sums((self._duplicates_by, attribution.counts))
 
-    def anomalies(self) -> list[Anomaly]:
-        """Examples: illegal ones first, in the order of time."""
-        return sorted(self._examples, key=lambda anomaly: (not anomaly.illegal, anomaly.time_ns))
-
-    def unknown_because(self, assumptions: tuple[Assumption, ...], damage: tuple[str, ...]) -> str | None:
-        """Why a history without illegal anomalies is not valid; None if it is."""
-        unmet = [assumption.observed for assumption in assumptions if not assumption.met]
-        reasons = [*damage, *(f"the final read is not complete: {observed}" for observed in unmet)]
-        if self._columns.foreign and not self._distinct:
-            reasons.append("nothing was acknowledged at an offset, and nothing was read")
-        for topic, keys in self._columns.keys.items():
-            if keys is None:
-                reasons.append(f"topic {topic} is compacted, and the set-up does not tell its keys")
-        reasons.extend(self._doubts)
-        if self.undecided:
-            reasons.append(f"no final read decides on {self.undecided} known records")
-        return "; ".join(reasons) or None
-
-    def figures(self) -> dict[str, Any]:
-        """Numbers worth keeping; records count each time that they are acknowledged or returned."""
-        columns = self._columns
-        outcome = np.bincount(columns.sends.outcome, minlength=len(Outcome))
-        final = int(columns.calls.final[columns.reads.call].sum())
-        return {
-            "partitions": len(columns.partitions),
-            "acknowledged_records": int(outcome[Outcome.OK]),
-            "failed_records": int(outcome[Outcome.FAIL]),
-            "aborted_records": int(outcome[Outcome.ABORTED]),
-            "indeterminate_records": int(outcome[Outcome.INFO]),
-            "indeterminate_found_records": self._resolved,
-            "polled_records": len(columns.reads.value) - final,
-            "final_read_records": final,
-            "distinct_records": self._distinct,
-            "undecided_records": self.undecided,
-            "lag_records_max": self._lag,
-            "acknowledged_records_per_s": _rate(columns.sends, columns.phases),
-            "duplicates_by": {str(culprit): n for culprit, n in sorted(self._duplicates_by.items())},
-            "legal_anomalies": dict(sorted(self.legal.items())),
-        }
+    def part(self) -> Part:
+        """What was added."""
+        return Part(
+            counts=self._counts,
+            legal=self._legal,
+            anomalies=tuple(self._examples),
+            doubts=tuple(self._doubts),
+            duplicates_by=self._duplicates_by,
+            distinct=self._distinct,
+            resolved=self._resolved,
+            undecided=self.undecided,
+            lag=self._lag,
+        )
 
     def _count(self, found: Found) -> None:
-        self.counts[found.id] = self.counts.get(found.id, 0) + len(found.time_ns)
+        self._counts[found.id] = self._counts.get(found.id, 0) + len(found.time_ns)
         legal = int((found.licence != NONE).sum())
         if legal:
-            self.legal[found.id] = self.legal.get(found.id, 0) + legal
+            self._legal[found.id] = self._legal.get(found.id, 0) + legal
         self._examples.extend(found.anomalies())
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """What the log checker says of a history as a whole, before any partition of it is judged.
+
+    Attributes:
+        partitions: how many partitions there are.
+        outcomes: how many records were sent with each `Outcome`.
+        polled: records that polls returned.
+        final: records that final reads returned.
+        acknowledged_per_s: acknowledged records a second.
+        assumptions: whether the final reads are complete, where there should be some.
+        damage: what of the history could not be read.
+        keyless: why records of some topics have no keys, one text each.
+        foreign: whether another harness recorded it.
+    """
+
+    partitions: int
+    outcomes: tuple[int, ...]
+    polled: int
+    final: int
+    acknowledged_per_s: float
+    assumptions: tuple[Assumption, ...]
+    damage: tuple[str, ...]
+    keyless: tuple[str, ...]
+    foreign: bool
+
+    def unknown_because(self, found: Part) -> str | None:
+        """Why a history without illegal anomalies is not valid; None if it is."""
+        unmet = [assumption.observed for assumption in self.assumptions if not assumption.met]
+        reasons = [*self.damage, *(f"the final read is not complete: {observed}" for observed in unmet)]
+        if self.foreign and not found.distinct:
+            reasons.append("nothing was acknowledged at an offset, and nothing was read")
+        reasons += [*self.keyless, *found.doubts]
+        if found.undecided:
+            reasons.append(f"no final read decides on {found.undecided} known records")
+        return "; ".join(reasons) or None
+
+    def figures(self, found: Part) -> dict[str, Any]:
+        """Numbers worth keeping; records count each time that they are acknowledged or returned."""
+        return {
+            "partitions": self.partitions,
+            "acknowledged_records": self.outcomes[Outcome.OK],
+            "failed_records": self.outcomes[Outcome.FAIL],
+            "aborted_records": self.outcomes[Outcome.ABORTED],
+            "indeterminate_records": self.outcomes[Outcome.INFO],
+            "indeterminate_found_records": found.resolved,
+            "polled_records": self.polled,
+            "final_read_records": self.final,
+            "distinct_records": found.distinct,
+            "undecided_records": found.undecided,
+            "lag_records_max": found.lag,
+            "acknowledged_records_per_s": self.acknowledged_per_s,
+            "duplicates_by": {str(culprit): n for culprit, n in sorted(found.duplicates_by.items())},
+            "legal_anomalies": dict(sorted(found.legal.items())),
+        }
+
+
+def overview_of(columns: Columns, damage: tuple[str, ...] = ()) -> Overview:
+    """Look at a whole history.
+
+    Args:
+        columns: all of its columns.
+        damage: what of it could not be read.
+    """
+    outcomes = np.bincount(columns.sends.outcome, minlength=len(Outcome)).tolist()
+    final = int(columns.calls.final[columns.reads.call].sum())
+    return Overview(
+        partitions=len(columns.partitions),
+        outcomes=tuple(outcomes),
+        polled=len(columns.reads.value) - final,
+        final=final,
+        acknowledged_per_s=_rate(columns.sends, columns.phases),
+        assumptions=() if columns.foreign else (final_read_complete(columns),),
+        damage=damage,
+        keyless=tuple(
+            f"topic {topic} is compacted, and the set-up does not tell its keys"
+            for topic, keys in columns.keys.items()
+            if keys is None
+        ),
+        foreign=columns.foreign,
+    )
 
 
 def _doubts(log: PartitionLog, found: Found) -> Iterator[str]:
