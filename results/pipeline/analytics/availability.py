@@ -1,0 +1,141 @@
+"""How long partitions took no writes: gaps between acknowledgements, and which faults they overlap.
+
+What a gap is, is `checkers.availability`'s: the time from an acknowledgement of a partition to its next one,
+or to the end of the load.  Shorter ones than a tenth of a second are left out.
+"""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from results.pipeline.analytics.overlaps import Span, overlapping
+from results.pipeline.analytics.pulses import PULSE_NS
+from results.pipeline.schemas import BOOLEAN, DOUBLE, INT, LONG, TEXT, column, table
+
+NS_PER_MS = 1_000_000
+_PARTITION = ("run_id", "topic", "partition")
+
+AVAILABILITY = table(
+    column("topic", TEXT, "name of the topic"),
+    column("partition", INT, "number of the partition"),
+    column("start_ns", LONG, "the earlier acknowledgement"),
+    column("end_ns", LONG, "the later one, or the end of the load"),
+    column("unavailable_ms", DOUBLE, "between the two"),
+    column("waited_ms", DOUBLE, "for how long of it, up to its end, a send was waiting; 0 if nobody sent"),
+    column("acknowledged", BOOLEAN, "whether an acknowledgement ended it; else the load's end did"),
+)
+AVAILABILITY_IN_FAULTS = table(
+    column("fault", LONG, "number of the fault within the run"),
+    column("fault_kind", TEXT, "its kind"),
+    column("topic", TEXT, "name of the topic"),
+    column("partition", INT, "number of the partition"),
+    column("start_ns", LONG, "the gap's beginning, as in `availability`"),
+    column("end_ns", LONG, "its end"),
+    column("unavailable_ms", DOUBLE, "the gap's whole length"),
+    column("overlap_ms", DOUBLE, "how much of it the fault covers"),
+)
+AVAILABILITY_BY_FAULT = table(
+    column("fault", LONG, "number of the fault within the run"),
+    column("fault_kind", TEXT, "its kind"),
+    column("gaps", LONG, "gaps of any partition that overlap it"),
+    column("unavailable_ms", DOUBLE, "the longest of these, whole; null without one"),
+    column("topic", TEXT, "topic that had it"),
+    column("partition", INT, "partition that had it"),
+)
+
+
+def availability(pulses: DataFrame, runs: DataFrame) -> DataFrame:
+    """Gaps of a tenth of a second or more in the acknowledgements of each partition."""
+    length_ns = F.col("end_ns") - F.col("start_ns")
+    told = runs.select("run_id", "load_ended_ns", "unloaded", "date", "kafka_version")
+    return (
+        pulses.where(F.col("kind") == "send")
+        .transform(_between_acknowledgements)
+        .join(told, "run_id")
+        .withColumn("end_ns", F.coalesce("next_ns", _load_end_ns()))
+        .where(length_ns >= PULSE_NS)
+        .withColumn("unavailable_ms", length_ns / NS_PER_MS)
+        .withColumn("waited_ms", _waited_ns() / NS_PER_MS)
+        .withColumn("acknowledged", F.col("next_ns").isNotNull())
+        .select(*AVAILABILITY.names)
+    )
+
+
+def availability_in_faults(availability: DataFrame, faults: DataFrame, runs: DataFrame) -> DataFrame:
+    """Each gap with each fault that it overlaps."""
+    windows = lasting(faults, runs).select(
+        "run_id", "fault", F.col("kind").alias("fault_kind"), "asked_ns", "over_ns"
+    )
+    start_ns, end_ns = F.greatest("start_ns", "asked_ns"), F.least("end_ns", "over_ns")
+    return (
+        overlapping(availability, Span("start_ns", "end_ns"), windows, Span("asked_ns", "over_ns"))
+        .where(end_ns > start_ns)
+        .withColumn("overlap_ms", (end_ns - start_ns) / NS_PER_MS)
+        .select(*AVAILABILITY_IN_FAULTS.names)
+    )
+
+
+def availability_by_fault(availability_in_faults: DataFrame, faults: DataFrame) -> DataFrame:
+    """For each fault the longest gap of any partition that overlaps it."""
+    # Of equally long gaps the earliest is told, and of these the first partition's.
+    rank = F.struct("unavailable_ms", -F.col("start_ns"), -F.col("partition"), F.col("topic"))
+    worst = F.max_by(F.struct("topic", "partition"), rank)
+    longest = availability_in_faults.groupBy("run_id", "fault").agg(
+        F.count(F.lit(1)).alias("found"),
+        F.max("unavailable_ms").alias("unavailable_ms"),
+        worst.alias("worst"),
+    )
+    return (
+        faults.withColumn("fault_kind", F.col("kind"))
+        .join(longest, ["run_id", "fault"], "left")
+        .withColumn("gaps", F.coalesce("found", F.lit(0).cast(LONG)))
+        .withColumns({name: F.col(f"worst.{name}") for name in ("topic", "partition")})
+        .select(*AVAILABILITY_BY_FAULT.names)
+    )
+
+
+def lasting(faults: DataFrame, runs: DataFrame) -> DataFrame:
+    """Faults with `over_ns`, when they were over for certain: at the run's end, if that was not seen."""
+    ends = runs.select("run_id", F.col("ended_ns").alias("run_over_ns"))
+    over_ns = F.coalesce("healed_ns", F.greatest("run_over_ns", "asked_ns"))
+    return faults.join(ends, "run_id").withColumn("over_ns", over_ns).drop("run_over_ns")
+
+
+def _between_acknowledgements(sends: DataFrame) -> DataFrame:
+    """For each tenth that has acknowledgements, the last of them and what came next.
+
+    Returns:
+        `start_ns`, `next_ns` (the next acknowledgement or null), `tried_ns` (the first invocation among what
+        was refused or lost since, and what was acknowledged next).
+    """
+    ok = F.col("outcome") == "ok"
+    # Within a tenth the acknowledgements come first: what was not acknowledged counts for the gap after them.
+    running = (
+        Window.partitionBy(*_PARTITION)
+        .orderBy("tenth", F.when(ok, 0).otherwise(1), "outcome")
+        .rowsBetween(Window.unboundedPreceding, Window.currentRow)
+    )
+    following = Window.partitionBy(*_PARTITION).orderBy("pulse").rowsBetween(1, 1)
+    return (
+        sends.withColumn("pulse", F.sum(F.when(ok, 1).otherwise(0)).over(running))
+        .groupBy(*_PARTITION, "pulse")
+        .agg(
+            F.max(F.when(ok, F.col("last_ns"))).alias("start_ns"),
+            F.min(F.when(ok, F.col("first_ns"))).alias("first_ns"),
+            F.min(F.when(ok, F.col("invoked_ns"))).alias("acked_from_ns"),
+            F.min(F.when(~ok, F.col("invoked_ns"))).alias("lost_from_ns"),
+        )
+        .withColumn("next_ns", F.first("first_ns").over(following))
+        .withColumn("tried_ns", F.least("lost_from_ns", F.first("acked_from_ns").over(following)))
+        .where(F.col("start_ns").isNotNull())
+    )
+
+
+def _load_end_ns() -> Column:
+    """Where a partition's last gap ends, if the load wrote to it; null if it has none."""
+    loaded = ~F.array_contains(F.coalesce("unloaded", F.array()), F.col("topic"))
+    return F.when(loaded & (F.col("load_ended_ns") > F.col("start_ns")), F.col("load_ended_ns"))
+
+
+def _waited_ns() -> Column:
+    since_ns = F.greatest("tried_ns", "start_ns")
+    return F.when(F.col("tried_ns") < F.col("end_ns"), F.col("end_ns") - since_ns).otherwise(0)

@@ -1,0 +1,59 @@
+"""Which interesting states runs reached: the counters of `results.coverage`, by run and by version."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from results.coverage import COUNTERS
+from results.pipeline.schemas import LONG, TEXT, column, table
+
+COVERAGE = table(
+    column("state", TEXT, "name of the counter"),
+    column("label", TEXT, "what it counts"),
+    column("count", LONG, "how often the run reached it"),
+)
+COVERAGE_REACHED = StructType(
+    [
+        column("kafka_version", TEXT, "Kafka's version that ran"),
+        column("state", TEXT, "name of the counter"),
+        column("label", TEXT, "what it counts"),
+        column("runs", LONG, "runs that told of it"),
+        column("reached", LONG, "how many of these reached it at least once; 0: a gap"),
+        column("count", LONG, "how often in all"),
+    ]
+)
+
+
+def coverage(verdicts: DataFrame) -> DataFrame:
+    """Every counter that a checker told, of every run."""
+    counted = [
+        F.when(
+            F.col("checker") == counter.checker,
+            F.struct(
+                F.lit(counter.figure).alias("state"),
+                F.lit(counter.label).alias("label"),
+                F.get_json_object("figures", f"$.{counter.figure}").try_cast("long").alias("count"),
+            ),
+        )
+        for counter in COUNTERS
+    ]
+    return (
+        verdicts.where(F.col("checker").isin(*{counter.checker for counter in COUNTERS}))
+        .withColumn("counter", F.explode(F.array(*counted)))
+        .where(F.col("counter.count").isNotNull())
+        .withColumns({name: F.col(f"counter.{name}") for name in ("state", "label", "count")})
+        .select(*COVERAGE.names)
+    )
+
+
+def coverage_reached(coverage: DataFrame) -> DataFrame:
+    """Every counter over all runs of a version."""
+    return (
+        coverage.groupBy("kafka_version", "state", "label")
+        .agg(
+            F.count(F.lit(1)).alias("runs"),
+            F.count_if(F.col("count") > 0).alias("reached"),
+            F.sum("count").alias("count"),
+        )
+        .select(*COVERAGE_REACHED.names)
+    )

@@ -1,0 +1,74 @@
+"""What clients did: records a second, and calls of which nobody knows whether they happened."""
+
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as F
+
+from results.pipeline.analytics.latency import HARNESS
+from results.pipeline.analytics.pulses import PULSES_A_SECOND
+from results.pipeline.schemas import DOUBLE, LONG, TEXT, column, table
+
+LONGEST_ERROR = 200
+"""How many characters of an error are kept."""
+
+THROUGHPUT = table(
+    column("second", LONG, "since the run's beginning, from 0; seconds in which nothing ended are left out"),
+    column("sent_ok", LONG, "records acknowledged in it"),
+    column(
+        "sent_fail", LONG, "records that certainly were not appended, or whose transaction did not commit"
+    ),
+    column("sent_info", LONG, "records whose fate the client does not know"),
+    column("read", LONG, "records that polls returned"),
+    column("read_finally", LONG, "records that the final read returned"),
+)
+INDETERMINATE = table(
+    column("f", TEXT, "what was done"),
+    column("error", TEXT, "what the client said, numbers as `#`; null where a call never returned"),
+    column("calls", LONG, "calls that ended so"),
+    column("calls_of_f", LONG, "all calls of this function in the run"),
+    column("rate", DOUBLE, "the one over the other"),
+)
+
+
+def throughput(pulses: DataFrame, runs: DataFrame) -> DataFrame:
+    """Records of each second of each run."""
+
+    def of(kind: str, outcome: str | None = None) -> Column:
+        meant = (F.col("kind") == kind) & (F.lit(outcome is None) | (F.col("outcome") == outcome))
+        return F.sum(F.when(meant, F.col("records")).otherwise(0))
+
+    return (
+        pulses.where(~F.col("outcome").eqNullSafe("open"))
+        .groupBy("run_id", F.floor(F.col("tenth") / PULSES_A_SECOND).alias("second"))
+        .agg(
+            of("send", "ok").alias("sent_ok"),
+            of("send", "fail").alias("sent_fail"),
+            of("send", "info").alias("sent_info"),
+            of("read").alias("read"),
+            of("final-read").alias("read_finally"),
+        )
+        .join(runs.select("run_id", "date", "kafka_version"), "run_id")
+        .select(*THROUGHPUT.names)
+    )
+
+
+def indeterminate(operations: DataFrame, runs: DataFrame) -> DataFrame:
+    """Calls that ended `info`, or never, by what the client said."""
+    unknown = F.col("type").isin("info", "open")
+    every = Window.partitionBy("run_id", "f").rowsBetween(
+        Window.unboundedPreceding, Window.unboundedFollowing
+    )
+    return (
+        operations.where(~F.col("f").isin(*HARNESS))
+        .groupBy("run_id", "f", unknown.alias("unknown"), F.when(unknown, _normal("error")).alias("error"))
+        .agg(F.count(F.lit(1)).alias("calls"))
+        .withColumn("calls_of_f", F.sum("calls").over(every))
+        .where(F.col("unknown"))
+        .withColumn("rate", F.col("calls") / F.col("calls_of_f"))
+        .join(runs.select("run_id", "date", "kafka_version"), "run_id")
+        .select(*INDETERMINATE.names)
+    )
+
+
+def _normal(name: str) -> Column:
+    """A text without what differs from run to run."""
+    return F.substring(F.regexp_replace(name, r"\d+", "#"), 1, LONGEST_ERROR)

@@ -1,0 +1,145 @@
+"""How long after the last heal of each kind of fault partitions took writes again, and had full ISRs.
+
+The checker `recovery` judges what the harness saw while it waited; this measures from the histories
+themselves, for each kind of fault, so that versions can be compared.
+"""
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F
+
+from results.pipeline.analytics.availability import NS_PER_MS, lasting
+from results.pipeline.analytics.overlaps import Span, overlapping
+from results.pipeline.schemas import BOOLEAN, DOUBLE, LONG, TEXT, column, table
+
+RECOVERY = table(
+    column("fault_kind", TEXT, "the kind of fault"),
+    column("healed_ns", LONG, "when the last fault of this kind was seen to be healed"),
+    column("undisturbed", BOOLEAN, "whether no other fault was in force then"),
+    column("partitions", LONG, "partitions that the load writes to and that ever acknowledged a write"),
+    column("unwritten", LONG, "how many of these acknowledged nothing afterwards"),
+    column("writes_ms", DOUBLE, "until the last of these acknowledged a write; null if one never did"),
+    column("observed", LONG, "partitions whose ISR was told"),
+    column("incomplete", LONG, "how many of these were never again seen with a full ISR"),
+    column("isr_ms", DOUBLE, "until the last of these had its full ISR; null if one never had"),
+)
+_KIND = ("run_id", "fault_kind")
+
+
+def recovery(
+    *,
+    pulses: DataFrame,
+    availability: DataFrame,
+    under_replicated: DataFrame,
+    leadership: DataFrame,
+    faults: DataFrame,
+    runs: DataFrame,
+) -> DataFrame:
+    """Recovery of each run after each kind of fault that it healed."""
+    heals = _heals(faults, runs)
+    observed = (
+        leadership.where(F.col("subject") == "partition")
+        .groupBy("run_id")
+        .agg(F.count(F.lit(1)).alias("observed"))
+    )
+    on = list(_KIND)
+    return (
+        heals.join(_writes(heals, pulses, runs), on, "left")
+        .join(_interrupted(heals, availability, runs), on, "left")
+        .join(_incomplete(heals, under_replicated), on, "left")
+        .join(observed, "run_id", "left")
+        .withColumns({name: _count(name) for name in ("partitions", "unwritten", "observed", "incomplete")})
+        .withColumn("writes_ms", _took_ms("partitions", "unwritten", "begun_after_ns", "interrupted_ns"))
+        .withColumn("isr_ms", _took_ms("observed", "incomplete", "incomplete_ns"))
+        .select(*RECOVERY.names)
+    )
+
+
+def _heals(faults: DataFrame, runs: DataFrame) -> DataFrame:
+    """The last heal of each kind in each run, and `until_ns`: when the next fault began, or the run ended."""
+    every = lasting(faults, runs)
+    last = (
+        every.where(F.col("healed_ns").isNotNull())
+        .groupBy("run_id", F.col("kind").alias("fault_kind"))
+        .agg(F.max("healed_ns").alias("healed_ns"))
+    )
+    in_force = (F.col("asked_ns") <= F.col("healed_ns")) & (F.col("over_ns") > F.col("healed_ns"))
+    next_ns = F.when(F.col("asked_ns") > F.col("healed_ns"), F.col("asked_ns"))
+    ends = runs.select("run_id", "ended_ns", "date", "kafka_version")
+    return (
+        last.join(every.select("run_id", "asked_ns", "over_ns"), "run_id")
+        .groupBy(*_KIND, "healed_ns")
+        .agg(F.min(next_ns).alias("next_ns"), (~F.bool_or(in_force)).alias("undisturbed"))
+        .join(ends, "run_id")
+        .withColumn("until_ns", F.coalesce("next_ns", "ended_ns"))
+        .drop("next_ns")
+    )
+
+
+def _writes(heals: DataFrame, pulses: DataFrame, runs: DataFrame) -> DataFrame:
+    """How many partitions took writes, how many none after the heal, and the latest to take its first."""
+    written = (
+        pulses.where((F.col("kind") == "send") & (F.col("outcome") == "ok"))
+        .groupBy("run_id", "topic", "partition")
+        .agg(F.min("first_ns").alias("first_ns"), F.max("last_ns").alias("last_ns"))
+        .transform(lambda frame: _loaded(frame, runs))
+    )
+    return (
+        heals.select(*_KIND, "healed_ns")
+        .join(written, "run_id")
+        .groupBy(*_KIND)
+        .agg(
+            F.count(F.lit(1)).alias("partitions"),
+            F.count_if(F.col("last_ns") < F.col("healed_ns")).alias("unwritten"),
+            F.max(F.col("first_ns") - F.col("healed_ns")).alias("begun_after_ns"),
+        )
+    )
+
+
+def _interrupted(heals: DataFrame, availability: DataFrame, runs: DataFrame) -> DataFrame:
+    """The longest time from a heal to the end of a gap that it falls into."""
+    gaps = availability.transform(lambda frame: _loaded(frame, runs)).select("run_id", "start_ns", "end_ns")
+    points = heals.select(*_KIND, "healed_ns")
+    # A gap that begins with the very acknowledgement at the heal is none after it.
+    return (
+        overlapping(gaps, Span("start_ns", "end_ns"), points, Span("healed_ns", "healed_ns"))
+        .where(F.col("start_ns") < F.col("healed_ns"))
+        .groupBy(*_KIND)
+        .agg(F.max(F.col("end_ns") - F.col("healed_ns")).alias("interrupted_ns"))
+    )
+
+
+def _incomplete(heals: DataFrame, under_replicated: DataFrame) -> DataFrame:
+    """How many ISRs were short from a heal on and never full again, and the longest that one was."""
+    ends = heals.groupBy("run_id").agg(F.first("ended_ns").alias("ended_ns"))
+    short = (
+        under_replicated.select("run_id", "start_ns", "end_ns")
+        .join(ends, "run_id")
+        .withColumn("known_ns", F.coalesce("end_ns", F.greatest("ended_ns", "start_ns")))
+        .drop("ended_ns")
+    )
+    windows = heals.select(*_KIND, "healed_ns", "until_ns")
+    return (
+        overlapping(short, Span("start_ns", "known_ns"), windows, Span("healed_ns", "until_ns"))
+        .groupBy(*_KIND)
+        .agg(
+            F.count_if(F.col("end_ns").isNull()).alias("incomplete"),
+            F.max(F.col("known_ns") - F.col("healed_ns")).alias("incomplete_ns"),
+        )
+    )
+
+
+def _loaded(frame: DataFrame, runs: DataFrame) -> DataFrame:
+    """Without the topics to which the load itself writes nothing."""
+    unloaded = F.array_contains(F.coalesce("unloaded", F.array().cast("array<string>")), F.col("topic"))
+    return frame.join(runs.select("run_id", "unloaded"), "run_id").where(~unloaded).drop("unloaded")
+
+
+def _count(name: str) -> Column:
+    return F.coalesce(name, F.lit(0).cast(LONG))
+
+
+def _took_ms(all_of: str, lacking: str, *latest_ns: str) -> Column:
+    """The latest of several times; null where there was nothing, or something never came."""
+    zero = F.lit(0).cast(LONG)
+    took_ns = F.greatest(zero, *latest_ns, zero)
+    return F.when((F.col(all_of) > 0) & (F.col(lacking) == 0), took_ns / NS_PER_MS)

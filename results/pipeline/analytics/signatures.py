@@ -1,0 +1,80 @@
+"""Failures told apart by their signatures: when each was first and last seen, and in which version first."""
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import DateType, StructType
+
+from results.pipeline.analytics.versions import version_key
+from results.pipeline.schemas import BOOLEAN, LONG, TEXT, column
+
+SIGNATURES = StructType(
+    [
+        column("signature", TEXT, "equal for the same failure in other runs"),
+        column("checker", TEXT, "who finds it"),
+        column("id", TEXT, "as in docs/anomalies.md"),
+        column("illegal", BOOLEAN, "whether any of it breaks a promise"),
+        column("runs", LONG, "runs that have it"),
+        column("first_version", TEXT, "the lowest version, by number, that has it"),
+        column("last_version", TEXT, "the highest version that has it"),
+        column(
+            "runs_before", LONG, "runs of the same scenarios on lower versions: 0 says that nobody looked"
+        ),
+        column("first_date", DateType(), "UTC day of the first run that has it"),
+        column("last_date", DateType(), "UTC day of the last one"),
+        column("example_run", TEXT, "`run_id` of the first one"),
+        column("example_scenario", TEXT, "its scenario"),
+        column("summary", TEXT, "what it says there"),
+    ]
+)
+
+
+def signatures(anomalies: DataFrame, runs: DataFrame) -> DataFrame:
+    """One row for each signature."""
+    key = version_key("kafka_version")
+    told = runs.select("run_id", "scenario", "began_at", key.alias("version_key"))
+    found = anomalies.join(told, "run_id")
+    first = F.struct("began_at", "run_id")
+    example = F.struct("run_id", "scenario", "summary")
+    return (
+        found.groupBy("signature")
+        .agg(
+            F.min("checker").alias("checker"),
+            F.min("id").alias("id"),
+            F.bool_or("illegal").alias("illegal"),
+            F.countDistinct("run_id").alias("runs"),
+            F.min(F.struct("version_key", "kafka_version")).alias("first"),
+            F.max(F.struct("version_key", "kafka_version")).alias("last"),
+            F.min("date").alias("first_date"),
+            F.max("date").alias("last_date"),
+            F.min_by(example, first).alias("example"),
+        )
+        .join(_runs_before(found, told), "signature", "left")
+        .withColumns(
+            {
+                "first_version": F.col("first.kafka_version"),
+                "last_version": F.col("last.kafka_version"),
+                "runs_before": F.coalesce("runs_before", F.lit(0).cast(LONG)),
+                "example_run": F.col("example.run_id"),
+                "example_scenario": F.col("example.scenario"),
+                "summary": F.col("example.summary"),
+            }
+        )
+        .select(*SIGNATURES.names)
+    )
+
+
+def _runs_before(found: DataFrame, told: DataFrame) -> DataFrame:
+    """How many runs a signature's scenarios had on versions below the first that has it."""
+    versions = told.groupBy("scenario", F.col("version_key").alias("other_key")).agg(
+        F.count(F.lit(1)).alias("other_runs")
+    )
+    first = found.groupBy("signature").agg(
+        F.min("version_key").alias("first_key"), F.collect_set("scenario").alias("scenarios")
+    )
+    return (
+        first.withColumn("scenario", F.explode("scenarios"))
+        .join(versions, "scenario")
+        .where(F.col("other_key") < F.col("first_key"))
+        .groupBy("signature")
+        .agg(F.sum("other_runs").alias("runs_before"))
+    )

@@ -1,0 +1,104 @@
+"""How days and versions compare: verdicts, latency, unavailability, and which failures are new."""
+
+from functools import reduce
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+from pyspark.sql.types import StructType
+
+from results.pipeline.analytics.availability import NS_PER_MS
+from results.pipeline.schemas import DOUBLE, LONG, PARTITIONED_BY, column, table
+
+ACCURACY = 10_000
+"""Of the quantile over all runs: its rank is wrong by one in this many at most."""
+
+TREND = StructType(
+    [
+        *(field for field in table() if field.name in PARTITIONED_BY),
+        column("runs", LONG, "runs that began on this day"),
+        column("valid", LONG, "runs that ended valid"),
+        column("invalid", LONG, "runs that ended invalid"),
+        column("unknown", LONG, "runs that ended unknown"),
+        column("unexpected", LONG, "runs whose verdict was not the expected one"),
+        column("operations", LONG, "records sent, records returned, and operations that are neither"),
+        column(
+            "sends_p99_ms",
+            DOUBLE,
+            "99th percentile of acknowledged sends and transactions, all runs together",
+        ),
+        column("faults", LONG, "faults that were injected"),
+        column("unavailable_ms_p50", DOUBLE, "median of each fault's longest gap, of those that have one"),
+        column("unavailable_ms_max", DOUBLE, "the longest of them"),
+        column("signatures", LONG, "signatures of illegal anomalies"),
+        column("new_signatures", LONG, "of these, how many no lower version has, and no earlier day"),
+    ]
+)
+
+
+def trend(
+    runs: DataFrame,
+    operations: DataFrame,
+    availability_by_fault: DataFrame,
+    anomalies: DataFrame,
+    signatures: DataFrame,
+) -> DataFrame:
+    """One row for each day and version."""
+    parts = (
+        _of_runs(runs),
+        _of_sends(operations),
+        _of_faults(availability_by_fault),
+        _of_signatures(anomalies, signatures),
+    )
+    # Put below each other and then together: no join, which a version that nobody knows would fall through.
+    every = reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), parts)
+    measured = [name for name in TREND.names if name not in PARTITIONED_BY]
+    counts = {f.name: F.lit(0).cast(LONG) for f in TREND if f.name in measured and f.dataType == LONG}
+    return (
+        every.groupBy(*PARTITIONED_BY)
+        .agg(*(F.max(name).alias(name) for name in measured))
+        .withColumns({name: F.coalesce(name, zero) for name, zero in counts.items()})
+        .select(*TREND.names)
+    )
+
+
+def _of_runs(runs: DataFrame) -> DataFrame:
+    validities = ("valid", "invalid", "unknown")
+    return runs.groupBy(*PARTITIONED_BY).agg(
+        F.count(F.lit(1)).alias("runs"),
+        *(F.count_if(F.col("validity") == name).alias(name) for name in validities),
+        F.count_if(~F.col("as_expected")).alias("unexpected"),
+        F.sum("operations").alias("operations"),
+    )
+
+
+def _of_sends(operations: DataFrame) -> DataFrame:
+    p99_ns = F.percentile_approx("latency_ns", 0.99, ACCURACY)
+    return (
+        operations.where(F.col("f").isin("send", "txn") & (F.col("type") == "ok"))
+        .groupBy(*PARTITIONED_BY)
+        .agg((p99_ns / NS_PER_MS).alias("sends_p99_ms"))
+    )
+
+
+def _of_faults(availability_by_fault: DataFrame) -> DataFrame:
+    return availability_by_fault.groupBy(*PARTITIONED_BY).agg(
+        F.count(F.lit(1)).alias("faults"),
+        F.median("unavailable_ms").alias("unavailable_ms_p50"),
+        F.max("unavailable_ms").alias("unavailable_ms_max"),
+    )
+
+
+def _of_signatures(anomalies: DataFrame, signatures: DataFrame) -> DataFrame:
+    new = (F.col("kafka_version") == F.col("first_version")) & (F.col("date") == F.col("version_date"))
+    first = signatures.where("illegal").select("signature", "first_version")
+    seen = anomalies.join(first, "signature").groupBy("signature", "first_version", *PARTITIONED_BY).count()
+    dates = (
+        seen.where(F.col("kafka_version") == F.col("first_version"))
+        .groupBy("signature")
+        .agg(F.min("date").alias("version_date"))
+    )
+    return (
+        seen.join(dates, "signature", "left")
+        .groupBy(*PARTITIONED_BY)
+        .agg(F.count(F.lit(1)).alias("signatures"), F.count_if(new).alias("new_signatures"))
+    )
