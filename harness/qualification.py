@@ -1,0 +1,290 @@
+"""What a qualification runs: presets, the matrix they make of a candidate and a baseline, and its shards."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import msgspec
+
+from harness.catalogue import known_outcomes, load_scenario
+from harness.errors import UsageError
+from harness.planning import RunOptions, reproduce_line
+from harness.vocabulary.known import KnownOutcome, Side
+from harness.vocabulary.scenario import RandomSchedule
+from harness.vocabulary.topology import Mode
+from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError, parse_version
+
+START_MS = {Mode.COMBINED: 9_000, Mode.ISOLATED: 12_000}
+"""From nothing to a cluster under load, on two quiet cores (docs/benchmarks.md); the rest of a run's cost."""
+END_MS = 8_000
+"""Final read, evidence, judgement, and the cluster gone."""
+RECOVERY_MS = 4_000
+"""Under load, beyond the schedule: recovery and the traffic after it."""
+
+
+class Entry(NamedTuple):
+    """One scenario of a preset.
+
+    Attributes:
+        scenario: its name.
+        modes: None stands for the scenario's own.
+        seeds: how many, from 1 on.
+        duration_s: of the load, for random schedules; None leaves it to the scenario.
+    """
+
+    scenario: str
+    modes: tuple[Mode | None, ...] = (None,)
+    seeds: int = 1
+    duration_s: int | None = None
+
+
+class Preset(NamedTuple):
+    """What is run of candidate and baseline.
+
+    Attributes:
+        summary: what it is for, in a sentence.
+        entries: the scenarios.
+        controls: tickets of known outcomes; None: all of them.
+        control_seeds: runs of each side of a control.
+        required: states of `results.coverage` that the candidate has to reach, or nothing is said of it.
+    """
+
+    summary: str
+    entries: tuple[Entry, ...]
+    controls: tuple[str, ...] | None = None
+    control_seeds: int = 1
+    required: tuple[str, ...] = ()
+
+
+_BOTH = (Mode.COMBINED, Mode.ISOLATED)
+_WORKLOADS = ("txn", "copy", "offsets", "groups", "compacted", "metadata")
+_KIPS = (
+    "kip-455-cancel-and-override", "kip-455-controller-killed", "kip-455-move", "kip-455-throttled",
+    "kip-460-during-failover", "kip-460-preferred-out-of-sync", "kip-460-unclean-election",
+    "kip-595-one-way", "kip-853-add-under-partition", "kip-853-disk-replacement", "kip-853-grow",
+    "kip-853-leader-killed-midway", "kip-853-old-disk", "kip-853-one-at-a-time", "kip-853-remove-leader",
+    "kip-853-shrink", "kip-853-static-to-dynamic",
+)  # fmt: skip
+_DISKS = (
+    "broker-replaced", "leader-replaced", "one-of-two", "power-loss", "replaced-during-reassignment",
+    "two-of-three-controllers", "voter-replaced-during-voter-change",
+)  # fmt: skip
+_REACHED = ("leader_changes", "elections", "isr_shrinks")
+_REACHED_ALL = (*_REACHED, "faults_of_disks", "voter_sets", "unclean_elections", "requests", "completed")
+
+
+def _entries(chaos: int, workloads: int, scripts: int, duration_s: int) -> tuple[Entry, ...]:
+    """Everything that a version must bear, so many seeds of each kind and mode."""
+    return (
+        Entry("exploratory/chaos", _BOTH, chaos, duration_s),
+        *(Entry(f"exploratory/{name}", _BOTH, workloads, duration_s) for name in _WORKLOADS),
+        Entry("exploratory/bulk", _BOTH, workloads),
+        Entry("exploratory/no-majority", (None,), workloads, duration_s),
+        Entry("exploratory/disks", (None,), workloads, duration_s),
+        *(Entry(f"kips/{name}", (None,), scripts) for name in _KIPS),
+        *(Entry(f"disks/{name}", (None,), scripts) for name in _DISKS),
+    )
+
+
+PRESETS: Mapping[str, Preset] = {
+    "smoke": Preset(
+        "A quarter of an hour a version: does anything fall over that nobody has to look for?",
+        (
+            Entry("exploratory/chaos", _BOTH, 2, 75),
+            Entry("exploratory/txn", (Mode.COMBINED,), 1, 75),
+            Entry("exploratory/groups", (Mode.ISOLATED,), 1, 75),
+            Entry("exploratory/copy", (Mode.COMBINED,), 1, 75),
+        ),
+        controls=("KAFKA-15489",),
+        required=_REACHED,
+    ),
+    "nightly": Preset(
+        "Four hours: every workload in both modes, every script once, every known bug.",
+        _entries(chaos=6, workloads=2, scripts=1, duration_s=75),
+        required=(*_REACHED, "faults_of_disks", "voter_sets", "completed"),
+    ),
+    "release": Preset(
+        "A day of one machine, sharded: as nightly, with seeds enough to compare figures.",
+        _entries(chaos=40, workloads=14, scripts=6, duration_s=90),
+        control_seeds=3,
+        required=_REACHED_ALL,
+    ),
+}
+"""Every preset; what one is expected to take is told by ``krucible qualify --plan`` and `expected_ms`."""
+
+
+class Role(StrEnum):
+    """Whose run it is."""
+
+    CANDIDATE = "candidate"
+    BASELINE = "baseline"
+    CONTROL = "control"
+
+
+class Control(NamedTuple):
+    """One side of a known outcome."""
+
+    known: KnownOutcome
+    side: Side
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One run of the matrix.
+
+    Attributes:
+        role: whose it is.
+        options: what is asked for.
+        control: the side that it tries, where it is a control.
+    """
+
+    role: Role
+    options: RunOptions
+    control: Control | None = None
+
+    @property
+    def pair(self) -> str:
+        """What is the same of the candidate's run and the baseline's; a control's is its own."""
+        if self.control is not None:
+            return reproduce_line(self.options)
+        return pair_of(self.options)
+
+
+class Matrix(NamedTuple):
+    """All runs in the order in which they are run, and what is left out, a sentence each."""
+
+    jobs: tuple[Job, ...]
+    withheld: tuple[str, ...]
+
+
+def build_options(text: str) -> dict[str, Any]:
+    """The run options that choose a build of Kafka: so far by its version.
+
+    Raises:
+        UsageError: if the text is no version.
+    """
+    try:
+        parse_version(text)
+    except VersionShapeError as error:
+        raise UsageError(
+            "no build of Kafka is known by that",
+            got=repr(text),
+            expected=f"a version such as {DEFAULT_VERSION}",
+            next_step="krucible qualify --help",
+        ) from error
+    return {"kafka_version": text}
+
+
+def pair_of(options: RunOptions) -> str:
+    """The line that runs the same on whatever the scenario runs on by default."""
+    return reproduce_line(msgspec.structs.replace(options, kafka_version=None, image_source="auto"))
+
+
+def matrix(preset: Preset, candidate: str, baseline: str | None, seeds: range | None = None) -> Matrix:
+    """Every run of a preset: controls first, then candidate and baseline in turns, seed by seed.
+
+    Turns, because a machine that is slower in the afternoon must not make the later version look worse.
+
+    Args:
+        preset: what to run.
+        candidate: the build in question.
+        baseline: what it is compared to, if to anything.
+        seeds: these instead of as many as the preset says.
+
+    Raises:
+        UsageError: if a build is none, or both are the same.
+    """
+    if candidate == baseline:
+        raise UsageError("a candidate is compared to another build", got=candidate, expected="two builds")
+    builds = {Role.CANDIDATE: build_options(candidate)}
+    if baseline is not None:
+        builds[Role.BASELINE] = build_options(baseline)
+    jobs: list[Job] = list(_controls(preset))
+    withheld: list[str] = []
+    for entry in preset.entries:
+        able, too_old = _able(entry.scenario, builds)
+        withheld += too_old
+        jobs += _runs_of(entry, able, seeds or range(1, entry.seeds + 1))
+    return Matrix(tuple(jobs), tuple(withheld))
+
+
+def expected_ms(job: Job) -> int:
+    """About how long a run takes on two quiet cores, from its command to its report."""
+    return START_MS[_mode(job.options)] + load_ms(job) + END_MS
+
+
+def load_ms(job: Job) -> int:
+    """How much of that its load is on, faults and recovery included."""
+    schedule = load_scenario(job.options.scenario).schedule
+    chosen_s = job.options.duration_s
+    random = chosen_s is not None and isinstance(schedule, RandomSchedule)
+    return (chosen_s * 1000 if random and chosen_s else schedule.duration_ms) + RECOVERY_MS
+
+
+def shard(jobs: Sequence[Job], number: int, count: int) -> tuple[Job, ...]:
+    """The runs of one of several machines, in their order; together the shards are all runs, each once.
+
+    Both runs of a pair are of one shard: what is compared ran on one machine. The longest pair goes first,
+    each to the shard that has the least to do.
+
+    Args:
+        jobs: all of them.
+        number: of the shard, from 1 on.
+        count: how many shards there are.
+    """
+    costs: dict[str, int] = {}
+    for job in jobs:
+        costs[job.pair] = costs.get(job.pair, 0) + expected_ms(job)
+    loads = [0] * count
+    place: dict[str, int] = {}
+    for pair in sorted(costs, key=lambda pair: (-costs[pair], pair)):
+        place[pair] = loads.index(min(loads))
+        loads[place[pair]] += costs[pair]
+    return tuple(job for job in jobs if place[job.pair] == number - 1)
+
+
+def _mode(options: RunOptions) -> Mode:
+    return options.mode or load_scenario(options.scenario).topology.mode
+
+
+def _controls(preset: Preset) -> Iterator[Job]:
+    for known in known_outcomes():
+        if preset.controls is None or known.ticket in preset.controls:
+            for side in known.sides:
+                for seed in range(1, preset.control_seeds + 1):
+                    yield Job(Role.CONTROL, _control_options(known, side, seed), Control(known, side))
+
+
+def _control_options(known: KnownOutcome, side: Side, seed: int) -> RunOptions:
+    return RunOptions(
+        scenario=known.scenario,
+        seed=seed,
+        kafka_version=side.version,
+        feature=side.features,
+        config=side.config,
+    )
+
+
+def _able(
+    scenario: str, builds: Mapping[Role, dict[str, Any]]
+) -> tuple[dict[Role, dict[str, Any]], list[str]]:
+    """The builds that a scenario makes sense on, and a sentence for each of the others."""
+    least = load_scenario(scenario).versions_min
+    able: dict[Role, dict[str, Any]] = {}
+    too_old: list[str] = []
+    for role, build in builds.items():
+        version = build.get("kafka_version")
+        if version is not None and parse_version(version) < parse_version(least):
+            too_old.append(f"{scenario} makes no sense before Kafka {least}, so not on the {role}")
+        else:
+            able[role] = build
+    return able, too_old
+
+
+def _runs_of(entry: Entry, builds: Mapping[Role, dict[str, Any]], seeds: range) -> Iterator[Job]:
+    for mode in entry.modes:
+        for seed in seeds:
+            for role, build in builds.items():
+                options = RunOptions(
+                    scenario=entry.scenario, seed=seed, mode=mode, duration_s=entry.duration_s, **build
+                )
+                yield Job(role, options)

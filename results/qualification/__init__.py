@@ -1,0 +1,26 @@
+"""A release qualification: pure from the records of runs to a decision and its reports."""
+
+from results.qualification.assembling import qualify
+from results.qualification.deciding import Decision
+from results.qualification.model import Qualification, Question
+from results.qualification.page import render_page
+from results.qualification.records import Elsewhere, OnRecord, Planned, Role, Run, failed_run, run_of
+from results.qualification.texts import encode_qualification, render_markdown, render_text
+
+__all__ = [
+    "Decision",
+    "Elsewhere",
+    "OnRecord",
+    "Planned",
+    "Qualification",
+    "Question",
+    "Role",
+    "Run",
+    "encode_qualification",
+    "failed_run",
+    "qualify",
+    "render_markdown",
+    "render_page",
+    "render_text",
+    "run_of",
+]

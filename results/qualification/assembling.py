@@ -1,0 +1,242 @@
+"""Puts a qualification together: from planned runs and what became of them to everything a report says.
+
+Nothing here reads a clock or a folder: the same records make the same qualification.
+"""
+
+import datetime as dt
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+
+from results.coverage import LABELS
+from results.markdown import distinct, number
+from results.qualification.comparing import compare, spread
+from results.qualification.deciding import RULE, Facts, decide
+from results.qualification.finding import Found, Standing, found_in, permitted_in
+from results.qualification.gaps import gaps_of, short_cells, unreached_states
+from results.qualification.inference import share_interval
+from results.qualification.model import (
+    Build,
+    Cell,
+    FaultKind,
+    Qualification,
+    Question,
+    State,
+    Undecided,
+)
+from results.qualification.records import Elsewhere, OnRecord, Role, Run, of_role, outcomes
+from results.summary import RunOutcome, Spread, summarise
+from results.track_record import SideRecord
+from results.track_record import Standing as SideStanding
+
+DECIDED_SHARE_MIN = 0.75
+"""A cell says something if so many of its planned runs came to a verdict, rounded up."""
+
+
+def qualify(
+    question: Question,
+    runs: Sequence[Run],
+    controls: Sequence[SideRecord],
+    elsewhere: Sequence[Elsewhere] = (),
+    on_record: Sequence[OnRecord] = (),
+) -> Qualification:
+    """Everything that is to be said.
+
+    Args:
+        question: what was asked.
+        runs: every planned run, those that were not run among them.
+        controls: the positive controls.
+        elsewhere: other runs of the store.
+        on_record: what is known of the candidate's version.
+    """
+    ordered = tuple(sorted(runs, key=lambda run: (run.planned.command, run.outcome is None, _folder(run))))
+    candidate = of_role(ordered, Role.CANDIDATE)
+    cells, states = tuple(_cells(ordered)), tuple(_states(question, ordered))
+    found, comparisons = found_in(ordered, elsewhere, on_record), compare(ordered)
+    builds = (_build(question.candidate, candidate), _baseline(question, ordered))
+    facts = Facts(
+        unexplained=tuple(_told(one) for one in found if one.standing is Standing.UNEXPLAINED),
+        worse=comparisons.worse(),
+        controls=tuple(_control(side) for side in controls if side.standing is not SideStanding.AS_EXPECTED),
+        doubtful=tuple(_told(one) for one in found if one.standing is Standing.DOUBTFUL),
+        short=short_cells(cells),
+        unreached=unreached_states(states),
+    )
+    decision, reasons = decide(facts)
+    summary = summarise(outcomes(candidate))
+    operations = sum(cell.operations for cell in cells if cell.role is Role.CANDIDATE)
+    faults = sum(total.proven for total in summary.faults)
+    said = Qualification(
+        preset=question.preset,
+        decision=decision,
+        reasons=reasons,
+        rule=RULE,
+        generated_at=max((_ended_at(run) for run in outcomes(ordered)), default=""),
+        candidate=builds[0],
+        baseline=builds[1],
+        claim=claim_of(found, operations, faults),
+        operations=operations,
+        acknowledged=summary.sent_ok,
+        faults=faults,
+        cells=cells,
+        found=found,
+        permitted=permitted_in(ordered),
+        comparisons=comparisons,
+        fault_kinds=tuple(_fault_kinds(ordered)),
+        states=states,
+        undecided=tuple(_undecided(ordered)),
+        controls=tuple(controls),
+        commits=tuple(distinct(run.identity.krucible_commit for run in ordered if run.identity)),
+        hosts=tuple(distinct(_host(run) for run in ordered if run.identity)),
+        runs=ordered,
+    )
+    return msgspec.structs.replace(said, gaps=gaps_of(question, said))
+
+
+def claim_of(found: Sequence[Found], operations: int, faults: int) -> str:
+    """What can be said of the candidate; never that it is correct."""
+    mine = [one for one in found if one.standing is not Standing.GONE]
+    where = f"in {number(operations, 'recorded operation')} under {number(faults, 'fault')}"
+    if not mine:
+        return f"No anomaly against what is promised was found {where}."
+    counts = Counter(one.standing for one in mine)
+    told = (number(counts[one], f"{one} finding") for one in Standing if counts[one])
+    return f"Against what is promised, {where}: {', '.join(told)}."
+
+
+def _baseline(question: Question, runs: Sequence[Run]) -> Build | None:
+    if question.baseline is None:
+        return None
+    return _build(question.baseline, of_role(runs, Role.BASELINE))
+
+
+def _build(asked: str, runs: Sequence[Run]) -> Build:
+    images = sorted({_image(run) for run in runs if run.identity and run.identity.image})
+    versions = sorted({run.identity.kafka_version for run in runs if run.identity})
+    return Build(asked=asked, versions=tuple(versions), images=tuple(images))
+
+
+def _image(run: Run) -> str:
+    """Reference, digest and the checksum of its jars (of all their checksums, where they are listed)."""
+    image = run.identity.image if run.identity else None
+    if image is None:
+        return ""
+    sums = run.image_checksums
+    listing = "\n".join(f"{name} {checksum}" for name, checksum in sorted(sums.items()))
+    jars = sums["jars"] if sums.keys() == {"jars"} else hashlib.sha256(listing.encode()).hexdigest()
+    told = [image.reference, image.digest, f"from {image.source}" if image.source else ""]
+    return ", ".join([*filter(None, told), *([f"jars {jars}"] if sums else [])])
+
+
+def _cells(runs: Sequence[Run]) -> Iterator[Cell]:
+    names = sorted({(run.planned.scenario, run.planned.mode, run.planned.role) for run in runs})
+    for scenario, mode, role in names:
+        here = [run for run in of_role(runs, role) if _place(run) == (scenario, mode)]
+        summary = summarise(outcomes(here))
+        measured = [one.measures for one in summary.runs if one.measures]
+        yield Cell(
+            role=role,
+            scenario=scenario,
+            mode=mode,
+            planned=len(here),
+            needed=math.ceil(len(here) * DECIDED_SHARE_MIN),
+            decided=sum(run.decided for run in here),
+            counts=summary.counts,
+            unexpected=summary.unexpected,
+            operations=sum(measures.operations for measures in measured),
+            acknowledged=summary.sent_ok,
+            faults={total.kind: (total.count, total.proven) for total in summary.faults},
+        )
+
+
+def _states(question: Question, runs: Sequence[Run]) -> Iterator[State]:
+    for name, label in LABELS.items():
+        sides = [_reached(name, of_role(runs, role)) for role in (Role.CANDIDATE, Role.BASELINE)]
+        required = name in question.required
+        if required or any(told for _reached_in, told in sides):
+            yield State(
+                name=name,
+                label=label,
+                required=required,
+                candidate=sides[0][0],
+                candidate_of=sides[0][1],
+                baseline=sides[1][0],
+                baseline_of=sides[1][1],
+            )
+
+
+def _reached(name: str, runs: Sequence[Run]) -> tuple[int, int]:
+    """In how many runs a state was reached, of how many that tell."""
+    told = [run.measures.coverage[name] for run in outcomes(runs) if _tells(run, name) and run.measures]
+    return sum(count > 0 for count in told), len(told)
+
+
+def _tells(run: RunOutcome, name: str) -> bool:
+    return run.measures is not None and name in run.measures.coverage
+
+
+def _fault_kinds(runs: Sequence[Run]) -> Iterator[FaultKind]:
+    """By kind, the candidate's and the baseline's beside each other."""
+    totals = [
+        FaultKind(role=role, total=total, recovery=_recovery(total.kind, outcomes(of_role(runs, role))))
+        for role in (Role.CANDIDATE, Role.BASELINE)
+        for total in summarise(outcomes(of_role(runs, role))).faults
+    ]
+    yield from sorted(totals, key=lambda one: (one.total.kind, one.role is Role.BASELINE))
+
+
+def _recovery(kind: str, runs: Iterable[RunOutcome]) -> Spread | None:
+    measured = [run.measures for run in runs if run.measures and run.measures.faults]
+    took = [m.recovery_ms for m in measured if m.faults[-1].kind == kind and m.recovery_ms is not None]
+    return spread(took) if took else None
+
+
+def _undecided(runs: Sequence[Run]) -> Iterator[Undecided]:
+    for role in (Role.CANDIDATE, Role.BASELINE):
+        there = [run for run in of_role(runs, role) if run.outcome is not None]
+        count = sum(not run.decided for run in there)
+        if there:
+            ends = share_interval(count, len(there))
+            yield Undecided(
+                role=role, count=count, of=len(there), low=round(ends.low, 4), high=round(ends.high, 4)
+            )
+
+
+def _told(found: Found) -> str:
+    where = f"{found.scenario} ({found.mode})" if found.mode else found.scenario
+    share = f"{found.candidate} of {found.candidate_of} runs"
+    return f"{found.id} in {where}, {share}: {found.because}"
+
+
+def _control(side: SideRecord) -> str:
+    expected = "red" if side.expected_red else "green"
+    done = f"{len(side.runs)} of {side.seeds} runs"
+    return f"control {side.ticket} on {side.version}, expected {expected}: {side.standing} ({done})"
+
+
+def _place(run: Run) -> tuple[str, str]:
+    return run.planned.scenario, run.planned.mode
+
+
+def _folder(run: Run) -> str:
+    return run.outcome.folder if run.outcome else ""
+
+
+def _host(run: Run) -> str:
+    host = run.identity.host if run.identity else None
+    return f"Linux {host.kernel}, {host.cpus} CPUs, {host.engine}" if host else ""
+
+
+def _ended_at(run: RunOutcome) -> str:
+    """When a run was over by its own clock; empty where that can't be told."""
+    if run.identity is None:
+        return ""
+    try:
+        began = dt.datetime.fromisoformat(run.identity.began_at)
+    except ValueError:
+        return ""
+    took_ms = run.measures.duration_ms if run.measures else 0
+    return (began + dt.timedelta(milliseconds=took_ms)).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,58 @@
+"""The decision of a qualification, by one documented rule: docs/qualification.md says it in words."""
+
+from enum import StrEnum
+
+import msgspec
+
+RULE = (
+    "NOT QUALIFIED if an illegal anomaly of the candidate is explained neither by its scenario, nor by the "
+    "baseline, nor by anything on record, or if a comparison says worse. Otherwise INCONCLUSIVE if a "
+    "positive control is not as expected, if an anomaly may or may not be what is on record, if a cell has "
+    "too few runs with a verdict, or if a required state was not reached. Otherwise QUALIFIED."
+)
+
+
+class Decision(StrEnum):
+    """What is said of the candidate; the order is from the gravest."""
+
+    NOT_QUALIFIED = "NOT QUALIFIED"
+    INCONCLUSIVE = "INCONCLUSIVE"
+    QUALIFIED = "QUALIFIED"
+
+
+class Reason(msgspec.Struct, frozen=True):
+    """One thing that speaks against QUALIFIED, and what it makes of the decision."""
+
+    makes: Decision
+    text: str
+
+
+class Facts(msgspec.Struct, frozen=True, kw_only=True):
+    """All that the rule looks at; each is a list of sentences, empty where there is nothing to say.
+
+    Attributes:
+        unexplained: anomalies of the candidate that nothing explains.
+        worse: comparisons that say worse.
+        controls: positive controls that are not as expected, or were not run.
+        doubtful: anomalies that may or may not be what is on record.
+        short: cells with too few runs that came to a verdict.
+        unreached: required states that the candidate did not reach.
+    """
+
+    unexplained: tuple[str, ...] = ()
+    worse: tuple[str, ...] = ()
+    controls: tuple[str, ...] = ()
+    doubtful: tuple[str, ...] = ()
+    short: tuple[str, ...] = ()
+    unreached: tuple[str, ...] = ()
+
+
+def decide(facts: Facts) -> tuple[Decision, tuple[Reason, ...]]:
+    """The decision, and every reason against QUALIFIED, the gravest first."""
+    against = (*facts.unexplained, *facts.worse)
+    open_questions = (*facts.controls, *facts.doubtful, *facts.short, *facts.unreached)
+    reasons = (
+        *(Reason(Decision.NOT_QUALIFIED, text) for text in against),
+        *(Reason(Decision.INCONCLUSIVE, text) for text in open_questions),
+    )
+    return (reasons[0].makes if reasons else Decision.QUALIFIED), reasons

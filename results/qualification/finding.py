@@ -1,0 +1,201 @@
+"""What was found against what is promised: where, how often, since which version, and whether it is new."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.verdict import Anomaly
+from results.qualification.inference import share_interval
+from results.qualification.records import Elsewhere, OnRecord, Role, Run, of_role
+
+
+class Standing(StrEnum):
+    """What explains an anomaly of the candidate; the order is from the gravest."""
+
+    UNEXPLAINED = "unexplained"
+    """Neither the baseline nor anything on record has it: a regression, until somebody shows otherwise."""
+    DOUBTFUL = "perhaps known"
+    """Of the same name as something on record, but seen in another scenario: a person has to tell."""
+    ON_BASELINE = "on the baseline too"
+    EXPECTED = "expected"
+    """The scenario expects it of this version."""
+    GONE = "on the baseline only"
+
+
+class Found(msgspec.Struct, frozen=True, kw_only=True):
+    """One illegal anomaly in one scenario and mode.
+
+    Attributes:
+        id: the anomaly's name.
+        scenario: where.
+        mode: of the cluster.
+        standing: what explains it.
+        because: that in words.
+        candidate: in how many of the candidate's decided runs there.
+        candidate_of: of how many.
+        low: lower end of the interval of that share.
+        high: upper end.
+        baseline: in how many of the baseline's.
+        baseline_of: of how many.
+        first_seen: the oldest version of the store with it in this scenario.
+        seen: all versions with it.
+        tried: all versions on which this scenario was run.
+        example: one of the candidate's (or else the baseline's).
+        folder: of the run that has the example.
+        command: that runs it again.
+    """
+
+    id: str
+    scenario: str
+    mode: str
+    standing: Standing
+    because: str
+    candidate: int
+    candidate_of: int
+    low: float
+    high: float
+    baseline: int
+    baseline_of: int
+    first_seen: str
+    seen: tuple[str, ...]
+    tried: tuple[str, ...]
+    example: Anomaly
+    folder: str
+    command: str
+
+
+class Permitted(msgspec.Struct, frozen=True):
+    """An anomaly that was seen where it is permitted: in how many runs of each side."""
+
+    id: str
+    candidate: int
+    baseline: int
+
+
+class _Place(NamedTuple):
+    id: str
+    scenario: str
+    mode: str
+
+
+def found_in(
+    runs: Sequence[Run], elsewhere: Sequence[Elsewhere] = (), on_record: Sequence[OnRecord] = ()
+) -> tuple[Found, ...]:
+    """Every illegal anomaly, the gravest standing first.
+
+    Args:
+        runs: of the matrix.
+        elsewhere: other runs of the store; those of the baseline's version explain as well.
+        on_record: what is known of the candidate's version.
+    """
+    seen = [_found(place, runs, elsewhere, on_record) for place in _places(runs)]
+    gravity = list(Standing)
+    return tuple(sorted(seen, key=lambda one: (gravity.index(one.standing), one.id, one.scenario, one.mode)))
+
+
+def permitted_in(runs: Sequence[Run]) -> tuple[Permitted, ...]:
+    """Every anomaly that was seen where it is permitted, by name."""
+    legal = [(run, set(run.outcome.anomalies) - set(run.outcome.illegal)) for run in runs if run.outcome]
+    names = sorted({name for _run, seen in legal for name in seen})
+    sides = (Role.CANDIDATE, Role.BASELINE)
+    return tuple(
+        Permitted(
+            name, *(sum(name in seen for run, seen in legal if run.planned.role is side) for side in sides)
+        )
+        for name in names
+    )
+
+
+def version_order(version: str) -> tuple[int, ...]:
+    """By which versions are sorted: their numbers."""
+    return tuple(int(number) for number in re.findall(r"\d{1,9}", version))
+
+
+def _places(runs: Iterable[Run]) -> list[_Place]:
+    return sorted({_Place(a.id, r.planned.scenario, r.planned.mode) for r in runs for a in r.sightings})
+
+
+def _found(
+    place: _Place, runs: Sequence[Run], elsewhere: Sequence[Elsewhere], on_record: Sequence[OnRecord]
+) -> Found:
+    here = [r for r in runs if (r.planned.scenario, r.planned.mode) == (place.scenario, place.mode)]
+    sides = [[run for run in of_role(here, role) if run.decided] for role in (Role.CANDIDATE, Role.BASELINE)]
+    counts = [sum(_shows(run, place.id) for run in side) for side in sides]
+    standing, because = _standing(place, runs, elsewhere, on_record)
+    shown = next(run for side in (*sides, here) for run in side if _shows(run, place.id))
+    versions = list(_versions(place, runs, elsewhere))
+    seen = _sorted(version for version, shows in versions if shows)
+    interval = share_interval(counts[0], len(sides[0]))
+    return Found(
+        id=place.id,
+        scenario=place.scenario,
+        mode=place.mode,
+        standing=standing,
+        because=because,
+        candidate=counts[0],
+        candidate_of=len(sides[0]),
+        low=round(interval.low, 4),
+        high=round(interval.high, 4),
+        baseline=counts[1],
+        baseline_of=len(sides[1]),
+        first_seen=seen[0] if seen else "",
+        seen=seen,
+        tried=_sorted(version for version, _shows in versions),
+        example=next(a for a in shown.sightings if a.id == place.id),
+        folder=shown.outcome.folder if shown.outcome else "",
+        command=shown.identity.reproduce if shown.identity else shown.planned.command,
+    )
+
+
+def _shows(run: Run, anomaly_id: str) -> bool:
+    return any(anomaly.id == anomaly_id for anomaly in run.sightings)
+
+
+def _standing(
+    place: _Place, runs: Sequence[Run], elsewhere: Sequence[Elsewhere], on_record: Sequence[OnRecord]
+) -> tuple[Standing, str]:
+    """What explains it, weighed from the certain to the vague."""
+    alike = [run for run in runs if run.planned.scenario == place.scenario and _shows(run, place.id)]
+    mine = [run for run in of_role(alike, Role.CANDIDATE) if run.planned.mode == place.mode]
+    if not mine:
+        return Standing.GONE, "seen on the baseline, not on the candidate"
+    known = [one for one in on_record if one.id == place.id]
+    if all(run.outcome is not None and run.outcome.as_expected for run in mine):
+        told = next((f"{one.ticket}: {one.why}" for one in known if one.scenario == place.scenario), "")
+        return Standing.EXPECTED, told or "the scenario expects it of this version"
+    if theirs := len(of_role(alike, Role.BASELINE)):
+        return Standing.ON_BASELINE, f"the baseline has it in {theirs} of this scenario's runs"
+    version = _version(of_role(runs, Role.BASELINE))
+    if version and any(place.id in e.illegal for e in elsewhere if _is(e, place.scenario, version)):
+        return Standing.ON_BASELINE, f"other runs of the store have it in this scenario on {version}"
+    if known:
+        names = ", ".join(dict.fromkeys(f"{one.ticket} ({one.scenario})" for one in known))
+        return Standing.DOUBTFUL, f"anomalies of this name are on record as {names}"
+    return Standing.UNEXPLAINED, "neither on the baseline nor on record"
+
+
+def _is(run: Elsewhere, scenario: str, version: str) -> bool:
+    return run.scenario == scenario and run.kafka_version == version
+
+
+def _version(runs: Iterable[Run]) -> str:
+    return next((run.identity.kafka_version for run in runs if run.identity), "")
+
+
+def _versions(
+    place: _Place, runs: Sequence[Run], elsewhere: Sequence[Elsewhere]
+) -> Iterator[tuple[str, bool]]:
+    """Version and whether it shows the anomaly, of every run of the scenario."""
+    for run in runs:
+        if run.identity and run.decided and run.planned.scenario == place.scenario:
+            yield run.identity.kafka_version, _shows(run, place.id)
+    for other in elsewhere:
+        if other.scenario == place.scenario:
+            yield other.kafka_version, place.id in other.illegal
+
+
+def _sorted(versions: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted(set(versions), key=version_order))

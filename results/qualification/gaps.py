@@ -1,0 +1,113 @@
+"""What a qualification can't say: told before anything good is."""
+
+from collections.abc import Iterator, Sequence
+
+from results.markdown import number
+from results.qualification.comparing import Comparisons
+from results.qualification.inference import pairs_needed
+from results.qualification.model import Build, Cell, Qualification, Question, State
+from results.qualification.records import Role, Run, of_role, outcomes
+from results.summary import Outcome
+
+EXAMPLES = 3
+"""How many runs a sentence names."""
+
+
+def gaps_of(question: Question, said: Qualification) -> tuple[str, ...]:
+    """Every gap of a qualification in a sentence, what was not done first."""
+    return (
+        *_not_done(question, said),
+        *short_cells(said.cells),
+        *_without_verdict(said.runs),
+        *_not_reached(said.states),
+        *_of_faults(said.runs),
+        *_not_compared(question, said.comparisons),
+        *_otherwise(said.runs),
+        *_several_builds((said.candidate, said.baseline)),
+    )
+
+
+def short_cells(cells: Sequence[Cell]) -> tuple[str, ...]:
+    """Cells with too few runs that came to a verdict."""
+    return tuple(
+        f"{cell.scenario} ({cell.mode or 'mode unknown'}) on the {cell.role}: {cell.decided} of "
+        f"{number(cell.planned, 'run')} came to a verdict, {cell.needed} are needed"
+        for cell in cells
+        if cell.decided < cell.needed
+    )
+
+
+def unreached_states(states: Sequence[State]) -> tuple[str, ...]:
+    """Required states that no run of the candidate reached."""
+    return tuple(
+        f"required, and never reached: {state.label}"
+        for state in states
+        if state.required and not state.candidate
+    )
+
+
+def _not_done(question: Question, said: Qualification) -> Iterator[str]:
+    if question.baseline is None:
+        yield "there is no baseline, so nothing is compared and nothing is known to be new"
+    if not said.controls:
+        yield "there is no positive control, so nobody knows whether this set-up would have seen a bug"
+    for role in Role:
+        missing = sum(run.outcome is None for run in of_role(said.runs, role))
+        if missing:
+            yield f"{number(missing, 'planned run')} of the {role} not run"
+    yield from question.withheld
+
+
+def _without_verdict(runs: Sequence[Run]) -> Iterator[str]:
+    for role in Role:
+        for outcome, word in ((Outcome.UNKNOWN, "with verdict unknown"), (Outcome.FAILED, "that failed")):
+            troubled = [run for run in outcomes(of_role(runs, role)) if run.outcome is outcome]
+            if troubled:
+                named = "; ".join(
+                    f"{run.folder or 'no folder'}: {(*run.reasons, 'no reason told')[0]}"
+                    for run in troubled[:EXAMPLES]
+                )
+                more = f"; and {len(troubled) - EXAMPLES} more" if len(troubled) > EXAMPLES else ""
+                yield f"{number(len(troubled), 'run')} of the {role} {word} ({named}{more})"
+
+
+def _not_reached(states: Sequence[State]) -> Iterator[str]:
+    yield from unreached_states(states)
+    never = [s.label for s in states if not s.required and not s.candidate and s.name != "faults_withheld"]
+    if never:
+        yield f"never reached by the candidate: {', '.join(never)}"
+
+
+def _of_faults(runs: Sequence[Run]) -> Iterator[str]:
+    measured = [run.measures for run in outcomes(of_role(runs, Role.CANDIDATE)) if run.measures]
+    withheld = sum(measures.coverage.get("faults_withheld", 0) for measures in measured)
+    if withheld:
+        yield f"{number(withheld, 'fault')} withheld to spare the last copies"
+    unproven = sum(not fault.proven for measures in measured for fault in measures.faults)
+    if unproven:
+        yield f"{number(unproven, 'fault')} attempted and not proven to have taken effect"
+
+
+def _not_compared(question: Question, comparisons: Comparisons) -> Iterator[str]:
+    few = comparisons.too_few()
+    if question.baseline is not None and few:
+        named = ", ".join(few)
+        yield f"fewer than {pairs_needed()} pairs of runs, so no difference could be shown: {named}"
+
+
+def _otherwise(runs: Sequence[Run]) -> Iterator[str]:
+    """Runs that were to be red and are green: mended, or not looked at rightly."""
+    green = [
+        run
+        for run in outcomes(of_role(runs, Role.CANDIDATE))
+        if run.outcome is Outcome.VALID and run.as_expected is False
+    ]
+    if green:
+        named = ", ".join(run.folder for run in green[:EXAMPLES])
+        yield f"{number(len(green), 'run')} of the candidate valid where an anomaly was expected ({named})"
+
+
+def _several_builds(builds: tuple[Build, Build | None]) -> Iterator[str]:
+    for build in builds:
+        if build is not None and len(build.images) > 1:
+            yield f"runs of {build.asked} are of {len(build.images)} different images"

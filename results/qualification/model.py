@@ -1,0 +1,162 @@
+"""Everything a qualification report says, as frozen values; the JSON of a report is these."""
+
+import msgspec
+
+from results.qualification.comparing import Comparisons
+from results.qualification.deciding import Decision, Reason
+from results.qualification.finding import Found, Permitted
+from results.qualification.records import Role, Run
+from results.summary import FaultTotal, Spread
+from results.track_record import SideRecord
+
+
+class Build(msgspec.Struct, frozen=True, kw_only=True):
+    """What was tried, as it was found in the runs.
+
+    Attributes:
+        asked: as it was asked for.
+        versions: of Kafka.
+        images: reference, digest and checksum of each image; more than one is a gap.
+    """
+
+    asked: str
+    versions: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
+
+
+class Cell(msgspec.Struct, frozen=True, kw_only=True):
+    """One scenario in one mode on one side.
+
+    Attributes:
+        role: whose it is.
+        scenario: its name.
+        mode: of the cluster.
+        planned: runs there are to be.
+        needed: how many of them have to come to a verdict.
+        decided: how many did.
+        counts: runs by outcome.
+        unexpected: runs with a verdict other than the expected one.
+        operations: of all its histories.
+        acknowledged: records.
+        faults: kind to those attempted and those proven.
+    """
+
+    role: Role
+    scenario: str
+    mode: str
+    planned: int
+    needed: int
+    decided: int
+    counts: dict[str, int]
+    unexpected: int
+    operations: int
+    acknowledged: int
+    faults: dict[str, tuple[int, int]]
+
+
+class FaultKind(msgspec.Struct, frozen=True, kw_only=True):
+    """All faults of one kind on one side.
+
+    Attributes:
+        role: whose they are.
+        total: their number, how many were proven, their unavailability.
+        recovery: of the runs whose last fault was of this kind.
+    """
+
+    role: Role
+    total: FaultTotal
+    recovery: Spread | None
+
+
+class State(msgspec.Struct, frozen=True, kw_only=True):
+    """One interesting state: in how many runs it was reached, of those that could tell."""
+
+    name: str
+    label: str
+    required: bool
+    candidate: int
+    candidate_of: int
+    baseline: int
+    baseline_of: int
+
+
+class Undecided(msgspec.Struct, frozen=True, kw_only=True):
+    """Runs of one side that came to no verdict that says anything, with the interval of their share."""
+
+    role: Role
+    count: int
+    of: int
+    low: float
+    high: float
+
+
+class Qualification(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything a qualification report says.
+
+    Attributes:
+        preset: what was planned.
+        decision: by `rule`.
+        reasons: what speaks against QUALIFIED.
+        rule: in words.
+        generated_at: when the last run ended, ISO 8601 in UTC; empty without runs.
+        candidate: what was tried.
+        baseline: what it is compared to; None: to nothing.
+        gaps: what this report can't say, a sentence each.
+        claim: what it can say, in a sentence.
+        operations: of the candidate's histories.
+        acknowledged: the candidate's records.
+        faults: proven ones of the candidate's.
+        cells: the matrix.
+        found: illegal anomalies.
+        permitted: those that were seen where they are permitted.
+        comparisons: candidate and baseline.
+        fault_kinds: durations by kind of fault.
+        states: coverage.
+        undecided: flake rates.
+        controls: positive controls.
+        commits: of krucible.
+        hosts: on what it ran.
+        runs: of both sides.
+    """
+
+    preset: str
+    decision: Decision
+    reasons: tuple[Reason, ...]
+    rule: str
+    generated_at: str
+    candidate: Build
+    baseline: Build | None
+    gaps: tuple[str, ...] = ()
+    claim: str
+    operations: int
+    acknowledged: int
+    faults: int
+    cells: tuple[Cell, ...]
+    found: tuple[Found, ...]
+    permitted: tuple[Permitted, ...]
+    comparisons: Comparisons
+    fault_kinds: tuple[FaultKind, ...]
+    states: tuple[State, ...]
+    undecided: tuple[Undecided, ...]
+    controls: tuple[SideRecord, ...]
+    commits: tuple[str, ...]
+    hosts: tuple[str, ...]
+    runs: tuple[Run, ...]
+
+
+class Question(msgspec.Struct, frozen=True, kw_only=True):
+    """What was asked.
+
+    Attributes:
+        preset: its name.
+        candidate: as it was asked for.
+        baseline: as it was asked for; None: there is none.
+        required: names of states that the candidate has to reach.
+        withheld: what the matrix leaves out, a sentence each.
+    """
+
+    preset: str
+    candidate: str
+    baseline: str | None
+    required: tuple[str, ...] = ()
+    withheld: tuple[str, ...] = ()

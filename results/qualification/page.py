@@ -1,0 +1,95 @@
+"""A qualification as one HTML file that opens from disk, dressed like the reports of runs."""
+
+import base64
+import hashlib
+from pathlib import Path
+from typing import Any
+
+import jinja2
+from markupsafe import Markup
+
+from results.cleaning import clean
+from results.qualification.deciding import Decision
+from results.qualification.finding import Found, Standing
+from results.qualification.model import Qualification
+from results.qualification.sections import Section, facts_of, identity_of, sections_of
+from results.qualification.texts import title_of
+from results.report import TEMPLATES, glyphs
+
+_OWN = Path(__file__).parent / "templates"
+_LOOKS = {
+    Decision.QUALIFIED: "valid",
+    Decision.NOT_QUALIFIED: "invalid",
+    Decision.INCONCLUSIVE: "unknown",
+}
+_TEXT_MAX = 800
+_COMMAND_MAX = 2_000
+_PROOF_MAX = 24
+_FOUND_MAX = 60
+_RED = (Standing.UNEXPLAINED, Standing.DOUBTFUL)
+
+
+def render_page(said: Qualification) -> str:
+    """The page as text; whatever comes from runs is cleaned and escaped."""
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_OWN),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    return environment.get_template("qualification.html.j2").render(_context(said))
+
+
+def _context(said: Qualification) -> dict[str, Any]:
+    style = "\n".join(
+        file.read_text(encoding="utf-8") for file in (TEMPLATES / "report.css", _OWN / "qualification.css")
+    )
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    return {
+        "style": Markup(style),  # noqa: S704 - shipped with krucible, not from a run
+        "style_hash": f"sha256-{digest}",
+        "title": title_of(said),
+        "decision": said.decision.capitalize(),
+        "look": _LOOKS[said.decision],
+        "reasons": [clean(reason.text, _TEXT_MAX) for reason in said.reasons],
+        "gaps": [clean(gap, _TEXT_MAX) for gap in said.gaps],
+        "claim": said.claim,
+        "identity": _cleaned(identity_of(said)),
+        "found": [_finding(one) for one in said.found[:_FOUND_MAX]],
+        "found_left_out": max(len(said.found) - _FOUND_MAX, 0),
+        "sections": [_cleaned(section) for section in sections_of(said)],
+        "rule": said.rule,
+        "generated_at": clean(said.generated_at, _TEXT_MAX),
+        "glyphs": glyphs,
+    }
+
+
+def _finding(found: Found) -> dict[str, Any]:
+    where = f"{found.scenario} ({found.mode})" if found.mode else found.scenario
+    return {
+        "id": clean(found.id, _TEXT_MAX),
+        "where": clean(where, _TEXT_MAX),
+        "red": found.standing in _RED,
+        "summary": clean(found.example.summary, _TEXT_MAX),
+        "facts": [(label, clean(text, _TEXT_MAX)) for label, text in facts_of(found)],
+        "proof": [clean(line, _TEXT_MAX) for line in found.example.explanation[:_PROOF_MAX]],
+        "command": clean(found.command, _COMMAND_MAX),
+    }
+
+
+def _cleaned(section: Section) -> dict[str, Any]:
+    """A section with columns told apart: of numbers, of code, of text."""
+    kinds = [{">": "n", "`": "code"}.get(name[:1], "") for name in section.head]
+    names = [name.removeprefix(">").removeprefix("`") for name in section.head]
+    rows = [
+        [(kind, clean(cell, _TEXT_MAX)) for kind, cell in zip(kinds, row, strict=True)]
+        for row in section.rows
+    ]
+    return {
+        "title": section.title,
+        "lead": section.lead,
+        "head": list(zip(kinds, names, strict=True)),
+        "rows": rows,
+        "note": clean(section.note, _TEXT_MAX),
+    }

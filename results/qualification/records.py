@@ -1,0 +1,127 @@
+"""What a qualification is made from: runs that were planned, and what became of each."""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from pathlib import Path
+
+import msgspec
+
+from checkers.identity import RunIdentity
+from checkers.verdict import Anomaly
+from results.store import RunUnreadableError, load_identity, load_verdict
+from results.summary import Outcome, RunOutcome, outcome_of
+
+DECIDED = (Outcome.VALID, Outcome.INVALID)
+"""Outcomes that say something of Kafka."""
+
+
+class Role(StrEnum):
+    """Whose run it is."""
+
+    CANDIDATE = "candidate"
+    BASELINE = "baseline"
+
+
+class Planned(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that there is to be.
+
+    Attributes:
+        role: whose it is.
+        scenario: its name.
+        mode: of the cluster: ``combined`` or ``isolated``; empty if unknown.
+        pair: the line that runs the same on any build; equal for the candidate's run and the baseline's.
+        command: the line that runs it.
+    """
+
+    role: Role
+    scenario: str
+    mode: str
+    pair: str
+    command: str
+
+
+class Run(msgspec.Struct, frozen=True, kw_only=True):
+    """What became of a planned run.
+
+    Attributes:
+        planned: the plan.
+        outcome: None where it was not run.
+        sightings: one example of each illegal anomaly.
+        expected: ids of anomalies that the scenario expects of this version.
+        image_checksums: name to checksum of what the image was built from.
+    """
+
+    planned: Planned
+    outcome: RunOutcome | None = None
+    sightings: tuple[Anomaly, ...] = ()
+    expected: tuple[str, ...] = ()
+    image_checksums: dict[str, str] = {}
+
+    @property
+    def decided(self) -> bool:
+        """Whether it came to a verdict that says something."""
+        return self.outcome is not None and self.outcome.outcome in DECIDED
+
+    @property
+    def identity(self) -> RunIdentity | None:
+        """None where it was not run, or can't be read."""
+        return self.outcome.identity if self.outcome else None
+
+
+class Elsewhere(msgspec.Struct, frozen=True):
+    """A run of the store that is no part of the matrix: where and on what which anomalies were illegal."""
+
+    scenario: str
+    kafka_version: str
+    illegal: tuple[str, ...]
+
+
+class OnRecord(msgspec.Struct, frozen=True):
+    """An anomaly that is known of the candidate's version.
+
+    Attributes:
+        id: the anomaly's.
+        ticket: Kafka's ticket or KIP.
+        scenario: the scenario that shows it.
+        why: what is on record about it.
+    """
+
+    id: str
+    ticket: str
+    scenario: str
+    why: str
+
+
+def run_of(planned: Planned, folder: Path) -> Run:
+    """Read what a planned run left in its folder; one without a readable verdict has failed."""
+    outcome = outcome_of(folder)
+    try:
+        verdict = load_verdict(folder)
+        image = load_identity(folder).image
+    except RunUnreadableError:
+        return Run(planned=planned, outcome=outcome)
+    first: dict[str, Anomaly] = {}
+    for anomaly in (a for result in verdict.results for a in result.anomalies if a.illegal):
+        first.setdefault(anomaly.id, anomaly)
+    return Run(
+        planned=planned,
+        outcome=outcome,
+        sightings=tuple(first[name] for name in sorted(first)),
+        expected=verdict.expected_anomalies,
+        image_checksums=image.checksums if image else {},
+    )
+
+
+def failed_run(planned: Planned, why: str) -> Run:
+    """A run that the harness failed in before there was anything to read."""
+    return Run(planned=planned, outcome=RunOutcome(folder="", outcome=Outcome.FAILED, reasons=(why,)))
+
+
+def of_role(runs: Iterable[Run], role: Role) -> tuple[Run, ...]:
+    """Those of the candidate, or of the baseline."""
+    return tuple(run for run in runs if run.planned.role is role)
+
+
+def outcomes(runs: Iterable[Run]) -> list[RunOutcome]:
+    """Of the runs that there are."""
+    return [run.outcome for run in runs if run.outcome is not None]

@@ -1,0 +1,131 @@
+"""A qualification as Markdown, as JSON, and as six lines for a vote mail."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from results.cleaning import clean
+from results.markdown import code, number, table, told
+from results.qualification.deciding import Decision
+from results.qualification.finding import Found
+from results.qualification.model import Build, Qualification
+from results.qualification.sections import Section, facts_of, identity_of, sections_of
+from results.track_record import Standing
+
+COLUMNS = 100
+"""The widest line of a mail."""
+LINES = 6
+_NAME_MAX = 40
+_PROOF_MAX = 12
+_MARKS = {Decision.QUALIFIED: "✅", Decision.NOT_QUALIFIED: "❌", Decision.INCONCLUSIVE: "❔"}
+
+
+def title_of(said: Qualification) -> str:
+    """What was qualified, against what."""
+    against = f" against {_asked(said.baseline)}" if said.baseline else ""
+    return f"Kafka {_asked(said.candidate)}{against}, preset {clean(said.preset, _NAME_MAX)}"
+
+
+def encode_qualification(said: Qualification) -> bytes:
+    """Everything as JSON, with what the sections of the pages leave out."""
+    return msgspec.json.format(msgspec.json.encode(said), indent=2) + b"\n"
+
+
+def render_text(said: Qualification) -> str:
+    """Six lines of at most `COLUMNS` characters, to paste into a mail; a newline at the end."""
+    lines = (
+        f"{said.decision}: {title_of(said)}",
+        f"Not said: {number(len(said.gaps), 'gap')}, first: {said.gaps[0]}" if said.gaps else "No gap.",
+        said.claim,
+        _against(said),
+        _controls_line(said),
+        _source(said),
+    )
+    return "".join(f"{_cut(line)}\n" for line in lines)
+
+
+def render_markdown(said: Qualification) -> str:
+    """The page, with a newline at its end."""
+    blocks = [
+        f"# Qualification of {told(title_of(said))}",
+        f"{_MARKS[said.decision]} **{said.decision}**",
+        *_reasons(said),
+        "## What this can't say",
+        "\n".join(f"- {told(gap)}" for gap in said.gaps) or "No gap is known.",
+        *_section(identity_of(said)),
+        "## What was found",
+        told(said.claim),
+        *map(_found, said.found),
+        *(block for section in sections_of(said) for block in _section(section)),
+        "## The rule",
+        told(said.rule),
+    ]
+    if said.generated_at:
+        blocks.append(f"The last run ended at {told(said.generated_at)}.")
+    return "\n\n".join(blocks) + "\n"
+
+
+def _reasons(said: Qualification) -> Iterator[str]:
+    if said.reasons:
+        yield "\n".join(f"- {told(reason.makes)}: {told(reason.text)}" for reason in said.reasons)
+
+
+def _section(section: Section) -> Iterator[str]:
+    yield f"## {section.title}"
+    if section.lead:
+        yield section.lead
+    if section.rows:
+        ways = [code_cell if name.startswith("`") else told for name in section.head]
+        rows = [tuple(way(cell) for way, cell in zip(ways, row, strict=True)) for row in section.rows]
+        yield table([name.removeprefix("`") for name in section.head], rows)
+    if section.note:
+        yield told(section.note)
+
+
+def code_cell(text: str) -> str:
+    """Any text as code of a table's cell; nothing where there is none."""
+    return f"`{code(text)}`" if text else ""
+
+
+def _found(found: Found) -> str:
+    where = f"{found.scenario} ({found.mode})" if found.mode else found.scenario
+    lines = [f"### `{code(found.id)}` in {told(where)}", "", told(found.example.summary), ""]
+    lines += [f"- {label}: {told(text)}" for label, text in facts_of(found)]
+    lines += [f"- again: `{code(found.command)}`"]
+    lines += [f"- proof: {told(line)}" for line in found.example.explanation[:_PROOF_MAX]]
+    return "\n".join(lines)
+
+
+def _against(said: Qualification) -> str:
+    if said.baseline is None:
+        return "No baseline."
+    compared = said.comparisons
+    worse = "; ".join(compared.worse())
+    found = f"{number(len(compared.worse()), 'thing')} worse" if worse else "nothing worse"
+    tests = f"{number(compared.tried(), 'test')}, {len(compared.too_few())} with too few pairs"
+    return f"Against {_asked(said.baseline)}: {found} ({tests}){f': {worse}' if worse else '.'}"
+
+
+def _controls_line(said: Qualification) -> str:
+    good = sum(side.standing is Standing.AS_EXPECTED for side in said.controls)
+    flaky = sum(one.count for one in said.undecided)
+    runs = sum(one.of for one in said.undecided)
+    controls = f"{good} of {len(said.controls)} positive controls as expected"
+    return f"{controls}; no verdict in {flaky} of {number(runs, 'run')}."
+
+
+def _source(said: Qualification) -> str:
+    commit = clean(", ".join(said.commits[:1]), _NAME_MAX) or "unknown"
+    images = said.candidate.images
+    digest = next((word for image in images for word in image.split(", ") if word.startswith("sha256:")), "")
+    image = f", image {clean(digest, 19).split('…')[0]}" if digest else ""
+    return f"krucible {commit}{image}, runs up to {said.generated_at or 'none'}"
+
+
+def _asked(build: Build) -> str:
+    return clean(build.asked, _NAME_MAX)
+
+
+def _cut(line: str) -> str:
+    shown = clean(line, 10 * COLUMNS)
+    return shown if len(shown) <= COLUMNS else f"{shown[: COLUMNS - 1]}…"
