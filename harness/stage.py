@@ -11,7 +11,7 @@ import msgspec
 
 from checkers.identity import IDENTITY_FILE, encode_identity
 from harness.admin import NewTopic, create_topic
-from harness.cluster.cluster import Cluster, Plan, remove_run, start_cluster
+from harness.cluster.cluster import Cluster, Plan, make_mount_points, remove_run, start_cluster
 from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine, compose_binary, connect, engine_facts
 from harness.cluster.images import KafkaImage, ensure_base, ensure_image
@@ -161,6 +161,8 @@ def _remove(client: Engine, plan: Plan, ledger: Ledger) -> None:
         with suppress(KrucibleError, OSError):
             save_logs(RunContainers(client, plan.run).nodes(), plan.folder)
     remove_run(client, plan.run, plan.folder)
+    with suppress(OSError):  # the same disk; only a start by hand would need them
+        make_mount_points(plan.folder, plan.topology)
     with suppress(KrucibleError):  # the disk is full, which has been told; nothing is left to heal
         ledger.write(RunRemoved())
 

@@ -13,6 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from harness.cli.hands_on import hands_on
 from harness.cli.options import runs_option, topology_options
 from harness.cli.origins import settled
 from harness.cluster.cluster import Cluster, Plan, find_cluster, remove_run, start_cluster
@@ -103,10 +104,8 @@ def _tell(started: Cluster, took_s: float) -> None:
     click.echo(f"cluster {run} is ready after {took_s:.1f} s")
     for node in started.nodes:
         click.echo(f"  {node.name}  id {node.id:<4} {started.addresses[node.name]}  {', '.join(node.roles)}")
-    click.echo(f"  bootstrap  {','.join(started.bootstrap)}")
     click.echo(f"  folder     {folder}")
-    click.echo(f"  enter      docker exec -it krucible-{run}-{started.nodes[0].name} bash")
-    click.echo(f"  take down  krucible cluster down {run}")
+    click.echo(hands_on(folder))
 
 
 @cluster.command()

@@ -17,7 +17,8 @@ from checkers.verdict import Verdict
 from harness.chance import KINDS
 from harness.cli.campaigns import Campaign
 from harness.cli.console import console_for
-from harness.cli.keeping import EXIT_CODES, identity_of, keep, show
+from harness.cli.hands_on import hands_on
+from harness.cli.keeping import EXIT_CODES, keep, show
 from harness.cli.options import SEED_MAX, Seeds, runs_option, topology_options
 from harness.cli.origins import settled
 from harness.errors import KrucibleError, UsageError
@@ -69,9 +70,8 @@ def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **give
     plan = plan_run(_options(scenario, chosen, settled(given)))
     with cancellable() as cancelled:
         folder, verdict = run_one(plan, Host(runs=runs, keep=kept), cancelled)
-    identity = identity_of(folder)
-    if kept and identity is not None:
-        click.echo(f"kept       its cluster; krucible cluster down {identity.run}")
+    if kept:
+        tell_kept(folder)
     return EXIT_CODES[verdict.validity]
 
 
@@ -86,6 +86,12 @@ def run_one(plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path
         folder, history, verdict = execute(plan, host, console.hear, cancelled)
     show(keep(folder, history, verdict))
     return folder, verdict
+
+
+def tell_kept(folder: Path) -> None:
+    """What to do with the cluster that a run left up."""
+    click.echo("kept       its cluster is up:")
+    click.echo(hands_on(folder))
 
 
 def _run_many(scenario: str, seeds: range, runs: Path, given: dict[str, Any]) -> int:

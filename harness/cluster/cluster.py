@@ -220,9 +220,18 @@ def find_cluster(client: docker.DockerClient, folder: Path) -> Cluster:
     Raises:
         KrucibleError: if the folder describes none.
     """
+    return Cluster(client, describe(folder), folder)
+
+
+def describe(folder: Path) -> Description:
+    """What is kept of the cluster that was started in a folder.
+
+    Raises:
+        KrucibleError: if the folder describes none.
+    """
     path = folder / DESCRIPTION_FILE
     try:
-        description = msgspec.json.decode(path.read_bytes(), type=Description)
+        return msgspec.json.decode(path.read_bytes(), type=Description)
     except (OSError, msgspec.MsgspecError) as error:
         raise KrucibleError(
             "this folder describes no cluster",
@@ -230,7 +239,19 @@ def find_cluster(client: docker.DockerClient, folder: Path) -> Cluster:
             where=str(path),
             next_step="krucible cluster status",
         ) from error
-    return Cluster(client, description, folder)
+
+
+def make_mount_points(folder: Path, topology: Topology) -> None:
+    """Empty folders where the disks were, so that the compose file starts the same cluster anew by hand.
+
+    Made by the engine, they would be root's, and Kafka runs as whoever ran the harness.
+
+    Raises:
+        OSError: they can't be made.
+    """
+    for node in topology.nodes():
+        for disk in _disks(folder, topology, node):
+            disk.mkdir(parents=True, exist_ok=True)
 
 
 def _write_files(plan: Plan, description: Description) -> None:
