@@ -1,0 +1,78 @@
+"""Builds Arrow tables of one run from NumPy arrays and lists, in the types of the tables' files."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from checkers.columns import NONE, Integers
+from results.pipeline.schemas import PARTITIONED_BY, TABLES
+
+_CODED = pa.dictionary(pa.int32(), pa.string())
+
+
+@cache
+def file_schema(name: str) -> pa.Schema:
+    """Columns of a table's files: all but those that are folders; texts are kept as codes while in memory."""
+    held = StructType([field for field in TABLES[name] if field.name not in PARTITIONED_BY])
+    plain = to_arrow_schema(held, timezone="UTC")
+    return pa.schema([pa.field(f.name, _CODED if f.type == pa.string() else f.type) for f in plain])
+
+
+def assembled(name: str, run: str, columns: Mapping[str, pa.Array]) -> pa.Table:
+    """A table's rows of one run.
+
+    Args:
+        name: of the table.
+        run: the run's id.
+        columns: all others by name, of one length; integers may be wider than they are in the files.
+
+    Raises:
+        ValueError: an integer does not fit its column.
+    """
+    schema = file_schema(name)
+    size = len(next(iter(columns.values())))
+    arrays = {"run_id": named(np.zeros(size, np.int64), [run]), **columns}
+    return pa.Table.from_arrays([arrays[field.name].cast(field.type) for field in schema], schema=schema)
+
+
+def numbers(values: Integers, missing: int = NONE) -> pa.Array:
+    """Integers, null where a value is `missing`."""
+    return pa.array(values, mask=values == missing)
+
+
+def integers(values: Iterable[int | None]) -> pa.Array:
+    """Integers or nulls from a list."""
+    return pa.array(list(values), pa.int64())
+
+
+def booleans(values: NDArray[np.bool_]) -> pa.Array:
+    """Truth values."""
+    return pa.array(values)
+
+
+def named(codes: Integers, names: Sequence[str]) -> pa.Array:
+    """A text for each code, null where it is negative."""
+    indices = pa.array(codes.astype(np.int32), mask=codes < 0)
+    return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string()))
+
+
+def texts(values: Iterable[str | None]) -> pa.Array:
+    """Texts or nulls from a list."""
+    return pa.array(list(values), pa.string()).dictionary_encode()
+
+
+def lists(values: Iterable[Sequence[int] | None]) -> pa.Array:
+    """Lists of node ids, or nulls."""
+    return pa.array(list(values), pa.list_(pa.int32()))
+
+
+def rows(name: str, run: str, dictionaries: Sequence[Mapping[str, Any]]) -> pa.Table:
+    """A table's rows of one run from dictionaries, for tables with few rows."""
+    schema = file_schema(name)
+    return pa.Table.from_pylist([{"run_id": run, **row} for row in dictionaries], schema=schema)

@@ -1,0 +1,52 @@
+"""What can go wrong in the pipeline, told so that a person can act upon it."""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
+
+from results.store import StoreError
+
+_FULL = "No space left on device"
+_CAUSES_MAX = 600
+
+
+class PipelineError(StoreError):
+    """Spark, or the tables, can't do what was asked for; one fact a line."""
+
+    def __init__(
+        self, what: str, *, got: str = "", expected: str = "", where: str = "", next_step: str = ""
+    ) -> None:
+        facts = (("got", got), ("expected", expected), ("where", where), ("next", next_step))
+        super().__init__("\n".join([what, *(f"  {name + ':':<10}{text}" for name, text in facts if text)]))
+
+
+@contextmanager
+def spark_errors_told(doing: str) -> Iterator[None]:
+    """Whatever Spark raises in the block becomes an error that says what was being done.
+
+    Raises:
+        OSError: a disk is full, Spark's own scratch folder included.
+        PipelineError: anything else.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        text = str(error)
+        if _FULL in text:
+            raise OSError(errno.ENOSPC, _FULL, "a folder of Spark or of the tables") from error
+        raise PipelineError(
+            f"Spark could not {doing}",
+            got=_cause(text),
+            next_step="the whole story is told with --verbose",
+        ) from error
+
+
+def _cause(text: str) -> str:
+    """The lines that tell why, without those that tell where in Spark's own code."""
+    lines = [line.strip() for line in text.splitlines()]
+    told = [line for line in lines if line and not line.startswith(("at ", "File ", "...", "^", "Traceback"))]
+    causes = [line for line in told if "Error" in line or "Exception" in line] or told
+    return " ".join(dict.fromkeys(causes[:1] + causes[-1:]))[:_CAUSES_MAX]

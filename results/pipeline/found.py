@@ -1,0 +1,96 @@
+"""Finds the runs of a store that can be ingested, and says of the others why not."""
+
+import hashlib
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from checkers.identity import IDENTITY_FILE, RunIdentity
+from results.store import VERDICT_FILE, StoreError, load_identity, load_verdict, run_folders
+
+
+class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
+    """A run that can be ingested.
+
+    Attributes:
+        run: its id.
+        folder: its folder, absolute.
+        date: UTC day on which it began, ISO 8601.
+        kafka_version: Kafka's version.
+        history_bytes: size of its journals.
+        fingerprint: equal as long as identity, verdict and journals are.
+    """
+
+    run: str
+    folder: str
+    date: str
+    kafka_version: str
+    history_bytes: int
+    fingerprint: str
+
+
+class Skipped(msgspec.Struct, frozen=True):
+    """A folder that is not ingested, and why."""
+
+    folder: str
+    reason: str
+
+
+def find_runs(root: Path) -> tuple[list[FoundRun], list[Skipped]]:
+    """All runs below a folder, in the order of their folders, and those that are not whole."""
+    found: dict[str, FoundRun] = {}
+    skipped: list[Skipped] = []
+    for folder in sorted(run_folders(root)):
+        try:
+            run = _found(folder.absolute())
+        except (StoreError, ValueError, OSError) as error:
+            skipped.append(Skipped(str(folder), str(error)))
+            continue
+        other = found.setdefault(run.run, run)
+        if other is not run:
+            skipped.append(Skipped(str(folder), f"run {run.run} is already that of {other.folder}"))
+    return list(found.values()), skipped
+
+
+def began_at(identity: RunIdentity) -> datetime:
+    """When a run began, UTC.
+
+    Raises:
+        ValueError: it does not say so in ISO 8601.
+    """
+    moment = datetime.fromisoformat(identity.began_at)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+def _found(folder: Path) -> FoundRun:
+    identity = load_identity(folder)
+    load_verdict(folder)
+    if not identity.run or not identity.kafka_version:
+        raise ValueError(f"{IDENTITY_FILE} names no run or no version of Kafka")
+    journals = [(path.name, path.stat().st_size) for path in sorted(folder.glob("history*.jsonl"))]
+    if not journals:
+        raise ValueError("it has no journal history*.jsonl")
+    return FoundRun(
+        run=identity.run,
+        folder=str(folder),
+        date=began_at(identity).date().isoformat(),
+        kafka_version=identity.kafka_version,
+        history_bytes=sum(size for _, size in journals),
+        fingerprint=_fingerprint(folder, journals),
+    )
+
+
+def _fingerprint(folder: Path, journals: list[tuple[str, int]]) -> str:
+    digest = hashlib.blake2b(digest_size=16)
+    for part in _parts(folder, journals):
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()
+
+
+def _parts(folder: Path, journals: list[tuple[str, int]]) -> Iterator[bytes]:
+    for name in (IDENTITY_FILE, VERDICT_FILE):
+        yield (folder / name).read_bytes()
+    for name, size in journals:
+        yield f"{name} {size}".encode()

@@ -1,0 +1,69 @@
+"""Shows how far Spark has come: a bar on a terminal, otherwise one line every ten per cent."""
+
+import threading
+import uuid
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Protocol
+
+from pyspark import StatusTracker
+from pyspark.sql import SparkSession
+
+POLL_S = 0.25
+_STEP_PERCENT = 10
+
+
+class Progress(Protocol):
+    """Listens to how far a piece of work has come."""
+
+    def __call__(self, doing: str, done: int, total: int) -> None:
+        """Hear that `done` of `total` tasks of what is called `doing` are done."""
+
+
+class Lines:
+    """Tells progress in lines, one every ten per cent.
+
+    Args:
+        echo: takes a line.
+    """
+
+    def __init__(self, echo: Callable[[str], None]) -> None:
+        self._echo = echo
+        self._told: dict[str, int] = {}
+
+    def __call__(self, doing: str, done: int, total: int) -> None:
+        """Tell it if ten per cent more are done than were told last."""
+        percent = 100 * done // total // _STEP_PERCENT * _STEP_PERCENT if total else 0
+        if percent > self._told.get(doing, 0):
+            self._told[doing] = percent
+            self._echo(f"{doing:<10} {percent:>3} %  ({done} of {total} tasks)")
+
+
+@contextmanager
+def watched(session: SparkSession, progress: Progress, doing: str) -> Iterator[None]:
+    """Tell progress of the jobs that this thread starts in the block, while it goes on and at its end."""
+    context = session.sparkContext
+    group, over = f"{doing}-{uuid.uuid4().hex}", threading.Event()
+    tracker = context.statusTracker()
+
+    def look() -> None:
+        while not over.wait(POLL_S):
+            progress(doing, *_tasks(tracker, group))
+
+    context.setJobGroup(group, doing)
+    watcher = threading.Thread(target=look, name="pipeline-progress", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+    progress(doing, *_tasks(tracker, group))
+
+
+def _tasks(tracker: StatusTracker, group: str) -> tuple[int, int]:
+    """How many tasks of a group of jobs are done, and how many there are as far as Spark knows yet."""
+    jobs = (tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup(group))
+    stages = {stage for job in jobs if job is not None for stage in job.stageIds}
+    told = [info for info in map(tracker.getStageInfo, stages) if info is not None]
+    return sum(info.numCompletedTasks for info in told), sum(info.numTasks for info in told)

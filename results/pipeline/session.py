@@ -1,0 +1,140 @@
+"""The one place where a SparkSession is made."""
+
+import os
+import re
+import socket
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from results.pipeline.errors import PipelineError, spark_errors_told
+from results.pipeline.java import require_java
+
+LOCAL = "local[*]"
+"""All CPUs of this machine."""
+BYTES_PER_PARTITION = 64 << 20
+_MASTER = re.compile(
+    r"local(\[(\*|\d+)(,\s*\d+)?\])?|spark://[^/\s]+|yarn|k8s://\S+|local-cluster\[[\d,\s]+\]"
+)
+_HOST = re.compile(r"(?P<host>.+):(?P<port>\d{1,5})")
+_CONNECT_BOUND_S = 10
+_QUIET = Path(__file__).parent / "quiet.properties"
+_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.parquet.compression.codec": "zstd",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.sources.partitionColumnTypeInference.enabled": "false",
+    "spark.python.worker.reuse": "true",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+}
+_OF_LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+
+
+def is_master(text: str) -> bool:
+    """Whether a text has the form of a Spark master."""
+    return _MASTER.fullmatch(text) is not None
+
+
+def open_session(master: str | None = None, *, app: str = "krucible", verbose: bool = False) -> SparkSession:
+    """A session; the active one, if any, as it is: under spark-submit and in tests there is one already.
+
+    Args:
+        master: such as ``local[2]`` or ``spark://host:7077``; None takes that of spark-submit, otherwise
+            `LOCAL`.
+        app: name of the application.
+        verbose: leave Spark's log as it is.
+
+    Raises:
+        PipelineError: Java or the master is missing or not what it should be.
+    """
+    active = SparkSession.getActiveSession()
+    if active is not None:
+        return active
+    submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    if not submitted:
+        require_java()
+    master = master if master is not None or submitted else LOCAL
+    if master is not None:
+        _require_master(master)
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    with spark_errors_told(f"start on {master or 'the master of spark-submit'}"):
+        return _builder(master, app, verbose=verbose).getOrCreate()
+
+
+@contextmanager
+def opened(
+    master: str | None = None, *, app: str = "krucible", verbose: bool = False
+) -> Iterator[SparkSession]:
+    """A session for the block; stopped afterwards unless it was there before."""
+    before = SparkSession.getActiveSession()
+    session = open_session(master, app=app, verbose=verbose)
+    try:
+        yield session
+    finally:
+        if before is None:
+            session.stop()
+
+
+def fit_shuffles(session: SparkSession, size_bytes: int) -> int:
+    """Set the number of shuffle partitions by the size of what is shuffled, and return it."""
+    cores = session.sparkContext.defaultParallelism
+    partitions = max(cores, -(-size_bytes // BYTES_PER_PARTITION))
+    session.conf.set("spark.sql.shuffle.partitions", str(partitions))
+    return partitions
+
+
+def _builder(master: str | None, app: str, *, verbose: bool) -> SparkSession.Builder:
+    builder = SparkSession.builder.appName(app)
+    if master is not None:
+        builder = builder.master(master)
+    local = _OF_LOCAL if master is not None and re.match(r"local(\[|$)", master) else {}
+    quiet = (
+        {} if verbose else {"spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={_QUIET.as_uri()}"}
+    )
+    for name, value in {**_SETTINGS, **local, **quiet}.items():
+        builder = builder.config(name, value)
+    return builder
+
+
+def _require_master(master: str) -> None:
+    """Refuse a master that is none, or that nobody answers for: Spark itself tries for a minute.
+
+    Raises:
+        PipelineError: it is not reachable.
+    """
+    if not is_master(master):
+        raise PipelineError(
+            "no such master",
+            got=master,
+            expected="local[N], local[*], spark://HOST:PORT, yarn or k8s://URL",
+            where="--master",
+        )
+    if not master.startswith("spark://"):
+        return
+    problems = [_unreachable(address) for address in master.removeprefix("spark://").split(",")]
+    if all(problems):
+        raise PipelineError(
+            "no Spark master answers",
+            got="; ".join(problem for problem in problems if problem),
+            where=master,
+            next_step="start it, or name another --master",
+        )
+
+
+def _unreachable(address: str) -> str | None:
+    """Why nobody can be spoken to at ``HOST:PORT``; None if somebody can."""
+    found = _HOST.fullmatch(address)
+    if found is None:
+        return f"{address}: expected HOST:PORT"
+    try:
+        socket.create_connection((found["host"], int(found["port"])), timeout=_CONNECT_BOUND_S).close()
+    except (OSError, OverflowError) as error:
+        return f"{address}: {error}"
+    return None

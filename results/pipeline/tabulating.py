@@ -1,0 +1,99 @@
+"""Turns one run into its rows of every table that is filled by an ingest."""
+
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from checkers.availability import load_end_ns
+from checkers.history import History
+from checkers.loading import columns_of
+from checkers.reading import read_history
+from checkers.shapes import Setup
+from results.pipeline.columnar import rows
+from results.pipeline.found import FoundRun, began_at
+from results.pipeline.operations import operations_of
+from results.pipeline.pairing import pair
+from results.pipeline.records import records_of
+from results.pipeline.states import cluster_state_of, faults_of
+from results.store import load_identity, load_verdict
+
+INGESTED = ("runs", "operations", "records", "faults", "cluster_state")
+"""Tables that an ingest fills; the others of `schemas.TABLES` are filled by a check."""
+
+
+def tables_of(found: FoundRun) -> dict[str, pa.Table]:
+    """The run's rows of each of `INGESTED`.
+
+    Raises:
+        HistoryError, StoreError, KeyError, ValueError: it is half-written, or not as docs/histories.md says.
+    """
+    with _no_collection():
+        history = read_history(Path(found.folder))
+        _require_whole(history, found)
+        columns, paired = columns_of(history), pair(history)
+        operations = operations_of(history, columns, paired)
+        count = pc.sum(operations.column("records")).as_py() or 0
+        return {
+            "runs": rows("runs", history.run, [_run(found, history, count)]),
+            "operations": operations,
+            "records": records_of(history, columns, paired),
+            "faults": faults_of(history),
+            "cluster_state": cluster_state_of(history),
+        }
+
+
+@contextmanager
+def _no_collection() -> Iterator[None]:
+    """No search for cycles in the block: a history has none, and half the time of reading would go there."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+def _require_whole(history: History, found: FoundRun) -> None:
+    if history.damage:
+        raise ValueError(f"half-written: {history.damage[0]}")
+    if history.run != found.run:
+        raise ValueError(f"its journals are those of run {history.run or '?'}, not of {found.run}")
+
+
+def _run(found: FoundRun, history: History, operations: int) -> dict[str, Any]:
+    folder = Path(found.folder)
+    identity, verdict = load_identity(folder), load_verdict(folder)
+    setup = next((o.value for o in history.operations if o.f == "setup"), {})
+    return {
+        "scenario": identity.scenario,
+        "mode": setup.get("mode"),
+        "seed": identity.seed,
+        "began_at": began_at(identity),
+        "ended_ns": history.operations[-1].time_ns if history.operations else 0,
+        "load_ended_ns": load_end_ns(history) if history.operations else None,
+        "unloaded": _unloaded(setup),
+        "folder": found.folder,
+        "krucible_commit": identity.krucible_commit,
+        "image_reference": identity.image.reference if identity.image else None,
+        "image_digest": identity.image.digest if identity.image else None,
+        "features": list(identity.features.items()),
+        "options": identity.reproduce,
+        "validity": verdict.validity,
+        "expected": verdict.expected,
+        "as_expected": verdict.as_expected,
+        "kernel": identity.host.kernel,
+        "cpus": identity.host.cpus,
+        "history_bytes": found.history_bytes,
+        "operations": operations,
+        "fingerprint": found.fingerprint,
+    }
+
+
+def _unloaded(setup: dict[str, Any]) -> list[str]:
+    topics = msgspec.convert(setup, Setup).topics
+    return [topic.name for topic in topics if not topic.loaded]
