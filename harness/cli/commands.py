@@ -54,6 +54,11 @@ COMMANDS = {
         "serve",
         "Browse stored runs: table, filters, trends, reports, downloads.",
     ),
+    "replay": Entry(
+        "harness.cli.replaying",
+        "replay",
+        "Carry out the recorded schedule of RUN again, and tell how often its finding comes back.",
+    ),
     "summary": Entry(
         "harness.cli.summing",
         "summary",

@@ -1,0 +1,272 @@
+"""``krucible replay``: a recorded run's schedule again, and how often what it found comes back."""
+
+import contextlib
+import secrets
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+import msgspec
+
+from checkers.judge import judge
+from checkers.reading import HistoryError, read_history, read_journals
+from checkers.verdict import Verdict
+from harness.cli.campaigns import Campaign
+from harness.cli.options import image_options, runs_option
+from harness.cli.origins import settled
+from harness.cli.running import cancellable, run_one, tell_kept
+from harness.cluster.images.tarball import digest_of
+from harness.errors import KrucibleError, UsageError
+from harness.replaying import differences
+from harness.replaying_plan import Instead, Recorded, Replay, load_recorded, plan_replay
+from harness.runner import Host
+from results.cleaning import clean
+from results.reproduction import (
+    Attempt,
+    Reproduction,
+    Signature,
+    came_back,
+    reproduction_of,
+    signature_of,
+)
+from results.store import RunUnreadableError, StoreError, find_run, load_identity, load_verdict
+
+EXIT_BACK, EXIT_NEVER, EXIT_UNKNOWN, EXIT_FAILED = 0, 1, 2, 3
+BISECT_GOOD, BISECT_BAD, BISECT_SKIP, BISECT_ABORT = 0, 1, 125, 128
+"""What ``git bisect run`` takes them for."""
+_TIMES_MAX = 1_000
+_TEXT_MAX = 300
+
+
+@click.command()
+@click.argument("run")
+@click.option(
+    "--times",
+    type=click.IntRange(1, _TIMES_MAX),
+    default=1,
+    show_default=True,
+    help="How many runs; the same command goes on where it was interrupted.",
+)
+@click.option("--symbolic", is_flag=True, help="Resolve roles anew, at the planned times.")
+@click.option("--kafka-version", metavar="V", help="Run another version of Kafka.")
+@image_options
+@click.option(
+    "--bisect", is_flag=True, help="Stop when it came back, and exit as git bisect run wants it (see below)."
+)
+@click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON; what the runs say goes to stderr.")
+@runs_option
+def replay(run: str, *, times: int, bisect: bool, keep: bool, as_json: bool, **given: Any) -> int:
+    """Carry out the recorded schedule of RUN again, and tell how often its finding comes back.
+
+    The same faults befall the same nodes at the same times, whatever roles they have now; where a role is
+    another one, that is told. RUN is latest, a scenario's name or a folder.
+
+    Exit codes: 0 it came back at least once, 1 never, 2 no run decided it, 3 the harness failed.
+    With --bisect: 1 (bad) it came back, 0 (good) never, 125 (skip) nobody knows, 128 (abort) wrong command.
+    """
+    if keep and times > 1:
+        raise UsageError("--keep is for a single run", next_step="drop it, or --times")
+    asked = _Asked(run, times, Host(given.pop("runs"), keep), bisect, as_json)
+    if not bisect:
+        return _exit_code(_reproduce(asked, given))
+    try:
+        return _bisect_code(_reproduce(asked, given))
+    except _InterruptedError:
+        return BISECT_ABORT
+    except (UsageError, StoreError) as error:
+        click.echo(f"krucible: {error}", err=True)
+        return BISECT_ABORT
+    except (KrucibleError, HistoryError, OSError) as error:
+        click.echo(f"krucible: {error}", err=True)
+        return BISECT_SKIP
+
+
+class _InterruptedError(Exception):
+    """A bisection was interrupted, so that nobody knows of this step."""
+
+
+class _Asked(NamedTuple):
+    """What was asked for beside what is to run."""
+
+    run: str
+    times: int
+    host: Host
+    bisect: bool
+    as_json: bool
+
+
+def _reproduce(asked: _Asked, given: dict[str, Any]) -> Reproduction:
+    with cancellable() as cancelled, _chatter(to_stderr=asked.as_json):
+        recorded = load_recorded(find_run(asked.host.runs, asked.run))
+        wanted = signature_of(_verdict(recorded.folder))
+        planned = plan_replay(recorded, _instead(given), symbolic=given["symbolic"])
+        click.echo(f"replaying  {clean(str(recorded.folder), _TEXT_MAX)}: {wanted.told()}")
+        for note in planned.notes:
+            click.echo(f"note       {clean(note, _TEXT_MAX)}")
+        campaign = _campaign(planned, asked)
+        _run_missing(planned, campaign, wanted, asked, cancelled)
+        found = reproduction_of(wanted, _attempts(campaign, recorded, planned, asked.times))
+    click.echo(_as_json(found, recorded, planned) if asked.as_json else _as_text(found, planned))
+    if asked.bisect and cancelled.is_set():
+        raise _InterruptedError
+    return found
+
+
+@contextlib.contextmanager
+def _chatter(*, to_stderr: bool) -> Iterator[None]:
+    with contextlib.redirect_stdout(sys.stderr) if to_stderr else contextlib.nullcontext():
+        yield
+
+
+def _verdict(folder: Path) -> Verdict:
+    """As it was written down; of a run that was not judged yet, as it would be."""
+    try:
+        return load_verdict(folder)
+    except RunUnreadableError:
+        return judge(read_history(folder))
+
+
+def _instead(given: dict[str, Any]) -> Instead:
+    chosen = settled(given)
+    source = chosen["image_source"]
+    return Instead(
+        kafka_version=chosen["kafka_version"],
+        kafka_tarball=chosen["kafka_tarball"],
+        kafka_image=chosen["kafka_image"],
+        image_source=None if source == "auto" else source,
+    )
+
+
+def _campaign(planned: Replay, asked: _Asked) -> Campaign:
+    """What was done of this before; a tarball that was built anew is another one.
+
+    A step of a bisection is none that was before: anything may have changed, krucible itself too.
+    """
+    plan = planned.plan
+    name = f"{plan.replay_of} {plan.reproduce}"
+    if plan.options.kafka_tarball is not None:
+        name += f" sha256:{digest_of(Path(plan.options.kafka_tarball))}"
+    if asked.bisect:
+        name += f" step {secrets.token_hex(8)}"
+    plans = dict.fromkeys(range(1, asked.times + 1), plan)
+    return Campaign(asked.host.runs, plan.options.scenario, plans, asked=name, each="run")
+
+
+def _run_missing(
+    planned: Replay, campaign: Campaign, wanted: Signature, asked: _Asked, cancelled: threading.Event
+) -> None:
+    """Run what is missing, until that is cancelled or a bisection knows enough."""
+    for number in campaign.missing():
+        if cancelled.is_set():
+            return
+        click.echo(f"--- run {number} of {asked.times}")
+        found = _run(number, planned, campaign, asked.host, cancelled)
+        if found is None:
+            continue
+        back = came_back(wanted, found)
+        click.echo(f"replayed   run {number} of {asked.times}: {'it came back' if back else 'it did not'}")
+        if back and asked.bisect:
+            return
+
+
+def _run(
+    number: int, planned: Replay, campaign: Campaign, host: Host, cancelled: threading.Event
+) -> Signature | None:
+    """What one run found; None where the harness failed, or was interrupted."""
+    try:
+        folder, verdict = run_one(planned.plan, host, cancelled)
+    except (HistoryError, KrucibleError) as error:
+        campaign.record_failure(number, str(error))
+        click.echo(f"krucible: run {number} failed: {error}", err=True)
+        return None
+    if host.keep:
+        tell_kept(folder)
+    if cancelled.is_set():
+        return None
+    campaign.record(number, folder)
+    return signature_of(verdict)
+
+
+def _attempts(campaign: Campaign, recorded: Recorded, planned: Replay, times: int) -> list[Attempt]:
+    done = [
+        _attempt(number, folder, recorded, planned)
+        for number, folder in sorted(campaign.done.items())
+        if number <= times
+    ]
+    failed = [Attempt(number=number, failure=why) for number, why in sorted(campaign.failed.items())]
+    return done + [attempt for attempt in failed if attempt.number <= times]
+
+
+def _attempt(number: int, folder: Path, recorded: Recorded, planned: Replay) -> Attempt:
+    try:
+        history = read_journals([folder / "history-nemesis.jsonl"])
+        otherwise = (*_image_differs(recorded, folder), *differences(planned.roles, history.operations))
+        found = signature_of(load_verdict(folder))
+    except (HistoryError, StoreError) as error:
+        return Attempt(number=number, folder=str(folder), failure=str(error))
+    return Attempt(number=number, folder=str(folder), found=found, differences=otherwise)
+
+
+def _image_differs(recorded: Recorded, folder: Path) -> tuple[str, ...]:
+    """Whether other bytes ran under the same version."""
+    then, now = recorded.identity, load_identity(folder)
+    if then.image is None or now.image is None or then.kafka_version != now.kafka_version:
+        return ()
+    if then.image.checksums.get("jars") == now.image.checksums.get("jars"):
+        return ()
+    return (f"the image holds other jars: {now.image.reference}, then {then.image.reference}",)
+
+
+def _as_text(found: Reproduction, planned: Replay) -> str:
+    ticket = planned.plan.scenario.ticket
+    counts = ", ".join(f"{count} {name}" for name, count in found.counts.items() if count) or "none"
+    lines = [f"{f'{ticket}: ' if ticket else ''}{found.wanted.told()} came back in {found.rate.told()}"]
+    lines.append(f"runs       {counts}")
+    if found.rate.count and found.wanted.summary:
+        lines.append(f"alike      in {found.same_summary} the first sentence is the same")
+    for attempt in found.attempts:
+        lines.append(f"  {attempt.number:>4}  {_told(attempt, found.wanted)}")
+        lines += [f"        {clean(each, _TEXT_MAX)}" for each in attempt.differences]
+    if any(attempt.differences for attempt in found.attempts) and planned.roles:
+        lines.append("next       --symbolic has the roles resolved anew")
+    lines.append(f"reproduce  {clean(planned.plan.reproduce, _TEXT_MAX * 4)}")
+    return "\n".join(lines)
+
+
+def _told(attempt: Attempt, wanted: Signature) -> str:
+    if attempt.found is None:
+        return f"failed   {clean(attempt.failure.splitlines()[0], _TEXT_MAX)}"
+    back = "came back" if came_back(wanted, attempt.found) else attempt.found.told()
+    return f"{attempt.found.validity:<8} {back}  {attempt.folder}"
+
+
+def _as_json(found: Reproduction, recorded: Recorded, planned: Replay) -> str:
+    value: dict[str, Any] = {
+        "run": str(recorded.folder),
+        "scenario": recorded.identity.scenario,
+        "kafka_version": planned.plan.version,
+        "ticket": planned.plan.scenario.ticket,
+        "reproduce": planned.plan.reproduce,
+        "notes": planned.notes,
+        **msgspec.to_builtins(found),
+        "exit_code": _exit_code(found),
+    }
+    for attempt, told in zip(found.attempts, value["attempts"], strict=True):
+        told["came_back"] = attempt.found is not None and came_back(found.wanted, attempt.found)
+    return msgspec.json.encode(value).decode()
+
+
+def _exit_code(found: Reproduction) -> int:
+    if found.rate.count:
+        return EXIT_BACK
+    if found.counts["failed"]:
+        return EXIT_FAILED
+    return EXIT_NEVER if found.rate.of else EXIT_UNKNOWN
+
+
+def _bisect_code(found: Reproduction) -> int:
+    return {EXIT_BACK: BISECT_BAD, EXIT_NEVER: BISECT_GOOD}.get(_exit_code(found), BISECT_SKIP)
