@@ -63,8 +63,9 @@ def test_docker_is_spoken_in_two_rooms_only() -> None:
         assert importing(package) <= {"harness/cluster", "harness/faults"}
 
 
-def test_only_the_command_line_knows_results() -> None:
-    assert {place for place in importing("results") if not place.startswith("results")} == {"harness/cli"}
+def test_only_the_command_line_and_the_pytest_plugin_know_results() -> None:
+    users = {place for place in importing("results") if not place.startswith("results")}
+    assert users == {"harness/cli", "harness/pytest_plugin"}
 
 
 def test_every_module_says_what_it_is_for() -> None:

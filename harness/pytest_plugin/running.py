@@ -1,0 +1,85 @@
+"""An item's run: planned, carried out and judged as ``krucible run`` does it, then told to pytest."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from checkers.reading import HistoryError
+from checkers.verdict import Verdict
+from harness.catalogue import load_scenario
+from harness.cli.keeping import identity_of
+from harness.cli.running import cancellable, run_one
+from harness.cluster.loop_disks import lacking
+from harness.errors import KrucibleError, UsageError
+from harness.planning import RunOptions, RunPlan, plan_run
+from harness.pytest_plugin.session import Asked
+from harness.runner import Host
+from harness.vocabulary.scenario import RandomSchedule
+from results.junit import explained, passes, properties_of
+from results.store import StoreError
+from results.text import closing_text
+
+
+class NotAsExpectedError(Exception):
+    """A run came to another verdict than its scenario expects; the message explains it."""
+
+
+def run_scenario(item: pytest.Item, asked: Asked) -> None:
+    """Run and judge what was asked for; the item gets the properties that tell the run from others.
+
+    Raises:
+        NotAsExpectedError: if the verdict is not as expected; unknown never is, unless that was expected.
+        KrucibleError: if the harness failed.
+        KeyboardInterrupt: if the run was interrupted; it has healed and was judged all the same.
+    """
+    plan = _planned(asked)
+    properties = {"seed": str(asked.seed), "reproduce": plan.reproduce}
+    try:
+        with cancellable() as cancelled:
+            folder, verdict = run_one(plan, Host(runs=asked.runs), cancelled)
+        properties |= properties_of(folder, identity_of(folder))
+    finally:
+        item.user_properties += properties.items()
+    if cancelled.is_set():
+        raise KeyboardInterrupt
+    if not passes(verdict):
+        raise NotAsExpectedError(explanation(folder, verdict))
+
+
+def told(error: BaseException) -> str | None:
+    """What to show of an error instead of a traceback; None of those that nobody foresaw."""
+    known = (NotAsExpectedError, KrucibleError, StoreError, HistoryError)
+    return str(error) if isinstance(error, known) else None
+
+
+def explanation(folder: Path, verdict: Verdict) -> str:
+    """The last lines of the run, then what each checker found, with the promise and the proof."""
+    parts = [closing_text(folder, verdict, identity_of(folder))]
+    for result in verdict.results:
+        lines = explained(result)
+        if lines:
+            parts.append("\n".join([f"{result.checker}:", *(f"  {line}" for line in lines)]))
+    return "\n\n".join(parts)
+
+
+def _planned(asked: Asked) -> RunPlan:
+    """The plan; skips what this version or this host can't have, and says why."""
+    scenario = load_scenario(asked.scenario)
+    random = isinstance(scenario.schedule, RandomSchedule)
+    options = RunOptions(
+        scenario=asked.scenario,
+        seed=asked.seed,
+        kafka_version=asked.kafka_version,
+        duration_s=asked.duration_s if random else None,
+        fault=() if asked.fault is None else (asked.fault,),
+    )
+    if (lack := lacking(scenario.topology.disk)) is not None:
+        pytest.skip(f"this host can't give nodes disks of their own: {lack}")
+    try:
+        return plan_run(options)
+    except UsageError as error:
+        if asked.kafka_version is None:
+            raise
+        plan_run(msgspec.structs.replace(options, kafka_version=None))  # raises if it is not the version
+        pytest.skip(error.got)
