@@ -56,10 +56,9 @@ class Campaign:
         asked = asked or _asked(plans)
         self._each = each
         self._asked = asked
-        name = hashlib.sha256(asked.encode()).hexdigest()[:10]
         self._seeds = list(plans)
         self._keep_complete = keep_complete
-        self.folder = runs / scenario / _FOLDER / name
+        self.folder = _folder_of(runs, scenario, asked)
         self._state = self._resumed(asked)
 
     def missing(self) -> list[int]:
@@ -138,6 +137,26 @@ class Campaign:
 
     def _save(self) -> None:
         save_record(self.folder / STATE_FILE, self._state)
+
+
+def look_up(
+    runs: Path, scenario: str, plans: Mapping[int, RunPlan]
+) -> tuple[dict[int, Path], dict[int, str]]:
+    """What a campaign has done in a store, by seed: folders of runs, and why the harness failed.
+
+    Nothing is written, and the store may have been moved here from another machine.
+    """
+    path = _folder_of(runs, scenario, _asked(plans)) / STATE_FILE
+    if not path.exists():
+        return {}, {}
+    state = load_record(path, _State)
+    done = {int(seed): runs / scenario / Path(folder).name for seed, folder in state.done.items()}
+    failed = {int(seed): why for seed, why in state.failed.items()}
+    return {seed: folder for seed, folder in done.items() if folder.exists()}, failed
+
+
+def _folder_of(runs: Path, scenario: str, asked: str) -> Path:
+    return runs / scenario / _FOLDER / hashlib.sha256(asked.encode()).hexdigest()[:10]
 
 
 def _asked(plans: Mapping[int, RunPlan]) -> str:
