@@ -12,32 +12,28 @@ precedes another if its completion stands before the other's invocation.
 A write of unknown fate may have happened or not; where its value was read, it happened.  A read that failed
 or is of unknown fate says nothing.  Where a register is written the same value twice, or changed by
 compare-and-set, zones do not decide; the verdict is then unknown unless another register decides it.
+
+Registers are judged in parts, of which one process has one (`parts`).
 """
 
+from dataclasses import dataclass
 from itertools import compress
 from operator import attrgetter
 from typing import Any
 
 import msgspec
-import numpy as np
 
-from checkers.columns import Booleans
 from checkers.history import History
 from checkers.licences.internal import OFFSETS_TOPIC, may_have_lost
-from checkers.registers.columns import SHIFT, Registers
-from checkers.registers.findings import Findings, find_conflicts, find_unwritten
-from checkers.registers.kept import ANOMALIES, KINDS, find_in_kept, milestones_of, stale_reads, undecided
+from checkers.registers.columns import Registers
+from checkers.registers.kept import KINDS, milestones_of
 from checkers.registers.loading import Unreadable, registers_of
-from checkers.registers.telling import Teller, shown
-from checkers.registers.zones import Zones, zones_of
-from checkers.verdict import Anomaly, CheckerResult, result_of
+from checkers.registers.parts import CHECKER, Losing, Overview, check_part, put_together, repeated, swapped
+from checkers.registers.telling import Teller
+from checkers.registers.zones import zones_of
+from checkers.verdict import CheckerResult, result_of
 
-__all__ = ["applies", "check_registers", "obstacle_of"]
-
-CHECKER = "registers"
-"""The checker's name."""
-_OFFSETS = "offset/"
-"""How the names of registers begin that are committed offsets of groups."""
+__all__ = ["Judgeable", "applies", "check_registers", "judgeable", "losing_of", "obstacle_of"]
 
 
 class _Workload(msgspec.Struct, frozen=True):
@@ -52,6 +48,14 @@ class _Setup(msgspec.Struct, frozen=True):
     workload: _Workload = _Workload()
 
 
+@dataclass(frozen=True, slots=True)
+class Judgeable:
+    """Registers of which something can be said, and what is known of all of them."""
+
+    registers: Registers
+    overview: Overview
+
+
 def check_registers(history: History, initial: Any = None) -> CheckerResult:
     """Judge the registers of a history; valid where it has none.
 
@@ -62,14 +66,38 @@ def check_registers(history: History, initial: Any = None) -> CheckerResult:
     Raises:
         msgspec.ValidationError: the set-up is not as docs/histories.md says.
     """
+    found = judgeable(history, initial)
+    if isinstance(found, CheckerResult):
+        return found
+    part = check_part(found.registers, history.operations, found.overview.milestones, initial)
+    return put_together(found.overview, [part], losing_of(history))
+
+
+def judgeable(history: History, initial: Any = None) -> Judgeable | CheckerResult:
+    """Load the registers of a history, or tell at once what is said of it where it has none to judge.
+
+    Arguments and errors are those of `check_registers`.
+    """
     registers = registers_of(history, initial)
     if isinstance(registers, Unreadable):
         return result_of(CHECKER, [], unknown_because=registers.reason)
     if registers is None or not len(registers.rows.key):
-        doubt = None if registers is None else _swapped(registers)
+        doubt = None if registers is None else swapped(registers)
         return result_of(CHECKER, [], figures=_figures(registers), unknown_because=doubt)
-    teller = Teller(history.operations, registers, zones_of(registers.rows), initial)
-    return _judged(history, teller)
+    kept = _workload_of(history) in KINDS
+    overview = Overview(
+        registers=len(registers.keys),
+        operations=registers.operations,
+        swapped=swapped(registers),
+        damage=history.damage,
+        milestones=milestones_of(history.operations) if kept else None,
+    )
+    return Judgeable(registers, overview)
+
+
+def losing_of(history: History) -> Losing:
+    """What `put_together` asks."""
+    return lambda: may_have_lost(history, OFFSETS_TOPIC)
 
 
 def applies(history: History, initial: Any = None) -> bool:
@@ -86,72 +114,9 @@ def obstacle_of(history: History, initial: Any = None) -> str | None:
     if isinstance(registers, Unreadable):
         return registers.reason
     if registers is None or not len(registers.rows.key):
-        return None if registers is None else _swapped(registers)
-    return _obstacle(Teller(history.operations, registers, zones_of(registers.rows), initial))
-
-
-def _judged(history: History, teller: Teller) -> CheckerResult:
-    zones, findings = teller.zones, Findings(teller)
-    sound = _sound(teller)
-    kept = _workload_of(history) in KINDS
-    find_unwritten(findings, ~np.isin(zones.key, teller.registers.swapped))
-    find_conflicts(findings, sound, stale_allowed=kept)
-    doubts = [_obstacle(teller), *history.damage]
-    linearizable = False if findings.counts else None if doubts[0] is not None else True
-    stale = stale_reads(teller, sound) if findings.counts else 0
-    figures = _figures(teller.registers) | {"stale_reads": stale, "strict_linearizable": linearizable}
-    if kept:
-        milestones = milestones_of(history.operations)
-        find_in_kept(findings, sound, milestones)
-        doubts.append(undecided(teller, milestones))
-    return result_of(
-        CHECKER,
-        _licensed(findings.anomalies, history) if kept else findings.anomalies,
-        counts=findings.counts,
-        figures=figures,
-        unknown_because="; ".join(doubt for doubt in doubts if doubt is not None) or None,
-    )
-
-
-def _licensed(anomalies: list[Anomaly], history: History) -> list[Anomaly]:
-    """Make losses of committed offsets legal where the topic that keeps them may have lost records."""
-    committed = [a.illegal and a.id in ANOMALIES and str(a.subject).startswith(_OFFSETS) for a in anomalies]
-    lost = may_have_lost(history, OFFSETS_TOPIC) if any(committed) else None
-    if lost is None:
-        return anomalies
-    return [
-        msgspec.structs.replace(anomaly, illegal=False, licence=lost) if of_offsets else anomaly
-        for anomaly, of_offsets in zip(anomalies, committed, strict=True)
-    ]
-
-
-def _sound(teller: Teller) -> Booleans:
-    """Clusters with exactly one write, of registers on which nothing stands in the way."""
-    zones = teller.zones
-    unfit = np.isin(zones.key, zones.key[zones.writes > 1]) | np.isin(zones.key, teller.registers.swapped)
-    sound: Booleans = (zones.writes == 1) & ~unfit
-    return sound
-
-
-def _obstacle(teller: Teller) -> str | None:
-    repeated = np.flatnonzero(teller.zones.writes > 1)
-    if not len(repeated):
-        return _swapped(teller.registers)
-    zone = int(repeated[0])
-    again = " (before the history, too)" if _is_initial(teller.zones, zone, teller.registers) else ""
-    times = int(teller.zones.writes[zone])
-    name, value = teller.subject(zone), teller.value(zone)
-    return f"{name}: {value} was written {times} times{again}; zones need unique values"
-
-
-def _is_initial(zones: Zones, zone: int, registers: Registers) -> bool:
-    return bool((registers.rows.start[zones.rows_of(zone)] < SHIFT).any())
-
-
-def _swapped(registers: Registers) -> str | None:
-    if not registers.swapped:
-        return None
-    return f"{shown(registers.keys[registers.swapped[0]])} is changed by compare-and-set"
+        return None if registers is None else swapped(registers)
+    teller = Teller(history.operations, registers, zones_of(registers.rows), initial)
+    return repeated(teller) or swapped(registers)
 
 
 def _workload_of(history: History) -> str:

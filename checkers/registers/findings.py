@@ -28,18 +28,25 @@ ABORTED_READ = AnomalyKind(
 
 Telling = Callable[[int], tuple[str, str, list[Fact]]]
 """Subject, summary and facts of the i-th finding."""
+Seen = tuple[int, int, Anomaly]
+"""An anomaly, after its rank and the stamp at which it was seen."""
 
 
 @dataclass(slots=True)
 class Findings:
-    """Anomalies found so far: examples, and the exact number of each id."""
+    """Anomalies found so far: the earliest of each kind, and the exact number of each id."""
 
     teller: Teller
-    anomalies: list[Anomaly] = field(default_factory=list)
+    found: list[Seen] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
 
-    def add(self, kind: AnomalyKind, seen: Integers, tell: Telling, *, illegal: bool = True) -> None:
-        """Add anomalies of one kind; only the first few, by the stamp at which they were seen, are told."""
+    def add(
+        self, kind: AnomalyKind, seen: Integers, tell: Telling, *, rank: int = 0, illegal: bool = True
+    ) -> None:
+        """Add anomalies of one kind; only the first few, by the stamp at which they were seen, are told.
+
+        Those of one id are listed by rank.
+        """
         if not len(seen):
             return
         self.counts[kind.id] = self.counts.get(kind.id, 0) + len(seen)
@@ -47,15 +54,14 @@ class Findings:
         for index in np.argsort(seen, kind="stable")[:EXAMPLES_PER_ANOMALY].tolist():
             subject, summary, facts = tell(index)
             witness = witness_of(facts)
-            self.anomalies.append(
-                legality.found(
-                    summary,
-                    subject=subject,
-                    time_ns=self.teller.operations[witness[-1]].time_ns,
-                    witness=witness,
-                    explanation=(text for _, text in facts),
-                )
+            anomaly = legality.found(
+                summary,
+                subject=subject,
+                time_ns=self.teller.operations[witness[-1]].time_ns,
+                witness=witness,
+                explanation=(text for _, text in facts),
             )
+            self.found.append((rank, int(seen[index]), anomaly))
 
 
 def find_unwritten(findings: Findings, chosen: Booleans) -> None:
@@ -112,7 +118,7 @@ def find_conflicts(findings: Findings, chosen: Booleans, *, stale_allowed: bool)
         return _told_conflict(teller, int(conflicts.within[index]), int(conflicts.zone[index]))
 
     findings.add(NONLINEARIZABLE, zones.write_start[early], tell_early)
-    findings.add(NONLINEARIZABLE, _seen(zones, conflicts), tell_conflict, illegal=not stale_allowed)
+    findings.add(NONLINEARIZABLE, _seen(zones, conflicts), tell_conflict, rank=1, illegal=not stale_allowed)
 
 
 def _seen(zones: Zones, conflicts: Conflicts) -> Integers:

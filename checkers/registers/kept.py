@@ -43,8 +43,6 @@ ANOMALIES = by_id(LOST_VALUE, NONMONOTONIC_AFTER_HEAL)
 KINDS = frozenset({"offsets", "metadata"})
 """Workloads whose registers Kafka keeps."""
 
-_NAMED_MAX = 3
-
 
 @dataclass(frozen=True, slots=True)
 class Milestones:
@@ -123,19 +121,14 @@ def stale_reads(teller: Teller, sound: Booleans) -> int:
     )
 
 
-def undecided(teller: Teller, milestones: Milestones) -> str | None:
-    """Why a register's last value is unknown; None where every one was read in the final phase."""
+def unread(teller: Teller, milestones: Milestones) -> list[str]:
+    """Names of registers that were written and that nobody read in the final phase; none without one."""
     if milestones.final is None:
-        return "phase final-read did not begin, so no register's last value was read"
+        return []
     rows = teller.registers.rows
     written = np.unique(rows.key[rows.write & (rows.start >= SHIFT)])
     read = rows.key[~rows.write & (rows.start > milestones.final)]
-    unread = written[~np.isin(written, read)].tolist()
-    if not unread:
-        return None
-    names = ", ".join(map(teller.key, unread[:_NAMED_MAX]))
-    more = f" and {len(unread) - _NAMED_MAX} more" if len(unread) > _NAMED_MAX else ""
-    return f"nobody read {names}{more} in the final phase"
+    return list(map(teller.key, written[~np.isin(written, read)].tolist()))
 
 
 def _reads(teller: Teller, sound: Booleans) -> _Reads:

@@ -1,0 +1,218 @@
+"""Judges registers in parts: no register's findings depend on another's, so any of them make a part.
+
+`Overview` is what a history says of all of its registers; `check_part` judges some of them; `put_together`
+makes one result of all parts.  One process has one part.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from checkers.columns import Booleans
+from checkers.history import Operation
+from checkers.registers.columns import SHIFT, Registers, Rows
+from checkers.registers.findings import Findings, Seen, find_conflicts, find_unwritten
+from checkers.registers.kept import ANOMALIES, Milestones, find_in_kept, stale_reads, unread
+from checkers.registers.telling import Teller, shown
+from checkers.registers.zones import Zones, zones_of
+from checkers.verdict import EXAMPLES_PER_ANOMALY, Anomaly, CheckerResult, result_of
+
+CHECKER = "registers"
+"""The checker's name."""
+_OFFSETS = "offset/"
+"""How the names of registers begin that are committed offsets of groups."""
+_NAMED_MAX = 3
+
+Losing = Callable[[], str | None]
+"""What may have lost records of the topic that keeps committed offsets; asked only where any were lost."""
+
+
+@dataclass(frozen=True, slots=True)
+class Overview:
+    """What is known of all registers of a history before any is judged.
+
+    Attributes:
+        registers: how many there are.
+        operations: how many operations on them began.
+        swapped: why zones do not decide on some of them; None where they do on all.
+        damage: what of the history could not be read.
+        milestones: when healing and the final phase were, where Kafka keeps the registers; else None.
+    """
+
+    registers: int
+    operations: int
+    swapped: str | None
+    damage: tuple[str, ...]
+    milestones: Milestones | None
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """What some registers add to the result.
+
+    Attributes:
+        counts: exact number of anomalies per id.
+        found: the earliest of them.
+        conflicting: whether anything shows that a register is not linearizable.
+        stale: how many reads began when their value had certainly been overwritten.
+        repeated: which value was written twice; None where none was.
+        unread: names of the first registers that nobody read in the final phase.
+        unread_count: how many those are.
+    """
+
+    counts: dict[str, int] = {}
+    found: tuple[Seen, ...] = ()
+    conflicting: bool = False
+    stale: int = 0
+    repeated: str | None = None
+    unread: tuple[str, ...] = ()
+    unread_count: int = 0
+
+
+def check_part(
+    registers: Registers, operations: Sequence[Operation], milestones: Milestones | None, initial: Any = None
+) -> Part:
+    """Judge all registers of a history, or a share of them (`shares`).
+
+    Args:
+        registers: their rows; at least one.
+        operations: all of the history, of which a few are looked up to tell what was found.
+        milestones: as in `Overview`.
+        initial: what every register holds before it is written.
+    """
+    teller = Teller(operations, registers, zones_of(registers.rows), initial)
+    findings, sound = Findings(teller), _sound(teller)
+    find_unwritten(findings, ~np.isin(teller.zones.key, registers.swapped))
+    find_conflicts(findings, sound, stale_allowed=milestones is not None)
+    conflicting = bool(findings.counts)
+    names: list[str] = []
+    if milestones is not None:
+        find_in_kept(findings, sound, milestones)
+        names = unread(teller, milestones)
+    return Part(
+        counts=findings.counts,
+        found=tuple(findings.found),
+        conflicting=conflicting,
+        stale=stale_reads(teller, sound) if conflicting else 0,
+        repeated=repeated(teller),
+        unread=tuple(names[:_NAMED_MAX]),
+        unread_count=len(names),
+    )
+
+
+def put_together(overview: Overview, parts: Sequence[Part], losing: Losing) -> CheckerResult:
+    """Put together what was found in all parts, in the order of their registers."""
+    counts: dict[str, int] = {}
+    for part in parts:
+        for name, count in part.counts.items():
+            counts[name] = counts.get(name, 0) + count
+    anomalies = _earliest(seen for part in parts for seen in part.found)
+    obstacle = next((part.repeated for part in parts if part.repeated is not None), overview.swapped)
+    conflicting = any(part.conflicting for part in parts)
+    doubts = [obstacle, *overview.damage]
+    if overview.milestones is not None:
+        anomalies = _licensed(anomalies, losing)
+        doubts.append(_undecided(overview.milestones, parts))
+    return result_of(
+        CHECKER,
+        anomalies,
+        counts=counts,
+        figures={
+            "registers": overview.registers,
+            "operations": overview.operations,
+            "stale_reads": sum(part.stale for part in parts),
+            "strict_linearizable": False if conflicting else None if obstacle is not None else True,
+        },
+        unknown_because="; ".join(doubt for doubt in doubts if doubt is not None) or None,
+    )
+
+
+def shares(registers: Registers, count: int) -> list[Registers]:
+    """Share out all registers that have rows, in their order, in about so many shares of equal size."""
+    ends = np.cumsum(np.bincount(registers.rows.key, minlength=len(registers.keys)))
+    fair = -(-int(ends[-1]) // count)
+    cuts = np.unique(np.searchsorted(ends, np.arange(fair, int(ends[-1]), fair)) + 1)
+    bounds = [0, *cuts[cuts < len(ends)].tolist(), len(ends)]
+    split = (_share(registers, low, high) for low, high in pairwise(bounds))
+    return [share for share in split if len(share.rows.key)]
+
+
+def repeated(teller: Teller) -> str | None:
+    """The first register of which a value was written more than once; None where there is none."""
+    some = np.flatnonzero(teller.zones.writes > 1)
+    if not len(some):
+        return None
+    zone = int(some[0])
+    again = " (before the history, too)" if _is_initial(teller.zones, zone, teller.registers) else ""
+    times = int(teller.zones.writes[zone])
+    name, value = teller.subject(zone), teller.value(zone)
+    return f"{name}: {value} was written {times} times{again}; zones need unique values"
+
+
+def swapped(registers: Registers) -> str | None:
+    """The first register on which zones do not decide; None where there is none."""
+    if not registers.swapped:
+        return None
+    return f"{shown(registers.keys[registers.swapped[0]])} is changed by compare-and-set"
+
+
+def _share(registers: Registers, low: int, high: int) -> Registers:
+    return replace(
+        registers, rows=_between(registers.rows, low, high), failed=_between(registers.failed, low, high)
+    )
+
+
+def _between(rows: Rows, low: int, high: int) -> Rows:
+    """Rows of registers from a code to below another."""
+    mine = (rows.key >= low) & (rows.key < high)
+    columns = (column[mine] for column in (rows.key, rows.value, rows.write, rows.start, rows.finish))
+    return Rows(*columns, horizon=rows.horizon)
+
+
+def _sound(teller: Teller) -> Booleans:
+    """Clusters with exactly one write, of registers on which nothing stands in the way."""
+    zones = teller.zones
+    unfit = np.isin(zones.key, zones.key[zones.writes > 1]) | np.isin(zones.key, teller.registers.swapped)
+    sound: Booleans = (zones.writes == 1) & ~unfit
+    return sound
+
+
+def _is_initial(zones: Zones, zone: int, registers: Registers) -> bool:
+    return bool((registers.rows.start[zones.rows_of(zone)] < SHIFT).any())
+
+
+def _earliest(found: Iterable[Seen]) -> list[Anomaly]:
+    """The first of each kind by the stamp at which they were seen; those of two registers never have one."""
+    of_kind: dict[tuple[int, str], list[Anomaly]] = {}
+    for rank, _, anomaly in sorted(found, key=lambda seen: seen[:2]):
+        some = of_kind.setdefault((rank, anomaly.id), [])
+        if len(some) < EXAMPLES_PER_ANOMALY:
+            some.append(anomaly)
+    return [anomaly for some in of_kind.values() for anomaly in some]
+
+
+def _licensed(anomalies: list[Anomaly], losing: Losing) -> list[Anomaly]:
+    """Make losses of committed offsets legal where the topic that keeps them may have lost records."""
+    committed = [a.illegal and a.id in ANOMALIES and str(a.subject).startswith(_OFFSETS) for a in anomalies]
+    lost = losing() if any(committed) else None
+    if lost is None:
+        return anomalies
+    return [
+        msgspec.structs.replace(anomaly, illegal=False, licence=lost) if of_offsets else anomaly
+        for anomaly, of_offsets in zip(anomalies, committed, strict=True)
+    ]
+
+
+def _undecided(milestones: Milestones, parts: Sequence[Part]) -> str | None:
+    """Why a register's last value is unknown; None where every one was read in the final phase."""
+    if milestones.final is None:
+        return "phase final-read did not begin, so no register's last value was read"
+    count = sum(part.unread_count for part in parts)
+    if not count:
+        return None
+    named = [name for part in parts for name in part.unread][:_NAMED_MAX]
+    more = f" and {count - len(named)} more" if count > len(named) else ""
+    return f"nobody read {', '.join(named)}{more} in the final phase"
