@@ -13,10 +13,12 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
+from checkers.administration import requests_of
 from checkers.columns import PartitionName
 from checkers.elections.answers import find_contradictions
 from checkers.elections.kinds import ANOMALIES, UNLICENSED
 from checkers.elections.withheld import find_withheld
+from checkers.fates import counted, fate_of_election
 from checkers.history import History
 from checkers.licences.asked import by_request
 from checkers.licences.disks import DEAD, WIPE
@@ -127,6 +129,12 @@ def _figures(scene: Scene) -> dict[str, Any]:
     return {
         "requests": len(scene.elections),
         "requests_of_unknown_fate": sum(election.request.unknown for election in scene.elections),
+        "requests_resolved": counted(
+            fate_of_election(each, scene.changes) for each in scene.elections if each.request.unknown
+        ),
+        "configs_resolved": counted(
+            scene.configs.fate(each) for each in requests_of(scene.history, "alter-topic") if each.unknown
+        ),
         "answers_by_type_and_code": dict(sorted(answers.items())),
         "isr_shrinks": sum(not {*before.isr} <= {*after.isr} for before, after in steps),
         "elections": sum(state.elected for state in states),

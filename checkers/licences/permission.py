@@ -5,7 +5,7 @@ active controller counts, so that one controller among several is enough (KAFKA-
 change:
 
 - a topic's by *alter-topic*, not before it was asked for; what there was before is gone once it is
-  acknowledged;
+  acknowledged.  Where nobody answered, the metadata log tells whether, and when, it came about;
 - a node's by *configure*, with the node's next start; what it ran with before is gone once a fault has ended
   its process afterwards.
 """
@@ -17,6 +17,7 @@ import msgspec
 
 from checkers.administration import NodeConfigured, Request, TopicAltered, requests_of
 from checkers.columns import NEVER
+from checkers.fates import Fate
 from checkers.faults import DOWN_KINDS
 from checkers.licences.scene import Scene
 from checkers.metadata_log import Span
@@ -74,8 +75,22 @@ def _of_topic(scene: Scene, topic: Topic) -> Iterator[_Setting]:
     yield _Setting(_meaning(topic.config.get(UNCLEAN_CONFIG)))
     for request in requests_of(scene.history, "alter-topic"):
         asked = msgspec.convert(request.began.value, TopicAltered)
-        if request.began.key == topic.name and asked.config == UNCLEAN_CONFIG and not request.failed:
-            yield _Setting(_meaning(asked.value), request.from_ns, request.to_ns, request.to_ns)
+        meant = request.began.key == topic.name and asked.config == UNCLEAN_CONFIG
+        span = _altered(scene, request) if meant else None
+        if span is not None:
+            yield _Setting(_meaning(asked.value), span.from_ns, span.to_ns, span.to_ns)
+
+
+def _altered(scene: Scene, request: Request) -> Span | None:
+    """When a request for another value of a topic's config acted; None if it certainly never did."""
+    if request.failed or (request.unknown and scene.configs.fate(request) is Fate.NOT):
+        return None
+    if not request.unknown:
+        return Span(request.from_ns, request.to_ns)
+    records = scene.configs.of(request)
+    if len(records) != 1:  # of several nobody knows which was its own
+        return Span(request.from_ns, NEVER)
+    return Span(max(request.from_ns, records[0].span.from_ns), records[0].span.to_ns)
 
 
 def _of_nodes(scene: Scene) -> list[list[_Setting]]:

@@ -9,6 +9,7 @@ import msgspec
 
 from checkers.administration import Election, elections_of
 from checkers.columns import PartitionName
+from checkers.config_changes import ConfigChanges, config_changes
 from checkers.faults import FaultWindow, fault_windows
 from checkers.history import History
 from checkers.partition_changes import PartitionChanges, partition_changes
@@ -79,6 +80,11 @@ class Scene:
     def changes(self) -> PartitionChanges:
         """What the metadata log tells."""
         return partition_changes(self.history)
+
+    @cached_property
+    def configs(self) -> ConfigChanges:
+        """What the metadata log tells of configs of topics."""
+        return config_changes(self.history)
 
     @cached_property
     def epochs(self) -> LeaderEpochs:

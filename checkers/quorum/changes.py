@@ -101,12 +101,11 @@ def dynamic_since_ns(history: History, features: dict[str, int]) -> int:
         return 0
     return min(
         (
-            operation.time_ns
-            for operation in history.operations
-            if operation.f == "update-feature"
-            and operation.key == KRAFT_VERSION
-            and operation.type is OperationType.INVOKE
-            and msgspec.convert(operation.value, _Level).level > 0
+            request.from_ns
+            for request in requests_of(history, "update-feature")
+            if request.began.key == KRAFT_VERSION
+            and not request.failed
+            and msgspec.convert(request.began.value, _Level).level > 0
         ),
         default=FOREVER_NS,
     )

@@ -19,10 +19,11 @@ import msgspec
 
 from checkers.administration import Reassignment, reassignments_of
 from checkers.columns import PartitionName
+from checkers.fates import Fate, counted, fate_of_reassignment
 from checkers.history import History
 from checkers.partition_changes import PartitionChanges, partition_changes
 from checkers.reassignments.kinds import ANOMALIES
-from checkers.reassignments.requests import find_lost, fits
+from checkers.reassignments.requests import find_lost
 from checkers.reassignments.steps import (
     Ending,
     Step,
@@ -87,29 +88,24 @@ def _doubt(asked: list[Reassignment], changes: PartitionChanges) -> str | None:
 
 def _figures(asked: list[Reassignment], changes: PartitionChanges, steps: list[Step]) -> dict[str, Any]:
     codes = Counter(str(each.code) for each in asked if each.code is not None)
-    unknown = [each for each in asked if not each.acknowledged and not each.refused]
+    fates = [
+        fate_of_reassignment(each, changes) for each in asked if not each.acknowledged and not each.refused
+    ]
     endings = Counter(step.ending for step in steps)
     last = [states[-1] for states in changes.states.values()]
     return {
         "asked": len(asked),
         "cancellations_asked": sum(each.target is None for each in asked),
         "answers_by_code": dict(sorted(codes.items())),
-        "of_unknown_fate": len(unknown),
-        "of_unknown_fate_found": sum(_found(each, changes) for each in unknown),
+        "of_unknown_fate": len(fates),
+        "of_unknown_fate_found": fates.count(Fate.HAPPENED),
+        "of_unknown_fate_resolved": counted(fates),
         **{f"{ending}": endings[ending] for ending in Ending},
         "completed_with_replica_out_of_sync": sum(
             step.ending is Ending.COMPLETED and bool(step.lacking) and not step.premature for step in steps
         ),
         "ongoing_in_the_end": sum(state.moving for state in last),
     }
-
-
-def _found(asked: Reassignment, changes: PartitionChanges) -> bool:
-    """Whether the metadata log has, since a request was made, a record that does what it asked for."""
-    return any(
-        changes.span(state).to_ns >= asked.request.from_ns and fits(asked, state)
-        for state in changes.states.get(asked.partition, ())[1:]
-    )
 
 
 def _observed(history: History) -> dict[str, Any]:

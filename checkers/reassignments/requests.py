@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from checkers.administration import Reassignment
+from checkers.fates import fits
 from checkers.partition_changes import PartitionChanges, PartitionState
 from checkers.reassignments.kinds import LOST
 from checkers.verdict import Anomaly
@@ -22,11 +23,6 @@ def find_lost(asked: Sequence[Reassignment], changes: PartitionChanges) -> Itera
             undone = [state for state in rest if not fits(request, state)]
             if undone and not _cancelled_unheard(undone[0], request, asked, changes):
                 yield _lost(request, "was undone although nobody asked for that", changes, undone[:1])
-
-
-def fits(request: Reassignment, state: PartitionState) -> bool:
-    """Whether a state is what a request asked for, or on its way there."""
-    return not state.moving if request.target is None else state.target == request.target
 
 
 def _overridden(request: Reassignment, asked: Sequence[Reassignment]) -> bool:

@@ -137,6 +137,59 @@ class TestAlteredTopic:
         assert always(story)
 
 
+def recorded(
+    story: AdminStory, at_ms: float, value: str | None, name: str = UNCLEAN_CONFIG, kind: int = 2
+) -> None:
+    """The metadata log has a record of a config."""
+    told = {"resourceType": kind, "resourceName": TOPIC, "name": name, "value": value}
+    story.record(at_ms, "CONFIG_RECORD", told)
+
+
+class TestAlteredTopicThatNobodyAnswered:
+    """What became of the request is looked up in the metadata log."""
+
+    def spans(self, story: AdminStory, **told: Any) -> list[tuple[float, float]]:
+        scene = Scene(story.history(**told))
+        found = permitted(scene, scene.setup.topics[0])
+        return [(s.from_ns / MS, NEVER if s.to_ns == NEVER else s.to_ns / MS) for s in found]
+
+    def test_it_happened_when_its_record_was_appended(self) -> None:
+        story = AdminStory(config=ENABLED)
+        alter(story, 30, None, "false")
+        recorded(story, 40, "false")
+        assert self.spans(story) == [(0, 40.4)]
+
+    def test_it_did_not(self) -> None:
+        story = AdminStory()
+        alter(story, 30, None, "true")
+        recorded(story, 10, "true")
+        recorded(story, 40, "false")
+        recorded(story, 50, "true", "retention.ms")
+        recorded(story, 60, "true", kind=4)
+        assert self.spans(story) == []
+        assert self.spans(story, metadata_log=False) == [(30, NEVER)]
+
+    def test_it_may_have_where_the_log_begins_too_late(self) -> None:
+        story = AdminStory()
+        alter(story, 30, None, "true")
+        recorded(story, 40, "false")
+        assert self.spans(story, log_start=1) == [(30, NEVER)]
+
+    def test_of_two_records_nobody_knows_which_is_its_own(self) -> None:
+        story = AdminStory(config=ENABLED)
+        alter(story, 30, None, "false")
+        recorded(story, 40, "false")
+        recorded(story, 50, "false")
+        assert self.spans(story) == ALWAYS
+
+    def test_what_was_not_done_does_not_hinder_what_was_allowed_all_the_time(self) -> None:
+        story = AdminStory(config=ENABLED)
+        alter(story, 30, None, "false")
+        recorded(story, 10, "true")
+        scene = Scene(story.history())
+        assert enabled_always(scene, scene.setup.topics[0])
+
+
 class TestConfiguredNode:
     def test_enabling_counts_from_when_it_was_written(self) -> None:
         story = AdminStory()
