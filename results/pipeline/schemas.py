@@ -92,9 +92,7 @@ RECORDS = table(
     column("offset", LONG, "where it stands; null where nobody told"),
     column("value", LONG, "what krucible sent; null for anything else"),
     column("text", TEXT, "JSON of a value that krucible never sends"),
-    column(
-        "outcome", TEXT, "of sends `ok`, `fail` or `info`; `fail` if its transaction did not commit"
-    ),
+    column("outcome", TEXT, "of sends `ok`, `fail` or `info`; `fail` if its transaction did not commit"),
     column("process", TEXT, "who sent or read it"),
     column("reader", TEXT, "of reads: client and isolation, such as `kafka-python/read_committed`"),
     column("invoked_ns", LONG, "when the operation was invoked"),

@@ -1,0 +1,79 @@
+"""Options that the commands of ``krucible pipeline`` share, and how these show what goes on."""
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+
+from results.pipeline.progress import Lines, Progress
+from results.pipeline.session import LOCAL, is_master
+
+TABLES = Path("tables")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class Master(click.ParamType[str]):
+    """A Spark master."""
+
+    name = "MASTER"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuse what has not the form of one."""
+        if not is_master(str(value)):
+            expected = "local[N], local[*], spark://HOST:PORT, yarn or k8s://URL"
+            self.fail(f"got {value!r}, expected {expected}", param, ctx)
+        return str(value)
+
+
+def spark_options(function: F) -> F:
+    """``--master M`` and ``--verbose``."""
+    choices = (
+        click.option(
+            "--master",
+            type=Master(),
+            envvar="KRUCIBLE_SPARK_MASTER",
+            help=f"Spark master; {LOCAL} by default, under spark-submit that of spark-submit.",
+        ),
+        click.option("--verbose", is_flag=True, help="Show Spark's own log."),
+    )
+    for choice in reversed(choices):
+        function = choice(function)
+    return function
+
+
+def tables_option(function: F) -> F:
+    """``--tables DIR``."""
+    return click.option(
+        "--tables",
+        type=click.Path(path_type=Path, file_okay=False),
+        envvar="KRUCIBLE_TABLES",
+        default=TABLES,
+        show_default=True,
+        help="Where the tables are kept.",
+    )(function)
+
+
+@contextmanager
+def shown() -> Iterator[Progress]:
+    """Progress on stderr: bars on a terminal, lines elsewhere."""
+    console = Console(stderr=True)
+    if not (sys.stderr.isatty() and console.is_terminal):
+        yield Lines(lambda line: click.echo(line, err=True))
+        return
+    columns = (TextColumn("{task.description:<10}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Bars(*columns, console=console) as bars:
+        tasks: dict[str, Any] = {}
+
+        def show(doing: str, done: int, total: int) -> None:
+            if doing not in tasks:
+                tasks[doing] = bars.add_task(doing)
+            bars.update(tasks[doing], completed=done, total=total or None)
+
+        yield show

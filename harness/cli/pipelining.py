@@ -1,0 +1,66 @@
+"""``krucible pipeline``: runs become tables, are judged there, and are computed on; needs Spark.
+
+Spark is an extra: commands are imported when they are called, and where it is not installed, that is said.
+"""
+
+from importlib import import_module
+from importlib.util import find_spec
+
+import click
+
+from harness.cli.commands import Entry
+from harness.errors import KrucibleError
+
+COMMANDS = {
+    "ingest": Entry(
+        "harness.cli.pipeline_ingest",
+        "ingest",
+        "Bring the tables up to date with every run below RUNS_FOLDER.",
+    ),
+}
+_NEEDED = ("pyspark", "pyarrow", "pandas")
+
+
+class PipelineCommands(click.Group):
+    """A group that knows its commands by `COMMANDS`."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """Their names."""
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Import a command; None where there is none of that name.
+
+        Raises:
+            KrucibleError: Spark is not installed.
+        """
+        del ctx
+        entry = COMMANDS.get(cmd_name)
+        if entry is None:
+            return None
+        _require_spark()
+        command: click.Command = getattr(import_module(entry.module), entry.name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the list of commands for help."""
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+
+
+def _require_spark() -> None:
+    missing = [name for name in _NEEDED if find_spec(name) is None]
+    if missing:
+        raise KrucibleError(
+            "Spark is not installed",
+            got=f"no {', '.join(missing)}",
+            expected="the extra that the pipeline needs",
+            next_step="make spark, or pip install 'krucible[spark]'",
+        )
+
+
+@click.group(cls=PipelineCommands)
+def pipeline() -> None:
+    """Turn stored runs into tables, judge them there, and compute on them, with Spark."""
