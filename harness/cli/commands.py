@@ -69,6 +69,11 @@ COMMANDS = {
         "track_record",
         "Hold krucible to known outcomes: red where Kafka has a bug, green where not.",
     ),
+    "pipeline": Entry(
+        "harness.cli.pipelining",
+        "pipeline",
+        "Turn stored runs into tables, judge them there, and compute on them, with Spark.",
+    ),
     "cluster": Entry(
         "harness.cli.clusters",
         "cluster",
