@@ -1,7 +1,7 @@
 """The judge: lets every checker look at a history and puts what they say together in one verdict."""
 
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -67,18 +67,22 @@ def judge(history: History) -> Verdict:
 
 def judge_by(history: History, checkers: Mapping[str, Checker]) -> Verdict:
     """Judge a history by some checkers, as `judge` does by all."""
-    results = tuple(_result(name, checker, history) for name, checker in checkers.items())
+    results = [result_by(name, checker, history) for name, checker in checkers.items()]
+    return verdict_of(results, readable_setup(history))
+
+
+def verdict_of(results: Sequence[CheckerResult], setup: Setup | None) -> Verdict:
+    """Put what all checkers say together in one verdict, beside what the set-up expected."""
     validity = combined(result.validity for result in results)
-    setup = _setup_or_none(history)
     expected = None if setup is None else setup.expected
     expected_anomalies = () if setup is None else setup.expected_anomalies
     return Verdict(
         validity=validity,
-        results=results,
+        results=tuple(results),
         expected=expected,
         expected_anomalies=expected_anomalies,
         as_expected=as_expected(validity, illegal_ids(results), expected, expected_anomalies),
-        reasons=tuple(reason for result in results for reason in _reasons(result)),
+        reasons=tuple(reason for result in results for reason in reasons_of(result)),
     )
 
 
@@ -136,7 +140,8 @@ def known_anomalies() -> dict[str, AnomalyKind]:
     )
 
 
-def _result(name: str, checker: Checker, history: History) -> CheckerResult:
+def result_by(name: str, checker: Checker, history: History) -> CheckerResult:
+    """What a checker says; unknown, with what it raised and where, if it raises."""
     try:
         return checker(history)
     except Exception as error:  # noqa: BLE001 - whatever a checker raises, the verdict is unknown, not lost
@@ -150,7 +155,7 @@ def _described(error: Exception) -> str:
     return f"{type(error).__name__}: {text} ({Path(where.filename).name}, line {where.lineno})"
 
 
-def _setup_or_none(history: History) -> Setup | None:
+def readable_setup(history: History) -> Setup | None:
     """The setup; None also where it can't be read, which the checkers that need it tell."""
     try:
         return setup_of(history)
@@ -158,7 +163,7 @@ def _setup_or_none(history: History) -> Setup | None:
         return None
 
 
-def _reasons(result: CheckerResult) -> Iterator[str]:
+def reasons_of(result: CheckerResult) -> Iterator[str]:
     """Why a result is not valid: a sentence for each illegal anomaly id, doubt and unmet assumption."""
     summaries: dict[str, str] = {}
     for anomaly in result.anomalies:
