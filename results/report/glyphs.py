@@ -1,5 +1,7 @@
 """Shapes that carry a meaning without colour: of verdicts, kinds of faults, outcomes and anomalies."""
 
+from functools import lru_cache
+
 from markupsafe import Markup
 
 from results.report import svg
@@ -31,6 +33,7 @@ def fault(kind: str, x: float, y: float) -> Markup:
     return svg.element("path", d=_FAULTS.get(kind, _FAULT_OTHER), transform=place, class_="fault-glyph")
 
 
+@lru_cache(maxsize=64)
 def fault_icon(kind: str) -> Markup:
     """The same, to stand in a line of text."""
     return svg.element(
@@ -44,6 +47,7 @@ def fault_icon(kind: str) -> Markup:
     )
 
 
+@lru_cache(maxsize=64)
 def verdict(validity: str, size: int) -> Markup:
     """A circle with a tick, an octagon with a cross or a triangle with a question mark."""
     outline, sign = _VERDICTS[validity]
@@ -75,6 +79,7 @@ def anomaly(*, illegal: bool, x: float, y: float) -> Markup:
     return svg.element("path", d="M0 -6L6 0L0 6L-6 0Z", transform=place, class_="anomaly-illegal")
 
 
+@lru_cache(maxsize=64)
 def anomaly_icon(*, illegal: bool) -> Markup:
     """The same, to stand in a line of text."""
     return svg.element(

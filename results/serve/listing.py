@@ -17,6 +17,9 @@ READ = (IDENTITY_FILE, VERDICT_FILE, MEASURES_FILE)
 """Files of a run that a listing reads."""
 BYTES_MAX = 64 * 1024 * 1024
 """A file of `READ` that is larger is no such file."""
+NAME_CHARACTERS_MAX = 200
+"""Of a longer name (of a scenario, a version, an anomaly) the beginning is kept: nobody filters by more."""
+KINDS_MAX = 100
 UNJUDGED = "unjudged"
 _Stamp = tuple[int, int, int, int] | None
 
@@ -92,10 +95,26 @@ def _read(root: Path, folder: Path) -> Entry:
                 summary = msgspec.structs.replace(summary, problems=(*summary.problems, str(error)))
         else:
             kinds = [fault.kind for fault in measures.faults]
-            faults = {kind: kinds.count(kind) for kind in sorted(set(kinds))}
+            faults = {_short(kind): kinds.count(kind) for kind in sorted(set(kinds))[:KINDS_MAX]}
             operations, duration_ms = measures.operations, measures.duration_ms
     place = folder.relative_to(root).as_posix()
-    return Entry(place, folder.name, summary, faults, operations, duration_ms)
+    return Entry(place, folder.name, _shortened(summary), faults, operations, duration_ms)
+
+
+def _shortened(run: RunSummary) -> RunSummary:
+    """A summary whose size is bounded, whatever the files say."""
+    return msgspec.structs.replace(
+        run,
+        scenario=_short(run.scenario),
+        kafka_version=_short(run.kafka_version),
+        began_at=_short(run.began_at),
+        anomalies={_short(name): count for name, count in list(run.anomalies.items())[:KINDS_MAX]},
+        illegal=tuple(_short(name) for name in run.illegal[:KINDS_MAX]),
+    )
+
+
+def _short(name: str) -> str:
+    return name[:NAME_CHARACTERS_MAX]
 
 
 def _strange(path: Path) -> str | None:

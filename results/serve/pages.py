@@ -1,6 +1,7 @@
 """Draws the browser's pages; every text of a run is cleaned here and escaped by the templates."""
 
 from collections.abc import Iterable, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -234,7 +235,9 @@ def _rendered(template: str, **context: Any) -> str:
     return _environment().get_template(template).render(context)
 
 
+@cache
 def _environment() -> jinja2.Environment:
+    """With the templates that it has compiled: they take longer than any page."""
     return jinja2.Environment(
         loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,

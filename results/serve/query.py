@@ -7,14 +7,13 @@ from urllib.parse import parse_qsl, urlencode
 
 import msgspec
 
-from results.serve.listing import Entry
+from results.serve.listing import NAME_CHARACTERS_MAX, Entry
 
 PAGE_RUNS = 200
 UNEXPECTED = "unexpected"
 """Runs whose verdict is not the one that their scenario expects."""
 _NEWEST_FIRST = "time"
 _FIELDS_MAX = 24
-_TEXT_MAX = 200
 _PAGE_MAX = 1_000_000
 _FILTERS = ("scenario", "version", "verdict", "anomaly", "fault", "text")
 _DIGITS = re.compile(r"[0-9]{1,18}|[^0-9]+")
@@ -63,7 +62,7 @@ class Page(msgspec.Struct, frozen=True):
 def parse_query(text: str) -> Query:
     """The query of an address; what it does not know, or can't be, is left out."""
     given = dict(parse_qsl(text, max_num_fields=_FIELDS_MAX, errors="replace"))
-    filters = {name: given[name][:_TEXT_MAX] for name in _FILTERS if name in given}
+    filters = {name: given[name][:NAME_CHARACTERS_MAX] for name in _FILTERS if name in given}
     sort = given.get("sort", _NEWEST_FIRST)
     number = given.get("page", "1")
     return Query(
@@ -124,7 +123,7 @@ def _has(entry: Entry, words: list[str]) -> bool:
     if not words:
         return True
     run = entry.summary
-    told = (entry.place, run.scenario, run.kafka_version, f"seed {run.seed}", run.began_at, entry.outcome)
+    told = (entry.place, run.scenario, run.kafka_version, f"seed-{run.seed}", run.began_at, entry.outcome)
     line = " ".join((*told, *run.anomalies, *(entry.faults or ()), *run.problems)).casefold()
     return all(word in line for word in words)
 

@@ -1,7 +1,12 @@
-"""Synthetic runs, built once for all tests."""
+"""Synthetic runs, built once for all tests, and one Chromium."""
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from tests.results.chromium import Chromium
 from tests.results.story import Run, build, killed
 
 
@@ -18,3 +23,12 @@ def green_run() -> Run:
 @pytest.fixture(scope="session")
 def killed_run() -> Run:
     return killed()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Chromium]:
+    with (
+        tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile,
+        Chromium(Path(profile)) as opened,
+    ):
+        yield opened

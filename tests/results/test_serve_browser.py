@@ -1,0 +1,153 @@
+"""The store browser in a real Chromium: keys, filters, the report in its frame, and no trust in any report."""
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from results.report import write_report
+from results.serve import Browser, open_browser
+from tests.results.chromium import CHROMIUM, Chromium
+from tests.results.stores import broken, put_run
+from tests.results.story import Run
+
+RUN = "runs/smoke/partition/20261120T100000Z-1"
+HOSTILE = """<!doctype html><title>hostile</title><script>
+document.title = "ran";
+let told = [];
+try { told.push(String(parent.document.title)); } catch (error) { told.push(error.name); }
+try { told.push(String(localStorage.length)); } catch (error) { told.push(error.name); }
+fetch("/api/runs.json").then(() => told.push("fetched"), () => told.push("blocked"))
+  .finally(() => { document.body.textContent = told.join(" "); });
+</script><img src="/api/runs.json"><form action="/" id="f"></form><body>"""
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH (Debian: apt-get install chromium)"),
+]
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory, red_run: Run) -> Path:
+    root = tmp_path_factory.mktemp("served") / "runs"
+    folder = put_run(root, "20261120T100000Z-1", broken(), faults=("kill", "partition"))
+    write_report(folder, red_run.history, red_run.verdict, red_run.identity)
+    put_run(root, "20261121T100000Z-2", scenario="kips/grow")
+    odd = put_run(root, "20261122T100000Z-3", None, scenario="kips/grow")
+    (odd / "report.html").write_text(HOSTILE)
+    return root
+
+
+@pytest.fixture(scope="module")
+def url(root: Path) -> Iterator[str]:
+    with open_browser(root, 0) as opened:
+        thread = threading.Thread(target=opened.serve_forever, kwargs={"poll_interval": 0.02})
+        thread.start()
+        yield opened.url
+        opened.shutdown()
+        thread.join()
+
+
+def focused(chromium: Chromium) -> str:
+    return str(chromium.evaluate("document.activeElement.getAttribute('href') || document.activeElement.id"))
+
+
+def gone_to(chromium: Chromium, address: str) -> bool:
+    """Wait until the page is another one, or until the test's own limit."""
+    wanted = f"location.href === {address!r} && document.readyState === 'complete'"
+    while not chromium.evaluate(wanted):
+        pass
+    return True
+
+
+def test_keys_lead_along_the_rows_into_a_run_and_to_the_filter(chromium: Chromium, url: str) -> None:
+    chromium.open(url)
+    assert chromium.logged == []
+    rows = ["/runs/kips/grow/20261122T100000Z-3", "/runs/kips/grow/20261121T100000Z-2", f"/{RUN}"]
+    seen = []
+    for key in ("j", "ArrowDown", "j", "j", "k", "ArrowUp"):
+        chromium.press(key)
+        seen.append(focused(chromium))
+    assert seen == [*rows, rows[2], rows[1], rows[0]]
+    chromium.press("/")
+    assert focused(chromium) == "text"
+    chromium.press("j")
+    assert chromium.evaluate("document.querySelector('#text').value") == "j"
+    chromium.press("Escape")
+    chromium.press("k")
+    chromium.press("Enter")
+    assert gone_to(chromium, f"{url}{RUN}")
+
+
+def test_a_chosen_filter_applies_itself_and_leaves_a_short_address(chromium: Chromium, url: str) -> None:
+    chromium.open(url)
+    chromium.evaluate(
+        "(() => { const chosen = document.querySelector('select[name=verdict]'); chosen.value = 'invalid';"
+        " chosen.dispatchEvent(new Event('change', { bubbles: true })); })()"
+    )
+    assert gone_to(chromium, f"{url}?verdict=invalid")
+    assert chromium.evaluate("document.querySelectorAll('a.run').length") == 1
+
+
+def test_a_run_shows_its_report_and_asks_nobody_else(chromium: Chromium, url: str) -> None:
+    chromium.open(url + RUN)
+    assert chromium.evaluate("document.activeElement.id") == "report"
+    assert {address.split("?")[0] for address in chromium.requested if address.startswith("http")} == {
+        url + RUN,
+        f"{url}{RUN}/report.html",
+        f"{url}static/report.css",
+        f"{url}static/serve.css",
+        f"{url}static/serve.js",
+    }
+    assert chromium.logged == []
+
+
+def test_a_report_by_itself_works_in_its_sandbox(chromium: Chromium, url: str) -> None:
+    chromium.open(f"{url}{RUN}/report.html")
+    chromium.press("n")
+    assert chromium.evaluate("document.activeElement.id") == "anomaly-1"
+    assert chromium.logged == []
+
+
+def test_a_hostile_report_reaches_nothing(chromium: Chromium, url: str) -> None:
+    """It may run, in a world of its own: no page of ours, no storage, no request, no form."""
+    chromium.open(f"{url}runs/kips/grow/20261122T100000Z-3/report.html")
+    while not (told := chromium.evaluate("document.body.textContent.trim()")):
+        pass
+    assert told == "ran SecurityError blocked"
+    assert chromium.evaluate("window.origin") == "null"
+
+
+@pytest.mark.parametrize("page", ["", "trends", RUN])
+@pytest.mark.parametrize("width", [400, 1400])
+def test_pages_never_scroll_sideways(chromium: Chromium, url: str, page: str, width: int) -> None:
+    chromium.call(
+        "Emulation.setDeviceMetricsOverride", width=width, height=800, deviceScaleFactor=1, mobile=False
+    )
+    chromium.open(url + page)
+    assert chromium.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_dark_where_dark_is_wanted(chromium: Chromium, url: str) -> None:
+    grounds = []
+    for scheme in ("light", "dark"):
+        wanted = [{"name": "prefers-color-scheme", "value": scheme}]
+        chromium.call("Emulation.setEmulatedMedia", features=wanted)
+        chromium.open(url)
+        grounds.append(chromium.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert grounds == ["rgb(253, 253, 251)", "rgb(22, 24, 26)"]
+
+
+def test_all_of_it_works_without_javascript(chromium: Chromium, url: str) -> None:
+    chromium.call("Emulation.setScriptExecutionDisabled", value=True)
+    try:
+        chromium.open(url)
+        document = chromium.call("DOM.getDocument", depth=0)["root"]["nodeId"]
+        found = chromium.call("DOM.querySelectorAll", nodeId=document, selector="a.run")["nodeIds"]
+        assert len(found) == 3
+        (button,) = chromium.call("DOM.querySelectorAll", nodeId=document, selector=".filters button")[
+            "nodeIds"
+        ]
+        assert chromium.call("DOM.getBoxModel", nodeId=button)["model"]["height"] > 10
+    finally:
+        chromium.call("Emulation.setScriptExecutionDisabled", value=False)

@@ -1,0 +1,200 @@
+"""Listings read what changed, queries choose and order, trends count: all from a store on disk."""
+
+import os
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from results.serve import listing as listings
+from results.serve.listing import Listing
+from results.serve.query import PAGE_RUNS, Query, choose, parse_query, query_string, version_order
+from results.serve.trends import chart, day_of, flakiness, trends, wilson
+from tests.results.stores import VALID, broken, put_run
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    root = tmp_path / "runs"
+    put_run(root, "20261120T100000Z-1", faults=("kill", "kill", "partition"), operations=5)
+    put_run(root, "20261120T110000Z-2", broken(), version="4.2.0")
+    put_run(root, "20261121T100000Z-3", scenario="kips/grow", version="4.10.0", operations=70)
+    put_run(root, "20261121T110000Z-4", None)
+    return root
+
+
+def seeds(root: Path, text: str) -> list[int | None]:
+    chosen = choose(Listing(root).entries(), parse_query(text)).chosen
+    return [entry.summary.seed for entry in chosen]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("", [4, 3, 2, 1]),
+        ("scenario=smoke/partition", [4, 2, 1]),
+        ("version=4.2.0", [2]),
+        ("verdict=valid", [3, 1]),
+        ("verdict=unjudged", [4]),
+        ("verdict=unexpected", [2]),
+        ("anomaly=offsets-reused", [2]),
+        ("fault=kill", [1]),
+        ("text=GROW", [3]),
+        ("text=partition+2026-11-20", [2, 1]),
+        ("text=seed-3", [3]),
+        ("verdict=valid&fault=pause", []),
+        ("sort=time&order=up", [1, 2, 3, 4]),
+        ("sort=version&order=up", [2, 4, 1, 3]),
+        ("sort=operations", [2, 3, 1, 4]),
+        ("sort=anomalies", [2, 4, 3, 1]),
+        ("sort=verdict", [2, 4, 3, 1]),
+        ("sort=expected", [2, 4, 3, 1]),
+        ("sort=seed&order=up", [1, 2, 3, 4]),
+        ("sort=faults", [1, 4, 3, 2]),
+        ("sort=scenario&order=up", [3, 4, 2, 1]),
+        ("sort=nonsense&page=nonsense&unknown=1", [4, 3, 2, 1]),
+    ],
+)
+def test_a_query_chooses_and_orders(root: Path, text: str, expected: list[int]) -> None:
+    assert seeds(root, text) == expected
+
+
+def test_a_query_can_be_linked() -> None:
+    query = Query(scenario="a/b & c", text="x y", sort="seed", down=False, page=3)
+    assert parse_query(query_string(query, page=3)[1:]) == query
+    assert parse_query(query_string(query, version="4.3.1")[1:]).page == 1
+    assert query_string(Query()) == "?"
+
+
+@pytest.mark.parametrize("page", ["0", "-1", "\u0661", "1e9", "", "9" * 30])
+def test_a_page_is_a_number_or_the_first(page: str) -> None:
+    assert parse_query(f"page={page}").page in (1, 1_000_000)
+
+
+def test_many_runs_come_in_pages(root: Path) -> None:
+    entry = Listing(root).entries()[0]
+    many = [entry._replace(name=f"{number:04}") for number in range(PAGE_RUNS * 2 + 1)]
+    page = choose(many, Query(page=3))
+    assert (len(page.chosen), len(page.shown), page.number, page.pages) == (401, 1, 3, 3)
+    assert choose(many, Query(page=99)).number == 3
+    assert choose([], Query(page=2)).number == 1
+
+
+def test_versions_go_by_their_numbers() -> None:
+    names = ["3.10.0", "3.9.1", "", "4.0.0-rc1", "4.0.0", "latest"]
+    assert sorted(names, key=version_order) == ["", "latest", "3.9.1", "3.10.0", "4.0.0", "4.0.0-rc1"]
+
+
+def test_new_and_changed_runs_are_seen_and_others_not_read_again(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    original = listings.summarise_folder
+
+    def noted(root: Path, folder: Path) -> object:
+        read.append(folder.name)
+        return original(root, folder)
+
+    monkeypatch.setattr(listings, "summarise_folder", noted)
+    listing = Listing(root)
+    listing.entries()
+    assert len(read) == 4
+    read.clear()
+    put_run(root, "20261122T100000Z-5")
+    judged = root / "smoke/partition/20261121T110000Z-4"
+    (judged / "verdict.json").write_bytes(msgspec.json.encode(VALID))
+    (root / "kips/grow/20261121T100000Z-3/history-a.jsonl").write_text("grown")
+    found = listing.entries()
+    assert sorted(read) == ["20261121T110000Z-4", "20261122T100000Z-5"]
+    assert [entry.outcome for entry in found] == ["valid", "valid", "valid", "invalid", "valid"]
+    (judged / "run.json").unlink()
+    judged.joinpath("verdict.json").unlink()
+    assert [e.name for e in listing.entries() if e.outcome == "unjudged"] == ["20261121T110000Z-4"]
+
+
+def test_what_is_wrong_with_a_run_is_told(root: Path) -> None:
+    cut = put_run(root, "20261123T100000Z-6")
+    (cut / "verdict.json").write_bytes(b'{"validity": "inv')
+    (cut / "run.json").write_bytes(b"[]")
+    lacking = put_run(root, "20261123T110000Z-7")
+    (lacking / "measures.json").unlink()
+    second, first = Listing(root).entries()[:2][::-1]
+    assert (first.outcome, first.summary.seed) == ("valid", 7)
+    assert "measures.json is missing" in first.summary.problems[0]
+    assert first.faults is None
+    assert (second.outcome, second.summary.seed) == ("unjudged", 6)
+    assert [p.split(":")[0] for p in second.summary.problems] == [
+        "run.json is damaged",
+        "verdict.json is damaged",
+    ]
+
+
+def test_links_pipes_and_huge_files_are_not_read(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    linked = put_run(root, "20261123T100000Z-6")
+    (linked / "verdict.json").unlink()
+    (linked / "verdict.json").symlink_to(root / "smoke/partition/20261120T110000Z-2/verdict.json")
+    piped = put_run(root, "20261123T110000Z-7", None)
+    os.mkfifo(piped / "verdict.json")
+    third, second = Listing(root).entries()[:2]
+    assert third.summary.problems == ("verdict.json is not a plain file, so it was not read",)
+    assert second.summary.problems == ("verdict.json is not a plain file, so it was not read",)
+    assert second.outcome == third.outcome == "unjudged"
+    monkeypatch.setattr(listings, "BYTES_MAX", 10)
+    assert "more than the 10 that are read" in Listing(root).entries()[-1].summary.problems[0]
+
+
+def test_trends_count_each_scenario_on_each_version(root: Path) -> None:
+    put_run(root, "20261122T100000Z-5")
+    put_run(root, "20261122T110000Z-6", broken())
+    found = trends(Listing(root).entries())
+    assert [(t.scenario, t.version, t.runs) for t in found] == [
+        ("kips/grow", "4.10.0", 1),
+        ("smoke/partition", "4.2.0", 1),
+        ("smoke/partition", "4.3.1", 4),
+    ]
+    last = found[-1]
+    assert last.counts == {"invalid": 1, "valid": 2, "unjudged": 1}
+    assert (last.unexpected, last.newest.summary.seed) == (1, 6)
+    assert [(day.date, day.counts) for day in last.days] == [
+        ("2026-11-20", {"valid": 1}),
+        ("2026-11-21", {"unjudged": 1}),
+        ("2026-11-22", {"invalid": 1, "valid": 1}),
+    ]
+    assert last.flakiness is not None
+    assert (last.flakiness.odd, last.flakiness.runs) == (1, 3)
+    drawn = chart(last, 2)
+    assert drawn.count('class="day ') == 4
+    assert "2026-11-22: 1 invalid, 1 valid" in drawn
+    assert drawn.count('class="cross"') == 1
+
+
+def test_a_flake_rate_needs_two_judged_runs() -> None:
+    assert flakiness(["valid", "unjudged"]) is None
+    assert flakiness([]) is None
+    steady = flakiness(["invalid"] * 5)
+    assert steady is not None
+    assert steady.rate == 0
+
+
+def test_wilsons_interval() -> None:
+    """Against published figures: 1 of 10 gives 1.79 % to 40.42 %, 0 of 10 up to 27.75 %."""
+    assert wilson(1, 10) == pytest.approx((0.0179, 0.4042), abs=5e-5)
+    assert wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=5e-5)
+    assert wilson(10, 10) == pytest.approx((0.7225, 1.0), abs=5e-5)
+
+
+def test_a_day_is_told_by_the_folder_where_there_is_no_identity(root: Path) -> None:
+    bare = root / "smoke/partition/20261124T100000Z-9"
+    bare.mkdir()
+    entry = Listing(root).entries()[0]
+    assert day_of(entry) == "2026-11-24"
+    odd = msgspec.structs.replace(entry.summary, began_at="yesterday")
+    assert not day_of(entry._replace(name="odd", summary=odd))
+
+
+def test_a_chart_shows_the_newest_days(root: Path) -> None:
+    (trend,) = trends(Listing(root).entries()[:1])
+    many = tuple(trend.days[0]._replace(date=f"day-{number}") for number in range(70))
+    drawn = chart(trend._replace(days=many), 1)
+    assert "day-9:" not in drawn
+    assert "day-10:" in drawn
