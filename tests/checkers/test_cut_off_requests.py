@@ -1,7 +1,7 @@
 """Admin operations whose answer never came: who asked was killed, or who was asked, or the network was cut.
 
-A journal that ends at the invocation says the same as one that goes on to ``info``: nobody knows.  It is for the
-metadata log to tell what became of it.
+A journal that ends at the invocation says the same as one that goes on to ``info``: nobody knows.  It is for
+the metadata log to tell what became of it.
 """
 
 from collections.abc import Callable
