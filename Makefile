@@ -10,15 +10,16 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 VENV_STAMP := $(VENV)/.stamp-venv
 RUN_STAMP  := $(VENV)/.stamp-run
+SPARK_STAMP := $(VENV)/.stamp-spark
 DEV_STAMP  := $(VENV)/.stamp-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 PIP_TOOLS := 7.6.2
 LOCK := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
         --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help demo test test-fast check bench doctor docs lock clean
+.PHONY: help demo test test-fast check bench doctor spark docs lock clean
 
-help: ## list these targets
+help:
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
 	 while IFS="$$(printf '\t')" read -r name text; do printf '  make %-10s %s\n' "$$name" "$$text"; done
 
@@ -47,7 +48,9 @@ bench: $(DEV_STAMP) ## measure what krucible promises about speed, into docs/ben
 doctor: $(RUN_STAMP) ## what this host has and lacks
 	$(BIN)/krucible doctor
 
-docs: $(RUN_STAMP) ## renew the generated pages
+spark: $(SPARK_STAMP) ## install what `krucible pipeline` needs (490 MB)
+
+docs: $(SPARK_STAMP) ## renew the generated pages
 	$(BIN)/python -m results.glossary docs/anomalies.md
 	$(BIN)/krucible list --markdown > docs/scenarios.md
 
@@ -76,6 +79,10 @@ $(RUN_STAMP): $(VENV_STAMP) requirements.txt requirements-build.txt pyproject.to
 	$(PIP) --require-hashes -r requirements-build.txt
 	$(PIP) --require-hashes -r requirements.txt
 	$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(SPARK_STAMP): $(RUN_STAMP) requirements-spark.txt
+	$(PIP) --require-hashes -r requirements-spark.txt
 	@touch $@
 
 $(DEV_STAMP): $(RUN_STAMP) requirements-dev.txt
