@@ -1,12 +1,11 @@
 """``krucible pipeline ingest``: runs become rows."""
 
 import time
-from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from shlex import quote
 
 import click
-from pyspark.sql import SparkSession
 
 from harness.cli.pipeline_options import shown, spark_options, tables_option
 from harness.errors import UsageError
@@ -37,13 +36,9 @@ def ingest(runs: Path, tables: Path, master: str | None, *, verbose: bool) -> No
     if not runs.is_dir():
         raise UsageError("there are no runs to ingest", got=str(runs), expected="a folder that holds runs")
     began = time.monotonic()
-    with ExitStack() as at_the_end:
-        progress = at_the_end.enter_context(shown())
-
-        def session() -> SparkSession:
-            return at_the_end.enter_context(opened(master, app="krucible ingest", verbose=verbose))
-
-        done = bring_up_to_date(session, runs, tables, progress)
+    opening = partial(opened, master, app="krucible ingest", verbose=verbose)
+    with shown() as progress:
+        done = bring_up_to_date(opening, runs, tables, progress)
     click.echo(_told(done, tables, time.monotonic() - began))
 
 

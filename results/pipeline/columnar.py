@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -13,6 +13,7 @@ from pyspark.sql.types import StructType
 from checkers.columns import NONE, Integers
 from results.pipeline.schemas import PARTITIONED_BY, TABLES
 
+Array: TypeAlias = "pa.Array[Any]"
 _CODED = pa.dictionary(pa.int32(), pa.string())
 
 
@@ -24,7 +25,7 @@ def file_schema(name: str) -> pa.Schema:
     return pa.schema([pa.field(f.name, _CODED if f.type == pa.string() else f.type) for f in plain])
 
 
-def assembled(name: str, run: str, columns: Mapping[str, pa.Array]) -> pa.Table:
+def assembled(name: str, run: str, columns: Mapping[str, Array]) -> pa.Table:
     """A table's rows of one run.
 
     Args:
@@ -41,33 +42,33 @@ def assembled(name: str, run: str, columns: Mapping[str, pa.Array]) -> pa.Table:
     return pa.Table.from_arrays([arrays[field.name].cast(field.type) for field in schema], schema=schema)
 
 
-def numbers(values: Integers, missing: int = NONE) -> pa.Array:
+def numbers(values: Integers, missing: int = NONE) -> Array:
     """Integers, null where a value is `missing`."""
     return pa.array(values, mask=values == missing)
 
 
-def integers(values: Iterable[int | None]) -> pa.Array:
+def integers(values: Iterable[int | None]) -> Array:
     """Integers or nulls from a list."""
     return pa.array(list(values), pa.int64())
 
 
-def booleans(values: NDArray[np.bool_]) -> pa.Array:
+def booleans(values: NDArray[np.bool_]) -> Array:
     """Truth values."""
     return pa.array(values)
 
 
-def named(codes: Integers, names: Sequence[str]) -> pa.Array:
+def named(codes: Integers, names: Sequence[str]) -> Array:
     """A text for each code, null where it is negative."""
-    indices = pa.array(codes.astype(np.int32), mask=codes < 0)
+    indices: Any = pa.array(codes.astype(np.int32), mask=codes < 0)
     return pa.DictionaryArray.from_arrays(indices, pa.array(names, pa.string()))
 
 
-def texts(values: Iterable[str | None]) -> pa.Array:
+def texts(values: Iterable[str | None]) -> Array:
     """Texts or nulls from a list."""
     return pa.array(list(values), pa.string()).dictionary_encode()
 
 
-def lists(values: Iterable[Sequence[int] | None]) -> pa.Array:
+def lists(values: Iterable[Sequence[int] | None]) -> Array:
     """Lists of node ids, or nulls."""
     return pa.array(list(values), pa.list_(pa.int32()))
 

@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 SMALL_BYTES = 2 << 20
 SMALL_MAX = 16
 """More small files than this in one folder are merged."""
-COMPRESSION = "zstd"
 
 
 def of(folder: Path) -> Iterator[Path]:
@@ -24,7 +23,7 @@ def of(folder: Path) -> Iterator[Path]:
 def writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     """A writer of one file; readers see texts as texts, however they were encoded in memory."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    return pq.ParquetWriter(path, schema, compression=COMPRESSION, store_schema=False)
+    return pq.ParquetWriter(path, schema, compression="zstd", store_schema=False)
 
 
 def drop_runs(path: Path, runs: frozenset[str]) -> bool:

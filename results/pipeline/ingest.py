@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,6 +23,9 @@ BUNDLE_BYTES_MIN = 1 << 20
 _BUNDLES_PER_CPU = 4
 _RUN_BYTES = 100_000
 """What a run costs besides its journals' bytes, in bytes."""
+
+
+Opening = Callable[[], AbstractContextManager[SparkSession]]
 
 
 class Ingested(msgspec.Struct, frozen=True):
@@ -53,13 +57,11 @@ class _Known(NamedTuple):
         )
 
 
-def ingest(
-    open_session: Callable[[], SparkSession], root: Path, tables: Path, progress: Progress
-) -> Ingested:
+def ingest(opening: Opening, root: Path, tables: Path, progress: Progress) -> Ingested:
     """Bring the tables up to date with a store of runs; without news nothing is written, no session opened.
 
     Args:
-        open_session: called when there is work.
+        opening: opens a session for a block; called when there is work.
         root: the store; folders at any depth.
         tables: the folder of the tables.
         progress: is told how far it has come.
@@ -74,10 +76,13 @@ def ingest(
     new = [run for run in found if not (run.run in known and known[run.run].is_still(run))]
     if not new:
         return Ingested(0, len(found), 0, tuple(skipped))
-    session = open_session()
-    with next_snapshot(tables) as snapshot:
+    with opening() as session, next_snapshot(tables) as snapshot:
         told = _staged(session, new, snapshot.scratch, progress)
-        added = {entry.run_id: entry.operations for entry in told if entry.operations is not None}
+        added = {
+            entry.run_id: entry.operations
+            for entry in told
+            if entry.run_id is not None and entry.operations is not None
+        }
         snapshot.drop_runs(added.keys() & _known_runs(tables).keys())
         snapshot.place(snapshot.scratch, [Path(entry.path) for entry in told if entry.path is not None])
     folders = {run.run: run.folder for run in new}

@@ -6,7 +6,7 @@ import pyarrow as pa
 
 from checkers.columns import NEVER, NONE, Columns, Integers, Outcome
 from checkers.history import History
-from results.pipeline.columnar import assembled, booleans, named, numbers
+from results.pipeline.columnar import Array, assembled, booleans, named, numbers
 from results.pipeline.pairing import Paired
 
 _KINDS = ("send", "read", "final-read")
@@ -61,7 +61,7 @@ def _returned(history: History, columns: Columns, paired: Paired) -> pa.Table:
     )
 
 
-def _places(columns: Columns, partition: Integers, offset: Integers, value: Integers) -> dict[str, pa.Array]:
+def _places(columns: Columns, partition: Integers, offset: Integers, value: Integers) -> dict[str, Array]:
     """What a record is and where it stands; a value that krucible never sends as a text."""
     topics = {topic: code for code, topic in enumerate(dict.fromkeys(p.topic for p in columns.partitions))}
     topic_of = np.array([topics[name.topic] for name in columns.partitions], np.int64)

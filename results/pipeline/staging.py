@@ -27,11 +27,11 @@ ROWS_BUFFERED = 500_000
 """Rows of one table that are written at once; also the size of a row group."""
 MANIFEST = pa.schema(
     [
-        ("run_id", pa.string()),
-        ("operations", pa.int64()),
-        ("problem", pa.string()),
-        ("path", pa.string()),
-        ("errno", pa.int32()),
+        pa.field("run_id", pa.string()),
+        pa.field("operations", pa.int64()),
+        pa.field("problem", pa.string()),
+        pa.field("path", pa.string()),
+        pa.field("errno", pa.int32()),
     ]
 )
 MANIFEST_COLUMNS = "run_id string, operations long, problem string, path string, errno int"
@@ -81,7 +81,7 @@ def staging_task(
 
     def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for batch in batches:
-            for number in batch.column(0).to_pylist():
+            for number in batch.column(0).to_numpy().tolist():
                 told = [entry._asdict() for entry in stage_bundle(bundles[number], Path(folder))]
                 yield pa.RecordBatch.from_pylist(told, schema=MANIFEST)
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from checkers.faults import fault_windows
 from checkers.history import History
 from checkers.quorum.views import LeaderClaim, views_of
-from results.pipeline.columnar import assembled, integers, lists, rows, texts
+from results.pipeline.columnar import Array, assembled, integers, lists, rows, texts
 
 _COLUMNS = (
     "time_ns", "view", "subject", "topic", "partition", "leader", "leader_epoch",
@@ -59,7 +59,7 @@ def faults_of(history: History) -> pa.Table:
     )
 
 
-def _array(name: str, values: list[Any]) -> pa.Array:
+def _array(name: str, values: list[Any]) -> Array:
     if name in _TEXTS:
         return texts(values)
     return lists(values) if name in _LISTS else integers(values)

@@ -68,7 +68,7 @@ def _require_whole(history: History, found: FoundRun) -> None:
 def _run(found: FoundRun, history: History, operations: int) -> dict[str, Any]:
     folder = Path(found.folder)
     identity, verdict = load_identity(folder), load_verdict(folder)
-    setup = next((o.value for o in history.operations if o.f == "setup"), {})
+    setup: dict[str, Any] = next((o.value for o in history.operations if o.f == "setup"), {})
     return {
         "scenario": identity.scenario,
         "mode": setup.get("mode"),
