@@ -5,6 +5,7 @@ import os
 import select
 import shutil
 import subprocess
+import time
 from pathlib import Path
 from typing import Any, Self
 
@@ -86,6 +87,15 @@ class Chromium:
         answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True, awaitPromise=True)
         assert "exceptionDetails" not in answer, answer
         return answer["result"].get("value")
+
+    def becomes(self, expression: str) -> bool:
+        """Whether a JavaScript expression becomes true within `ANSWER_S`, on whatever page is then shown."""
+        end_s = time.monotonic() + ANSWER_S
+        while time.monotonic() < end_s:
+            answer = self.call("Runtime.evaluate", expression=expression, returnByValue=True)
+            if answer["result"].get("value") is True:
+                return True
+        return False
 
     def press(self, key: str) -> None:
         """One key, by its name: a letter or sign, or one that has no letter."""
