@@ -1,6 +1,6 @@
 """What a qualification runs: presets, the matrix they make of a candidate and a baseline, and its shards."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from harness.planning import RunOptions, reproduce_line
 from harness.vocabulary.known import KnownOutcome, Side
 from harness.vocabulary.scenario import RandomSchedule
 from harness.vocabulary.topology import Mode
-from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError, parse_version
+from harness.vocabulary.version import parse_version
 
 START_MS = {Mode.COMBINED: 9_000, Mode.ISOLATED: 12_000}
 """From nothing to a cluster under load, on two quiet cores (docs/benchmarks.md); the rest of a run's cost."""
@@ -149,6 +149,20 @@ class Job(msgspec.Struct, frozen=True):
         return pair_of(self.options)
 
 
+class Build(NamedTuple):
+    """One build of Kafka.
+
+    Attributes:
+        name: what it is called in a report.
+        version: Kafka's.
+        options: the run options that choose it.
+    """
+
+    name: str
+    version: str
+    options: dict[str, Any]
+
+
 class Matrix(NamedTuple):
     """All runs in the order in which they are run, and what is left out, a sentence each."""
 
@@ -156,30 +170,15 @@ class Matrix(NamedTuple):
     withheld: tuple[str, ...]
 
 
-def build_options(text: str) -> dict[str, Any]:
-    """The run options that choose a build of Kafka: so far by its version.
-
-    Raises:
-        UsageError: if the text is no version.
-    """
-    try:
-        parse_version(text)
-    except VersionShapeError as error:
-        raise UsageError(
-            "no build of Kafka is known by that",
-            got=repr(text),
-            expected=f"a version such as {DEFAULT_VERSION}",
-            next_step="krucible qualify --help",
-        ) from error
-    return {"kafka_version": text}
-
-
 def pair_of(options: RunOptions) -> str:
     """The line that runs the same on whatever the scenario runs on by default."""
-    return reproduce_line(msgspec.structs.replace(options, kafka_version=None, image_source="auto"))
+    anywhere = msgspec.structs.replace(
+        options, kafka_version=None, image_source="auto", kafka_tarball=None, kafka_image=None
+    )
+    return reproduce_line(anywhere)
 
 
-def matrix(preset: Preset, candidate: str, baseline: str | None, seeds: range | None = None) -> Matrix:
+def matrix(preset: Preset, candidate: Build, baseline: Build | None, seeds: range | None = None) -> Matrix:
     """Every run of a preset: controls first, then candidate and baseline in turns, seed by seed.
 
     Turns, because a machine that is slower in the afternoon must not make the later version look worse.
@@ -191,20 +190,32 @@ def matrix(preset: Preset, candidate: str, baseline: str | None, seeds: range | 
         seeds: these instead of as many as the preset says.
 
     Raises:
-        UsageError: if a build is none, or both are the same.
+        UsageError: if both builds are the same.
     """
-    if candidate == baseline:
-        raise UsageError("a candidate is compared to another build", got=candidate, expected="two builds")
-    builds = {Role.CANDIDATE: build_options(candidate)}
-    if baseline is not None:
-        builds[Role.BASELINE] = build_options(baseline)
-    jobs: list[Job] = list(_controls(preset))
+    builds = {Role.CANDIDATE: candidate} | ({} if baseline is None else {Role.BASELINE: baseline})
+    if baseline is not None and candidate.options == baseline.options:
+        raise UsageError(
+            "a candidate is compared to another build",
+            got=f"{candidate.name} twice",
+            expected="--candidate and --baseline that differ",
+            next_step="drop --baseline, or name another one",
+        )
+    jobs = list(control_jobs(preset.controls, preset.control_seeds))
     withheld: list[str] = []
     for entry in preset.entries:
         able, too_old = _able(entry.scenario, builds)
         withheld += too_old
         jobs += _runs_of(entry, able, seeds or range(1, entry.seeds + 1))
     return Matrix(tuple(jobs), tuple(withheld))
+
+
+def control_jobs(tickets: Collection[str] | None, seeds: int) -> Iterator[Job]:
+    """Runs of both sides of known outcomes: those of some tickets, or of all where that is None."""
+    for known in known_outcomes():
+        if tickets is None or known.ticket in tickets:
+            for side in known.sides:
+                for seed in range(1, seeds + 1):
+                    yield Job(Role.CONTROL, _control_options(known, side, seed), Control(known, side))
 
 
 def expected_ms(job: Job) -> int:
@@ -246,14 +257,6 @@ def _mode(options: RunOptions) -> Mode:
     return options.mode or load_scenario(options.scenario).topology.mode
 
 
-def _controls(preset: Preset) -> Iterator[Job]:
-    for known in known_outcomes():
-        if preset.controls is None or known.ticket in preset.controls:
-            for side in known.sides:
-                for seed in range(1, preset.control_seeds + 1):
-                    yield Job(Role.CONTROL, _control_options(known, side, seed), Control(known, side))
-
-
 def _control_options(known: KnownOutcome, side: Side, seed: int) -> RunOptions:
     return RunOptions(
         scenario=known.scenario,
@@ -264,27 +267,28 @@ def _control_options(known: KnownOutcome, side: Side, seed: int) -> RunOptions:
     )
 
 
-def _able(
-    scenario: str, builds: Mapping[Role, dict[str, Any]]
-) -> tuple[dict[Role, dict[str, Any]], list[str]]:
+def _able(scenario: str, builds: Mapping[Role, Build]) -> tuple[dict[Role, Build], list[str]]:
     """The builds that a scenario makes sense on, and a sentence for each of the others."""
     least = load_scenario(scenario).versions_min
-    able: dict[Role, dict[str, Any]] = {}
+    able: dict[Role, Build] = {}
     too_old: list[str] = []
     for role, build in builds.items():
-        version = build.get("kafka_version")
-        if version is not None and parse_version(version) < parse_version(least):
+        if parse_version(build.version) < parse_version(least):
             too_old.append(f"{scenario} makes no sense before Kafka {least}, so not on the {role}")
         else:
             able[role] = build
     return able, too_old
 
 
-def _runs_of(entry: Entry, builds: Mapping[Role, dict[str, Any]], seeds: range) -> Iterator[Job]:
+def _runs_of(entry: Entry, builds: Mapping[Role, Build], seeds: range) -> Iterator[Job]:
     for mode in entry.modes:
         for seed in seeds:
             for role, build in builds.items():
                 options = RunOptions(
-                    scenario=entry.scenario, seed=seed, mode=mode, duration_s=entry.duration_s, **build
+                    scenario=entry.scenario,
+                    seed=seed,
+                    mode=mode,
+                    duration_s=entry.duration_s,
+                    **build.options,
                 )
                 yield Job(role, options)

@@ -69,6 +69,11 @@ COMMANDS = {
         "track_record",
         "Hold krucible to known outcomes: red where Kafka has a bug, green where not.",
     ),
+    "qualify": Entry(
+        "harness.cli.qualifying",
+        "qualify_command",
+        "Qualify a candidate of Kafka: run a matrix beside a baseline, compare, decide by a rule, report.",
+    ),
     "pipeline": Entry(
         "harness.cli.pipelining",
         "pipeline",

@@ -99,12 +99,12 @@ def qualify(
 def claim_of(found: Sequence[Found], operations: int, faults: int) -> str:
     """What can be said of the candidate; never that it is correct."""
     mine = [one for one in found if one.standing is not Standing.GONE]
-    where = f"in {number(operations, 'recorded operation')} under {number(faults, 'fault')}"
+    where = f"in {number(operations, 'operation')} under {number(faults, 'fault')}"
     if not mine:
         return f"No anomaly against what is promised was found {where}."
     counts = Counter(one.standing for one in mine)
-    told = (number(counts[one], f"{one} finding") for one in Standing if counts[one])
-    return f"Against what is promised, {where}: {', '.join(told)}."
+    told = ", ".join(f"{counts[one]:,} {one}" for one in Standing if counts[one])
+    return f"Anomalies: {told}, {where}."
 
 
 def _baseline(question: Question, runs: Sequence[Run]) -> Build | None:
@@ -126,7 +126,7 @@ def _image(run: Run) -> str:
         return ""
     sums = run.image_checksums
     listing = "\n".join(f"{name} {checksum}" for name, checksum in sorted(sums.items()))
-    jars = sums["jars"] if sums.keys() == {"jars"} else hashlib.sha256(listing.encode()).hexdigest()
+    jars = sums.get("jars") or hashlib.sha256(listing.encode()).hexdigest()
     told = [image.reference, image.digest, f"from {image.source}" if image.source else ""]
     return ", ".join([*filter(None, told), *([f"jars {jars}"] if sums else [])])
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from results.cleaning import clean
 from results.markdown import number
 from results.qualification.comparing import Comparisons
 from results.qualification.inference import pairs_needed
@@ -11,6 +12,8 @@ from results.summary import Outcome
 
 EXAMPLES = 3
 """How many runs a sentence names."""
+REASON_MAX = 160
+"""How much of a run's reason it tells."""
 
 
 def gaps_of(question: Question, said: Qualification) -> tuple[str, ...]:
@@ -64,7 +67,7 @@ def _without_verdict(runs: Sequence[Run]) -> Iterator[str]:
             troubled = [run for run in outcomes(of_role(runs, role)) if run.outcome is outcome]
             if troubled:
                 named = "; ".join(
-                    f"{run.folder or 'no folder'}: {(*run.reasons, 'no reason told')[0]}"
+                    f"{run.folder or 'no folder'}: {clean((*run.reasons, 'no reason told')[0], REASON_MAX)}"
                     for run in troubled[:EXAMPLES]
                 )
                 more = f"; and {len(troubled) - EXAMPLES} more" if len(troubled) > EXAMPLES else ""

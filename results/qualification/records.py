@@ -95,11 +95,11 @@ class OnRecord(msgspec.Struct, frozen=True):
 def run_of(planned: Planned, folder: Path) -> Run:
     """Read what a planned run left in its folder; one without a readable verdict has failed."""
     outcome = outcome_of(folder)
+    checksums = _checksums(folder)
     try:
         verdict = load_verdict(folder)
-        image = load_identity(folder).image
     except RunUnreadableError:
-        return Run(planned=planned, outcome=outcome)
+        return Run(planned=planned, outcome=outcome, image_checksums=checksums)
     first: dict[str, Anomaly] = {}
     for anomaly in (a for result in verdict.results for a in result.anomalies if a.illegal):
         first.setdefault(anomaly.id, anomaly)
@@ -108,8 +108,17 @@ def run_of(planned: Planned, folder: Path) -> Run:
         outcome=outcome,
         sightings=tuple(first[name] for name in sorted(first)),
         expected=verdict.expected_anomalies,
-        image_checksums=image.checksums if image else {},
+        image_checksums=checksums,
     )
+
+
+def _checksums(folder: Path) -> dict[str, str]:
+    """Of what the image was built from; none where that can't be read."""
+    try:
+        image = load_identity(folder).image
+    except RunUnreadableError:
+        return {}
+    return image.checksums if image else {}
 
 
 def failed_run(planned: Planned, why: str) -> Run:

@@ -54,11 +54,11 @@ def render_markdown(said: Qualification) -> str:
         "\n".join(f"- {told(gap)}" for gap in said.gaps) or "No gap is known.",
         *_section(identity_of(said)),
         "## What was found",
-        told(said.claim),
+        said.claim,
         *map(_found, said.found),
         *(block for section in sections_of(said) for block in _section(section)),
         "## The rule",
-        told(said.rule),
+        said.rule,
     ]
     if said.generated_at:
         blocks.append(f"The last run ended at {told(said.generated_at)}.")

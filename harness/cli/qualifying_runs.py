@@ -1,0 +1,207 @@
+"""What stores hold of a qualification: its planned runs, its controls, and everything else in them."""
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.identity import RunIdentity
+from checkers.verdict import Validity
+from harness.catalogue import expectation_for, load_scenario, scenario_names
+from harness.cli.campaigns import look_up
+from harness.errors import UsageError
+from harness.planning import RunOptions, RunPlan, plan_run, reproduce_line
+from harness.qualification import Build, Job, Role, control_jobs, pair_of
+from results.qualification import Elsewhere, OnRecord, Planned, Run, failed_run, run_of
+from results.qualification import Role as Side
+from results.store import RunSummary, RunUnreadableError, list_runs, load_identity
+from results.summary import RunOutcome, outcome_of
+from results.track_record import SideRecord
+
+
+class Gathered(NamedTuple):
+    """Everything that a report is made from.
+
+    Attributes:
+        runs: of candidate and baseline, those that were not run among them.
+        controls: the positive controls.
+        elsewhere: what else the stores hold.
+    """
+
+    runs: tuple[Run, ...]
+    controls: tuple[SideRecord, ...]
+    elsewhere: tuple[Elsewhere, ...]
+
+
+class Stores:
+    """One store, or those of several shards.
+
+    Args:
+        roots: where runs are; of a run that several hold the first counts.
+    """
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self._roots = tuple(roots)
+
+    def folder_of(self, plan: RunPlan) -> Path | None:
+        """Of the run that came to its verdict, if any did."""
+        seed = plan.options.seed
+        found = (look_up(root, plan.options.scenario, {seed: plan})[0].get(seed) for root in self._roots)
+        return next((folder for folder in found if folder is not None), None)
+
+    def failure_of(self, plan: RunPlan) -> str | None:
+        """Why the harness failed in a run, if it did."""
+        seed = plan.options.seed
+        found = (look_up(root, plan.options.scenario, {seed: plan})[1].get(seed) for root in self._roots)
+        return next((why for why in found if why is not None), None)
+
+    def every(self) -> tuple[RunSummary, ...]:
+        """All runs, from the oldest on, each folder once."""
+        listed = {run.folder.resolve(): run for root in self._roots for run in list_runs(root)}
+        return tuple(listed[folder] for folder in sorted(listed, key=lambda folder: (folder.name, folder)))
+
+
+def gather_planned(jobs: Sequence[Job], stores: Stores) -> Gathered:
+    """What became of a matrix."""
+    plans = [(job, plan_run(job.options)) for job in jobs]
+    runs = [_planned_run(job, plan, stores) for job, plan in plans if job.control is None]
+    sides: dict[str, list[tuple[Job, RunPlan]]] = {}
+    for job, plan in plans:
+        if job.control is not None:
+            sides.setdefault(_side_of(job.options), []).append((job, plan))
+    controls = [_side_record(side, stores) for side in sides.values()]
+    mine = {folder.resolve() for _job, plan in plans if (folder := stores.folder_of(plan)) is not None}
+    others = (run for run in stores.every() if run.folder.resolve() not in mine)
+    return Gathered(tuple(runs), tuple(controls), tuple(map(_elsewhere, others)))
+
+
+def gather_stored(candidate: Build, baseline: Build | None, stores: Stores) -> Gathered:
+    """What stores hold of two builds, however it came there; replays of runs are left out."""
+    builds = {Side.CANDIDATE: candidate} | ({} if baseline is None else {Side.BASELINE: baseline})
+    controls = {_settings(job.options): job for job in control_jobs(None, 1)}
+    runs: list[Run] = []
+    tried: dict[str, list[RunOutcome]] = {}
+    elsewhere: list[Elsewhere] = []
+    for summary in stores.every():
+        identity = _identity(summary)
+        options = _options(identity)
+        settings = "" if options is None else _settings(options, identity)
+        side = next((role for role, build in builds.items() if _is_of(build, identity, options)), None)
+        if settings in controls:
+            tried.setdefault(settings, []).append(outcome_of(summary.folder))
+        elif side is not None and options is not None:
+            runs.append(run_of(_planned(side, options, summary.scenario), summary.folder))
+        else:
+            elsewhere.append(_elsewhere(summary))
+    sides = (_stored_side(controls[settings], outcomes) for settings, outcomes in tried.items())
+    return Gathered(tuple(runs), tuple(sides), tuple(elsewhere))
+
+
+def _stored_side(job: Job, outcomes: Sequence[RunOutcome]) -> SideRecord:
+    return _record(job, plan_run(job.options), outcomes, len(outcomes))
+
+
+def on_record(build: Build) -> Iterator[OnRecord]:
+    """Every anomaly that a scenario expects of a version."""
+    for name in scenario_names():
+        scenario = load_scenario(name)
+        expected = expectation_for(scenario, build.version, scenario.topology.features)
+        if expected.validity is Validity.INVALID:
+            for anomaly_id in expected.anomalies:
+                yield OnRecord(anomaly_id, scenario.ticket or name, name, expected.why)
+
+
+def _planned_run(job: Job, plan: RunPlan, stores: Stores) -> Run:
+    planned = Planned(
+        role=Side(job.role.value),
+        scenario=job.options.scenario,
+        mode=plan.scenario.topology.mode.value,
+        pair=job.pair,
+        command=plan.reproduce,
+    )
+    folder = stores.folder_of(plan)
+    if folder is not None:
+        return run_of(planned, folder)
+    why = stores.failure_of(plan)
+    return Run(planned=planned) if why is None else failed_run(planned, why)
+
+
+def _side_record(side: Sequence[tuple[Job, RunPlan]], stores: Stores) -> SideRecord:
+    job, plan = side[0]
+    runs = [_planned_run(_as_candidate(one), its, stores) for one, its in side]
+    return _record(job, plan, [run.outcome for run in runs if run.outcome is not None], len(side))
+
+
+def _as_candidate(job: Job) -> Job:
+    """Whose a control's run is makes no difference to reading it."""
+    return msgspec.structs.replace(job, role=Role.CANDIDATE)
+
+
+def _record(job: Job, plan: RunPlan, outcomes: Sequence[RunOutcome], seeds: int) -> SideRecord:
+    control = job.control
+    if control is None:
+        raise UsageError("only a control has a side", got=reproduce_line(job.options))
+    return SideRecord(
+        ticket=control.known.ticket,
+        scenario=control.known.scenario,
+        summary=plan.scenario.summary,
+        because=plan.expectation.why,
+        version=control.side.version,
+        features=control.side.features,
+        config=control.side.config,
+        expected_red=control.side.expected_red,
+        command=plan.reproduce,
+        seeds=seeds,
+        runs=tuple(outcomes),
+    )
+
+
+def _side_of(options: RunOptions) -> str:
+    return reproduce_line(msgspec.structs.replace(options, seed=0))
+
+
+def _settings(options: RunOptions, identity: RunIdentity | None = None) -> str:
+    """By what a run of a control is known: everything but its seed, the version as it really was."""
+    version = identity.kafka_version if identity else options.kafka_version
+    return _side_of(msgspec.structs.replace(options, kafka_version=version))
+
+
+def _identity(summary: RunSummary) -> RunIdentity | None:
+    try:
+        return load_identity(summary.folder)
+    except RunUnreadableError:
+        return None
+
+
+def _options(identity: RunIdentity | None) -> RunOptions | None:
+    """What was asked of a run; None for a replay, and where another krucible asked for what is gone."""
+    if identity is None or identity.replay_of:
+        return None
+    try:
+        return msgspec.convert(identity.options, RunOptions)
+    except msgspec.ValidationError:
+        return None
+
+
+def _is_of(build: Build, identity: RunIdentity | None, options: RunOptions | None) -> bool:
+    if identity is None or options is None or identity.kafka_version != build.version:
+        return False
+    asked = (build.options.get("kafka_tarball"), build.options.get("kafka_image"))
+    return asked == (options.kafka_tarball, options.kafka_image)
+
+
+def _planned(side: Side, options: RunOptions, scenario: str) -> Planned:
+    known = scenario in scenario_names()
+    own = load_scenario(scenario).topology.mode.value if known else ""
+    return Planned(
+        role=side,
+        scenario=scenario,
+        mode=options.mode.value if options.mode else own,
+        pair=pair_of(options),
+        command=reproduce_line(options),
+    )
+
+
+def _elsewhere(run: RunSummary) -> Elsewhere:
+    return Elsewhere(run.scenario, run.kafka_version, run.illegal)
