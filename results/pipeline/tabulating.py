@@ -33,7 +33,7 @@ def tables_of(found: FoundRun) -> dict[str, pa.Table]:
     Raises:
         HistoryError, StoreError, KeyError, ValueError: it is half-written, or not as docs/histories.md says.
     """
-    with _no_collection():
+    with no_collection():
         history = read_history(Path(found.folder))
         _require_whole(history, found)
         columns, paired = columns_of(history), pair(history)
@@ -49,7 +49,7 @@ def tables_of(found: FoundRun) -> dict[str, pa.Table]:
 
 
 @contextmanager
-def _no_collection() -> Iterator[None]:
+def no_collection() -> Iterator[None]:
     """No search for cycles in the block: a history has none, and half the time of reading would go there."""
     gc.disable()
     try:
