@@ -152,7 +152,8 @@ def render_junit(suites: Iterable[Suite]) -> bytes:
     for number, suite in enumerate(suites):
         root.append(_suite_element(number, suite))
     ET.indent(root)
-    return ET.tostring(root, encoding="utf-8", xml_declaration=True) + b"\n"
+    data: bytes = ET.tostring(root, encoding="utf-8", xml_declaration=True)
+    return data + b"\n"
 
 
 def save_junit(folder: Path, suite: Suite) -> Path:

@@ -8,7 +8,7 @@ from harness.cli.campaigns import EXIT_CODES
 from harness.errors import UsageError, disk_errors_told
 from results.campaign import render_campaign
 from results.junit import render_junit, stored_suite
-from results.step_summary import ENVIRONMENT, append_step_summary
+from results.step_summary import append_step_summary
 from results.store import list_runs, write_whole
 from results.summary import encode_summary, outcome_of, summarise
 
@@ -22,9 +22,7 @@ from results.summary import encode_summary, outcome_of, summarise
 @click.option(
     "--step-summary",
     type=click.Path(path_type=Path, dir_okay=False),
-    envvar=ENVIRONMENT,
-    help="Append what GitHub shows of a step to a file.",
-    show_envvar=True,
+    help="Append what GitHub shows of a step to a file, such as $GITHUB_STEP_SUMMARY.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.pass_context

@@ -4,7 +4,6 @@ import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
-import pytest
 from click.testing import CliRunner
 
 from checkers.identity import IDENTITY_FILE, encode_identity
@@ -45,11 +44,10 @@ def test_nothing_to_sum_up(tmp_path: Path) -> None:
     assert isinstance(result.exception, UsageError)
 
 
-def test_ci_gets_one_junit_file_and_a_step_summary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ci_gets_one_junit_file_and_a_step_summary(tmp_path: Path) -> None:
     runs = store(tmp_path / "runs")
     junit, page = tmp_path / "junit.xml", tmp_path / "step.md"
-    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
-    result = CliRunner().invoke(summary, [str(runs), "--junit", str(junit)])
+    result = CliRunner().invoke(summary, [str(runs), "--junit", str(junit), "--step-summary", str(page)])
     assert result.exit_code == 3
     suites = ET.parse(junit).getroot()  # noqa: S314 - our own
     assert [suite.attrib["errors"] for suite in suites] == ["1", "0"]
