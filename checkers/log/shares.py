@@ -1,5 +1,6 @@
 """Shares a history's columns out by partition, so that one large partition holds up no other."""
 
+from collections.abc import Iterator
 from dataclasses import fields, replace
 from itertools import pairwise
 from typing import TypeVar
@@ -11,7 +12,7 @@ from checkers.columns import NONE, Assigns, Booleans, Calls, Columns, FinalReads
 _Table = TypeVar("_Table", Sends, Reads, Calls, Assigns, FinalReads)
 
 
-def shares(columns: Columns, count: int) -> list[Columns]:
+def shares(columns: Columns, count: int) -> Iterator[Columns]:
     """Share out all partitions, in their order, in about so many shares of about equally many rows.
 
     A partition with more rows than a share should have is a share of its own.
@@ -20,10 +21,11 @@ def shares(columns: Columns, count: int) -> list[Columns]:
         columns: the history's columns.
         count: how many shares there should be, at least 1; there may be twice as many, and one more.
 
-    Returns:
+    Yields:
         At least one share.  Each has the rows of its partitions alone; codes and names stay.
     """
-    return [_share(columns, low, high) for low, high in pairwise(_cuts(columns, count))]
+    for low, high in pairwise(_cuts(columns, count)):
+        yield _share(columns, low, high)
 
 
 def _cuts(columns: Columns, count: int) -> list[int]:

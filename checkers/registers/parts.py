@@ -4,7 +4,7 @@
 makes one result of all parts.  One process has one part.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -130,14 +130,16 @@ def put_together(overview: Overview, parts: Sequence[Part], losing: Losing) -> C
     )
 
 
-def shares(registers: Registers, count: int) -> list[Registers]:
+def shares(registers: Registers, count: int) -> Iterator[Registers]:
     """Share out all registers that have rows, in their order, in about so many shares of equal size."""
     ends = np.cumsum(np.bincount(registers.rows.key, minlength=len(registers.keys)))
     fair = -(-int(ends[-1]) // count)
     cuts = np.unique(np.searchsorted(ends, np.arange(fair, int(ends[-1]), fair)) + 1)
     bounds = [0, *cuts[cuts < len(ends)].tolist(), len(ends)]
-    split = (_share(registers, low, high) for low, high in pairwise(bounds))
-    return [share for share in split if len(share.rows.key)]
+    for low, high in pairwise(bounds):
+        share = _share(registers, low, high)
+        if len(share.rows.key):
+            yield share
 
 
 def repeated(teller: Teller) -> str | None:
