@@ -12,7 +12,7 @@ import fcntl
 import os
 import shutil
 import uuid
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -69,8 +69,14 @@ class Snapshot:
             path.rename(target)
             self.changed = True
 
-    def append(self, name: str, frame: DataFrame, schema: StructType | None = None) -> None:
-        """Add rows to a table; few files, none too large.
+    def append(
+        self,
+        name: str,
+        frame: DataFrame,
+        schema: StructType | None = None,
+        partitioned_by: Sequence[str] = PARTITIONED_BY,
+    ) -> None:
+        """Add rows to a table; few files, none too large; one, where it is not partitioned.
 
         Raises:
             PipelineError: the rows are not as the schema says, or Spark failed.
@@ -79,17 +85,24 @@ class Snapshot:
         _require_schema(name, frame, schema)
         staged = self.scratch / uuid.uuid4().hex
         with spark_errors_told(f"write the table {name}"):
-            rows = frame.select(*schema.names).hint("rebalance", *PARTITIONED_BY)
-            rows.write.partitionBy(*PARTITIONED_BY).parquet(f"file://{(staged / name).absolute()}")
+            rows = frame.select(*schema.names)
+            rows = rows.hint("rebalance", *partitioned_by) if partitioned_by else rows.coalesce(1)
+            rows.write.partitionBy(*partitioned_by).parquet(f"file://{(staged / name).absolute()}")
         self.place(staged, list(files.of(staged / name)))
 
-    def replace(self, name: str, frame: DataFrame, schema: StructType | None = None) -> None:
+    def replace(
+        self,
+        name: str,
+        frame: DataFrame,
+        schema: StructType | None = None,
+        partitioned_by: Sequence[str] = PARTITIONED_BY,
+    ) -> None:
         """Put rows in place of the whole table; they may be computed from it as `read_table` returns it."""
         held = self.folder / name
         if held.exists():
             shutil.rmtree(held)
             self.changed = True
-        self.append(name, frame, schema)
+        self.append(name, frame, schema, partitioned_by)
 
     def drop_runs(self, runs: Collection[str], names: Iterable[str] = tuple(TABLES)) -> None:
         """Leave out all rows of some runs, by their ids."""
