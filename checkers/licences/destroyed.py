@@ -1,8 +1,8 @@
 """When too many copies of a partition were wiped, or may have lost what was not yet on their disks.
 
 With acks=all and ``min.insync.replicas`` k a record is on k replicas at least, so k wiped ones may have been
-all that had it.  Where the metadata log tells who was in sync, or eligible, it is no licence that spared one
-of those: each has all that is committed.
+all that had it; of a limit that was altered meanwhile the lowest counts.  Where the metadata log tells who
+was in sync, or eligible, it is no licence that spared one of those: each has all that is committed.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,6 +19,7 @@ from checkers.licences.disks import (
     in_sync,
     strikes_of,
 )
+from checkers.licences.permission import alterations
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
 from checkers.licences.unclean import bounded, epoch_after
@@ -34,7 +35,7 @@ def wiped(scene: Scene) -> Iterator[Event]:
         for strike in strikes:
             hit = active(strikes, strike)
             copies = copies_at(scene, partition, strike)
-            least = min(_min_isr(scene, topic), copies)
+            least = min(_min_isr(scene, topic, strike.window.end_ns), copies)
             if len(hit) >= least and not _spared(scene, partition, strike, hit):
                 until_ns = sorted((each.to_ns for each in hit), reverse=True)[least - 1]
                 text = f"{_told(hit)}, of {copies} copies of {partition}, {least} in sync at least"
@@ -72,8 +73,12 @@ def _partitions(scene: Scene) -> Iterator[tuple[Topic, PartitionName]]:
                 yield topic, PartitionName(topic.name, number)
 
 
-def _min_isr(scene: Scene, topic: Topic) -> int:
-    return int(topic.config.get(_MIN_ISR, scene.setup.config.get(_MIN_ISR, 1)))
+def _min_isr(scene: Scene, topic: Topic, until_ns: int) -> int:
+    """On how many replicas a record had to be that was acknowledged by a time: the lowest limit there was."""
+    of_nodes = scene.setup.config.get(_MIN_ISR, 1)
+    altered = (value for value, span in alterations(scene, topic, _MIN_ISR) if span.from_ns <= until_ns)
+    limits = [topic.config.get(_MIN_ISR, of_nodes), *altered]
+    return min(int(of_nodes if limit is None else limit) for limit in limits)
 
 
 def _spared(scene: Scene, partition: PartitionName, strike: Strike, hit: Sequence[Strike]) -> bool:

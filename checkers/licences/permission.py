@@ -73,12 +73,22 @@ def enabled_always(scene: Scene, topic: Topic) -> bool:
 
 def _of_topic(scene: Scene, topic: Topic) -> Iterator[_Setting]:
     yield _Setting(_meaning(topic.config.get(UNCLEAN_CONFIG)))
+    for value, span in alterations(scene, topic, UNCLEAN_CONFIG):
+        yield _Setting(_meaning(value), span.from_ns, span.to_ns, span.to_ns)
+
+
+def alterations(scene: Scene, topic: Topic, config: str) -> Iterator[tuple[str | None, Span]]:
+    """Values that a config of a topic was given, None: taken away, and when that may have acted.
+
+    Raises:
+        msgspec.ValidationError: a request is not as docs/histories.md says.
+    """
     for request in requests_of(scene.history, "alter-topic"):
         asked = msgspec.convert(request.began.value, TopicAltered)
-        meant = request.began.key == topic.name and asked.config == UNCLEAN_CONFIG
+        meant = request.began.key == topic.name and asked.config == config
         span = _altered(scene, request) if meant else None
         if span is not None:
-            yield _Setting(_meaning(asked.value), span.from_ns, span.to_ns, span.to_ns)
+            yield asked.value, span
 
 
 def _altered(scene: Scene, request: Request) -> Span | None:

@@ -4,6 +4,9 @@ A record that was acknowledged is on every replica in sync, so it survives as lo
 disk.  That ``min.insync.replicas`` of them do is asked for, where there are more copies than that: then the
 partition takes writes, too.  What was committed to the metadata log survives as long as a majority of the
 voters has it.
+
+Only the run's topics are weighed, and not ``__consumer_offsets`` or ``__transaction_state``: where faults of
+disks are drawn, producers and consumers neither commit offsets nor begin transactions.
 """
 
 from collections.abc import Sequence

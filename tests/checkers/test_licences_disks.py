@@ -47,6 +47,27 @@ class TestWipes:
         story.fault(20, 30, "wipe-disk", "n1", scope="all")
         assert ids(story) == {"lost-write": True}
 
+    @pytest.mark.parametrize(
+        ("at_ms", "value", "nodes", "licensed"),
+        [
+            (8, "1", 1, True),
+            (8, "3", 1, False),
+            (35, "1", 1, False),
+            (8, None, 1, True),
+            (8, None, 2, False),
+        ],
+        ids=["lowered", "raised", "lowered later", "as nodes have it: one", "as nodes have it: two"],
+    )
+    def test_the_lowest_limit_until_then_counts(
+        self, at_ms: float, value: str | None, nodes: int, *, licensed: bool
+    ) -> None:
+        """What was acknowledged under a lower limit may have been on fewer replicas."""
+        story = begun(config={"min.insync.replicas": nodes})
+        asked = {"config": "min.insync.replicas", "value": value, "to": "n2"}
+        story.both(at_ms, at_ms + 1, "alter-topic", asked, key=TOPIC)
+        story.fault(20, 30, "wipe-disk", "n1", scope="all")
+        assert ids(story) == {"lost-write": not licensed}
+
     def test_two_are(self) -> None:
         story = begun()
         story.fault(20, 30, "wipe-disk", "n1", scope="all")

@@ -3,15 +3,18 @@
 import msgspec
 import pytest
 
+from harness.catalogue import load_scenario, scenario_names
 from harness.faults.sparing import CAUGHT_UP_MS, Strike, chosen, objection, strike_of
 from harness.faults.targets import Copies, Resolved, Sight
 from harness.vocabulary import (
     DeadDisk,
     Fault,
     Kill,
+    LogWorkload,
     Member,
     Mode,
     PowerLoss,
+    RandomSchedule,
     Scope,
     Target,
     Topology,
@@ -178,3 +181,13 @@ def test_an_observer_and_a_broker_have_no_vote_to_lose() -> None:
     controllers, brokers = nodes[:3], nodes[3:]
     assert [objection(WIPE, node, sight, ()) for node in brokers] == [None] * 3
     assert objection(WIPE, controllers[0], sight, ()) is not None
+
+
+def test_where_disks_are_drawn_topics_of_kafkas_own_hold_nothing_that_is_judged() -> None:
+    """They are not weighed; a scenario that commits offsets or transactions would need that."""
+    scenarios = [load_scenario(name) for name in scenario_names()]
+    drawn = [one for one in scenarios if isinstance(one.schedule, RandomSchedule) and one.schedule.disks]
+    assert drawn
+    for scenario in drawn:
+        assert isinstance(scenario.workload, LogWorkload), scenario.summary
+        assert not scenario.workload.subscribed, scenario.summary
