@@ -46,11 +46,10 @@ def leadership(cluster_state: DataFrame, runs: DataFrame) -> DataFrame:
     )
 
 
-def under_replicated(cluster_state: DataFrame, runs: DataFrame) -> DataFrame:
+def under_replicated(cluster_state: DataFrame) -> DataFrame:
     """Stretches in which a replica was missing from a partition's ISR, all views taken together."""
     by_time = Window.partitionBy(*_PARTITION).orderBy("time_ns", "view")
     before, after = by_time.rowsBetween(-1, -1), by_time.rowsBetween(1, 1)
-    dated = runs.select("run_id", "date", "kafka_version")
     return (
         cluster_state.where(F.col("subject") == "partition")
         .withColumn("full", F.size("isr") >= F.size("replicas"))
@@ -59,7 +58,6 @@ def under_replicated(cluster_state: DataFrame, runs: DataFrame) -> DataFrame:
         .withColumn("start_ns", F.col("time_ns"))
         .withColumn("end_ns", F.first("time_ns").over(after))
         .where(~F.col("full"))
-        .join(dated, "run_id")
         .select(*UNDER_REPLICATED.names)
     )
 

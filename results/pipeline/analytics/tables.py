@@ -55,7 +55,7 @@ _ALL: Mapping[str, Analytic] = {
         ("cluster_state", "runs"), leadership.leadership, leadership.LEADERSHIP, kept=True
     ),
     "under_replicated": Analytic(
-        ("cluster_state", "runs"), leadership.under_replicated, leadership.UNDER_REPLICATED, kept=True
+        ("cluster_state",), leadership.under_replicated, leadership.UNDER_REPLICATED, kept=True
     ),
     "recovery": Analytic(
         ("pulses", "availability", "under_replicated", "leadership", "faults", "runs"),

@@ -1,0 +1,30 @@
+"""``krucible pipeline tables``: what is computed from the tables of runs."""
+
+import time
+from functools import partial
+from pathlib import Path
+
+import click
+
+from harness.cli.pipeline_options import shown, spark_options, tables_option
+from results.pipeline.analytics.updating import compute
+from results.pipeline.session import opened
+from results.pipeline.snapshot import CURRENT
+
+
+@click.command()
+@tables_option
+@spark_options
+def tables(tables: Path, master: str | None, *, verbose: bool) -> None:
+    """Compute availability, recovery, latency, flakes, failures, trends and the others from what is there.
+
+    Nothing is done where nothing has changed.  Killed at any moment, it leaves the tables as they were, or
+    complete.
+    """
+    began = time.monotonic()
+    opening = partial(opened, master, app="krucible tables", verbose=verbose)
+    with shown() as progress:
+        done = compute(opening, tables, progress)
+    count, took_s = len(done.tables), time.monotonic() - began
+    click.echo(f"computed   {count} tables in {took_s:.1f} s" if count else "unchanged  all computed tables")
+    click.echo(f"tables     {tables / CURRENT}")

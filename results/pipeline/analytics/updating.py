@@ -1,0 +1,94 @@
+"""Brings the computed tables up to date with the tables of runs, all in one snapshot."""
+
+import hashlib
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import msgspec
+from pyspark.sql import SparkSession
+
+from results.pipeline import files
+from results.pipeline.analytics.tables import ANALYTICS, analysed
+from results.pipeline.errors import PipelineError
+from results.pipeline.progress import Progress, watched
+from results.pipeline.schemas import TABLES
+from results.pipeline.session import fit_shuffles
+from results.pipeline.snapshot import CURRENT, next_snapshot, read_table
+
+COMPUTED_FROM = "computed-from"
+"""File of a snapshot that holds a hash of what its computed tables were computed from, and by which code."""
+_EXCHANGED_BYTES = 8
+"""What is exchanged of `records`, which is read once and counted at once, is a part of this of its files."""
+
+
+class Computed(msgspec.Struct, frozen=True):
+    """What became of the computed tables.
+
+    Attributes:
+        tables: names of those that were computed; none where nothing had changed.
+    """
+
+    tables: tuple[str, ...]
+
+
+def compute(
+    opening: Callable[[], AbstractContextManager[SparkSession]], tables: Path, progress: Progress
+) -> Computed:
+    """Compute all analytics; nothing is done, and no session opened, where nothing has changed since.
+
+    Args:
+        opening: opens a session for a block.
+        tables: the folder of the tables.
+        progress: is told how far it has come.
+
+    Raises:
+        PipelineError: nothing was ingested, Spark failed, or another command writes the tables.
+        OSError: a disk is full or refuses; the tables are as they were.
+    """
+    current = tables / CURRENT
+    if not any(files.of(current / "runs")):
+        raise PipelineError(
+            "there are no runs in the tables",
+            expected="at least one that was ingested",
+            where=str(tables),
+            next_step="krucible pipeline ingest",
+        )
+    if _noted(current) == computed_from(current):
+        return Computed(())
+    with (
+        opening() as session,
+        next_snapshot(tables) as snapshot,
+        watched(session, progress, "tables"),
+    ):
+        of_runs = {name: read_table(session, tables, name) for name in TABLES}
+        fit_shuffles(session, _size_bytes(current / "records") // _EXCHANGED_BYTES)
+        with analysed(of_runs) as frames:
+            for name, frame in frames.items():
+                analytic = ANALYTICS[name]
+                snapshot.replace(name, frame, analytic.schema, analytic.partitioned_by)
+        note = snapshot.folder / COMPUTED_FROM
+        # Never written in place: the snapshot before has the same file.
+        note.unlink(missing_ok=True)
+        note.write_text(computed_from(snapshot.folder))
+    return Computed(tuple(ANALYTICS))
+
+
+def computed_from(folder: Path) -> str:
+    """A hash of the files of the tables of runs in a snapshot, which never change, and of this code."""
+    digest = hashlib.blake2b(digest_size=16)
+    for name in TABLES:
+        for path in files.of(folder / name):
+            digest.update(path.relative_to(folder).as_posix().encode() + b"\0")
+    for module in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(module.read_bytes())
+    return digest.hexdigest()
+
+
+def _noted(folder: Path) -> str | None:
+    note = folder / COMPUTED_FROM
+    return note.read_text() if note.is_file() else None
+
+
+def _size_bytes(folder: Path) -> int:
+    return sum(path.stat().st_size for path in files.of(folder))

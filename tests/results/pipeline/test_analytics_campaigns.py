@@ -1,0 +1,147 @@
+"""Over many runs: versions in their order, flakes with intervals, failures when they first appeared."""
+
+import datetime as dt
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F
+
+from results.pipeline.analytics.availability import AVAILABILITY_BY_FAULT
+from results.pipeline.analytics.flakes import FLAKES, flakes, wilson
+from results.pipeline.analytics.signatures import SIGNATURES, signatures
+from results.pipeline.analytics.trend import TREND, trend
+from results.pipeline.analytics.versions import version_key
+from tests.results.pipeline.small_tables import DAY, Row, assert_rows, rows_of, table_of
+
+NEXT_DAY = DAY + dt.timedelta(days=1)
+
+
+def run(run_id: str, validity: str, version: str = "4.3.1", date: dt.date = DAY, **others: object) -> Row:
+    began_at = dt.datetime.combine(date, dt.time(), dt.UTC)
+    told = {"run_id": run_id, "validity": validity, "kafka_version": version, "date": date}
+    return (
+        told | {"scenario": "smoke/kill", "began_at": began_at, "as_expected": validity == "valid"} | others
+    )
+
+
+def test_versions_are_ordered_by_their_numbers(spark: SparkSession) -> None:
+    ordered = [
+        None,
+        "trunk",
+        "0.10.2.1",
+        "2.8.0",
+        "3.9",
+        "3.9.1",
+        "3.10.0",
+        "4.3.0-rc1",
+        "4.3.0-rc2",
+        "4.3.0",
+    ]
+    versions = spark.createDataFrame([(version,) for version in reversed(ordered)], "kafka_version string")
+    keys = versions.select("kafka_version", version_key("kafka_version").alias("key")).orderBy("key")
+    found = [row.kafka_version for row in keys.collect()]
+    assert found[2:] == ordered[2:]
+    assert set(found[:2]) == {None, "trunk"}
+
+
+@pytest.mark.parametrize(
+    ("of_ten", "low", "high"), [(0, 0.0, 0.2775), (1, 0.0179, 0.4042), (5, 0.2366, 0.7634), (10, 0.7225, 1.0)]
+)
+def test_the_interval_is_wilsons(spark: SparkSession, of_ten: int, low: float, high: float) -> None:
+    found = spark.range(1).select(*wilson(F.lit(of_ten), F.lit(10))).collect()[0]
+    assert [round(end, 4) for end in found] == [low, high]
+
+
+def test_a_scenario_whose_runs_end_differently_is_flaky_whatever_the_seeds(spark: SparkSession) -> None:
+    line = "krucible run smoke/kill --seed {} --mode isolated"
+    runs = table_of(
+        spark,
+        "runs",
+        *(run(f"r{seed}", "valid", seed=seed % 3, options=line.format(seed)) for seed in range(9)),
+        run("r9", "unknown", seed=7, options=line.format(7)),
+        run("r10", "invalid", seed=1, options="krucible run smoke/kill --seed=1"),
+        run("r11", "invalid", "4.1.1", seed=1, options="krucible run smoke/kill --seed 1"),
+    )
+    of_isolated = {"options": "krucible run smoke/kill --mode isolated", "runs": 10, "seeds": 4}
+    one = {"scenario": "smoke/kill", "options": "krucible run smoke/kill", "runs": 1, "seeds": 1} | {
+        "valid": 0,
+        "invalid": 1,
+        "unknown": 0,
+        "unexpected": 1,
+        "flaky": False,
+        "flake_rate": 0.0,
+        "flake_rate_low": 0.0,
+        "flake_rate_high": 0.7934506856227626,
+    }
+    ten = one | of_isolated | {"valid": 9, "invalid": 0, "unknown": 1, "flaky": True, "flake_rate": 0.1}
+    interval = {"flake_rate_low": 0.017876213095072896, "flake_rate_high": 0.4041500268359246}
+    assert_rows(runs.transform(flakes), FLAKES, ten | interval, one, one | {"kafka_version": "4.1.1"})
+
+
+LOST = {"checker": "log", "id": "lost-write", "illegal": True, "signature": "s1", "summary": "lost 3"}
+LICENSED = {"checker": "log", "id": "lost-write", "illegal": False, "signature": "s2", "summary": "lost 4"}
+RUNS = (
+    run("a", "valid", "3.9.1", operations=10),
+    run("b", "invalid", "3.10.0", operations=20),
+    run("c", "invalid", "3.10.0", date=NEXT_DAY, operations=30),
+    run("d", "unknown", "3.10.0", date=NEXT_DAY, operations=40, as_expected=None),
+    run("e", "invalid", "3.8.0", operations=50, scenario="smoke/pause"),
+)
+
+
+def in_run(run_id: str, anomaly: Row) -> Row:
+    (found,) = (told for told in RUNS if told["run_id"] == run_id)
+    return anomaly | {name: found[name] for name in ("run_id", "date", "kafka_version")}
+
+
+ANOMALIES = (in_run("b", LOST), in_run("c", LOST), in_run("d", LICENSED), in_run("a", LICENSED))
+OF_LOST = {
+    "first_version": "3.10.0",
+    "last_version": "3.10.0",
+    "runs": 2,
+    "runs_before": 1,
+    "first_date": DAY,
+    "last_date": NEXT_DAY,
+    "example_run": "b",
+    "example_scenario": "smoke/kill",
+}
+OF_LICENSED = OF_LOST | {"first_version": "3.9.1", "runs_before": 0, "example_run": "a"}
+
+
+def test_a_signature_appears_first_in_a_version_by_number_and_not_by_name(spark: SparkSession) -> None:
+    found = signatures(table_of(spark, "anomalies", *ANOMALIES), table_of(spark, "runs", *RUNS))
+    assert_rows(found, SIGNATURES, LOST | OF_LOST, LICENSED | OF_LICENSED)
+
+
+def test_a_day_and_a_version_in_one_row(spark: SparkSession) -> None:
+    sends = {"f": "send", "type": "ok", "date": NEXT_DAY, "kafka_version": "3.10.0"}
+    faults = {"fault": 1, "fault_kind": "kill", "date": NEXT_DAY, "kafka_version": "3.10.0"}
+    found = trend(
+        runs=table_of(spark, "runs", *RUNS),
+        operations=table_of(
+            spark,
+            "operations",
+            *({**sends, "latency_ns": number * 1_000_000} for number in range(1, 201)),
+            {**sends, "type": "info", "latency_ns": 10**12},
+        ),
+        availability_by_fault=rows_of(
+            spark,
+            AVAILABILITY_BY_FAULT,
+            *({**faults, "unavailable_ms": each} for each in (1.0, 2.0, 60.0, None)),
+        ),
+        anomalies=table_of(spark, "anomalies", *ANOMALIES),
+        signatures=rows_of(spark, SIGNATURES, LOST | OF_LOST, LICENSED | OF_LICENSED),
+    )
+    counts = ("runs", "valid", "invalid", "unknown", "unexpected", "faults", "signatures", "new_signatures")
+    none = dict.fromkeys(counts, 0) | {"runs": 1}
+    bad = none | {"invalid": 1, "unexpected": 1}
+    latest = bad | {"date": NEXT_DAY, "kafka_version": "3.10.0", "unknown": 1, "runs": 2, "operations": 70}
+    measured = {"sends_p99_ms": 198.0, "faults": 4, "unavailable_ms_p50": 2.0, "unavailable_ms_max": 60.0}
+    assert_rows(
+        found,
+        TREND,
+        none | {"kafka_version": "3.9.1", "valid": 1, "operations": 10},
+        bad | {"kafka_version": "3.10.0", "operations": 20, "signatures": 1, "new_signatures": 1},
+        bad | {"kafka_version": "3.8.0", "operations": 50},
+        latest | measured | {"signatures": 1},
+    )

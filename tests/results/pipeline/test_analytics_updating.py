@@ -1,0 +1,88 @@
+"""The computed tables come and go with the tables of runs, whole, and only when these have changed."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from pyspark.sql import SparkSession
+
+from harness.cli.pipeline_tables import tables as command
+from results.pipeline import files
+from results.pipeline.analytics.tables import ANALYTICS
+from results.pipeline.analytics.updating import compute
+from results.pipeline.errors import PipelineError
+from results.pipeline.schemas import TABLES
+from results.pipeline.snapshot import CURRENT, next_snapshot, read_table
+from tests.results.pipeline.small_tables import MS, Row, S, table_of
+
+RUN = {
+    "scenario": "smoke/kill",
+    "validity": "valid",
+    "options": "x",
+    "ended_ns": 9 * S,
+    "load_ended_ns": 9 * S,
+}
+
+
+def silent(doing: str, done: int, total: int) -> None:
+    del doing, done, total
+
+
+@pytest.fixture
+def opened(spark: SparkSession) -> Callable[[], Iterator[SparkSession]]:
+    @contextmanager
+    def opening() -> Iterator[SparkSession]:
+        yield spark
+
+    return opening
+
+
+def sent(run_id: str, at_ms: int) -> Row:
+    told = {"run_id": run_id, "kind": "send", "topic": "t", "partition": 0, "outcome": "ok"}
+    return told | {"invoked_ns": at_ms * MS, "completed_ns": at_ms * MS}
+
+
+def add(spark: SparkSession, root: Path, run_id: str) -> None:
+    with next_snapshot(root) as snapshot:
+        snapshot.append("runs", table_of(spark, "runs", RUN | {"run_id": run_id}))
+        snapshot.append("records", table_of(spark, "records", sent(run_id, 1000), sent(run_id, 8000)))
+
+
+def test_tables_are_computed_once_and_again_when_a_run_came(
+    spark: SparkSession, opened: Callable[[], Iterator[SparkSession]], tmp_path: Path
+) -> None:
+    add(spark, tmp_path, "r1")
+    assert compute(opened, tmp_path, silent).tables == tuple(ANALYTICS)
+    first = (tmp_path / CURRENT).resolve()
+    assert compute(opened, tmp_path, silent).tables == ()
+    assert (tmp_path / CURRENT).resolve() == first
+    unchanged = CliRunner().invoke(command, ["--tables", str(tmp_path)], catch_exceptions=False)
+    assert unchanged.output.splitlines()[0] == "unchanged  all computed tables"
+
+    add(spark, tmp_path, "r2")
+    told = CliRunner().invoke(command, ["--tables", str(tmp_path)], catch_exceptions=False)
+    assert f"computed   {len(ANALYTICS)} tables in " in told.output
+    gaps = read_table(spark, tmp_path, "availability", ANALYTICS["availability"].schema).collect()
+    assert sorted((gap.run_id, gap.unavailable_ms) for gap in gaps) == [
+        ("r1", 1000.0),
+        ("r1", 7000.0),
+        ("r2", 1000.0),
+        ("r2", 7000.0),
+    ]
+    flakes = read_table(spark, tmp_path, "flakes", ANALYTICS["flakes"].schema).collect()
+    assert [(each.scenario, each.runs, each.flaky) for each in flakes] == [("smoke/kill", 2, False)]
+    assert len(list(files.of(tmp_path / CURRENT / "flakes"))) == 1
+
+
+def test_without_runs_there_is_nothing_to_compute(
+    opened: Callable[[], Iterator[SparkSession]], tmp_path: Path
+) -> None:
+    with pytest.raises(PipelineError, match="there are no runs in the tables"):
+        compute(opened, tmp_path, silent)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_tables_are_not_taken_twice() -> None:
+    assert not set(ANALYTICS) & set(TABLES)
