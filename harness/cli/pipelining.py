@@ -17,6 +17,11 @@ COMMANDS = {
         "ingest",
         "Bring the tables up to date with every run below RUNS_FOLDER.",
     ),
+    "tables": Entry(
+        "harness.cli.pipeline_tables",
+        "tables",
+        "Compute availability, latency, flakes, trends and the others from the tables.",
+    ),
 }
 _NEEDED = ("pyspark", "pyarrow", "pandas")
 
