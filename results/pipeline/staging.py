@@ -25,15 +25,14 @@ from results.store import StoreError
 
 ROWS_BUFFERED = 500_000
 """Rows of one table that are written at once; also the size of a row group."""
-MANIFEST = pa.schema(
-    [
-        pa.field("run_id", pa.string()),
-        pa.field("operations", pa.int64()),
-        pa.field("problem", pa.string()),
-        pa.field("path", pa.string()),
-        pa.field("errno", pa.int32()),
-    ]
-)
+_TYPES: dict[str, pa.DataType] = {
+    "run_id": pa.string(),
+    "operations": pa.int64(),
+    "problem": pa.string(),
+    "path": pa.string(),
+    "errno": pa.int32(),
+}
+MANIFEST = pa.schema(_TYPES)
 MANIFEST_COLUMNS = "run_id string, operations long, problem string, path string, errno int"
 """`MANIFEST` for Spark."""
 

@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 
 from checkers.faults import fault_windows
-from checkers.history import History
-from checkers.quorum.views import LeaderClaim, views_of
+from checkers.history import History, Operation
+from checkers.quorum.views import NONE, Voter
 from results.pipeline.columnar import Array, assembled, integers, lists, rows, texts
 
 _COLUMNS = (
@@ -18,13 +19,22 @@ _TEXTS = {"view", "subject", "topic"}
 _LISTS = {"isr", "elr", "replicas", "voters"}
 
 
-def cluster_state_of(history: History) -> pa.Table:
-    """What every node that was asked told, partitions first, each in the order of the history.
+class _Leading(msgspec.Struct, frozen=True):
+    """What a controller's answer as leader tells of the quorum."""
 
-    Raises:
-        msgspec.ValidationError: an observation is not as docs/histories.md says.
-    """
-    told = [*_partitions(history), *map(_quorum, views_of(history).claims)]
+    leader_id: int
+    leader_epoch: int
+    high_watermark: int
+    voters: tuple[Voter, ...]
+
+    @property
+    def end_offset(self) -> int:
+        return next((v.log_end_offset for v in self.voters if v.id == self.leader_id), NONE)
+
+
+def cluster_state_of(history: History) -> pa.Table:
+    """What every node that was asked told, partitions first, each in the order of the history."""
+    told = [*_partitions(history), *_quorum(history)]
     columns = zip(*told, strict=True) if told else ((),) * len(_COLUMNS)
     return assembled(
         "cluster_state",
@@ -75,11 +85,23 @@ def _partitions(history: History) -> Iterator[tuple[Any, ...]]:
                 yield (operation.time_ns, operation.node, "partition", *state)
 
 
-def _quorum(claim: LeaderClaim) -> tuple[Any, ...]:
-    voters = [voter.id for voter in claim.voters]
-    state = (_known(claim.leader_id), claim.epoch, None, None, None, voters)
-    ends = (_known(claim.high_watermark), _known(claim.leader_end))
-    return (claim.time_ns, claim.node, "quorum", None, None, *state, *ends)
+def _quorum(history: History) -> Iterator[tuple[Any, ...]]:
+    """Answers as leader; one that has not its shape has no row: the checker that reads it says so."""
+    for operation in history.operations:
+        answer = _leading(operation) if operation.f == "observe" and operation.key == "quorum" else None
+        if answer is None:
+            continue
+        voters = [voter.id for voter in answer.voters]
+        state = (_known(answer.leader_id), answer.leader_epoch, None, None, None, voters)
+        ends = (_known(answer.high_watermark), _known(answer.end_offset))
+        yield (operation.time_ns, operation.node, "quorum", None, None, *state, *ends)
+
+
+def _leading(operation: Operation) -> _Leading | None:
+    try:
+        return msgspec.convert(operation.value, _Leading)
+    except msgspec.ValidationError:
+        return None
 
 
 def _known(number: int) -> int | None:
