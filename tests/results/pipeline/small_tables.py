@@ -1,7 +1,7 @@
 """Tables of a few hand-written rows: what a test does not name is null, or the same everywhere."""
 
 import datetime as dt
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
@@ -12,11 +12,14 @@ from pyspark.sql.types import StructType
 from pyspark.testing import assertDataFrameEqual
 
 from checkers.availability import load_end_ns
-from checkers.faults import fault_windows
-from checkers.history import History, OperationType
+from checkers.history import History
 from checkers.licences.scene import Scene
-from checkers.sends import acknowledged
+from checkers.loading import columns_of
+from results.pipeline.operations import operations_of
+from results.pipeline.pairing import pair
+from results.pipeline.records import records_of
 from results.pipeline.schemas import TABLES
+from results.pipeline.states import faults_of
 
 MS = 1_000_000
 S = 1_000 * MS
@@ -50,58 +53,22 @@ def table_of(spark: SparkSession, name: str, *rows: Row) -> DataFrame:
 
 
 def tables_of(spark: SparkSession, histories: Mapping[str, History]) -> dict[str, DataFrame]:
-    """What the pipeline's tables say of histories by their runs, by the checkers' own reading of them."""
-    parts = {"runs": _run, "records": _acknowledged, "operations": _calls, "faults": _faults}
-    return {
-        name: table_of(
-            spark,
-            name,
-            *({**row, "run_id": run_id} for run_id, history in histories.items() for row in rows(history)),
-        )
-        for name, rows in parts.items()
-    }
+    """What an ingest makes of histories, by their runs."""
+    told: dict[str, list[Row]] = {name: [] for name in ("runs", "operations", "records", "faults")}
+    for run_id, history in histories.items():
+        columns, paired = columns_of(history), pair(history)
+        told["runs"].append({**_run(history), "run_id": run_id})
+        parts = {
+            "operations": operations_of(history, columns, paired),
+            "records": records_of(history, columns, paired),
+            "faults": faults_of(history),
+        }
+        for name, part in parts.items():
+            told[name] += [{**row, "run_id": run_id} for row in part.to_pylist()]
+    return {name: table_of(spark, name, *rows) for name, rows in told.items()}
 
 
-def _run(history: History) -> Sequence[Row]:
+def _run(history: History) -> Row:
     unloaded = [topic.name for topic in Scene(history).setup.topics if not topic.loaded]
     ended_ns = history.operations[-1].time_ns
-    return [{"ended_ns": ended_ns, "load_ended_ns": load_end_ns(history), "unloaded": unloaded}]
-
-
-def _acknowledged(history: History) -> Sequence[Row]:
-    sends = acknowledged(history)
-    told = zip(sends.topic.tolist(), sends.partition.tolist(), sends.time_ns.tolist(), strict=True)
-    usual = {"kind": "send", "outcome": "ok"}
-    return [
-        usual | {"topic": sends.topics[topic], "partition": partition, "invoked_ns": at, "completed_ns": at}
-        for topic, partition, at in told
-    ]
-
-
-def _calls(history: History) -> Sequence[Row]:
-    begun: dict[Any, int] = {}
-    calls = []
-    for operation in history.operations:
-        if operation.f != "send":
-            continue
-        if operation.type is OperationType.INVOKE:
-            begun[operation.process] = operation.time_ns
-        elif operation.process in begun:
-            began_ns = begun.pop(operation.process)
-            took = {"completed_ns": operation.time_ns, "latency_ns": operation.time_ns - began_ns}
-            call = {"index": operation.index, "f": "send", "invoked_ns": began_ns}
-            calls.append(call | took | {"type": str(operation.type)})
-    return calls
-
-
-def _faults(history: History) -> Sequence[Row]:
-    return [
-        {
-            "fault": number,
-            "id": window.id,
-            "kind": window.kind,
-            "asked_ns": window.invoked_ns,
-            "healed_ns": window.healed_ns,
-        }
-        for number, window in enumerate(fault_windows(history), start=1)
-    ]
+    return {"ended_ns": ended_ns, "load_ended_ns": load_end_ns(history), "unloaded": unloaded}

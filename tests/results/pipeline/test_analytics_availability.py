@@ -138,7 +138,7 @@ STORIES = {
         4.5 send log-0/1 x1 ok
         5.0 f1 heal ok
         6.0 send log-0/0 x1 ok
-        6.0 send log-1/0 x1 ok
+        6.1 send log-1/0 x1 ok
         9.5 send log-1/0 x1 ok
         20 f2 pause c2 ok
         21 f2 heal ok
