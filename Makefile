@@ -53,6 +53,7 @@ spark: $(SPARK_STAMP) ## install what `krucible pipeline` needs (490 MB)
 docs: $(SPARK_STAMP) ## renew the generated pages
 	$(BIN)/python -m results.glossary docs/anomalies.md
 	$(BIN)/krucible list --markdown > docs/scenarios.md
+	$(BIN)/python -m results.pipeline.tables_page docs/tables.md
 
 lock: $(VENV_STAMP) ## renew requirements*.txt from requirements*.in
 	set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \

@@ -14,6 +14,7 @@ from harness.catalogue import load_scenario, scenario_names
 from harness.cli.catalogue_page import render_catalogue
 from harness.cli.commands import krucible
 from results.glossary import render_anomalies
+from results.pipeline.tables_page import render_tables
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("checkers", "compose", "harness", "results", "scenarios")
@@ -113,6 +114,7 @@ def test_make_targets_in_documents_exist_and_are_few() -> None:
 def test_generated_pages_are_up_to_date() -> None:
     assert (ROOT / "docs/anomalies.md").read_text() == render_anomalies(), "run: make docs"
     assert (ROOT / "docs/scenarios.md").read_text() == render_catalogue(), "run: make docs"
+    assert (ROOT / "docs/tables.md").read_text() == render_tables(), "run: make docs"
 
 
 def test_every_scenario_says_why_in_a_sentence_and_names_a_ticket() -> None:
