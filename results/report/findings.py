@@ -4,12 +4,12 @@ import msgspec
 from markupsafe import Markup
 
 from checkers.history import History, Operation
-from checkers.transactions.judging import Drawn
 from checkers.verdict import Anomaly, Verdict
 from results.cleaning import clean, clean_value
-from results.report.cycles import Key, cycles_of, drawing, key_of
+from results.report.cycles import cycles_of, drawing, key_of
 from results.report.frame import at_seconds
 from results.report.limits import Limits
+from results.report.witness import Witnessed, draw_witness
 
 
 class WitnessRow(msgspec.Struct, frozen=True):
@@ -35,7 +35,8 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         witness: None for an operation that is not in the history at hand.
         witness_left_out: how many operations are not shown.
         explanation_left_out: how many lines are not shown.
-        drawing: of the cycle that it is; None where it is none, or one too many.
+        drawing: of the cycle that it is, or else of its witness; None where it has none, or one too many.
+        circular: whether that is a cycle.
     """
 
     anchor: str
@@ -55,6 +56,7 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     witness_left_out: int
     licence: str
     drawing: Markup | None = None
+    circular: bool = False
 
 
 class Findings(msgspec.Struct, frozen=True):
@@ -63,12 +65,14 @@ class Findings(msgspec.Struct, frozen=True):
     Attributes:
         left_out: how many listed ones did not find room.
         cycles_left_out: how many of those shown are cycles that are not drawn.
+        drawings_left_out: how many witnesses of those shown are not drawn.
     """
 
     illegal: tuple[Finding, ...]
     legal: tuple[Finding, ...]
     left_out: int
     cycles_left_out: int
+    drawings_left_out: int
 
     @property
     def all(self) -> tuple[Finding, ...]:
@@ -76,32 +80,36 @@ class Findings(msgspec.Struct, frozen=True):
         return self.illegal + self.legal
 
 
-def findings_of(verdict: Verdict, history: History, limits: Limits) -> Findings:
+def findings_of(verdict: Verdict, seen: Witnessed, limits: Limits) -> Findings:
     """Choose and prepare what is shown: illegal anomalies before legal ones, each in order of time."""
     listed = [(result.checker, anomaly) for result in verdict.results for anomaly in result.anomalies]
     listed.sort(key=lambda entry: (not entry[1].illegal, entry[1].time_ns is None, entry[1].time_ns or 0))
     shown = listed[: limits.anomalies]
     cycles = cycles_of(verdict)
-    circular = [key for key in (key_of(*entry) for entry in shown) if key in cycles]
-    drawn = {key: cycles[key] for key in circular[: limits.cycles]}
+    circular = [at for at, entry in enumerate(shown) if key_of(*entry) in cycles]
+    others = [at for at, entry in enumerate(shown) if entry[1].witness and key_of(*entry) not in cycles]
+    drawn = {at: drawing(cycles[key_of(*shown[at])], limits.text) for at in circular[: limits.cycles]}
+    drawn |= {at: _witness(shown[at][1], seen, limits) for at in others[: limits.drawings]}
+    illegal = sum(anomaly.illegal for _, anomaly in shown)
+    found = [
+        msgspec.structs.replace(
+            _finding(at + 1 if at < illegal else at + 1 - illegal, *entry, seen.history, limits),
+            drawing=drawn.get(at) or None,
+            circular=at in circular,
+        )
+        for at, entry in enumerate(shown)
+    ]
     return Findings(
-        illegal=_numbered([entry for entry in shown if entry[1].illegal], drawn, history, limits),
-        legal=_numbered([entry for entry in shown if not entry[1].illegal], drawn, history, limits),
+        illegal=tuple(found[:illegal]),
+        legal=tuple(found[illegal:]),
         left_out=len(listed) - len(shown),
-        cycles_left_out=len(circular) - len(drawn),
+        cycles_left_out=max(len(circular) - limits.cycles, 0),
+        drawings_left_out=max(len(others) - limits.drawings, 0),
     )
 
 
-def _numbered(
-    listed: list[tuple[str, Anomaly]], drawn: dict[Key, Drawn], history: History, limits: Limits
-) -> tuple[Finding, ...]:
-    found = []
-    for number, (checker, anomaly) in enumerate(listed, start=1):
-        finding = _finding(number, checker, anomaly, history, limits)
-        if (cycle := drawn.get(key_of(checker, anomaly))) is not None:
-            finding = msgspec.structs.replace(finding, drawing=drawing(cycle, limits.text))
-        found.append(finding)
-    return tuple(found)
+def _witness(anomaly: Anomaly, seen: Witnessed, limits: Limits) -> Markup:
+    return draw_witness(seen, anomaly.witness[: limits.witness], anomaly.time_ns)
 
 
 def _finding(number: int, checker: str, anomaly: Anomaly, history: History, limits: Limits) -> Finding:

@@ -3,8 +3,12 @@
 import math
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
 from markupsafe import Markup
 
+from results.cleaning import clean
+from results.observed import FaultSeen
 from results.report import svg
 
 GUTTER = 58.0
@@ -59,6 +63,11 @@ class Frame(msgspec.Struct, frozen=True):
         share = (time_ns - self.begin_ns) / (self.end_ns - self.begin_ns)
         return GUTTER + PLOT * min(max(share, 0.0), 1.0)
 
+    def places(self, times_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.float64]:
+        """`x` of many moments."""
+        share = (times_ns - self.begin_ns) / (self.end_ns - self.begin_ns)
+        return GUTTER + PLOT * np.clip(share, 0.0, 1.0)
+
     def span(self, begin_ns: float, end_ns: float) -> tuple[float, float]:
         """Place (x) and width of a time, at least wide enough to be seen."""
         x = self.x(begin_ns)
@@ -86,6 +95,11 @@ def at_seconds(time_ns: int) -> str:
 def width_of(content: str) -> float:
     """About how wide a text will be drawn."""
     return len(content) * _CHARACTER
+
+
+def fault_label(fault: FaultSeen) -> str:
+    """Id, kind and targets, e.g. ``f1 partition n1``."""
+    return clean(" ".join((fault.id, fault.kind, ", ".join(fault.targets) or "(target not known)")), 60)
 
 
 def row_name(name: str, y: float) -> Markup:

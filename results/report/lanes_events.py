@@ -8,7 +8,7 @@ from results.cleaning import clean
 from results.observed import FaultSeen, Observed
 from results.report import glyphs, svg
 from results.report.findings import Finding
-from results.report.frame import GUTTER, PLOT, Frame, Lane, at_seconds, width_of
+from results.report.frame import GUTTER, PLOT, Frame, Lane, at_seconds, fault_label, width_of
 from results.report.limits import Limits
 
 _ROW = 21.0
@@ -62,11 +62,6 @@ def faults(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     body = svg.group(_fault(fault, row * _ROW, frame) for fault, row in placed)
     note = "what was done to whom; dashed where no probe confirmed it"
     return Lane("Faults", note, _ROW * (1 + max(row for _, row in placed)), body)
-
-
-def fault_label(fault: FaultSeen) -> str:
-    """Id, kind and targets, e.g. ``f1 partition n1``."""
-    return clean(" ".join((fault.id, fault.kind, ", ".join(fault.targets) or "(target not known)")), 60)
 
 
 def _extent(fault: FaultSeen, frame: Frame) -> tuple[float, float]:

@@ -36,7 +36,7 @@ def latency(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
         return None
     took_log = np.log10(np.maximum(sends.took_ns, 1_000) / _NS_PER_MS)
     low, high = int(np.floor(took_log.min())), int(np.floor(took_log.max())) + 1
-    x = np.array([frame.x(began_ns) for began_ns in sends.began_ns.tolist()])
+    x = frame.places(sends.began_ns)
     y = _LATENCY_HEIGHT * (1 - (took_log - low) / (high - low))
     parts = [_decade(d, _LATENCY_HEIGHT * (1 - (d - low) / (high - low))) for d in range(low, high + 1)]
     for code, name in enumerate(OUTCOMES):

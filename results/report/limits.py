@@ -12,40 +12,57 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         anomalies: sections, illegal ones first.
         cycles: drawings of cycles, illegal ones first.
+        drawings: drawings of other witnesses, illegal ones first.
         witness: rows of one witness.
         explanation: lines of one explanation.
         cell: characters of a value in a table.
         text: characters of a sentence.
         rows: rows of any other table.
         marks: dots of the latency scatter.
+        processes: rows of the lane of operations.
         partitions: rows of the lane of partition leaders.
         segments: bars of one row of a lane.
     """
 
     anomalies: int = 200
     cycles: int = 6
+    drawings: int = 100
     witness: int = 12
     explanation: int = 24
     cell: int = 160
     text: int = 800
     rows: int = 60
     marks: int = 4_000
+    processes: int = 24
     partitions: int = 24
     segments: int = 120
 
 
 STEPS = (
     Limits(),
-    Limits(anomalies=80, cycles=4, witness=6, explanation=10, cell=100, text=400, rows=40, marks=2_500),
+    Limits(
+        anomalies=80,
+        cycles=4,
+        drawings=20,
+        witness=6,
+        explanation=10,
+        cell=100,
+        text=400,
+        rows=40,
+        marks=2_500,
+        processes=16,
+    ),
     Limits(
         anomalies=30,
         cycles=2,
+        drawings=6,
         witness=4,
         explanation=5,
         cell=40,
         text=160,
         rows=20,
         marks=1_000,
+        processes=8,
         partitions=8,
         segments=40,
     ),

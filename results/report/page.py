@@ -19,6 +19,7 @@ from results.report import glyphs, tables
 from results.report.findings import findings_of
 from results.report.limits import PAGE_BYTES_MAX, STEPS, Limits
 from results.report.timeline import timeline
+from results.report.witness import Witnessed, witnessed
 from results.store import REPORT_FILE, write_whole
 from results.text import expectation, figures
 
@@ -38,6 +39,7 @@ class _Run(msgspec.Struct, frozen=True):
     measures: Measures
     verdict: Verdict
     identity: RunIdentity | None
+    seen: Witnessed
 
 
 def write_report(
@@ -61,7 +63,8 @@ def write_report(
 def render_report(history: History, verdict: Verdict, identity: RunIdentity | None = None) -> str:
     """The page as text, at most `PAGE_BYTES_MAX` bytes of UTF-8: what is too large shows less."""
     observed = observe(history)
-    run = _Run(history, observed, measure(observed, verdict), verdict, identity)
+    seen = witnessed(history, observed.faults)
+    run = _Run(history, observed, measure(observed, verdict), verdict, identity, seen)
     page = ""
     for limits in STEPS:
         page = _rendered(run, limits)
@@ -82,7 +85,7 @@ def _rendered(run: _Run, limits: Limits) -> str:
 
 
 def _context(run: _Run, limits: Limits) -> dict[str, Any]:
-    found = findings_of(run.verdict, run.history, limits)
+    found = findings_of(run.verdict, run.seen, limits)
     style, script = (TEMPLATES / name for name in ("report.css", "report.js"))
     return {
         "style": _ours(style),
@@ -99,7 +102,7 @@ def _context(run: _Run, limits: Limits) -> dict[str, Any]:
         "figures": figures(run.measures),
         "counts": tables.count_rows(run.verdict, limits),
         "found": found,
-        "timeline": timeline(run.observed, found.all, limits),
+        "timeline": timeline(run.observed, found.all, limits, run.seen.calls),
         "glyphs": glyphs,
         **_tables(run, limits),
     }

@@ -6,11 +6,13 @@ from markupsafe import Markup
 
 from results.observed import Observed
 from results.report import svg
+from results.report.calls import Calls
 from results.report.findings import Finding
 from results.report.frame import GUTTER, HEAD, PLOT, WIDTH, Frame, Lane
 from results.report.lanes_cluster import controllers, isr, nodes, partitions
 from results.report.lanes_events import anomalies, faults, phases
 from results.report.lanes_load import latency, rates
+from results.report.lanes_operations import operations
 from results.report.limits import Limits
 
 _GAP = 13.0
@@ -27,11 +29,14 @@ _STATES: tuple[Callable[[Observed, Frame, Limits], Lane | None], ...] = (
 )
 
 
-def timeline(observed: Observed, found: Sequence[Finding], limits: Limits) -> Markup:
+def timeline(
+    observed: Observed, found: Sequence[Finding], limits: Limits, calls: Calls | None = None
+) -> Markup:
     """One SVG of everything that has a time; lanes of which nothing was recorded are left out."""
     frame = _frame(observed)
     above = (phases(observed, frame, limits), faults(observed, frame, limits), anomalies(found, frame))
     lanes = [*above, *(draw(observed, frame, limits) for draw in _STATES)]
+    lanes.insert(-2, operations(calls, frame, limits) if calls is not None else None)
     drawn: list[Markup] = []
     y = _TOP
     for lane in lanes:

@@ -13,6 +13,7 @@ from checkers.verdict import Anomaly, CheckerResult, Validity, Verdict, result_o
 from results.report import render_report
 from results.report.findings import Findings, findings_of
 from results.report.limits import PAGE_BYTES_MAX, STEPS
+from results.report.witness import witnessed
 from tests.checkers.transactions.transaction_histories import lists, told
 
 SKEWED = """
@@ -47,7 +48,7 @@ def cyclic(*cycles: Drawn, **figures: Any) -> CheckerResult:
 
 
 def found_in(result: CheckerResult, step: int = 0) -> Findings:
-    return findings_of(verdict_of(result), told(SKEWED), STEPS[step])
+    return findings_of(verdict_of(result), witnessed(told(SKEWED), ()), STEPS[step])
 
 
 def svgs(page: str) -> list[ET.Element]:
@@ -76,12 +77,14 @@ def test_a_drawing_is_part_of_its_section() -> None:
     assert "of these cycles" not in page
 
 
-def test_what_is_no_cycle_has_no_drawing() -> None:
+def test_what_is_no_cycle_is_not_drawn_as_one() -> None:
     found = found_in(cyclic(ring(2), anomalies=3))
     plain = Anomaly("lost-write", "s", "g", "s", witness=(0, 1))
-    other = findings_of(verdict_of(result_of("log", [plain]), cyclic(ring(2))), told(SKEWED), STEPS[0])
-    assert [finding.drawing is None for finding in found.all] == [False]
-    assert {finding.id: finding.drawing is None for finding in other.all} == {
+    both = verdict_of(result_of("log", [plain]), cyclic(ring(2)))
+    other = findings_of(both, witnessed(told(SKEWED), ()), STEPS[0])
+    assert [finding.circular for finding in found.all] == [True]
+    assert {finding.id: finding.circular for finding in other.all} == {"lost-write": False, "G2-item": True}
+    assert {f.id: 'class="drawn"' in str(f.drawing) for f in other.all} == {
         "lost-write": True,
         "G2-item": False,
     }
@@ -169,5 +172,5 @@ def test_drawings_take_the_colours_of_the_page() -> None:
 def test_cycles_of_another_krucible_are_not_drawn(figure: Any) -> None:
     result = msgspec.structs.replace(cyclic(ring(2)), figures={"cycles": figure})
     found = found_in(result)
-    assert [finding.drawing for finding in found.all] == [None]
+    assert [finding.circular for finding in found.all] == [False]
     assert found.cycles_left_out == 0

@@ -19,6 +19,7 @@ from results.report.frame import GUTTER, PLOT, Frame, nice_step
 from results.report.limits import PAGE_BYTES_MAX, STEPS
 from results.report.tables import log_table
 from results.report.timeline import timeline
+from results.report.witness import witnessed
 from tests.results.story import MS, Run, S, Story
 
 VOID = {"meta", "link", "br", "img", "input", "hr"}
@@ -74,9 +75,9 @@ def test_the_verdict_and_its_reasons_come_first(red: Outline) -> None:
 
 def test_every_lane_is_drawn(red: Outline) -> None:
     lanes = ("Phases", "Faults", "Anomalies", "Quorum leader", "Nodes", "Partition leaders", "Smallest ISR")
-    for name in (*lanes, "Latency of sends", "Records per second"):
+    for name in (*lanes, "Operations", "Latency of sends", "Records per second"):
         assert name in red.text
-    assert red.of_class("window") == red.of_class("fault-held") == 3
+    assert red.of_class("window") - red.of_class("drawn-window") == red.of_class("fault-held") == 3
     assert red.of_class("reign") == 4
     assert red.of_class("stale") == 1
     assert (red.of_class("paused"), red.of_class("exited")) == (1, 1)
@@ -294,7 +295,7 @@ def test_what_is_left_out_is_counted(red_run: Run) -> None:
 def test_witnesses_outside_the_history_are_counted_and_not_shown(killed_run: Run) -> None:
     anomaly = Anomaly("lost-write", "s", "g", "s", witness=(-1, 0, 99))
     verdict = Verdict(Validity.INVALID, (result_of("log", [anomaly]),))
-    (finding,) = findings_of(verdict, killed_run.history, STEPS[0]).illegal
+    (finding,) = findings_of(verdict, witnessed(killed_run.history, ()), STEPS[0]).illegal
     assert [row.index for row in finding.witness] == [0]
     assert finding.witness_left_out == 2
 

@@ -1,0 +1,158 @@
+"""Draws the operations of a witness over time: who did what when, in which order, under which faults."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+
+import msgspec
+import numpy as np
+from markupsafe import Markup
+
+from checkers.history import History
+from results.cleaning import clean, clean_value
+from results.observed import FaultSeen
+from results.report import glyphs, svg
+from results.report.calls import NONE, OPEN, OUTCOMES, Calls, calls_of
+from results.report.frame import GUTTER, PLOT, WIDTH, Frame, fault_label, row_name, width_of
+
+_ROW = 19.0
+_BAR = 11.0
+_AXIS = 20.0
+_FAULT = 15.0
+_FAULTS_MAX = 4
+_MARGIN = 0.04
+_NARROWEST_NS = 1_000_000
+_LABEL_MAX = 60
+
+
+class Witnessed(msgspec.Struct, frozen=True):
+    """What witnesses are drawn from: a history's calls, found by the index of either end, and its faults."""
+
+    history: History
+    calls: Calls
+    faults: tuple[FaultSeen, ...]
+
+
+def witnessed(history: History, faults: Sequence[FaultSeen]) -> Witnessed:
+    """Make a history ready for drawings of its witnesses."""
+    return Witnessed(history, calls_of(history), tuple(fault for fault in faults if fault.attempted))
+
+
+def draw_witness(seen: Witnessed, indices: Iterable[int], time_ns: int | None) -> Markup:
+    """A row for each call of a witness, in the order in which they began; empty where there is none.
+
+    Args:
+        seen: the history.
+        indices: of the operations; an invocation and its completion are one call.
+        time_ns: when the anomaly became visible, marked where it falls into the drawing.
+    """
+    calls = seen.calls
+    wanted = np.array(
+        [index for index in indices if 0 <= index < len(seen.history.operations)], dtype=np.int64
+    )
+    found = np.flatnonzero(np.isin(calls.completed, wanted) | np.isin(calls.invoked, wanted))
+    if not found.size:
+        return svg.EMPTY
+    rows = found[np.argsort(calls.began_ns[found], kind="stable")]
+    frame = _frame(int(calls.began_ns[rows].min()), int(calls.ended_ns[rows].max()), time_ns)
+    faults = [f for f in seen.faults if _overlaps(f, frame)][:_FAULTS_MAX]
+    top = len(faults) * _FAULT + 3
+    height = top + rows.size * _ROW
+    parts = [_fault(fault, number * _FAULT, height, frame) for number, fault in enumerate(faults)]
+    parts += [_axis(frame, height), _moment(time_ns, height, frame), _order(rows, calls, frame, top)]
+    parts += [_call(seen, int(at), top + number * _ROW, frame) for number, at in enumerate(rows)]
+    return svg.element(
+        "svg",
+        *parts,
+        class_="drawn",
+        role="img",
+        aria_label="The operations of the witness over time",
+        viewBox=f"0 0 {svg.number(WIDTH)} {svg.number(height + _AXIS)}",
+    )
+
+
+def _frame(begin_ns: int, end_ns: int, time_ns: int | None) -> Frame:
+    """From the first beginning to the last end, with some room; a moment just outside is taken in."""
+    length = max(end_ns - begin_ns, _NARROWEST_NS)
+    if time_ns is not None and begin_ns - length <= time_ns <= end_ns + length:
+        begin_ns, end_ns = min(begin_ns, time_ns), max(end_ns, time_ns)
+    room = int(max(end_ns - begin_ns, _NARROWEST_NS) * _MARGIN)
+    return Frame(max(begin_ns - room, 0), end_ns + room + 1)
+
+
+def _overlaps(fault: FaultSeen, frame: Frame) -> bool:
+    healed_ns = frame.end_ns if fault.healed_ns is None else fault.healed_ns
+    return fault.invoked_ns < frame.end_ns and healed_ns > frame.begin_ns
+
+
+def _fault(fault: FaultSeen, y: float, height: float, frame: Frame) -> Markup:
+    x, width = frame.span(fault.invoked_ns, fault.healed_ns or frame.end_ns)
+    window = svg.element("rect", x=x, y=0, width=width, height=height, class_="window drawn-window")
+    name = fault_label(fault)
+    at = min(x, GUTTER + PLOT - width_of(name) - 20)
+    glyph = glyphs.fault(fault.kind, at + 8, y + 7)
+    return svg.group([window, glyph, svg.text(at + 17, y + 11, name, class_="fault-label")])
+
+
+def _axis(frame: Frame, y: float) -> Markup:
+    parts = [svg.element("line", x1=GUTTER, x2=GUTTER + PLOT, y1=y, y2=y, class_="axis")]
+    for x, label in frame.ticks():
+        parts.append(svg.element("line", x1=x, x2=x, y1=0, y2=y + 3, class_="grid"))
+        parts.append(svg.text(x, y + 14, f"{label} s", class_="tick", text_anchor="middle"))
+    return svg.group(parts)
+
+
+def _moment(time_ns: int | None, height: float, frame: Frame) -> Markup:
+    if time_ns is None or not frame.begin_ns <= time_ns <= frame.end_ns:
+        return svg.EMPTY
+    x = frame.x(time_ns)
+    return svg.element("line", x1=x, x2=x, y1=0, y2=height, class_="anomaly-line")
+
+
+def _order(
+    rows: np.ndarray[tuple[int], np.dtype[np.int64]], calls: Calls, frame: Frame, top: float
+) -> Markup:
+    """An arrow from each call to the next one, where it had ended before that began."""
+    arrows = []
+    for number, (one, next_one) in enumerate(pairwise(rows.tolist())):
+        if calls.outcome[one] == OPEN or calls.ended_ns[one] >= calls.began_ns[next_one]:
+            continue
+        begin, end = frame.x(int(calls.ended_ns[one])), frame.x(int(calls.began_ns[next_one]))
+        y = top + number * _ROW + _ROW / 2
+        below = y + _ROW - _BAR / 2
+        path = f"M{svg.number(begin)} {svg.number(y)}v{svg.number(_ROW / 2)}"
+        path += f"H{svg.number(end)}V{svg.number(below)}"
+        head = f"M{svg.number(end - 2.5)} {svg.number(below - 3.5)}l2.5 3.5 2.5 -3.5"
+        arrows.append(svg.element("path", d=path + head, class_="then"))
+    return svg.group(arrows)
+
+
+def _call(seen: Witnessed, at: int, y: float, frame: Frame) -> Markup:
+    calls = seen.calls
+    outcome = OUTCOMES[int(calls.outcome[at])]
+    x, width = frame.span(int(calls.began_ns[at]), int(calls.ended_ns[at]))
+    bar = svg.element("rect", x=x, y=y + 4, width=width, height=_BAR, rx=1.5, class_=f"call {outcome}")
+    sign = glyphs.outcome(outcome, x + width, y + 9.5) if outcome in ("info", "fail") else svg.EMPTY
+    told = _told(seen, at, outcome)
+    after = x + width + width_of(told) + 10 < GUTTER + PLOT
+    place = {"text_anchor": "start"} if after else {"text_anchor": "end"}
+    label = svg.text(x + width + 7 if after else x - 6, y + 13.5, told, class_="told", **place)
+    return svg.group([row_name(_who(seen, at), y + 13.5), bar, sign, label])
+
+
+def _told(seen: Witnessed, at: int, outcome: str) -> str:
+    """Operation, key and outcome with the indices of both ends, as the table has them."""
+    calls = seen.calls
+    ends = [str(index) for index in (int(calls.invoked[at]), int(calls.completed[at])) if index != NONE]
+    operation = seen.history.operations[int(ends[0])]
+    key = clean_value(operation.key, 24)
+    ended = "never ended" if outcome == "open" else outcome
+    return clean(f"{operation.f} {key} {ended} ({' to '.join(ends)})", _LABEL_MAX)
+
+
+def _who(seen: Witnessed, at: int) -> str:
+    """The process; of an observer the node that it asked."""
+    index = max(int(seen.calls.invoked[at]), int(seen.calls.completed[at]))
+    operation = seen.history.operations[index]
+    named = isinstance(operation.process, str) and operation.process.startswith("observer")
+    who = operation.node if named and operation.node else operation.process
+    return clean(str(who), 9)
