@@ -17,6 +17,9 @@ COMMANDS = {
         "ingest",
         "Bring the tables up to date with every run below RUNS_FOLDER.",
     ),
+    "check": Entry(
+        "harness.cli.pipeline_check", "check", "Judge the ingested runs by the checkers of this krucible."
+    ),
     "tables": Entry(
         "harness.cli.pipeline_tables",
         "tables",
