@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-ROOM = Path(__file__).parent.parent.parent / "scenarios"
+ROOM = Path(__file__).resolve().parent.parent.parent / "scenarios"
 _ACTIVE = pytest.StashKey[bool]()
 
 
@@ -33,7 +33,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
     """The scenario that a module holds; None for any other file."""
-    if parent.config.stash.get(_ACTIVE, False) and file_path.is_relative_to(ROOM):
+    if parent.config.stash.get(_ACTIVE, False) and file_path.resolve().is_relative_to(ROOM):
         from harness.pytest_plugin.items import scenario_file  # noqa: PLC0415 - see the module's docstring
 
         return scenario_file(file_path, parent)

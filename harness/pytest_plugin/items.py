@@ -68,7 +68,7 @@ class ScenarioItem(pytest.Item):
 
 def scenario_file(file_path: Path, parent: pytest.Collector) -> ScenarioFile | None:
     """The collector of a module; None if it holds no scenario."""
-    name = file_path.relative_to(ROOM).with_suffix("").as_posix().replace("_", "-")
+    name = file_path.resolve().relative_to(ROOM).with_suffix("").as_posix().replace("_", "-")
     if file_path.suffix != ".py" or name not in scenario_names():
         return None
     file = ScenarioFile.from_parent(parent, path=file_path)

@@ -1,0 +1,224 @@
+"""The guides are true: their commands run, their diffs apply, pass their own tests and are as short as told.
+
+Blocks of ``sh`` are executed here, in a folder of their own whose store holds a run; those of ``console`` are
+parsed alone (tests/test_house.py), because each takes a cluster for minutes.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from checkers.identity import IDENTITY_FILE, encode_identity
+from checkers.judge import judge
+from checkers.reading import read_history
+from results.store import save_verdict
+from tests.results.story import IDENTITY
+
+ROOT = Path(__file__).parent.parent
+PACKAGES = ("checkers", "compose", "harness", "results", "scenarios")
+BOUND_S = 900
+NEEDS_CLUSTER = re.compile(r"krucible (run|doctor)\b|pytest (?!.*--collect-only)|make demo")
+
+
+class Size(NamedTuple):
+    """What a diff adds."""
+
+    files: int
+    lines: int
+    test_lines: int
+
+
+def blocks(name: str, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / name).read_text(), re.DOTALL)
+
+
+def lines_of(name: str) -> Iterator[tuple[str, int]]:
+    """Every command of a guide with the exit code that it is to have."""
+    for block in blocks(name, "sh"):
+        for line in block.splitlines():
+            command, _, comment = line.partition(" #")
+            exits = re.search(r"exits with (\d+)", comment)
+            yield command.strip(), int(exits[1]) if exits else 0
+
+
+def run(folder: Path, command: str, expected: int) -> str:
+    environment = os.environ | {
+        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
+        "NO_COLOR": "1",
+    }
+    for name in ("KRUCIBLE_RUNS", "GITHUB_STEP_SUMMARY", "PYTEST_ADDOPTS"):
+        environment.pop(name, None)
+    done = subprocess.run(
+        ["/bin/bash", "-c", command],
+        cwd=folder,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=BOUND_S,
+    )
+    assert done.returncode == expected, f"{command}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
+    return done.stdout
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Path:
+    """A checkout by links."""
+    for name in ("scenarios", "pyproject.toml"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    return tmp_path
+
+
+LOST = """\
+{"krucible_history":1,"run":"9f2c61d0","journal":"a","began_at":"2026-11-20T21:56:57Z"}
+{"index":0,"time_ns":10,"process":3,"type":"invoke","f":"send","key":"log-0","value":[[0,3000000001]]}
+{"index":1,"time_ns":20,"process":3,"type":"ok","f":"send","key":"log-0","value":[[0,3000000001,0,"ok"]]}
+{"index":2,"time_ns":30,"process":3,"type":"invoke","f":"send","key":"log-0","value":[[0,3000000002]]}
+{"index":3,"time_ns":40,"process":3,"type":"ok","f":"send","key":"log-0","value":[[0,3000000002,1,"ok"]]}
+{"index":4,"time_ns":50,"process":"r","type":"invoke","f":"final-read","key":"log-0","value":ASKED}
+{"index":5,"time_ns":60,"process":"r","type":"ok","f":"final-read","key":"log-0","value":READ}
+"""
+ASKED = '{"client":"kafka-python","isolation":"read_committed","partition":0'
+READ = ASKED + ',"start":0,"end":2,"position":2,"records":[[0,[1],[3000000002]]]}'
+
+
+def store_red_run(folder: Path) -> None:
+    """A run whose history shows that an acknowledged record is gone."""
+    run_folder = folder / "runs/smoke/partition/20261120T215657Z-7"
+    run_folder.mkdir(parents=True)
+    history = LOST.replace("ASKED", ASKED + "}").replace("READ", READ)
+    (run_folder / "history-a.jsonl").write_text(history)
+    (run_folder / IDENTITY_FILE).write_bytes(encode_identity(IDENTITY))
+    save_verdict(run_folder, judge(read_history(run_folder)))
+
+
+@pytest.mark.parametrize("guide", ["reproduce-a-red-run.md", "ci.md"])
+def test_commands_over_a_stored_run(guide: str, place: Path) -> None:
+    store_red_run(place)
+    found = list(lines_of(guide))
+    assert found
+    for command, exits in found:
+        assert not NEEDS_CLUSTER.search(command), "too long for this test; make it a block of console"
+        run(place, command, exits)
+    folder = place / "runs/smoke/partition/20261120T215657Z-7"
+    if guide.startswith("reproduce"):
+        assert "lost-write" in (folder / "issue.md").read_text()
+        assert "<failure" in (folder / "junit.xml").read_text()
+    else:
+        assert "❌ Failed" in (place / "step.md").read_text()
+
+
+@pytest.mark.cluster
+def test_the_guide_for_beginners(place: Path) -> None:
+    """Every command but the first block's, which made this environment."""
+    first, *_ = blocks("getting-started.md", "sh")
+    done = [
+        run(place, command, exits)
+        for command, exits in lines_of("getting-started.md")
+        if command not in first
+    ]
+    assert "VALID (as expected: valid)" in done[2]
+    assert "1 passed" in done[-1]
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the sources that a guide may change."""
+    folder = tmp_path_factory.mktemp("sources")
+    for name in PACKAGES:
+        shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (folder / "tests/harness").mkdir(parents=True)
+    shutil.copy(ROOT / "tests/harness/test_cuts.py", folder / "tests/harness")
+    return folder
+
+
+def applied(sources: Path, diff: str) -> Size:
+    """Apply a diff, wherever its surroundings have moved to; its size."""
+    for extra in ([], ["--numstat"]):
+        done = subprocess.run(
+            ["git", "apply", "-C1", *extra, "-"],
+            cwd=sources,
+            input=diff,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    rows = [line.split("\t") for line in done.stdout.splitlines()]
+    ours = [int(added) for added, _, name in rows if not name.startswith("tests/")]
+    return Size(len(ours), sum(ours), sum(int(added) for added, _, _ in rows) - sum(ours))
+
+
+def in_copy(sources: Path, *words: str) -> None:
+    """Run Python on the copy: what a test of a guide says goes for the code beside it."""
+    done = subprocess.run(
+        [sys.executable, *words],
+        cwd=sources,
+        env=os.environ | {"PYTHONPATH": str(sources)},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=BOUND_S,
+    )
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+
+
+PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".")
+LINT = ("-m", "ruff", "check", "--config", str(ROOT / "pyproject.toml"))
+FORMAT = ("-m", "ruff", "format", "--check", "--config", str(ROOT / "pyproject.toml"))
+
+
+def test_a_scenario_is_one_short_file(sources: Path) -> None:
+    (diff,) = blocks("write-a-scenario.md", "diff")
+    size = applied(sources, diff)
+    told = (ROOT / "docs/write-a-scenario.md").read_text()
+    assert size.files == 1
+    assert size.lines <= 30
+    assert f"One file, {size.lines} lines" in told
+    planned = (
+        "from harness.planning import RunOptions, plan_run; from harness.schedule import faults_of;"
+        "plan = plan_run(RunOptions(scenario='smoke/rolling-bounce', seed=7));"
+        "assert len(faults_of(plan.schedule)) == 3"
+    )
+    in_copy(sources, "-c", planned)
+    in_copy(sources, *LINT, "scenarios/smoke/rolling_bounce.py")
+
+
+def test_a_fault_is_as_long_as_the_guide_says(sources: Path) -> None:
+    pattern, loss = blocks("add-a-fault.md", "diff")
+    told = (ROOT / "docs/add-a-fault.md").read_text()
+    size = applied(sources, pattern)
+    assert size.files <= 2
+    assert size.lines + size.test_lines <= 60
+    assert f"two files, {size.lines} lines, and {size.test_lines} lines of test" in told
+    size = applied(sources, loss)
+    assert f"three files, {size.lines} lines, and {size.test_lines} lines of test" in told
+    assert size.files == 3
+    changed = ("harness/faults", "harness/vocabulary", "tests/harness")
+    in_copy(sources, *LINT, *changed)
+    in_copy(sources, *FORMAT, *changed)
+    in_copy(sources, *PYTEST, "tests/harness")
+
+
+def test_a_checker_is_one_short_module(sources: Path) -> None:
+    (diff,) = blocks("add-a-checker.md", "diff")
+    told = (ROOT / "docs/add-a-checker.md").read_text()
+    size = applied(sources, diff)
+    assert size.files == 2
+    assert size.lines <= 150
+    assert f"One module, {size.lines - 3} lines, and three lines" in told
+    assert f"{size.test_lines} lines of test" in told
+    judged = (
+        "from checkers.judge import CHECKERS, known_anomalies;"
+        "assert 'overlaps' in CHECKERS and 'overlapping-operations' in known_anomalies()"
+    )
+    in_copy(sources, "-c", judged)
+    in_copy(sources, *LINT, "checkers/overlaps.py", "checkers/judge.py", "tests/checkers")
+    in_copy(sources, *PYTEST, "tests/checkers/test_overlaps.py")
