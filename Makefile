@@ -29,6 +29,7 @@ demo: $(RUN_STAMP) ## set everything up, then break a three-node cluster and jud
 
 test: $(DEV_STAMP) check ## all tests, on real clusters too, with coverage gates
 	$(BIN)/krucible setup
+	$(BIN)/python -m tests.packages
 	$(BIN)/python -m pytest --cov --cov-report=
 	$(BIN)/python -m coverage report --include='checkers/*' --fail-under=100
 	$(BIN)/python -m coverage report --omit='checkers/*' --fail-under=85
