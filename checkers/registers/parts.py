@@ -170,8 +170,14 @@ def _share(registers: Registers, low: int, high: int) -> Registers:
 def _between(rows: Rows, low: int, high: int) -> Rows:
     """Rows of registers from a code to below another."""
     mine = (rows.key >= low) & (rows.key < high)
-    columns = (column[mine] for column in (rows.key, rows.value, rows.write, rows.start, rows.finish))
-    return Rows(*columns, horizon=rows.horizon)
+    return replace(
+        rows,
+        key=rows.key[mine],
+        value=rows.value[mine],
+        write=rows.write[mine],
+        start=rows.start[mine],
+        finish=rows.finish[mine],
+    )
 
 
 def _sound(teller: Teller) -> Booleans:

@@ -6,10 +6,10 @@ found comes back grouped by run; without a large run nothing is shuffled.
 """
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow.compute as pc
@@ -154,18 +154,21 @@ def _found(row: Row) -> FoundRun:
 
 def _run_ids(tables: Path) -> set[str]:
     """Runs in the tables."""
-    parts = [pq.ParquetFile(path).read(["run_id"]) for path in files.of(tables / CURRENT / "runs")]
-    return {run for part in parts for run in part.column(0).to_pylist()}
+    return {row["run_id"] for row in _read(tables, "runs", "run_id")}
 
 
 def _checked_ids(tables: Path) -> set[str]:
     """Runs that have a verdict of these very checkers."""
-    checked: set[str] = set()
-    for path in files.of(tables / CURRENT / "verdicts"):
-        rows = pq.ParquetFile(path).read(["run_id", "checker", "figures"])
-        wholes = rows.filter(pc.equal(rows.column("checker"), WHOLE)).to_pylist()
-        checked |= {row["run_id"] for row in wholes if _checkers_of(row["figures"]) == checkers_version()}
-    return checked
+    wholes = _read(tables, "verdicts", "run_id", "figures", only=pc.field("checker") == WHOLE)
+    return {row["run_id"] for row in wholes if _checkers_of(row["figures"]) == checkers_version()}
+
+
+def _read(
+    tables: Path, name: str, *columns: str, only: pc.Expression | None = None
+) -> Iterator[dict[str, Any]]:
+    """Some columns of a table, of the rows that are asked for; without a session."""
+    for path in files.of(tables / CURRENT / name):
+        yield from pq.read_table(path, columns=list(columns), filters=only, partitioning=None).to_pylist()
 
 
 def _checkers_of(figures: str) -> str:

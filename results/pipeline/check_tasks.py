@@ -33,9 +33,13 @@ from results.store import StoreError, load_verdict
 
 CHUNK_BYTES = 4 << 20
 """Largest cell in which the bytes of a unit travel."""
-UNITS = pa.schema(
-    [("run_id", pa.string()), ("unit", pa.string()), ("chunk", pa.int32()), ("content", pa.binary())]
-)
+_UNIT_COLUMNS: dict[str, pa.DataType] = {
+    "run_id": pa.string(),
+    "unit": pa.string(),
+    "chunk": pa.int32(),
+    "content": pa.binary(),
+}
+UNITS = pa.schema(_UNIT_COLUMNS)
 """Units of runs; the bytes of one are in chunks."""
 _ANOMALY = pa.struct(
     [
@@ -47,23 +51,22 @@ _ANOMALY = pa.struct(
         ("signature", pa.string()),
     ]
 )
-CHECKED = pa.schema(
-    [
-        ("run_id", pa.string()),
-        ("checker", pa.string()),
-        ("validity", pa.string()),
-        ("unknown_because", pa.string()),
-        ("reasons", pa.list_(pa.string())),
-        ("figures", pa.string()),
-        ("seconds", pa.float64()),
-        ("anomalies", pa.list_(_ANOMALY)),
-        ("date", pa.date32()),
-        ("kafka_version", pa.string()),
-        ("folder", pa.string()),
-        ("differs", pa.string()),
-        ("problem", pa.string()),
-    ]
-)
+_COLUMNS: dict[str, pa.DataType] = {
+    "run_id": pa.string(),
+    "checker": pa.string(),
+    "validity": pa.string(),
+    "unknown_because": pa.string(),
+    "reasons": pa.list_(pa.string()),
+    "figures": pa.string(),
+    "seconds": pa.float64(),
+    "anomalies": pa.list_(_ANOMALY),
+    "date": pa.date32(),
+    "kafka_version": pa.string(),
+    "folder": pa.string(),
+    "differs": pa.string(),
+    "problem": pa.string(),
+}
+CHECKED = pa.schema(_COLUMNS)
 """A row for each checker of a run, or one with the problem for which the run could not be judged."""
 
 _Batches = Iterator[pa.RecordBatch]
@@ -107,8 +110,8 @@ def putting_together(runs: Iterable[FoundRun]) -> Callable[[pa.Table], pa.Table]
     def put_together(table: pa.Table) -> pa.Table:
         content: Any = None
         found: dict[str, dict[int, Found]] = {}
-        for name in pc.unique(table.column("unit")).to_pylist():
-            unit = _unpacked(table.filter(pc.equal(table.column("unit"), name)))
+        for name in map(str, pc.unique(table.column("unit"))):
+            unit = _unpacked(table.filter(pc.field("unit") == name))
             if name == RUN:
                 content = unit
             else:
@@ -123,7 +126,7 @@ def putting_together(runs: Iterable[FoundRun]) -> Callable[[pa.Table], pa.Table]
 
 def _runs_of(bundles: Sequence[Sequence[FoundRun]], batches: _Batches) -> Iterator[FoundRun]:
     for batch in batches:
-        for number in batch.column(0).to_pylist():
+        for number in batch.column(0).to_numpy():
             yield from bundles[number]
 
 
@@ -194,7 +197,7 @@ def _packed(run: str, unit: Unit) -> Iterator[pa.RecordBatch]:
 
 def _unpacked(table: pa.Table) -> Any:
     """What a unit holds, from its rows."""
-    data = b"".join(table.sort_by("chunk").column("content").to_pylist())
+    data = b"".join(table.sort_by("chunk").column("content").to_numpy())
     size = int.from_bytes(data[:8], "big")
     held = pa.decompress(data[8:], decompressed_size=size, codec="lz4", asbytes=True)
     return pickle.loads(held)  # noqa: S301 - a task of this very job wrote it
