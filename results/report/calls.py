@@ -65,7 +65,18 @@ def calls_of(history: History) -> Calls:
         rows.append((*place, left.time_ns, max(end_ns, left.time_ns), OPEN, index, NONE))
     # Times of a history that others made may be anything; what a report draws lies within 64 bits.
     columns = np.array([_bounded(row) for row in rows], dtype=np.int64).reshape(-1, 7).T
-    return Calls(*columns, tuple(processes), tuple(names))
+    process_codes, f, began, ended, outcomes, invocations, completions = columns
+    return Calls(
+        process=process_codes,
+        f=f,
+        began_ns=began,
+        ended_ns=ended,
+        outcome=outcomes,
+        invoked=invocations,
+        completed=completions,
+        processes=tuple(processes),
+        names=tuple(names),
+    )
 
 
 def _asked_ns(operation: Operation) -> int:

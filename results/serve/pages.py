@@ -205,7 +205,10 @@ def _column(name: str, told: str, query: Query, *, numeric: bool) -> Column:
 
 def _asked(entries: Iterable[Entry], query: Query) -> dict[str, Any]:
     """The filters: what is chosen, and what there is to choose from."""
-    scenarios, versions, anomalies, faults = set(), set(), set(), set()
+    scenarios: set[str] = set()
+    versions: set[str] = set()
+    anomalies: set[str] = set()
+    faults: set[str] = set()
     for entry in entries:
         scenarios.add(entry.summary.scenario)
         versions.add(entry.summary.kafka_version)

@@ -10,6 +10,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar
 
+from results.serve.archive import Sink
 from results.serve.routes import Response, Site, refusal
 
 ADDRESS = "127.0.0.1"
@@ -143,7 +144,7 @@ class _Handler(BaseHTTPRequestHandler):
 class _Chunks:
     """Pieces of what has no length yet; whoever misses the last one knows that it is not whole."""
 
-    def __init__(self, wire: BinaryIO) -> None:
+    def __init__(self, wire: Sink) -> None:
         self._wire = wire
 
     def write(self, data: bytes) -> None:
@@ -156,7 +157,7 @@ class _Chunks:
         self._wire.write(b"0\r\n\r\n")
 
 
-def _copy(file: BinaryIO, wire: BinaryIO, size: int) -> None:
+def _copy(file: BinaryIO, wire: Sink, size: int) -> None:
     """Send as much as was announced: a file of a run under way may have grown since.
 
     Raises:
