@@ -13,7 +13,10 @@ from results.pipeline.schemas import DOUBLE, LONG, TEXT, column, table
 
 NO_FAULT = "none"
 """What stands for the kind of fault where no fault was in force."""
-HARNESS = ("phase", "setup", "observe", "inject", "heal", "recover", "await", "perform", "configure", "moves")
+HARNESS = (
+    *("phase", "setup", "observe", "inject", "heal", "recover"),
+    *("await", "perform", "configure", "moves", "control"),
+)
 """Operations that are the harness's own, and no calls of a client."""
 QUANTILES = {"p50_ms": 0.5, "p90_ms": 0.9, "p99_ms": 0.99, "p999_ms": 0.999}
 

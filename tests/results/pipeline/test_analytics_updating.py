@@ -1,7 +1,6 @@
 """The computed tables come and go with the tables of runs, whole, and only when these have changed."""
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -30,13 +29,12 @@ def silent(doing: str, done: int, total: int) -> None:
     del doing, done, total
 
 
-@pytest.fixture
-def opened(spark: SparkSession) -> Callable[[], Iterator[SparkSession]]:
-    @contextmanager
-    def opening() -> Iterator[SparkSession]:
-        yield spark
+class SessionOpenedError(Exception):
+    """Somebody meant to compute."""
 
-    return opening
+
+def refused() -> AbstractContextManager[SparkSession]:
+    raise SessionOpenedError
 
 
 def sent(run_id: str, at_ms: int) -> Row:
@@ -50,20 +48,11 @@ def add(spark: SparkSession, root: Path, run_id: str) -> None:
         snapshot.append("records", table_of(spark, "records", sent(run_id, 1000), sent(run_id, 8000)))
 
 
-def test_tables_are_computed_once_and_again_when_a_run_came(
-    spark: SparkSession, opened: Callable[[], Iterator[SparkSession]], tmp_path: Path
-) -> None:
+def test_tables_are_computed_once_and_again_when_a_run_came(spark: SparkSession, tmp_path: Path) -> None:
     add(spark, tmp_path, "r1")
-    assert compute(opened, tmp_path, silent).tables == tuple(ANALYTICS)
-    first = (tmp_path / CURRENT).resolve()
-    assert compute(opened, tmp_path, silent).tables == ()
-    assert (tmp_path / CURRENT).resolve() == first
-    unchanged = CliRunner().invoke(command, ["--tables", str(tmp_path)], catch_exceptions=False)
-    assert unchanged.output.splitlines()[0] == "unchanged  all computed tables"
-
     add(spark, tmp_path, "r2")
-    told = CliRunner().invoke(command, ["--tables", str(tmp_path)], catch_exceptions=False)
-    assert f"computed   {len(ANALYTICS)} tables in " in told.output
+    computed = CliRunner().invoke(command, ["--tables", str(tmp_path)], catch_exceptions=False)
+    assert f"computed   {len(ANALYTICS)} tables in " in computed.output
     gaps = read_table(spark, tmp_path, "availability", ANALYTICS["availability"].schema).collect()
     assert sorted((gap.run_id, gap.unavailable_ms) for gap in gaps) == [
         ("r1", 1000.0),
@@ -75,12 +64,20 @@ def test_tables_are_computed_once_and_again_when_a_run_came(
     assert [(each.scenario, each.runs, each.flaky) for each in flakes] == [("smoke/kill", 2, False)]
     assert len(list(files.of(tmp_path / CURRENT / "flakes"))) == 1
 
+    snapshot = (tmp_path / CURRENT).resolve()
+    unchanged = CliRunner().invoke(command, ["--tables", str(tmp_path)], catch_exceptions=False)
+    assert unchanged.output.splitlines()[0] == "unchanged  all computed tables"
+    assert compute(refused, tmp_path, silent).tables == ()
+    assert (tmp_path / CURRENT).resolve() == snapshot
 
-def test_without_runs_there_is_nothing_to_compute(
-    opened: Callable[[], Iterator[SparkSession]], tmp_path: Path
-) -> None:
+    add(spark, tmp_path, "r3")
+    with pytest.raises(SessionOpenedError):
+        compute(refused, tmp_path, silent)
+
+
+def test_without_runs_there_is_nothing_to_compute(tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match="there are no runs in the tables"):
-        compute(opened, tmp_path, silent)
+        compute(refused, tmp_path, silent)
     assert list(tmp_path.iterdir()) == []
 
 
