@@ -1,0 +1,54 @@
+"""A nightly in miniature: what .github/workflows does, with three scenarios, two versions and two shards."""
+
+import json
+import shutil
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+
+from harness.cli import invoke
+from harness.qualification import PRESETS, Entry, Preset
+
+pytestmark = pytest.mark.cluster
+SCENARIOS = ("exploratory/offsets", "exploratory/metadata", "exploratory/txn")
+MINIATURE = Preset("Three scenarios.", tuple(Entry(name, duration_s=20) for name in SCENARIOS), controls=())
+CANDIDATE, BASELINE = "4.3.1", "4.1.1"
+ASKED = ("--candidate", CANDIDATE, "--baseline", BASELINE, "--preset", "smoke")
+
+
+@pytest.fixture(autouse=True)
+def _small(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The preset is the one thing in which it differs from a real one."""
+    monkeypatch.setitem(PRESETS, "smoke", MINIATURE)  # type: ignore[arg-type]
+
+
+def uploaded(store: Path, place: Path) -> None:
+    """What an artifact is of a store: its files without the links to the latest runs, added to others'."""
+    shutil.copytree(store, place, symlinks=True, dirs_exist_ok=True, ignore=shutil.ignore_patterns("latest"))
+
+
+def test_two_shards_make_one_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for shard in ("1/2", "2/2"):
+        store = tmp_path / f"machine-{shard[0]}"
+        assert invoke(["qualify", *ASKED, "--shard", shard, "--runs", str(store)]) == 0
+        uploaded(store, tmp_path / "store")
+        shutil.rmtree(store)  # runs are found where the artifacts are, not where they were made
+    store, report, junit = tmp_path / "store", tmp_path / "report", tmp_path / "junit.xml"
+    capsys.readouterr()
+
+    code = invoke(["qualify", *ASKED, "--no-run", "--runs", str(store), "--out", str(report), "--json"])
+    said = json.loads(capsys.readouterr().out)
+    assert code in (0, 2)  # a machine may be too slow for a verdict, and Kafka may not be worse than it was
+    runs = [(run["planned"]["scenario"], run["planned"]["role"]) for run in said["runs"]]
+    assert sorted(runs) == sorted((name, role) for name in SCENARIOS for role in ("baseline", "candidate"))
+    assert all(run["outcome"] for run in said["runs"])
+    assert {path.suffix for path in report.iterdir()} == {".html", ".json", ".md", ".txt"}
+
+    page = tmp_path / "step.md"
+    invoke(["summary", str(store), "--junit", str(junit), "--step-summary", str(page)])
+    suites = ET.parse(junit).getroot()  # noqa: S314 - our own
+    assert sorted(suite.attrib["name"] for suite in suites) == sorted(SCENARIOS * 2)
+    versions = {one.attrib["value"] for one in suites.iterfind(".//property[@name='kafka_version']")}
+    assert versions == {CANDIDATE, BASELINE}
+    assert "(6 runs)" in page.read_text()
