@@ -14,7 +14,9 @@ from results.pipeline.schemas import BOOLEAN, DOUBLE, LONG, TEXT, column, table
 RECOVERY = table(
     column("fault_kind", TEXT, "the kind of fault"),
     column("healed_ns", LONG, "when the last fault of this kind was seen to be healed"),
-    column("undisturbed", BOOLEAN, "whether no other fault was in force then"),
+    column(
+        "undisturbed", BOOLEAN, "whether no other fault was in force then, or began before all had recovered"
+    ),
     column("partitions", LONG, "partitions that the load writes to and that ever acknowledged a write"),
     column("unwritten", LONG, "how many of these acknowledged nothing afterwards"),
     column("writes_ms", DOUBLE, "until the last of these acknowledged a write; null if one never did"),
@@ -50,6 +52,7 @@ def recovery(
         .withColumns({name: _count(name) for name in ("partitions", "unwritten", "observed", "incomplete")})
         .withColumn("writes_ms", _took_ms("partitions", "unwritten", "begun_after_ns", "interrupted_ns"))
         .withColumn("isr_ms", _took_ms("observed", "incomplete", "incomplete_ns"))
+        .withColumn("undisturbed", F.col("undisturbed") & _over_before_the_next())
         .select(*RECOVERY.names)
     )
 
@@ -71,7 +74,6 @@ def _heals(faults: DataFrame, runs: DataFrame) -> DataFrame:
         .agg(F.min(next_ns).alias("next_ns"), (~F.bool_or(in_force)).alias("undisturbed"))
         .join(ends, "run_id")
         .withColumn("until_ns", F.coalesce("next_ns", "ended_ns"))
-        .drop("next_ns")
     )
 
 
@@ -143,3 +145,9 @@ def _took_ms(all_of: str, lacking: str, *latest_ns: str) -> Column:
     zero = F.lit(0).cast(LONG)
     took_ns = F.greatest(zero, *latest_ns, zero)
     return F.when((F.col(all_of) > 0) & (F.col(lacking) == 0), took_ns / NS_PER_MS)
+
+
+def _over_before_the_next() -> Column:
+    """Whether everything had recovered when the next fault began."""
+    took_ns = F.greatest(F.lit(0.0), "writes_ms", "isr_ms") * NS_PER_MS
+    return F.col("next_ns").isNull() | (F.col("next_ns") - F.col("healed_ns") >= took_ns)

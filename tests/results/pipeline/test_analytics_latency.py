@@ -32,11 +32,15 @@ def test_every_pair_that_overlaps_is_told_once(spark: SparkSession) -> None:
         {"index": 3, "invoked_ns": 5 * S + 1, "completed_ns": 6 * S},
         {"index": 4, "invoked_ns": 4 * S, "completed_ns": None},
         {"index": 5, "invoked_ns": 1, "completed_ns": 30 * S, "run_id": "r2"},
+        {"index": 6, "invoked_ns": 1, "completed_ns": 10**18},
     ).select("run_id", "index", "invoked_ns", "completed_ns")
     faults = table_of(spark, "faults", fault(7, "kill", 2, 5), fault(8, "kill", 29, 60))
     windows = faults.select("run_id", "fault", "asked_ns", "healed_ns")
     pairs = overlapping(spans, Span("invoked_ns", "completed_ns"), windows, Span("asked_ns", "healed_ns"))
-    assert sorted((row["index"], row["fault"]) for row in pairs.collect()) == [(1, 7), (1, 8), (2, 7)]
+    assert sorted((row["index"], row["fault"]) for row in pairs.collect()) == [
+        *((1, 7), (1, 8), (2, 7)),
+        *((6, 7), (6, 8)),
+    ]
 
 
 def test_faults_of_a_kind_that_overlap_are_one_window_and_the_rest_is_quiet(spark: SparkSession) -> None:

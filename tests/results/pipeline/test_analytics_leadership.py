@@ -85,6 +85,7 @@ def test_recovery_is_of_the_last_heal_of_each_kind_and_of_the_slowest_partition(
         healed(2, "kill", 15, 20),
         healed(3, "pause", 18, 30),
         healed(4, "wipe-disk", 40, None),
+        healed(5, "power-loss", 12, 14),
         healed(1, "stop", 50, 60, run_id="r2"),
     )
     pulses = rows_of(
@@ -122,6 +123,9 @@ def test_recovery_is_of_the_last_heal_of_each_kind_and_of_the_slowest_partition(
         {"fault_kind": "pause", "healed_ns": 30 * S, "undisturbed": True}
         | both
         | {"writes_ms": 1500.0, "isr_ms": 2000.0},
+        {"fault_kind": "power-loss", "healed_ns": 14 * S, "undisturbed": False}
+        | both
+        | {"writes_ms": 17_500.0, "isr_ms": 0.0},
         {"run_id": "r2", "fault_kind": "stop", "healed_ns": 60 * S, "undisturbed": True} | nobody,
     )
 
