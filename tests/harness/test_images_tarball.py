@@ -10,8 +10,9 @@ import pytest
 from harness import cli
 from harness.cli import hosts
 from harness.cli.origins import settled
-from harness.cluster.images import base, ensure_image, tarball
+from harness.cluster.images import base, ensure_image, registry, tarball
 from harness.cluster.images.model import Source
+from harness.cluster.images.registry import RegistryProvider, repository_of
 from harness.cluster.images.tarball import TarballProvider, digest_of, jars_of, version_in
 from harness.errors import KrucibleError, UsageError
 from harness.planning import RunOptions, plan_run, reproduce_line
@@ -165,6 +166,49 @@ def test_a_full_disk_is_not_the_tarballs_fault(path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(tarball, "_copy", full)
     with pytest.raises(OSError, match="No space left"), jars_of(path, "4.3.1"):
         pytest.fail("it was unpacked")
+
+
+def test_one_image_is_pulled_once_and_again_made_into_ours_when_it_changes(engine: FakeEngine) -> None:
+    engine.pulls = [{"id": "l1", "status": "Pulling fs layer"}]
+    name = "apache/kafka:4.3.1-rc1"
+    provider = RegistryProvider(engine.client, image=name)
+    assert provider.cached("4.3.1-rc1") is None
+    said: list[str] = []
+    image = provider.obtain("4.3.1-rc1", said.append)
+    assert (image.source, image.upstream) == (Source.REGISTRY, "apache/kafka@sha256:2")
+    assert engine.built[0].buildargs == {"BASE": name}
+    assert provider.unavailable("4.3.1-rc1") is None
+    assert provider.obtain("4.3.1-rc1", said.append) == image
+    assert said.count(f"pulling {name}") == 1
+    engine.add(name)
+    assert provider.cached("4.3.1-rc1") is None
+    again = provider.obtain("4.3.1-rc1", said.append)
+    assert again.reference != image.reference
+    assert again.upstream == "", "no registry knows what was built here"
+    assert said.count(f"pulling {name}") == 1
+
+
+def test_one_image_may_be_older_than_the_official_ones(
+    engine: FakeEngine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(registry, "connect", lambda **_: engine)
+    mine = RegistryProvider(engine.client, image="mine:3.6.2")
+    assert mine.unavailable("3.6.2") == "no such host"
+    engine.registry_error = None
+    assert mine.unavailable("3.6.2") is None
+
+
+@pytest.mark.parametrize(
+    ("image", "repository"),
+    [
+        ("kafka", "kafka"),
+        ("a/kafka:4.3.1", "a/kafka"),
+        ("host:5000/kafka", "host:5000/kafka"),
+        (f"host:5000/a/kafka:4.3.1@{DIGEST}", "host:5000/a/kafka"),
+    ],
+)
+def test_a_port_is_no_tag(image: str, repository: str) -> None:
+    assert repository_of(image) == repository
 
 
 def test_options_that_name_a_tarball_or_an_image_tell_the_version(path: Path) -> None:
