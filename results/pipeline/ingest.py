@@ -19,7 +19,7 @@ from results.pipeline.staging import MANIFEST_COLUMNS, Bundle, Told, staging_tas
 
 BUNDLE_BYTES_MAX = 24 << 20
 """Journals that one task reads, unless a single run has more: about two seconds of work."""
-BUNDLE_BYTES_MIN = 1 << 20
+BUNDLE_BYTES_MIN = 4 << 20
 _BUNDLES_PER_CPU = 4
 _RUN_BYTES = 100_000
 """What a run costs besides its journals' bytes, in bytes."""

@@ -5,6 +5,8 @@ into the tables, so that nothing of a task that failed, or ran twice, gets in.  
 through the JVM: docs/decisions/0008 has the measurement.
 """
 
+import errno
+import os
 import uuid
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -94,7 +96,11 @@ def stage_bundle(bundle: Bundle, folder: Path) -> list[Told]:
             told = [_stage_run(run, staged) for run in bundle.runs]
     except OSError as error:
         return [
-            Told(problem=error.strerror or str(error), path=str(error.filename or folder), errno=error.errno)
+            Told(
+                problem=os.strerror(error.errno or errno.EIO),
+                path=str(error.filename or folder),
+                errno=error.errno,
+            )
         ]
     return [*told, *(Told(path=str(path)) for path in staged.paths)]
 
