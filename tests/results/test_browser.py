@@ -4,10 +4,14 @@ from pathlib import Path
 
 import pytest
 
+from checkers.history import History
+from checkers.verdict import Validity, Verdict, result_of
 from results.report import write_report
 from tests.results.chromium import CHROMIUM, Chromium
 from tests.results.story import Run
+from tests.results.test_report import crowded, hostile_run
 
+HOSTILE = "<img src=x onerror=ran=1><b>bold</b><script>ran=2</script>"
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.skipif(CHROMIUM is None, reason="no chromium on PATH (Debian: apt-get install chromium)"),
@@ -20,15 +24,91 @@ def red_page(red_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(folder, red_run.history, red_run.verdict, red_run.identity)
 
 
+@pytest.fixture(scope="module")
+def pages(
+    red_page: Path, green_run: Run, killed_run: Run, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, Path]:
+    runs = {
+        "valid": green_run,
+        "unknown": killed_run,
+        "hostile": hostile_run(HOSTILE),
+        "empty": Run(History("", "", ()), Verdict(Validity.UNKNOWN, ()), None),
+        "crowded": Run(crowded(100_000), Verdict(Validity.VALID, (result_of("log", []),)), None),
+    }
+    folder = tmp_path_factory.mktemp("pages")
+    for name in runs:
+        (folder / name).mkdir()
+    drawn = {name: write_report(folder / name, r.history, r.verdict, r.identity) for name, r in runs.items()}
+    return {"invalid": red_page, **drawn}
+
+
 def focused(chromium: Chromium) -> str:
     return str(chromium.evaluate("document.activeElement.id"))
 
 
-def test_page_logs_nothing_and_asks_the_network_for_nothing(chromium: Chromium, red_page: Path) -> None:
-    chromium.open(red_page)
-    chromium.evaluate("new Promise(done => setTimeout(done, 200))")
+@pytest.mark.parametrize("name", ["invalid", "valid", "unknown", "hostile", "empty", "crowded"])
+def test_pages_log_nothing_and_ask_the_network_for_nothing(
+    chromium: Chromium, pages: dict[str, Path], name: str
+) -> None:
+    chromium.open(pages[name])
+    chromium.press("n")
+    chromium.evaluate("new Promise((done) => requestAnimationFrame(() => requestIdleCallback(() => done())))")
     assert chromium.logged == []
-    assert [url for url in chromium.requested if not url.startswith("data:")] == [red_page.as_uri()]
+    assert [url for url in chromium.requested if not url.startswith("data:")] == [pages[name].as_uri()]
+
+
+def test_a_value_full_of_html_is_shown_as_text(chromium: Chromium, pages: dict[str, Path]) -> None:
+    chromium.open(pages["hostile"])
+    assert chromium.evaluate("typeof ran") == "undefined"
+    counts = "['img', 'b', 'script'].map((tag) => document.querySelectorAll(tag).length)"
+    assert chromium.evaluate(counts) == [0, 0, 1]
+    told = chromium.evaluate("document.querySelector('main').textContent")
+    assert told.count(HOSTILE) > 20
+
+
+def test_dark_where_dark_is_wanted_and_light_on_paper(chromium: Chromium, red_page: Path) -> None:
+    found = []
+    for media, scheme in (("", "light"), ("", "dark"), ("print", "dark")):
+        wanted = [{"name": "prefers-color-scheme", "value": scheme}]
+        chromium.call("Emulation.setEmulatedMedia", media=media, features=wanted)
+        chromium.open(red_page)
+        found.append(
+            chromium.evaluate(
+                "[getComputedStyle(document.body).backgroundColor,"
+                " getComputedStyle(document.querySelector('nav.jump')).display]"
+            )
+        )
+    chromium.call("Emulation.setEmulatedMedia", media="", features=[])
+    assert found == [
+        ["rgb(253, 253, 251)", "flex"],
+        ["rgb(22, 24, 26)", "flex"],
+        ["rgb(255, 255, 255)", "none"],
+    ]
+
+
+def test_what_is_folded_is_printed(chromium: Chromium, red_page: Path) -> None:
+    chromium.open(red_page)
+    assert chromium.call("Page.printToPDF")["data"].startswith("JVBERi")
+    assert chromium.evaluate("document.querySelector('details.legal-findings').open") is True
+
+
+def test_a_crowded_page_is_light_enough_to_be_smooth(chromium: Chromium, pages: dict[str, Path]) -> None:
+    """Of 100,000 operations so few elements are left that nothing on the page needs a thought."""
+    chromium.open(pages["crowded"])
+    assert pages["crowded"].stat().st_size < 2_000_000
+    assert chromium.evaluate("document.querySelectorAll('*').length") < 10_000
+
+
+def test_every_anomaly_of_a_failing_run_is_drawn_where_it_can_be_seen(
+    chromium: Chromium, red_page: Path
+) -> None:
+    chromium.open(red_page)
+    chromium.press("p")
+    heights = chromium.evaluate(
+        "[...document.querySelectorAll('.anomaly .drawn')].map((a) => a.getBoundingClientRect().height)"
+    )
+    assert len(heights) == 5
+    assert min(heights) > 30
 
 
 def test_keys_lead_from_anomaly_to_anomaly_and_round(chromium: Chromium, red_page: Path) -> None:
