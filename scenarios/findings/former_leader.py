@@ -1,0 +1,79 @@
+"""findings/former-leader: a voter that led, slept through its removal, and is to find the new leader."""
+
+from checkers.verdict import Validity
+from harness.vocabulary import (
+    Acknowledged,
+    Assumptions,
+    Await,
+    Configure,
+    Expectation,
+    Heal,
+    Inject,
+    Kill,
+    LeadsQuorum,
+    LogWorkload,
+    Mode,
+    Pass,
+    Perform,
+    RemoveVoter,
+    Scenario,
+    ScriptedSchedule,
+    Topology,
+    VotersAre,
+    controller,
+)
+from scenarios.joining import joined
+
+_DONE, _NOT_FOUND = 0, 127
+_C = tuple(controller(number) for number in range(1, 6))
+
+
+def _leaves(number: int, then: tuple[int, ...]) -> tuple[Perform | Await, ...]:
+    return (
+        Perform(RemoveVoter(_C[number - 1]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+        Await(VotersAre(tuple(_C[one - 1] for one in then))),
+        Await(LeadsQuorum()),
+    )
+
+
+SCENARIO = Scenario(
+    summary="Replace all three voters while the one that led is down, and start that one again.",
+    why=(
+        "It starts as a leader that has resigned, without time to wait for anybody, and the voters that it "
+        "knows do not answer: unless it asks the servers that it was configured with all the same, it "
+        "canvasses for ever."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            *joined(_C, 2),
+            *joined(_C, 3),
+            Await(LeadsQuorum(_C[0])),
+            Inject("leader", Kill(_C[0])),
+            Await(LeadsQuorum()),
+            *joined(_C, 4),
+            *joined(_C, 5),
+            *_leaves(1, (2, 3, 4, 5)),
+            *_leaves(2, (3, 4, 5)),
+            *_leaves(3, (4, 5)),
+            Inject("second", Kill(_C[1])),
+            Inject("third", Kill(_C[2])),
+            Await(Acknowledged(100)),
+            Configure(_C[0], {"controller.quorum.bootstrap.servers": "{c4}:9093,{c5}:9093"}),
+            Heal("leader"),
+            Pass(45_000),
+        ),
+        duration_ms=110_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=5, brokers=2, standalone=True),
+    workload=LogWorkload(rate=100, producers=2, consumers=2, min_insync_replicas=1),
+    versions_min="4.0.0",
+    assumptions=Assumptions(),
+    expectations=(
+        Expectation(
+            Validity.INVALID,
+            ("voter-lost",),
+            why="KAFKA-17030 is mended for voters that wait for a leader, and this one never waits",
+        ),
+    ),
+    ticket="KAFKA-17030",
+)
