@@ -1,5 +1,6 @@
 """What a qualification runs: presets, the matrix they make of a candidate and a baseline, and its shards."""
 
+import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
@@ -10,7 +11,7 @@ from harness.catalogue import known_outcomes, load_scenario
 from harness.errors import UsageError
 from harness.planning import RunOptions, reproduce_line
 from harness.vocabulary.known import KnownOutcome, Side
-from harness.vocabulary.scenario import RandomSchedule
+from harness.vocabulary.scenario import RandomSchedule, Scenario
 from harness.vocabulary.topology import Mode
 from harness.vocabulary.version import parse_version
 
@@ -225,7 +226,7 @@ def expected_ms(job: Job) -> int:
 
 def load_ms(job: Job) -> int:
     """How much of that its load is on, faults and recovery included."""
-    schedule = load_scenario(job.options.scenario).schedule
+    schedule = _scenario(job.options.scenario).schedule
     chosen_s = job.options.duration_s
     random = chosen_s is not None and isinstance(schedule, RandomSchedule)
     return (chosen_s * 1000 if random and chosen_s else schedule.duration_ms) + RECOVERY_MS
@@ -253,8 +254,14 @@ def shard(jobs: Sequence[Job], number: int, count: int) -> tuple[Job, ...]:
     return tuple(job for job in jobs if place[job.pair] == number - 1)
 
 
+@functools.cache
+def _scenario(name: str) -> Scenario:
+    """A scenario, looked up once: a matrix asks for the same ones a thousand times."""
+    return load_scenario(name)
+
+
 def _mode(options: RunOptions) -> Mode:
-    return options.mode or load_scenario(options.scenario).topology.mode
+    return options.mode or _scenario(options.scenario).topology.mode
 
 
 def _control_options(known: KnownOutcome, side: Side, seed: int) -> RunOptions:
@@ -269,7 +276,7 @@ def _control_options(known: KnownOutcome, side: Side, seed: int) -> RunOptions:
 
 def _able(scenario: str, builds: Mapping[Role, Build]) -> tuple[dict[Role, Build], list[str]]:
     """The builds that a scenario makes sense on, and a sentence for each of the others."""
-    least = load_scenario(scenario).versions_min
+    least = _scenario(scenario).versions_min
     able: dict[Role, Build] = {}
     too_old: list[str] = []
     for role, build in builds.items():

@@ -19,6 +19,7 @@ from harness.cli.running import cancellable, run_missing
 from harness.errors import UsageError, disk_errors_told
 from harness.planning import plan_run
 from harness.qualification import PRESETS, Build, Job, Matrix, expected_ms, load_ms, matrix, shard
+from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError, parse_version
 from results.markdown import number
 from results.qualification import (
     Decision,
@@ -143,14 +144,17 @@ def build_of(text: str) -> Build:
         given = {"kafka_image": text}
     else:
         given = {"kafka_version": text}
-    chosen = settled(given)
-    options = {name: value for name, value in chosen.items() if value is not None}
-    plan_run_options = {"kafka_version", "kafka_tarball", "kafka_image"} & options.keys()
-    return Build(
-        Path(text).name if "kafka_tarball" in given else text,
-        options["kafka_version"],
-        {name: options[name] for name in sorted(plan_run_options)},
-    )
+    options = {name: value for name, value in settled(given).items() if value is not None}
+    try:
+        parse_version(options["kafka_version"])
+    except VersionShapeError as error:
+        raise UsageError(
+            "no build of Kafka is known by that",
+            got=repr(text),
+            expected=f"a version such as {DEFAULT_VERSION}, an image's reference, or a release's tarball",
+            next_step="krucible qualify --help",
+        ) from error
+    return Build(Path(text).name if "kafka_tarball" in given else text, options["kafka_version"], options)
 
 
 def _tarball(text: str) -> Path:

@@ -13,9 +13,10 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
-LEVEL = 0.95
-"""Of every interval; a test speaks below the rest."""
-ALPHA = 1 - LEVEL
+ALPHA = 0.05
+"""A test speaks below it."""
+LEVEL = 1 - ALPHA
+"""Of every interval."""
 _HALF_ALPHA = ALPHA / 2
 
 

@@ -24,6 +24,7 @@ _LOOKS = {
 }
 _TEXT_MAX = 800
 _COMMAND_MAX = 2_000
+_NAME_MAX = 60
 _PROOF_MAX = 24
 _FOUND_MAX = 60
 _RED = (Standing.UNEXPLAINED, Standing.DOUBTFUL)
@@ -81,7 +82,7 @@ def _finding(found: Found) -> dict[str, Any]:
 def _cleaned(section: Section) -> dict[str, Any]:
     """A section with columns told apart: of numbers, of code, of text."""
     kinds = [{">": "n", "`": "code"}.get(name[:1], "") for name in section.head]
-    names = [name.removeprefix(">").removeprefix("`") for name in section.head]
+    names = [clean(name.removeprefix(">").removeprefix("`"), _NAME_MAX) for name in section.head]
     rows = [
         [(kind, clean(cell, _TEXT_MAX)) for kind, cell in zip(kinds, row, strict=True)]
         for row in section.rows

@@ -77,9 +77,14 @@ def _section(section: Section) -> Iterator[str]:
     if section.rows:
         ways = [code_cell if name.startswith("`") else told for name in section.head]
         rows = [tuple(way(cell) for way, cell in zip(ways, row, strict=True)) for row in section.rows]
-        yield table([name.removeprefix("`") for name in section.head], rows)
+        yield table([_head(name) for name in section.head], rows)
     if section.note:
         yield told(section.note)
+
+
+def _head(name: str) -> str:
+    """A column's name as `table` wants it; kinds of faults come from runs."""
+    return f">{told(name[1:])}" if name.startswith(">") else told(name.removeprefix("`"))
 
 
 def code_cell(text: str) -> str:

@@ -1,0 +1,301 @@
+"""``krucible qualify`` with runs that need no cluster: resumed, sharded, merged, and what it writes."""
+
+import json
+import shutil
+import threading
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+
+from checkers.identity import RunIdentity, encode_identity
+from checkers.verdict import Anomaly, Validity, Verdict, result_of
+from harness import cli
+from harness.cli import qualifying, running
+from harness.errors import KrucibleError, UsageError
+from harness.planning import RunPlan
+from harness.qualification import PRESETS, Entry, Preset
+from harness.runner import Host
+from harness.vocabulary.topology import Mode
+from results.measures import FaultMeasures, Measures, save_measures
+from results.store import save_verdict
+
+LOST = Anomaly("lost-write", "17 is gone", "What is acknowledged stays.", "KIP-101")
+TINY = Preset(
+    "Three seeds, and a known bug.",
+    (Entry("exploratory/txn", (Mode.COMBINED,), 3, 30),),
+    controls=("KAFKA-15489",),
+    required=("elections",),
+)
+RUNS = 8
+"""Of `TINY` with a baseline: two of the control, three of each side."""
+
+
+class FakeRuns:
+    """In the place of a single run: leaves what a run leaves."""
+
+    def __init__(self) -> None:
+        self.done: list[tuple[str, str, int]] = []
+        self.red: set[tuple[str, int]] = set()
+        self.failing: set[tuple[str, int]] = set()
+        self.killed_at = self.cancelled_at = 1_000
+
+    def __call__(self, plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
+        click.echo("chatter of a run")
+        key = (plan.version, plan.options.seed)
+        if key in self.failing:
+            raise KrucibleError("no engine")
+        folder = host.runs / plan.options.scenario / f"20261122T0100{len(self.done):02}Z-{key[1]}"
+        folder.mkdir(parents=True)
+        (folder / "run.json").write_bytes(encode_identity(identity(plan)))
+        self.done.append((plan.options.scenario, *key))
+        if len(self.done) == self.killed_at:
+            raise KeyboardInterrupt
+        if len(self.done) == self.cancelled_at:
+            cancelled.set()
+        found = [LOST] if key in self.red else [Anomaly(i, "s", "g", "s") for i in plan.expectation.anomalies]
+        expected = plan.expectation.validity
+        validity = Validity.INVALID if found else Validity.VALID
+        verdict = Verdict(
+            validity, (result_of("log", found),), expected=expected, as_expected=validity is expected
+        )
+        save_verdict(folder, verdict)
+        save_measures(folder, MEASURES)
+        return folder, verdict
+
+
+MEASURES = Measures(
+    duration_ms=30_000,
+    operations=500,
+    sent_ok=400,
+    faults=(FaultMeasures(id="f1", kind="kill", proven=True, unavailable_ms_max=4_000),),
+    recovered=True,
+    recovery_ms=150,
+    coverage={"elections": 2},
+)
+
+
+def identity(plan: RunPlan) -> RunIdentity:
+    return RunIdentity(
+        run="r",
+        scenario=plan.options.scenario,
+        seed=plan.options.seed,
+        kafka_version=plan.version,
+        began_at="2026-11-22T01:00:00Z",
+        reproduce=plan.reproduce,
+        options={
+            "kafka_version": plan.version,
+            "scenario": plan.options.scenario,
+            "seed": plan.options.seed,
+            "duration_s": plan.options.duration_s,
+            "mode": plan.options.mode,
+        },
+    )
+
+
+@pytest.fixture
+def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRuns:
+    monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path / "runs"))
+    monkeypatch.setitem(PRESETS, "smoke", TINY)  # type: ignore[arg-type]
+    made = FakeRuns()
+    monkeypatch.setattr(running, "run_one", made)
+    return made
+
+
+def qualify(*words: str) -> int:
+    return cli.invoke(["qualify", "--candidate", "4.3.1", "--baseline", "4.1.1", *words])
+
+
+def forms(folder: Path) -> dict[str, str]:
+    return {path.suffix: path.read_text() for path in folder.iterdir()}
+
+
+def test_a_qualification_from_end_to_end(
+    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "report"
+    assert qualify("--out", str(out)) == 0
+    captured = capsys.readouterr()
+    assert captured.out.startswith("QUALIFIED: Kafka 4.3.1 against 4.1.1, preset smoke\n")
+    assert captured.out.endswith(f"report  {out / 'qualification.html'}\n")
+    assert "chatter" not in captured.out
+    assert captured.err.count("chatter of a run") == RUNS
+    assert [version for _scenario, version, _seed in fake.done] == ["3.6.2", "3.7.1", *["4.3.1", "4.1.1"] * 3]
+    written = forms(out)
+    assert written.keys() == {".html", ".md", ".json", ".txt"}
+    assert captured.out.startswith(written[".txt"])
+
+    assert qualify("--out", str(out), "--json") == 0
+    assert len(fake.done) == RUNS
+    assert capsys.readouterr().out == written[".json"]
+    assert forms(out) == written
+
+
+def test_what_is_red_on_the_candidate_alone_is_not_qualified(
+    fake: FakeRuns, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.red = {("4.3.1", 2)}
+    assert qualify("--json") == 1
+    said = json.loads(capsys.readouterr().out)
+    assert said["decision"] == "NOT QUALIFIED"
+    assert [(one["id"], one["standing"]) for one in said["found"]] == [("lost-write", "unexplained")]
+
+
+def test_a_qualification_that_was_killed_goes_on_with_what_is_missing(
+    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.killed_at = 4
+    assert qualify() == cli.EXIT_INTERRUPTED
+    assert not (tmp_path / "runs" / "qualifications").exists()
+    capsys.readouterr()
+    assert qualify("--json") == 0
+    captured = capsys.readouterr()
+    assert "3 of 8 runs are done already" in captured.err
+    assert len(fake.done) == RUNS + 1
+    said = json.loads(captured.out)
+    assert [run["outcome"]["outcome"] for run in said["runs"]] == ["valid"] * 6
+
+
+def test_an_interrupted_qualification_is_inconclusive_and_says_what_is_missing(
+    fake: FakeRuns, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.cancelled_at = 4
+    assert qualify("--json") == 2
+    said = json.loads(capsys.readouterr().out)
+    assert "2 planned runs of the candidate not run" in said["gaps"]
+    assert "3 planned runs of the baseline not run" in said["gaps"]
+    assert qualify("--json") == 0
+    assert len(fake.done) == RUNS + 1
+
+
+def test_a_run_that_failed_is_told_and_tried_again(
+    fake: FakeRuns, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.failing = {("4.3.1", 1)}
+    assert qualify("--json") == 2
+    said = json.loads(capsys.readouterr().out)
+    assert "1 run of the candidate that failed (no folder: no engine)" in said["gaps"]
+    fake.failing = set()
+    assert qualify() == 0
+    assert len(fake.done) == RUNS
+
+
+def test_shards_merged_from_elsewhere_are_the_whole(
+    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.red = {("4.1.1", 3)}
+    assert qualify("--out", str(tmp_path / "whole")) == 0
+    fake.done.clear()
+    moved = []
+    for number in (1, 2):
+        made = tmp_path / f"made-{number}"
+        assert qualify("--shard", f"{number}/2", "--runs", str(made)) == 0
+        moved.append(tmp_path / f"moved-{number}")
+        shutil.move(made, moved[-1])
+    assert len(fake.done) == RUNS
+    assert "runs of this shard came to a verdict" in capsys.readouterr().out
+    merge = [word for store in moved for word in ("--merge", str(store))]
+    assert qualify(*merge, "--runs", str(tmp_path / "none"), "--out", str(tmp_path / "merged")) == 0
+    assert len(fake.done) == RUNS
+    whole, merged = (
+        json.loads((tmp_path / n / "qualification.json").read_text()) for n in ("whole", "merged")
+    )
+    assert strip_places(merged) == strip_places(whole)
+
+
+def strip_places(said: Any) -> Any:
+    """Without folders' names, which hold the time at which a shard's run began."""
+    if isinstance(said, dict):
+        return {name: strip_places(value) for name, value in said.items() if name != "folder"}
+    return [strip_places(value) for value in said] if isinstance(said, list) else said
+
+
+def test_an_unfinished_shard_says_so(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
+    fake.failing = {("4.3.1", seed) for seed in (1, 2, 3)}
+    assert qualify("--shard", "1/1") == 2
+    assert "5 of 8 runs of this shard" in capsys.readouterr().out
+
+
+def test_a_report_over_what_a_store_holds(
+    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert qualify() == 0
+    capsys.readouterr()
+    folders = sorted((tmp_path / "runs").rglob("campaign.json"))
+    assert len(folders) == RUNS
+    for path in folders:
+        path.unlink()
+    assert qualify("--no-run", "--json") == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["preset"] == qualifying.STORED
+    assert sum(cell["planned"] for cell in said["cells"]) == 6
+    assert sorted(side["version"] for side in said["controls"]) == ["3.6.2", "3.7.1"]
+    assert {one["pairs"] for one in said["comparisons"]["durations"]} == {3}
+    assert len(fake.done) == RUNS
+
+
+def test_without_runs_nothing_is_said(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
+    assert qualify("--no-run", "--preset", "smoke", "--json") == 2
+    said = json.loads(capsys.readouterr().out)
+    assert said["generated_at"] == ""
+    assert said["operations"] == 0
+    assert "3 planned runs of the candidate not run" in said["gaps"]
+    assert fake.done == []
+
+
+def test_a_plan_runs_nothing_and_says_how_long_it_takes(
+    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert qualify("--plan") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-1].startswith("8 runs, about ")
+    assert [line.split()[:3] for line in lines[:-1]] == [
+        ["control", "3.6.2", "isolated"],
+        ["control", "3.7.1", "isolated"],
+        ["candidate", "4.3.1", "combined"],
+        ["baseline", "4.1.1", "combined"],
+    ]
+    assert qualify("--plan", "--json", "--shard", "1/2") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert 0 < sum(line["runs"] for line in told["lines"]) < RUNS
+    assert fake.done == []
+    assert not (tmp_path / "runs").exists()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--candidate", "newest"),
+        ("--baseline", "4.3.1"),
+        ("--shard", "3/2"),
+        ("--shard", "0/2"),
+        ("--shard", "half"),
+        ("--preset", "huge"),
+        ("--candidate", "kafka_2.13-9.9.9.tgz"),
+        ("--candidate", "registry.local/kafka@sha256:00"),
+        ("--merge", "nowhere"),
+    ],
+)
+def test_what_does_not_fit_is_refused(fake: FakeRuns, words: tuple[str, ...]) -> None:
+    assert qualify(*words) == 64
+    assert fake.done == []
+
+
+def test_builds_by_version_digest_and_image() -> None:
+    assert qualifying.build_of("4.3.1") == ("4.3.1", "4.3.1", {"kafka_version": "4.3.1"})
+    image = qualifying.build_of("registry.local/kafka:4.2.0")
+    assert image.version == "4.2.0"
+    assert image.options == {"kafka_image": "registry.local/kafka:4.2.0", "kafka_version": "4.2.0"}
+    digest = qualifying.build_of(f"4.3.1@sha256:{'a' * 64}")
+    assert digest.version == "4.3.1"
+    assert digest.options["kafka_image"].endswith(f"@sha256:{'a' * 64}")
+    with pytest.raises(UsageError, match="no such tarball"):
+        qualifying.build_of("nowhere/kafka_2.13-4.3.1.tgz")
+
+
+@pytest.mark.usefixtures("fake")
+def test_a_report_that_can_not_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "file").write_text("")
+    assert qualify("--no-run", "--out", str(tmp_path / "file" / "below")) == 3
+    assert "the operating system refused" in capsys.readouterr().err

@@ -1,0 +1,119 @@
+"""What presets plan: every run can be planned, shards are all of it, and times fit what is said of them."""
+
+from collections import Counter
+
+import pytest
+
+from harness.errors import UsageError
+from harness.planning import plan_run
+from harness.qualification import (
+    PRESETS,
+    Build,
+    Job,
+    Role,
+    expected_ms,
+    load_ms,
+    matrix,
+    pair_of,
+    shard,
+)
+from harness.vocabulary.topology import Mode
+from results.coverage import LABELS
+
+NEW = Build("4.3.1", "4.3.1", {"kafka_version": "4.3.1"})
+OLD = Build("4.1.1", "4.1.1", {"kafka_version": "4.1.1"})
+MIN_MS = 60_000
+
+
+def jobs_of(preset: str, baseline: Build | None = OLD, seeds: range | None = None) -> tuple[Job, ...]:
+    return matrix(PRESETS[preset], NEW, baseline, seeds).jobs
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_run_can_be_planned(preset: str) -> None:
+    kinds = {(job.role, job.options.scenario, job.options.mode): job for job in jobs_of(preset)}
+    for job in kinds.values():
+        plan = plan_run(job.options)
+        assert job.options.mode in {None, plan.scenario.topology.mode}
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("count", [1, 2, 7])
+def test_shards_are_all_runs_each_once_with_pairs_together(preset: str, count: int) -> None:
+    jobs = jobs_of(preset)
+    shards = [shard(jobs, number, count) for number in range(1, count + 1)]
+    assert Counter(job.pair + str(job.options.kafka_version) for one in shards for job in one) == Counter(
+        job.pair + str(job.options.kafka_version) for job in jobs
+    )
+    for one in shards:
+        others = {job.pair for other in shards if other is not one for job in other}
+        assert not others & {job.pair for job in one}
+        assert [jobs.index(job) for job in one] == sorted(jobs.index(job) for job in one)
+
+
+@pytest.mark.parametrize(("preset", "count"), [("nightly", 4), ("release", 8)])
+def test_shards_take_about_as_long(preset: str, count: int) -> None:
+    jobs = jobs_of(preset)
+    took = [sum(map(expected_ms, shard(jobs, number, count))) for number in range(1, count + 1)]
+    assert max(took) - min(took) <= max(map(expected_ms, jobs)) * 2
+
+
+@pytest.mark.parametrize(
+    ("preset", "baseline", "minutes_max"),
+    [("smoke", None, 15), ("nightly", OLD, 240), ("release", OLD, 1_560)],
+)
+def test_presets_take_what_is_said_of_them(preset: str, baseline: Build | None, minutes_max: int) -> None:
+    jobs = jobs_of(preset, baseline)
+    whole = sum(map(expected_ms, jobs))
+    assert minutes_max * 0.8 <= whole / MIN_MS <= minutes_max
+    assert 1 - sum(map(load_ms, jobs)) / whole <= 0.25
+
+
+def test_required_states_are_told_by_some_checker() -> None:
+    assert {state for preset in PRESETS.values() for state in preset.required} <= LABELS.keys()
+
+
+def test_candidate_and_baseline_take_turns_on_the_same_plans() -> None:
+    jobs = [job for job in jobs_of("smoke") if job.role is not Role.CONTROL]
+    assert [job.role for job in jobs] == [Role.CANDIDATE, Role.BASELINE] * (len(jobs) // 2)
+    for mine, theirs in zip(jobs[::2], jobs[1::2], strict=True):
+        assert mine.pair == theirs.pair
+        assert (mine.options.kafka_version, theirs.options.kafka_version) == ("4.3.1", "4.1.1")
+        assert plan_run(mine.options).schedule == plan_run(theirs.options).schedule
+
+
+def test_both_modes_and_the_seeds_that_are_asked_for() -> None:
+    chosen = jobs_of("smoke", None, range(5, 8))
+    chaos = [job.options for job in chosen if job.options.scenario == "exploratory/chaos"]
+    assert [(one.mode, one.seed) for one in chaos] == [
+        (mode, seed) for mode in (Mode.COMBINED, Mode.ISOLATED) for seed in (5, 6, 7)
+    ]
+    controls = [job.options.seed for job in chosen if job.role is Role.CONTROL]
+    assert controls == [1, 1]
+
+
+def test_controls_are_red_and_green() -> None:
+    sides = [job.control.side.expected_red for job in jobs_of("smoke") if job.control is not None]
+    assert sorted(sides) == [False, True]
+
+
+def test_what_makes_no_sense_on_a_build_is_said() -> None:
+    old = Build("3.7.1", "3.7.1", {"kafka_version": "3.7.1"})
+    planned = matrix(PRESETS["nightly"], NEW, old)
+    assert any(text.startswith("disks/broker-replaced makes no sense before") for text in planned.withheld)
+    run_on_both = {job.options.scenario for job in planned.jobs if job.role is Role.BASELINE}
+    assert "disks/broker-replaced" not in run_on_both
+    assert "exploratory/chaos" in run_on_both
+
+
+def test_a_build_is_not_compared_to_itself() -> None:
+    with pytest.raises(UsageError, match="another build"):
+        matrix(PRESETS["smoke"], NEW, NEW)
+
+
+def test_a_pair_does_not_name_the_build() -> None:
+    image = {"kafka_version": "4.3.1", "kafka_image": "registry.local/kafka:4.3.1"}
+    jobs = matrix(PRESETS["smoke"], Build("i", "4.3.1", image), OLD).jobs
+    (mine, theirs) = (job for job in jobs if job.options.scenario == "exploratory/txn")
+    assert pair_of(mine.options) == pair_of(theirs.options)
+    assert "kafka" not in mine.pair

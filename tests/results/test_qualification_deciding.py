@@ -1,0 +1,160 @@
+"""The decision, by table; and what becomes a fact for it."""
+
+import pytest
+
+from results.qualification import Decision, Elsewhere, OnRecord, Role, Run
+from results.qualification.deciding import Facts, decide
+from results.qualification.finding import Standing, found_in
+from results.summary import Outcome
+from tests.results.qualified import CHAOS, CONTROLS, LOST, QUESTION, both, run, said, side
+
+GOOD, RED, UNSURE = Decision.QUALIFIED, Decision.NOT_QUALIFIED, Decision.INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    ("facts", "decision", "reasons"),
+    [
+        (Facts(), GOOD, []),
+        (Facts(unexplained=("a",)), RED, ["a"]),
+        (Facts(worse=("w",)), RED, ["w"]),
+        (Facts(controls=("c",)), UNSURE, ["c"]),
+        (Facts(doubtful=("d",)), UNSURE, ["d"]),
+        (Facts(short=("s",)), UNSURE, ["s"]),
+        (Facts(unreached=("u",)), UNSURE, ["u"]),
+        (
+            Facts(
+                unreached=("u",),
+                short=("s",),
+                doubtful=("d",),
+                controls=("c",),
+                worse=("w",),
+                unexplained=("a",),
+            ),
+            RED,
+            ["a", "w", "c", "d", "s", "u"],
+        ),
+    ],
+)
+def test_the_rule(facts: Facts, decision: Decision, reasons: list[str]) -> None:
+    decided, told = decide(facts)
+    assert decided is decision
+    assert [reason.text for reason in told] == reasons
+
+
+def red(seed: int = 1, role: Role = Role.CANDIDATE, mode: str = "combined", *, expected: bool = False) -> Run:
+    return run(role, seed, Outcome.INVALID, found=[LOST], as_expected=expected, mode=mode)
+
+
+KNOWN = OnRecord("lost-write", "KIP-966", CHAOS, "documented")
+KNOWN_ELSEWHERE = OnRecord("lost-write", "KIP-966", "regressions/kip-966", "documented")
+
+
+@pytest.mark.parametrize(
+    ("runs", "elsewhere", "on_record", "standing"),
+    [
+        ([red()], (), (), Standing.UNEXPLAINED),
+        ([red(), run(Role.BASELINE)], (), (), Standing.UNEXPLAINED),
+        ([red(), red(2, Role.BASELINE)], (), (), Standing.ON_BASELINE),
+        ([red(), red(2, Role.BASELINE, "isolated")], (), (), Standing.ON_BASELINE),
+        (
+            [red(), run(Role.BASELINE)],
+            (Elsewhere(CHAOS, "4.1.1", ("lost-write",)),),
+            (),
+            Standing.ON_BASELINE,
+        ),
+        (
+            [red(), run(Role.BASELINE)],
+            (
+                Elsewhere("smoke/partition", "4.1.1", ("lost-write",)),
+                Elsewhere(CHAOS, "3.9.0", ("lost-write",)),
+            ),
+            (),
+            Standing.UNEXPLAINED,
+        ),
+        ([red()], (), (KNOWN_ELSEWHERE,), Standing.DOUBTFUL),
+        ([red(expected=True)], (), (KNOWN,), Standing.EXPECTED),
+        ([red(expected=True), red(2)], (), (KNOWN,), Standing.DOUBTFUL),
+        ([run(), red(2, Role.BASELINE)], (), (), Standing.GONE),
+    ],
+)
+def test_what_explains_an_anomaly(
+    runs: list[Run], elsewhere: tuple[Elsewhere, ...], on_record: tuple[OnRecord, ...], standing: Standing
+) -> None:
+    found = found_in(runs, elsewhere, on_record)
+    assert [one.standing for one in found if one.mode == "combined"] == [standing]
+
+
+def test_an_anomaly_says_how_often_and_since_when() -> None:
+    older = Elsewhere(CHAOS, "3.9.0", ("lost-write",)), Elsewhere(CHAOS, "3.10.0", ())
+    (found,) = found_in([red(), run(seed=2), red(3, Role.BASELINE), run(seed=4, mode="isolated")], older)
+    assert (found.candidate, found.candidate_of, found.baseline, found.baseline_of) == (1, 2, 1, 1)
+    assert (found.low, found.high) == pytest.approx((0.0126, 0.9874))
+    assert found.first_seen == "3.9.0"
+    assert found.seen == ("3.9.0", "4.1.1", "4.3.1")
+    assert found.tried == ("3.9.0", "3.10.0", "4.1.1", "4.3.1")
+    assert found.command == "krucible run exploratory/chaos --seed 1 --mode combined --kafka-version 4.3.1"
+    assert found.example is LOST
+
+
+def test_a_whole_matrix_without_findings_qualifies() -> None:
+    decided = said(both(1, 2))
+    assert (decided.decision, decided.reasons) == (GOOD, ())
+    assert (
+        decided.claim == "No anomaly against what is promised was found in 2,000 operations under 4 faults."
+    )
+
+
+UNKNOWN, FAILED = Outcome.UNKNOWN, Outcome.FAILED
+
+
+@pytest.mark.parametrize(
+    ("runs", "controls", "decision", "why"),
+    [
+        (
+            (*both(1), red(2), run(Role.BASELINE, 2)),
+            CONTROLS,
+            RED,
+            "lost-write in exploratory/chaos (combined)",
+        ),
+        (
+            both(1),
+            (side(Outcome.VALID),),
+            UNSURE,
+            "control KAFKA-15489 on 3.6.2, expected red: not as expected",
+        ),
+        (both(1), (side(seeds=2),), UNSURE, "expected red: unknown (1 of 2 runs)"),
+        ((*both(1), run(seed=2, outcome=UNKNOWN)), CONTROLS, UNSURE, "1 of 2 runs came to a verdict, 2 are"),
+        ((*both(1), run(seed=2, outcome=None)), CONTROLS, UNSURE, "on the candidate: 1 of 2 runs"),
+        ((*both(1), run(Role.BASELINE, 2, FAILED)), CONTROLS, UNSURE, "on the baseline: 1 of 2 runs"),
+        ((*both(1, 2, 3), *both(4, outcome=UNKNOWN)), CONTROLS, GOOD, ""),
+        (both(1, coverage={"elections": 0}), CONTROLS, UNSURE, "required, and never reached: elections of"),
+    ],
+)
+def test_what_was_seen_decides(
+    runs: tuple[Run, ...], controls: tuple[object, ...], decision: Decision, why: str
+) -> None:
+    decided = said(runs, controls)  # type: ignore[arg-type]
+    assert decided.decision is decision
+    assert why in "\n".join(reason.text for reason in decided.reasons)
+    assert bool(decided.reasons) is bool(why)
+
+
+def test_gaps_are_told() -> None:
+    runs = (
+        *both(1),
+        run(seed=2, outcome=UNKNOWN, reasons=("no traffic",)),
+        run(seed=3, outcome=FAILED, reasons=("no engine",)),
+        run(seed=4, outcome=None),
+        run(seed=5, as_expected=False),
+    )
+    gaps = "\n".join(said(runs, (), QUESTION).gaps)
+    for gap in (
+        "there is no positive control",
+        "1 planned run of the candidate not run",
+        "1 run of the candidate with verdict unknown (20261122T010002Z-2: no traffic)",
+        "1 run of the candidate that failed (20261122T010003Z-3: no engine)",
+        "never reached by the candidate: sets of voters",
+        "fewer than 6 pairs of runs, so no difference could be shown: unavailability under kill (1)",
+        "1 run of the candidate valid where an anomaly was expected (20261122T010005Z-5)",
+    ):
+        assert gap in gaps

@@ -1,0 +1,189 @@
+"""The four forms of a qualification: they agree, they fit, and nothing from a run gets out of its place."""
+
+import json
+import re
+from html.parser import HTMLParser
+
+import msgspec
+import pytest
+
+from checkers.verdict import Anomaly
+from results.qualification import (
+    Qualification,
+    Role,
+    encode_qualification,
+    render_markdown,
+    render_page,
+    render_text,
+)
+from results.qualification.sections import ROWS_MAX
+from results.summary import Outcome
+from tests.results.qualified import CONTROLS, LOST, QUESTION, both, run, said
+
+HOSTILE = "<script>alert(1)</script> | `x` [a](http://b) \x1b[31m\u202e**z**\n# h"
+EVIL = Anomaly(HOSTILE, HOSTILE, HOSTILE, HOSTILE, explanation=(HOSTILE,) * 3)
+
+
+def good() -> Qualification:
+    return said(both(1, 2, 3, 4, 5, 6, 7))
+
+
+def bad() -> Qualification:
+    red = run(seed=8, outcome=Outcome.INVALID, found=[LOST], as_expected=False, reasons=("log: 1 lost",))
+    return said((*both(1, 2), red, run(Role.BASELINE, 8)))
+
+
+def evil() -> Qualification:
+    reasons = (HOSTILE,)
+    red = run(outcome=Outcome.INVALID, found=[EVIL], as_expected=False, scenario=HOSTILE, mode=HOSTILE)
+    unsure = run(seed=2, outcome=Outcome.UNKNOWN, reasons=reasons, gaps={HOSTILE: 3}, scenario=HOSTILE)
+    question = msgspec.structs.replace(QUESTION, candidate=HOSTILE, preset=HOSTILE, withheld=reasons)
+    return said((red, unsure, run(Role.BASELINE, 2, gaps={HOSTILE: 5}, scenario=HOSTILE)), (), question)
+
+
+def empty() -> Qualification:
+    return said((), (), msgspec.structs.replace(QUESTION, baseline=None))
+
+
+EVERY = pytest.mark.parametrize("made", [good, bad, evil, empty], ids=lambda made: made.__name__)
+
+
+class Structure(HTMLParser):
+    """Tags in their order, and all text."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.links += [value or "" for name, value in attrs if name in {"href", "src"}]
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def structure(page: str) -> Structure:
+    parsed = Structure()
+    parsed.feed(page)
+    return parsed
+
+
+@EVERY
+def test_the_text_is_six_lines_of_a_hundred_columns(made: object) -> None:
+    text = render_text(made())  # type: ignore[operator]
+    assert text.endswith("\n")
+    lines = text.splitlines()
+    assert len(lines) == 6
+    assert max(map(len, lines)) <= 100
+    assert text.isprintable() or text.replace("\n", "").isprintable()
+
+
+@EVERY
+def test_the_same_records_make_the_same_reports(made: object) -> None:
+    for form in (render_text, render_markdown, render_page, encode_qualification):
+        assert form(made()) == form(made())  # type: ignore[operator]
+
+
+def test_the_order_of_records_does_not_matter() -> None:
+    runs = [*both(1, 2, 3), run(seed=9, outcome=None)]
+    assert render_page(said(runs)) == render_page(said(runs[::-1]))
+    assert encode_qualification(said(runs)) == encode_qualification(said(runs[::-1]))
+
+
+@EVERY
+def test_all_forms_say_the_same_decision_claim_and_gaps(made: object) -> None:
+    report: Qualification = made()  # type: ignore[operator]
+    data = json.loads(encode_qualification(report))
+    page, markdown = structure(render_page(report)), render_markdown(report)
+    assert data["decision"] == report.decision
+    assert f"**{report.decision}**" in markdown
+    assert render_text(report).startswith(f"{report.decision}: ")
+    assert report.decision.capitalize() in page.text
+    assert report.claim in page.text
+    assert report.claim in markdown
+    shown = page.text.split("What this can't say")[1].split("What was tried")[0]
+    assert len([line for line in shown.splitlines() if line.strip()]) == max(1, len(report.gaps))
+    gaps = markdown.split("## What this can't say\n\n")[1].split("\n\n## ")[0]
+    assert gaps.count("\n- ") + 1 == max(1, len(report.gaps))
+
+
+def test_gaps_come_before_what_was_found_and_how() -> None:
+    for text in (render_markdown(bad()), structure(render_page(bad())).text):
+        places = [text.index(t) for t in ("say", "What was found", "Matrix", "Positive controls", "The rule")]
+        assert places == sorted(places)
+
+
+def test_an_anomaly_is_shown_with_its_proof_and_its_command() -> None:
+    for text in (render_markdown(bad()), structure(render_page(bad())).text):
+        for part in (
+            "lost-write",
+            "17 of log-0/1@4 is gone",
+            "unexplained: neither on the baseline nor on record",
+            "1 of 3 runs",
+            "0 of 3 runs",
+            "4.3.1, of 4.1.1, 4.3.1 in this store",
+            "Nobody has it at the end.",
+            "krucible run exploratory/chaos --seed 8 --mode combined --kafka-version 4.3.1",
+        ):
+            assert part in text
+
+
+def test_the_text_of_a_good_candidate() -> None:
+    assert render_text(good()) == (
+        "QUALIFIED: Kafka 4.3.1 against 4.1.1, preset smoke\n"
+        "Not said: 1 gap, first: never reached by the candidate: sets of voters\n"
+        "No anomaly against what is promised was found in 7,000 operations under 14 faults.\n"
+        "Against 4.1.1: nothing worse (4 tests, 0 with too few pairs).\n"
+        "2 of 2 positive controls as expected; no verdict in 0 of 14 runs.\n"
+        "krucible 6129fa2, image sha256:aaaaaaaaaaaa, runs up to 2026-11-22T01:01:07Z\n"
+    )
+
+
+def test_nobody_is_called_correct() -> None:
+    for made in (good, bad, evil):
+        for form in (render_text, render_markdown, render_page):
+            assert not re.search(r"\bcorrect\b", form(made()))
+
+
+def test_hostile_texts_stay_text() -> None:
+    page = render_page(evil())
+    parsed = structure(page)
+    assert "script" not in parsed.tags
+    assert set(parsed.links) <= {"data:,"}
+    assert "<script>alert(1)</script>" in parsed.text
+    for text in (page, render_markdown(evil()), render_text(evil())):
+        assert not re.search("[\x1b\u202e]", text)
+    markdown = render_markdown(evil())
+    assert "\n# h" not in markdown
+    bare = re.sub(r"`[^`\n]*`", "", re.sub(r"\\.", "", markdown))
+    assert not re.search(r"\]\(|<script|\*\*z", bare)
+    tables = [line for line in markdown.splitlines() if line.startswith("| ")]
+    assert {re.sub(r"\\\|", "", line).count("|") for line in tables if "script" in line} <= {
+        line.count("|") for line in tables if "---" in line
+    }
+
+
+def test_the_page_asks_nothing_of_any_network() -> None:
+    page = render_page(bad())
+    assert "default-src 'none'" in page
+    assert not re.search(r"(src|href)=\"(?!data:|#)", page)
+    assert "url(http" not in page
+
+
+def test_tables_are_bounded_and_say_what_they_leave_out() -> None:
+    runs = [run(seed=n, outcome=Outcome.UNKNOWN) for n in range(ROWS_MAX + 5)]
+    markdown = render_markdown(said(runs, CONTROLS))
+    assert "5 more are in the JSON." in markdown
+    assert markdown.count("| candidate | unknown |") == ROWS_MAX
+
+
+def test_the_json_holds_every_run() -> None:
+    data = json.loads(encode_qualification(bad()))
+    assert len(data["runs"]) == 6
+    assert data["generated_at"] == "2026-11-22T01:01:08Z"
+    assert data["candidate"]["images"] == [
+        f"krucible/kafka:4.3.1, sha256:{'a' * 64}, from maven, jars {'4.3.1' * 8}"
+    ]
