@@ -2,7 +2,7 @@
 
 Its answer is a manifest, one row for each run and each file; the driver moves the files that are named there
 into the tables, so that nothing of a task that failed, or ran twice, gets in.  The rows themselves never pass
-through the JVM: docs/decisions/0008 has the measurement.
+through the JVM: docs/decisions/0009 has the measurement.
 """
 
 import errno
@@ -95,13 +95,8 @@ def stage_bundle(bundle: Bundle, folder: Path) -> list[Told]:
         with _Files(folder, bundle) as staged:
             told = [_stage_run(run, staged) for run in bundle.runs]
     except OSError as error:
-        return [
-            Told(
-                problem=os.strerror(error.errno or errno.EIO),
-                path=str(error.filename or folder),
-                errno=error.errno,
-            )
-        ]
+        code = error.errno or errno.EIO
+        return [Told(problem=os.strerror(code), path=str(error.filename or folder), errno=code)]
     return [*told, *(Told(path=str(path)) for path in staged.paths)]
 
 
