@@ -74,7 +74,6 @@ def _where(folder: Path, identity: RunIdentity | None) -> str:
             "features": _pairs(identity.features),
             "config": _pairs(identity.config),
             "JVM options": " ".join(identity.jvm_options),
-            "options": _pairs(identity.options),
             "krucible": identity.krucible_commit,
             "host": f"Linux {identity.host.kernel}, {identity.host.cpus} CPUs, {identity.host.engine}",
             "began": identity.began_at,
@@ -83,7 +82,7 @@ def _where(folder: Path, identity: RunIdentity | None) -> str:
     return table(("what", "value"), rows)
 
 
-def _pairs(values: dict[str, object] | dict[str, int] | dict[str, str]) -> str:
+def _pairs(values: dict[str, int] | dict[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in values.items())
 
 

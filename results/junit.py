@@ -171,8 +171,9 @@ def _case(result: CheckerResult, verdict: Verdict) -> Case:
         return Case(name=result.checker)
     text = "\n".join(explained(result))
     if result.validity is Validity.UNKNOWN:
-        message = result.unknown_because or "an assumption is not met"
-        return Case(name=result.checker, standing=Standing.ERROR, kind="unknown", message=message, text=text)
+        # The text's first line says what could not be decided, or which assumption is not met.
+        first = text.partition("\n")[0]
+        return Case(name=result.checker, standing=Standing.ERROR, kind="unknown", message=first, text=text)
     illegal = {a.id: a.summary for a in reversed(result.anomalies) if a.illegal}
     if verdict.expected is Validity.INVALID and illegal.keys() <= set(verdict.expected_anomalies):
         return Case(name=result.checker)

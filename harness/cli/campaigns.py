@@ -53,9 +53,10 @@ class Campaign:
         asked: str = "",
         each: str = "seed",
     ) -> None:
+        first = next(iter(plans.values()))
+        self._title = asked or reproduce_line(first.options, range(min(plans), max(plans) + 1))
         asked = asked or _asked(plans)
         self._each = each
-        self._asked = asked
         self._seeds = list(plans)
         self._keep_complete = keep_complete
         self.folder = _folder_of(runs, scenario, asked)
@@ -93,7 +94,7 @@ class Campaign:
         write_whole(self.folder / SUMMARY_FILE, render_campaign(summary).encode())
         write_whole(self.folder / "summary.json", encode_summary(summary))
         with disk_errors_told():
-            append_step_summary(self._asked, outcomes)
+            append_step_summary(self._title, outcomes)
         counts = ", ".join(f"{count} {name}" for name, count in summary.counts.items() if count)
         click.echo(f"{summary.outcome.upper()}: {len(self._seeds)} seeds, {counts or 'none run'}")
         click.echo(f"summary  {self.folder / SUMMARY_FILE}")

@@ -4,10 +4,12 @@ import json
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from checkers.identity import IDENTITY_FILE, encode_identity
 from checkers.verdict import Validity, Verdict
+from harness.cli import invoke
 from harness.cli.summing import summary
 from harness.errors import KrucibleError, UsageError
 from results.store import save_verdict
@@ -58,3 +60,15 @@ def test_a_place_that_can_not_be_written_is_told(tmp_path: Path) -> None:
     runs = store(tmp_path / "runs")
     result = CliRunner().invoke(summary, [str(runs), "--junit", str(tmp_path / "no" / "junit.xml")])
     assert isinstance(result.exception, KrucibleError)
+
+
+def test_a_campaign_tells_the_job_that_it_is_part_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object) -> None:
+        raise KrucibleError("no engine")
+
+    page = tmp_path / "step.md"
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
+    monkeypatch.setattr("harness.cli.running.run_one", refuse)
+    assert invoke(["run", "smoke/partition", "--seeds", "1..2", "--runs", str(tmp_path)]) == 3
+    assert page.read_text().startswith("## krucible run smoke/partition --seeds 1..2\n")
+    assert "**❌ 2 Failed** (2 runs)" in page.read_text()

@@ -121,6 +121,7 @@ def test_an_unmet_assumption_says_what_was_wanted_and_found() -> None:
     unmet = Assumption("fault-held", met=False, expected="at least 5000 ms", observed="1 ms")
     judged = Verdict(Validity.UNKNOWN, (result_of("assumptions", [], assumptions=(unmet,)),))
     error = cases(judged)["assumptions"][0]
+    assert error.attrib["message"] == error.text
     assert error.text == "assumption fault-held: expected at least 5000 ms; found 1 ms"
 
 
