@@ -18,8 +18,12 @@ from checkers.log.grouped import group_of, later_minimum
 from checkers.log.partition import Split
 from checkers.verdict import EXAMPLES_PER_ANOMALY
 
-SMALL = 64
-"""A partition with more rows than this is not screened: by itself it costs little more a row."""
+SMALL = 4096
+"""A partition with more rows than this is not screened: by itself it costs little more a row.
+
+Measured on ten thousand rows in twelve partitions: 5.6 ms screened, 20 ms one by one; on a million, 0.32 s
+screened, 0.28 s one by one.
+"""
 BLOCK = 2**19
 """About how many rows are screened together."""
 
