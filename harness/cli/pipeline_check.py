@@ -44,15 +44,15 @@ def _told(done: Checked, tables: Path, took_s: float) -> Iterator[str]:
     if done.unchanged:
         yield f"unchanged  {done.unchanged:,} runs"
     yield from _listed("skipped", done.skipped)
-    yield from _listed("differing", done.differing)
+    yield from _listed("differing", done.differing, f" from their verdict.json, {done.changed:,} in validity")
     yield f"tables     {tables / CURRENT}"
     yield f"next       krucible pipeline tables --tables {quote(str(tables))}"
 
 
-def _listed(name: str, runs: Sequence[Skipped]) -> Iterator[str]:
+def _listed(name: str, runs: Sequence[Skipped], how: str = "") -> Iterator[str]:
     if not runs:
         return
-    yield f"{name:<10} {len(runs):,} runs"
+    yield f"{name:<10} {len(runs):,} runs{how}"
     for run in runs[:_TOLD]:
         yield f"  {clean(run.folder, _TEXT_MAX)}: {clean(' '.join(run.reason.split()), _TEXT_MAX)}"
     if len(runs) > _TOLD:

@@ -51,7 +51,8 @@ class Checked(msgspec.Struct, frozen=True):
         runs: how many were judged.
         unchanged: how many had verdicts of these checkers already.
         validities: how many of the judged ones have each validity.
-        differing: runs whose verdict is not the one in their folder, and how.
+        differing: runs whose verdict is not the one in their folder, and how; other validities come first.
+        changed: how many of these have another validity.
         skipped: runs that could not be judged, and why.
     """
 
@@ -59,6 +60,7 @@ class Checked(msgspec.Struct, frozen=True):
     unchanged: int
     validities: dict[str, int] = {}
     differing: tuple[Skipped, ...] = ()
+    changed: int = 0
     skipped: tuple[Skipped, ...] = ()
 
 
@@ -92,7 +94,7 @@ def check(
         with spark_errors_told("judge the runs"):
             checked = check_runs(session, table.join(F.broadcast(held), "run_id", "left_anti"))
             told = checked.rows.where(f"checker is null or checker = '{WHOLE}'")
-            whole = told.select("run_id", "folder", "validity", "differs", "problem").collect()
+            whole = told.select("run_id", "folder", "validity", "stored", "differs", "problem").collect()
         snapshot.drop_runs([row.run_id for row in whole if row.problem is None], ("verdicts", "anomalies"))
         snapshot.append("verdicts", checked.verdicts)
         snapshot.append("anomalies", checked.anomalies)
@@ -179,11 +181,13 @@ def _checkers_of(figures: str) -> str:
 def _summed(whole: Sequence[Row], unchanged: int) -> Checked:
     problems = [Skipped(row.folder, row.problem) for row in whole if row.problem is not None]
     verdicts = [row for row in whole if row.problem is None]
-    differing = [Skipped(row.folder, row.differs) for row in verdicts if row.differs is not None]
+    differing = [row for row in verdicts if row.differs is not None]
+    differing.sort(key=lambda row: (row.validity == row.stored, row.folder))
     return Checked(
         runs=len(verdicts),
         unchanged=unchanged,
         validities=dict(sorted(Counter(row.validity for row in verdicts).items())),
-        differing=tuple(sorted(differing, key=lambda run: run.folder)),
+        differing=tuple(Skipped(row.folder, row.differs) for row in differing),
+        changed=sum(row.validity != row.stored for row in differing),
         skipped=tuple(sorted(problems, key=lambda run: run.folder)),
     )

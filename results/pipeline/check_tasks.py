@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from checkers.reading import HistoryError
-from checkers.verdict import Verdict
+from checkers.verdict import CheckerResult, Validity, Verdict
 from results.pipeline.check_rows import rows_of_verdict
 from results.pipeline.found import FoundRun
 from results.pipeline.tabulating import no_collection
@@ -63,6 +63,7 @@ _COLUMNS: dict[str, pa.DataType] = {
     "date": pa.date32(),
     "kafka_version": pa.string(),
     "folder": pa.string(),
+    "stored": pa.string(),
     "differs": pa.string(),
     "problem": pa.string(),
 }
@@ -156,29 +157,42 @@ def _rows(run: FoundRun, content: JudgedRun | str, found: dict[str, list[Found]]
         return [{**common, "problem": content}]
     with no_collection():
         verdict, seconds = verdict_and_seconds(content, found)
-    differs = _difference(run.folder, verdict)
+    stored = _stored(run.folder)
+    more = {
+        "stored": None if stored is None else str(stored.validity),
+        "differs": None if stored is None else difference(stored, verdict),
+    }
     rows = rows_of_verdict(verdict, content.setup, content.fault_kinds, seconds)
-    return [{**row, **common, "differs": differs} for row in rows]
+    return [{**row, **common, **more} for row in rows]
 
 
-def _difference(folder: str, verdict: Verdict) -> str | None:
-    """How a verdict differs from the one in the run's folder; None where it does not, or there is none."""
+def _stored(folder: str) -> Verdict | None:
+    """The verdict in a run's folder; None where there is none any more."""
     try:
-        stored = load_verdict(Path(folder))
+        return load_verdict(Path(folder))
     except StoreError:
         return None
+
+
+def difference(stored: Verdict, verdict: Verdict) -> str | None:
+    """How a verdict differs from the stored one; None where every byte is the same."""
     encode = msgspec.json.encode
     if encode(stored) == encode(verdict):
         return None
-    before = {result.checker: encode(result) for result in stored.results}
-    now = {result.checker: encode(result) for result in verdict.results}
+    before = {result.checker: result for result in stored.results}
+    now = {result.checker: result for result in verdict.results}
     names = [name for name in dict.fromkeys((*before, *now)) if before.get(name) != now.get(name)]
-    changed = (
-        str(stored.validity)
-        if stored.validity is verdict.validity
-        else f"{stored.validity}, now {verdict.validity}"
-    )
-    return f"{changed}; differing: {', '.join(names) or 'what was expected'}"
+    found = [name for name in names if _found(before.get(name)) != _found(now.get(name))]
+    told = [name for name in names if name not in found]
+    parts = [f"{stored.validity} before, {verdict.validity} now"]
+    parts += [f"other findings: {', '.join(found)}"] if found else []
+    parts += [f"the same findings told otherwise, or other figures: {', '.join(told)}"] if told else []
+    return "; ".join(parts)
+
+
+def _found(result: CheckerResult | None) -> tuple[Validity, dict[str, int]] | None:
+    """What matters most of what a checker says."""
+    return None if result is None else (result.validity, result.counts)
 
 
 def _packed(run: str, unit: Unit) -> Iterator[pa.RecordBatch]:

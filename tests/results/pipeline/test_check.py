@@ -134,8 +134,9 @@ def test_what_differs_and_what_is_gone_is_told(spark: SparkSession, tables: Path
         save_verdict(differing, kept)
     assert done.runs == len(HISTORIES) - 1
     assert [(run.folder, run.reason) for run in done.differing] == [
-        (str(differing), "valid, now invalid; differing: log")
+        (str(differing), "valid before, invalid now; other findings: log")
     ]
+    assert done.changed == 1
     assert [(run.folder, run.reason) for run in done.skipped] == [(str(gone), "its folder is gone")]
     assert "cut" not in {row.run_id for row in read_table(spark, tables, "verdicts").collect()}
 
