@@ -118,7 +118,7 @@ def image_options(function: F) -> F:
         ),
         click.option(
             "--kafka-tarball",
-            type=click.Path(exists=True, dir_okay=False, resolve_path=True),
+            type=click.Path(dir_okay=False, resolve_path=True),
             help="Run Kafka from a release's tarball, such as kafka_2.13-4.3.1.tgz.",
         ),
         click.option(
