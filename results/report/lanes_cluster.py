@@ -9,7 +9,7 @@ from results.observed import Observed, PartitionName
 from results.report import svg
 from results.report.frame import GUTTER, INSET, PLOT, Frame, Lane, at_seconds, label_in, row_name
 from results.report.limits import Limits
-from results.report.spans import Reign, Span, changes, reigns, settled
+from results.report.spans import Reign, Span, Standing, changes, reigns, settled
 
 _ROW = 16.0
 _BAR = 12.0
@@ -86,19 +86,20 @@ def _status(node: str, span: Span, y: float, frame: Frame) -> Markup:
 
 
 def partitions(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
-    """A row for each partition, coloured and numbered by its leader; those that changed most come first."""
+    """A row for each partition, by leader and epoch; where there are too many, those that changed most."""
     states = settled(observed.views)
     if not states:
         return None
     chosen = sorted(states, key=lambda name: (-len(states[name]), name))[: limits.partitions]
-    brokers = sorted({leader for moments in states.values() for _, (leader, _) in moments} - {NO_LEADER})
+    brokers = sorted({told.leader for moments in states.values() for _, told in moments} - {NO_LEADER})
     parts: list[Markup] = []
     for row, name in enumerate(sorted(chosen)):
         y = row * _PARTITION_ROW
-        spans = changes(((t, leader) for t, (leader, _) in states[name]), frame.end_ns, limits.segments)
+        reigned = ((time_ns, (told.leader, told.epoch)) for time_ns, told in states[name])
+        spans = changes(reigned, frame.end_ns, limits.segments)
         parts.append(row_name(_short(name), y + 9.5))
         parts += [_leader(name, span, y, frame, brokers) for span in spans]
-    note = "by node id; hatched without one"
+    note = "by node id, with the leader epoch; hatched without one"
     if len(states) > len(chosen):
         note += f"; {len(states) - len(chosen):,} partitions that changed less are not shown"
     return Lane("Partition leaders", note, len(chosen) * _PARTITION_ROW, svg.group(parts))
@@ -106,13 +107,16 @@ def partitions(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
 
 def _leader(name: PartitionName, span: Span, y: float, frame: Frame, brokers: Sequence[int]) -> Markup:
     x, width = frame.span(span.begin_ns, span.end_ns)
-    led = "had no leader" if span.state == NO_LEADER else f"was led by {span.state}"
+    leader, epoch = span.state
+    led = "had no leader" if leader == NO_LEADER else f"was led by {leader} in epoch {epoch}"
     when = f"from {at_seconds(span.begin_ns)} to {at_seconds(span.end_ns)}"
     hint = svg.title(f"{_short(name)} {led} {when}")
-    colour = "none" if span.state == NO_LEADER else f"broker{brokers.index(span.state) % _COLOURS}"
+    colour = "none" if leader == NO_LEADER else f"broker{brokers.index(leader) % _COLOURS}"
     bar = svg.element("rect", hint, x=x, y=y, width=width, height=_PARTITION_BAR, class_=f"leader {colour}")
-    label = svg.EMPTY if span.state == NO_LEADER else label_in(str(span.state), x, y + 9, width)
-    return bar + label
+    if leader == NO_LEADER:
+        return bar
+    told = f"{leader} in epoch {epoch}"
+    return bar + (label_in(told, x, y + 9, width) or label_in(str(leader), x, y + 9, width))
 
 
 def isr(observed: Observed, frame: Frame, _: Limits) -> Lane | None:
@@ -147,9 +151,9 @@ def _step(span: Span, height: float, most: int, frame: Frame) -> str:
     return f"{svg.number(frame.x(span.begin_ns))},{y} {svg.number(frame.x(span.end_ns))},{y}"
 
 
-def _smallest(states: dict[PartitionName, list[tuple[int, tuple[int, int]]]]) -> list[tuple[int, int]]:
+def _smallest(states: dict[PartitionName, list[tuple[int, Standing]]]) -> list[tuple[int, int]]:
     """Moments at which any ISR changed, each with the smallest size from then on."""
-    news = sorted((t, name, size) for name, moments in states.items() for t, (_, size) in moments)
+    news = sorted((t, name, told.isr) for name, moments in states.items() for t, told in moments)
     sizes: dict[PartitionName, int] = {}
     counts: dict[int, int] = {}
     smallest = []

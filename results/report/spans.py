@@ -28,6 +28,14 @@ class Reign(NamedTuple):
     """When another node was first seen to lead a later epoch, if that was before the end."""
 
 
+class Standing(NamedTuple):
+    """How a partition stood: its leader (-1 for none), how many were in sync, the leader's epoch."""
+
+    leader: int
+    isr: int
+    epoch: int
+
+
 def reigns(claims: Mapping[str, Sequence[Claim]]) -> list[Reign]:
     """Who led which epoch from when until when, by its own answers; begun again after a silence."""
     found = [Reign(node, *span, None) for node, answers in claims.items() for span in _leading(answers)]
@@ -52,15 +60,15 @@ def changes(moments: Iterable[tuple[int, Any]], end_ns: int, limit: int) -> list
     return sorted(longest)
 
 
-def settled(views: Iterable[PartitionView]) -> dict[PartitionName, list[tuple[int, tuple[int, int]]]]:
-    """Per partition, when its leader or the size of its ISR changed: ``(time_ns, (leader, isr))``.
+def settled(views: Iterable[PartitionView]) -> dict[PartitionName, list[tuple[int, Standing]]]:
+    """Per partition, when its leader, the leader's epoch or the size of its ISR changed, and to what.
 
     Several brokers tell of the same partition, and one that is cut off goes on telling what was.  So what
     a broker merely repeats is no news, and news of an earlier leader epoch is stale.
     """
     told: dict[tuple[str, PartitionName], tuple[int, int, int]] = {}
     newest: dict[PartitionName, int] = {}
-    states: dict[PartitionName, list[tuple[int, tuple[int, int]]]] = {}
+    states: dict[PartitionName, list[tuple[int, Standing]]] = {}
     for view in views:
         fact = (view.leader, view.epoch, view.isr)
         if told.get((view.node, view.partition)) == fact:
@@ -68,7 +76,9 @@ def settled(views: Iterable[PartitionView]) -> dict[PartitionName, list[tuple[in
         told[view.node, view.partition] = fact
         if view.epoch >= newest.get(view.partition, view.epoch):
             newest[view.partition] = view.epoch
-            states.setdefault(view.partition, []).append((view.time_ns, (view.leader, view.isr)))
+            states.setdefault(view.partition, []).append(
+                (view.time_ns, Standing(view.leader, view.isr, view.epoch))
+            )
     return states
 
 
