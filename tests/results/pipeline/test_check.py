@@ -1,6 +1,7 @@
 """Judged in Spark, runs have the verdicts that one process gives them, in one unit or in many."""
 
 import shutil
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
@@ -8,24 +9,21 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import numpy as np
 import pytest
 from pyspark.sql import SparkSession
 
-from checkers.history import History
 from checkers.judge import readable_setup
 from checkers.reading import read_history
 from checkers.verdict import Validity
+from harness import cli
 from results.pipeline import check as checking
-from results.pipeline.check import Checked, check, check_runs, planned_units
-from results.pipeline.check_rows import WHOLE, checkers_version, rows_of_verdict
-from results.pipeline.found import FoundRun, find_runs
-from results.pipeline.ingest import bundled, ingest
+from results.pipeline.check import Checked, check, check_runs
+from results.pipeline.check_rows import WHOLE, rows_of_verdict
+from results.pipeline.ingest import ingest
 from results.pipeline.schemas import ANOMALIES, VERDICTS
 from results.pipeline.snapshot import read_table
-from results.pipeline.units import SHARE_BYTES, shares_of_run, units_of
+from results.pipeline.units import SHARE_BYTES
 from results.store import load_verdict, save_verdict
-from tests.checkers.log_histories import told
 from tests.results.pipeline.judged_runs import histories, written
 
 HISTORIES = histories()
@@ -99,93 +97,48 @@ def test_both_tables_are_those_of_one_process(
     runs.rows.unpersist()
 
 
-def test_only_new_runs_are_judged_and_again_all_of_them(spark: SparkSession, tables: Path) -> None:
-    validities = [str(load_verdict(Path(row.folder)).validity) for row in _runs(spark, tables)]
-    first = checked(spark, tables)
-    assert first == Checked(
-        len(HISTORIES), 0, {name: validities.count(name) for name in sorted(set(validities))}
-    )
+def test_only_new_runs_are_judged_and_again_all_of_them(
+    spark: SparkSession, tables: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = read_table(spark, tables, "runs").select("folder").collect()
+    validities = Counter(str(load_verdict(Path(row.folder)).validity) for row in rows)
+    assert checked(spark, tables) == Checked(len(HISTORIES), 0, dict(sorted(validities.items())))
     before = current(tables)
     assert checked(spark, tables) == Checked(0, len(HISTORIES))
     assert current(tables) == before
+    monkeypatch.setattr(checking, "checkers_version", lambda: "that of other checkers")
+    assert checking._checked_ids(tables) == set()
     assert checked(spark, tables, again=True).runs == len(HISTORIES)
     whole = read_table(spark, tables, "verdicts").where(f"checker = '{WHOLE}'")
     assert whole.count() == len(HISTORIES)
 
 
-def test_other_checkers_judge_anew(
-    spark: SparkSession, tables: Path, monkeypatch: pytest.MonkeyPatch
+def test_what_differs_and_what_is_gone_is_told(
+    spark: SparkSession, tables: Path, store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    checked(spark, tables)
-    monkeypatch.setattr(checking, "checkers_version", lambda: checkers_version()[::-1] + "0")
-    assert checked(spark, tables).runs == len(HISTORIES)
-
-
-def test_what_differs_and_what_is_gone_is_told(spark: SparkSession, tables: Path, store: Path) -> None:
     (differing,), (gone,) = ((store / name).iterdir() for name in ("lost", "cut"))
     kept, away = load_verdict(differing), gone.with_name("away")
     others = tuple(result for result in kept.results if result.checker != "log")
     save_verdict(differing, msgspec.structs.replace(kept, validity=Validity.VALID, results=others))
     gone.rename(away)
     try:
-        done = checked(spark, tables)
+        assert cli.invoke(["pipeline", "check", "--tables", str(tables)]) == 0
     finally:
         away.rename(gone)
         save_verdict(differing, kept)
-    assert done.runs == len(HISTORIES) - 1
-    assert [(run.folder, run.reason) for run in done.differing] == [
-        (str(differing), "valid before, invalid now; other findings: log")
+    told = capsys.readouterr()
+    judged, *lines = told.out.splitlines()
+    assert judged.startswith(f"judged     {len(HISTORIES) - 1} runs in ")
+    assert lines == [
+        "skipped    1 runs",
+        f"  {gone}: its folder is gone",
+        "differing  1 runs from their verdict.json, 1 in validity",
+        f"  {differing}: valid before, invalid now; other findings: log",
+        f"tables     {tables / 'current'}",
+        f"next       krucible pipeline tables --tables {tables}",
     ]
-    assert done.changed == 1
-    assert [(run.folder, run.reason) for run in done.skipped] == [(str(gone), "its folder is gone")]
+    assert "100 %" in told.err
     assert "cut" not in {row.run_id for row in read_table(spark, tables, "verdicts").collect()}
-
-
-def test_a_corrupt_run_is_told_and_stops_no_other(spark: SparkSession, tables: Path, store: Path) -> None:
-    (folder,) = (store / "weak").iterdir()
-    journal = folder / "history-worker-0.jsonl"
-    text = journal.read_bytes()
-    journal.write_bytes(text.replace(b'"index":3', b'"index":4', 1))
-    try:
-        done = checked(spark, tables)
-    finally:
-        journal.write_bytes(text)
-    assert done.runs == len(HISTORIES) - 1
-    assert "index 4: a line is missing, or was added" in done.skipped[0].reason
-
-
-def test_a_large_run_and_its_hot_partition_hold_up_no_others(tmp_path: Path) -> None:
-    """One run is fifty times as large as each of twenty others, and most of it is one partition of four."""
-    for number in range(20):
-        written(tmp_path, f"small-{number}", skewed(30))
-    folder = written(tmp_path, "large", skewed(2000))
-    runs, _ = find_runs(tmp_path)
-    sizes = {run.run: run.history_bytes for run in runs}
-    assert sizes["large"] > 50 * sizes["small-0"]
-    share_bytes = sizes["large"] // 3
-    shares = shares_of_run(sizes["large"], share_bytes)
-    assert (shares, shares_of_run(sizes["small-0"], share_bytes)) == (4, 1)
-    assert planned_units(runs, share_bytes) == 20 + 1 + 2 * 4
-    # Bundles have a least size, far above that of these.
-    first, *rest = bundled([scaled(run) for run in runs], 2)
-    assert [run.run for run in first.runs] == ["large"]
-    assert sum(len(bundle.runs) for bundle in rest) == 20
-    logs = [unit.content for unit in units_of(str(folder), shares) if unit.name.startswith("log/")]
-    assert [np.unique(log.columns.sends.partition).tolist() for log in logs] == [[0], [1], [2, 3]]
-
-
-def scaled(run: FoundRun) -> FoundRun:
-    return msgspec.structs.replace(run, history_bytes=1000 * run.history_bytes)
-
-
-def skewed(sends: int) -> History:
-    """Three of four records go to partition 1."""
-    lines = (f"p{n % 4} send {1 if n % 4 else n // 4 % 4}@{n}={n}" for n in range(sends))
-    return told("\n".join(["setup partitions=4", *lines]))
-
-
-def _runs(spark: SparkSession, tables: Path) -> list[Any]:
-    return read_table(spark, tables, "runs").collect()
 
 
 def current(tables: Path) -> Path:

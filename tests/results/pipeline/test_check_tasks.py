@@ -1,0 +1,136 @@
+"""What Spark's tasks answer, asked without Spark; how runs are planned."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from checkers.history import History
+from checkers.verdict import Validity
+from results.pipeline import check_tasks
+from results.pipeline.check import planned_units
+from results.pipeline.check_tasks import checking, cutting, difference, judge_unit, putting_together
+from results.pipeline.found import FoundRun, find_runs
+from results.pipeline.ingest import bundled
+from results.pipeline.units import shares_of_run, units_of
+from results.store import VERDICT_FILE, load_verdict
+from tests.checkers.log_histories import told
+from tests.results.pipeline.judged_runs import histories, written
+
+FIRST = [pa.RecordBatch.from_pydict({"id": [0]})]
+
+
+def found_in(root: Path) -> list[FoundRun]:
+    return find_runs(root)[0]
+
+
+def in_one_unit(run: FoundRun) -> list[dict[str, Any]]:
+    return pa.Table.from_batches(checking([[run]])(iter(FIRST))).to_pylist()
+
+
+def in_many_units(run: FoundRun, share_bytes: int) -> list[dict[str, Any]]:
+    pieces = pa.Table.from_batches(cutting([[run]], share_bytes)(iter(FIRST)))
+    judged = pa.concat_tables([judge_unit(unit) for unit in groups(pieces)])
+    return putting_together([run])(judged.take(np.arange(judged.num_rows)[::-1])).to_pylist()
+
+
+def groups(pieces: pa.Table) -> Iterator[pa.Table]:
+    units = np.array(pieces.column("unit").to_pylist())
+    for name in np.unique(units):
+        yield pieces.take(np.flatnonzero(units == name))
+
+
+@pytest.mark.parametrize("chunk_bytes", [1000, 4 << 20])
+def test_many_units_make_the_rows_of_one(
+    tmp_path: Path, chunk_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(check_tasks, "CHUNK_BYTES", chunk_bytes)
+    for name in ("lost", "weak"):
+        written(tmp_path, name, histories()[name])
+    for run in found_in(tmp_path):
+        one, many = in_one_unit(run), in_many_units(run, 3000)
+        for row in (*one, *many):
+            assert row.pop("seconds") > 0
+        assert many == one
+        assert {row["differs"] for row in one} == {None}
+        assert {row["stored"] for row in one} == {"invalid"}
+
+
+def test_what_can_not_be_judged_is_told_in_its_row(tmp_path: Path) -> None:
+    written(tmp_path, "correct", histories()["correct"])
+    (run,) = found_in(tmp_path)
+    gone = msgspec.structs.replace(run, folder=str(tmp_path / "none"))
+    (journal,) = Path(run.folder).glob("history*.jsonl")
+    journal.write_bytes(journal.read_bytes().replace(b'"index":3', b'"index":4', 1))
+    for rows in (in_one_unit, lambda run: in_many_units(run, 3000)):
+        ((one,), (other,)) = rows(run), rows(gone)
+        assert "index 4: a line is missing, or was added" in one["problem"]
+        assert other["problem"] == "its folder is gone"
+        assert one["checker"] is other["checker"] is None
+
+
+def test_what_nobody_expected_stops_no_other_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    written(tmp_path, "correct", histories()["correct"])
+
+    def broken(*_: object) -> None:
+        raise KeyError("surprise")
+
+    monkeypatch.setattr(check_tasks, "units_of", broken)
+    assert in_one_unit(found_in(tmp_path)[0])[0]["problem"] == "it can't be judged: KeyError: 'surprise'"
+
+
+def test_how_a_verdict_differs(tmp_path: Path) -> None:
+    verdict = load_verdict(written(tmp_path, "lost", histories()["lost"]))
+    log, *others = verdict.results
+    faster = msgspec.structs.replace(log, figures={**log.figures, "polled_records": 1})
+    clean = msgspec.structs.replace(log, validity=Validity.VALID, counts={})
+    replace = msgspec.structs.replace
+    assert difference(verdict, verdict) is None
+    assert difference(replace(verdict, results=(faster, *others)), verdict) == (
+        "invalid before, invalid now; the same findings told otherwise, or other figures: log"
+    )
+    assert difference(replace(verdict, validity=Validity.VALID, results=(clean, *others)), verdict) == (
+        "valid before, invalid now; other findings: log"
+    )
+    assert difference(replace(verdict, as_expected=True), verdict) == "invalid before, invalid now"
+
+
+def test_without_a_stored_verdict_there_is_nothing_to_differ(tmp_path: Path) -> None:
+    folder = written(tmp_path, "lost", histories()["lost"])
+    (run,) = found_in(tmp_path)
+    (folder / VERDICT_FILE).unlink()
+    assert {(row["stored"], row["differs"]) for row in in_one_unit(run)} == {(None, None)}
+
+
+def test_a_large_run_and_its_hot_partition_hold_up_no_others(tmp_path: Path) -> None:
+    """One run is fifty times as large as each of twenty others, and most of it is one partition of four."""
+    for number in range(20):
+        written(tmp_path, f"small-{number}", skewed(30))
+    folder = written(tmp_path, "large", skewed(2000))
+    runs, _ = find_runs(tmp_path)
+    sizes = {run.run: run.history_bytes for run in runs}
+    assert sizes["large"] > 50 * sizes["small-0"]
+    share_bytes = sizes["large"] // 3
+    shares = shares_of_run(sizes["large"], share_bytes)
+    assert (shares, shares_of_run(sizes["small-0"], share_bytes)) == (4, 1)
+    assert planned_units(runs, share_bytes) == 20 + 1 + 2 * 4
+    # Bundles have a least size, far above that of these.
+    first, *rest = bundled([scaled(run) for run in runs], 2)
+    assert [run.run for run in first.runs] == ["large"]
+    assert sum(len(bundle.runs) for bundle in rest) == 20
+    logs = [unit.content for unit in units_of(str(folder), shares) if unit.name.startswith("log/")]
+    assert [np.unique(log.columns.sends.partition).tolist() for log in logs] == [[0], [1], [2, 3]]
+
+
+def scaled(run: FoundRun) -> FoundRun:
+    return msgspec.structs.replace(run, history_bytes=1000 * run.history_bytes)
+
+
+def skewed(sends: int) -> History:
+    """Three of four records go to partition 1."""
+    lines = (f"p{n % 4} send {1 if n % 4 else n // 4 % 4}@{n}={n}" for n in range(sends))
+    return told("\n".join(["setup partitions=4", *lines]))
