@@ -60,9 +60,9 @@ def qualify(
     facts = Facts(
         unexplained=tuple(_told(one) for one in found if one.standing is Standing.UNEXPLAINED),
         worse=comparisons.worse(),
-        controls=tuple(_control(side) for side in controls if side.standing is not SideStanding.AS_EXPECTED),
+        controls=tuple(_controls(controls)),
         doubtful=tuple(_told(one) for one in found if one.standing is Standing.DOUBTFUL),
-        short=short_cells(cells),
+        short=(*_silent(question, ordered), *short_cells(cells)),
         unreached=unreached_states(states),
     )
     decision, reasons = decide(facts)
@@ -98,6 +98,8 @@ def qualify(
 
 def claim_of(found: Sequence[Found], operations: int, faults: int) -> str:
     """What can be said of the candidate; never that it is correct."""
+    if not operations:
+        return "Nothing was run."
     mine = [one for one in found if one.standing is not Standing.GONE]
     where = f"in {number(operations, 'operation')} under {number(faults, 'fault')}"
     if not mine:
@@ -132,9 +134,11 @@ def _image(run: Run) -> str:
 
 
 def _cells(runs: Sequence[Run]) -> Iterator[Cell]:
-    names = sorted({(run.planned.scenario, run.planned.mode, run.planned.role) for run in runs})
-    for scenario, mode, role in names:
+    names = sorted({_place(run) for run in runs})
+    for scenario, mode, role in ((*name, role) for name in names for role in Role):
         here = [run for run in of_role(runs, role) if _place(run) == (scenario, mode)]
+        if not here:
+            continue
         summary = summarise(outcomes(here))
         measured = [one.measures for one in summary.runs if one.measures]
         yield Cell(
@@ -211,10 +215,23 @@ def _told(found: Found) -> str:
     return f"{found.id} in {where}, {share}: {found.because}"
 
 
-def _control(side: SideRecord) -> str:
-    expected = "red" if side.expected_red else "green"
-    done = f"{len(side.runs)} of {side.seeds} runs"
-    return f"control {side.ticket} on {side.version}, expected {expected}: {side.standing} ({done})"
+def _controls(sides: Sequence[SideRecord]) -> Iterator[str]:
+    """What is wrong with the positive controls."""
+    if not sides:
+        yield "no positive control was run"
+    for side in sides:
+        if side.standing is not SideStanding.AS_EXPECTED:
+            expected = "red" if side.expected_red else "green"
+            done = f"{len(side.runs)} of {side.seeds} runs"
+            yield f"control {side.ticket} on {side.version}, expected {expected}: {side.standing} ({done})"
+
+
+def _silent(question: Question, runs: Sequence[Run]) -> Iterator[str]:
+    """Sides that were asked for and say nothing at all."""
+    asked = [Role.CANDIDATE] if question.baseline is None else list(Role)
+    for role in asked:
+        if not any(run.decided for run in of_role(runs, role)):
+            yield f"no run of the {role} came to a verdict"
 
 
 def _place(run: Run) -> tuple[str, str]:

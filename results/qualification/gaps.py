@@ -93,6 +93,8 @@ def _of_faults(runs: Sequence[Run]) -> Iterator[str]:
 
 def _not_compared(question: Question, comparisons: Comparisons) -> Iterator[str]:
     few = comparisons.too_few()
+    if question.baseline is not None and not comparisons.durations:
+        yield "no run of the candidate has a counterpart on the baseline, so no duration was compared"
     if question.baseline is not None and few:
         named = ", ".join(few)
         yield f"fewer than {pairs_needed()} pairs of runs, so no difference could be shown: {named}"

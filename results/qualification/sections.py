@@ -139,8 +139,8 @@ def _comparisons(said: Qualification) -> Iterator[Section]:
         f"partition acknowledged nothing counts once. Worse: p below 0.05 by Wilcoxon's signed ranks, after "
         f"Holm's correction for {number(tests, 'test')}; a 95 % interval above 0; and a shift of more than "
         f"{seconds(MARGIN_MS)} and of {_percent(MARGIN_OF_MEDIAN)} of the baseline's median.",
-        ("what", ">pairs", ">candidate p50", ">max", ">baseline p50", ">max", ">shift", ">95 %",
-         ">p", ">corrected", "says"),
+        ("what", ">pairs", ">candidate p50 / max", ">baseline p50 / max", ">shift", ">95 %", ">p",
+         ">corrected", "says"),
         tuple(map(_duration, durations)),
     )  # fmt: skip
     yield Section(
@@ -159,8 +159,8 @@ def _duration(one: Durations) -> tuple[str, ...]:
     return (
         one.name,
         f"{one.pairs:,}",
-        *_spread_cells(one.candidate),
-        *_spread_cells(one.baseline),
+        " / ".join(_spread_cells(one.candidate)),
+        " / ".join(_spread_cells(one.baseline)),
         f"{one.shift_ms:+,} ms",
         interval,
         _p(one.p),

@@ -105,6 +105,8 @@ def _against(said: Qualification) -> str:
     if said.baseline is None:
         return "No baseline."
     compared = said.comparisons
+    if not compared.tried():
+        return f"Against {_asked(said.baseline)}: nothing could be compared."
     worse = "; ".join(compared.worse())
     found = f"{number(len(compared.worse()), 'thing')} worse" if worse else "nothing worse"
     tests = f"{number(compared.tried(), 'test')}, {len(compared.too_few())} with too few pairs"

@@ -1,8 +1,9 @@
 """The decision, by table; and what becomes a fact for it."""
 
+import msgspec
 import pytest
 
-from results.qualification import Decision, Elsewhere, OnRecord, Role, Run
+from results.qualification import Decision, Elsewhere, OnRecord, Role, Run, render_text
 from results.qualification.deciding import Facts, decide
 from results.qualification.finding import Standing, found_in
 from results.summary import Outcome
@@ -127,6 +128,9 @@ UNKNOWN, FAILED = Outcome.UNKNOWN, Outcome.FAILED
         ((*both(1), run(seed=2, outcome=None)), CONTROLS, UNSURE, "on the candidate: 1 of 2 runs"),
         ((*both(1), run(Role.BASELINE, 2, FAILED)), CONTROLS, UNSURE, "on the baseline: 1 of 2 runs"),
         ((*both(1, 2, 3), *both(4, outcome=UNKNOWN)), CONTROLS, GOOD, ""),
+        (both(1), (), UNSURE, "no positive control was run"),
+        ((run(),), CONTROLS, UNSURE, "no run of the baseline came to a verdict"),
+        ((), CONTROLS, UNSURE, "no run of the candidate came to a verdict"),
         (both(1, coverage={"elections": 0}), CONTROLS, UNSURE, "required, and never reached: elections of"),
     ],
 )
@@ -137,6 +141,20 @@ def test_what_was_seen_decides(
     assert decided.decision is decision
     assert why in "\n".join(reason.text for reason in decided.reasons)
     assert bool(decided.reasons) is bool(why)
+
+
+def test_a_candidate_alone_may_qualify_and_its_gap_is_told() -> None:
+    decided = said((run(),), CONTROLS, msgspec.structs.replace(QUESTION, baseline=None))
+    assert decided.decision is GOOD
+    assert decided.gaps[0].startswith("there is no baseline")
+
+
+def test_without_counterparts_nothing_is_compared_and_that_is_told() -> None:
+    others = said((run(mode="isolated"), run(Role.BASELINE)))
+    assert "so no duration was compared" in "\n".join(others.gaps)
+    alone = said((run(), run(Role.BASELINE, outcome=None)))
+    assert "so no duration was compared" in "\n".join(alone.gaps)
+    assert "Against 4.1.1: nothing could be compared.\n" in render_text(alone)
 
 
 def test_gaps_are_told() -> None:
