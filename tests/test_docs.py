@@ -120,7 +120,7 @@ def test_commands_over_a_stored_run(guide: str, place: Path) -> None:
 
 @pytest.mark.cluster
 def test_the_guide_for_beginners(place: Path) -> None:
-    """Every command but the first block's, which made this environment; a slow machine may doubt its verdict."""
+    """Every command but the first block's, which made this environment; a slow machine may doubt."""
     first, *_ = blocks("getting-started.md", "sh")
     told = ""
     for command, exits in lines_of("getting-started.md"):
