@@ -33,7 +33,12 @@ _SETTINGS = {
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
 }
-_OF_LOCAL = {"spark.driver.host": "127.0.0.1", "spark.driver.bindAddress": "127.0.0.1"}
+_OF_LOCAL = {
+    "spark.driver.host": "127.0.0.1",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.memory": os.environ.get("SPARK_DRIVER_MEMORY", "2g"),
+}
+"""Nobody else can reach it, and its one JVM does the work of all executors."""
 
 
 def is_master(text: str) -> bool:
