@@ -50,17 +50,22 @@ class Entry(NamedTuple):
 
 
 class Listing:
-    """All runs below a root; every `entries` looks at the folders again, and reads those that changed."""
+    """All runs at or below a folder; every `entries` looks again, and reads those that changed.
 
-    def __init__(self, root: Path) -> None:
-        self.root = root
+    Attributes:
+        root: what places are told from: that folder, or the one above where it is a run itself.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self.root = folder.parent if next(run_folders(folder), None) == folder else folder
         self._lock = threading.Lock()
         self._known: dict[Path, tuple[tuple[_Stamp, ...], Entry]] = {}
 
     def entries(self) -> tuple[Entry, ...]:
         """All runs, newest first."""
         with self._lock:
-            self._known = {folder: self._fresh(folder) for folder in run_folders(self.root)}
+            self._known = {folder: self._fresh(folder) for folder in run_folders(self._folder)}
             found = [entry for _, entry in self._known.values()]
         return tuple(sorted(found, key=lambda entry: (entry.name, entry.place), reverse=True))
 

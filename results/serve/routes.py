@@ -68,8 +68,8 @@ class Site:
     """Answers what is asked of a store."""
 
     def __init__(self, root: Path) -> None:
-        self._root = root
         self._listing = Listing(root)
+        self._root = self._listing.root
 
     def answer(self, target: str) -> Response:
         """Answer a request for a target: a path, and a query perhaps."""

@@ -55,6 +55,7 @@ def test_a_whole_run_is_listed_with_what_was_found(root: Path, whole: Path) -> N
     assert (run.scenario, run.kafka_version, run.seed) == ("smoke/partition", "4.3.1", 7)
     assert (run.validity, run.as_expected) == (Validity.INVALID, False)
     assert run.anomalies == {"lost-write": 3, "offsets-reused": 1, "zombie-leader": 1}
+    assert run.illegal == ("lost-write", "zombie-leader")
     assert run.problems == ()
 
 
