@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from checkers.verdict import Validity, Verdict, result_of
 from tests.results.chromium import Chromium
-from tests.results.story import Run, build, killed
+from tests.results.story import Run, build, crowded, killed
 
 
 @pytest.fixture(scope="session")
@@ -23,6 +24,12 @@ def green_run() -> Run:
 @pytest.fixture(scope="session")
 def killed_run() -> Run:
     return killed()
+
+
+@pytest.fixture(scope="session")
+def crowded_run() -> Run:
+    verdict = Verdict(Validity.VALID, (result_of("log", []),))
+    return Run(crowded(100_000), verdict, None)
 
 
 @pytest.fixture(scope="session")

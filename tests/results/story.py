@@ -378,3 +378,21 @@ def killed() -> Run:
     unmet = Assumption("fault-held", met=False, expected="at least 5000 ms", observed="not proven")
     results = (log, result_of("recovery", [], assumptions=(unmet,)))
     return Run(history, Verdict(Validity.UNKNOWN, results, reasons=("the history is damaged",)), IDENTITY)
+
+
+def crowded(operations: int) -> History:
+    """A history of about so many operations, with sends, polls and observations in real proportions."""
+    story = Story()
+    story.setup()
+    story.faults()
+    story.quorum()
+    story.partitions()
+    number = 0
+    while len(story.operations) < operations:
+        now = (1 + number * 40 // (operations // 2)) * S + number % 997 * MS
+        values = [[partition, number * 4 + partition] for partition in range(4)]
+        story.add(now, number, "invoke", "send", "log-0", values)
+        told = [[p, v, number, "ok"] for p, v in values]
+        story.add(now + number % 89 * MS, number, "ok", "send", "log-0", told)
+        number += 1
+    return story.history()

@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 
 from checkers.history import History
-from checkers.verdict import Validity, Verdict, result_of
+from checkers.verdict import Validity, Verdict
 from results.report import write_report
 from tests.results.chromium import CHROMIUM, Chromium
 from tests.results.story import Run
-from tests.results.test_report import crowded, hostile_run
+from tests.results.test_report import hostile_run
 
 HOSTILE = "<img src=x onerror=ran=1><b>bold</b><script>ran=2</script>"
 pytestmark = [
@@ -26,14 +26,18 @@ def red_page(red_run: Run, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def pages(
-    red_page: Path, green_run: Run, killed_run: Run, tmp_path_factory: pytest.TempPathFactory
+    red_page: Path,
+    green_run: Run,
+    killed_run: Run,
+    crowded_run: Run,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> dict[str, Path]:
     runs = {
         "valid": green_run,
         "unknown": killed_run,
         "hostile": hostile_run(HOSTILE),
         "empty": Run(History("", "", ()), Verdict(Validity.UNKNOWN, ()), None),
-        "crowded": Run(crowded(100_000), Verdict(Validity.VALID, (result_of("log", []),)), None),
+        "crowded": crowded_run,
     }
     folder = tmp_path_factory.mktemp("pages")
     for name in runs:
