@@ -1,10 +1,8 @@
 """All analytics by their names: what each is computed from, by which function, with which columns."""
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager
 from typing import NamedTuple
 
-from pyspark import StorageLevel
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructType
 
@@ -84,22 +82,17 @@ ANALYTICS: Mapping[str, Analytic] = {name: each for name, each in _ALL.items() i
 """Those that become tables, each after those that it is computed from."""
 
 
-@contextmanager
-def analysed(tables: Mapping[str, DataFrame]) -> Iterator[Mapping[str, DataFrame]]:
-    """The frames of all `ANALYTICS`, to be written in their order within the ``with``.
-
-    What several are computed from is persisted by the first that is written, and released at the end.
+def analysed(tables: Mapping[str, DataFrame]) -> Iterator[tuple[str, DataFrame]]:
+    """Names and frames of all `ANALYTICS`, in their order; those that others are computed from, computed.
 
     Args:
-        tables: the frames of `results.pipeline.schemas.TABLES`; those of runs whose folder is the same table
-            must be of one snapshot.
+        tables: the frames of `results.pipeline.schemas.TABLES`, all of one snapshot.
     """
     frames = dict(tables)
-    with ExitStack() as kept:
-        for name, each in _ALL.items():
-            frame = each.function(**{source: frames[source] for source in each.inputs})
-            if each.kept:
-                frame = frame.persist(StorageLevel.MEMORY_AND_DISK)
-                kept.callback(frame.unpersist)
-            frames[name] = frame
-        yield {name: frames[name] for name in ANALYTICS}
+    for name, each in _ALL.items():
+        frame = each.function(**{source: frames[source] for source in each.inputs})
+        # Not persisted: Spark would plan all that a kept frame was made from again with whatever uses it,
+        # which takes longer than computing does.
+        frames[name] = frame.localCheckpoint() if each.kept else frame
+        if each.published:
+            yield name, frames[name]

@@ -63,10 +63,9 @@ def compute(
     ):
         of_runs = {name: read_table(session, tables, name) for name in TABLES}
         fit_shuffles(session, _size_bytes(current / "records") // _EXCHANGED_BYTES)
-        with analysed(of_runs) as frames:
-            for name, frame in frames.items():
-                analytic = ANALYTICS[name]
-                snapshot.replace(name, frame, analytic.schema, analytic.partitioned_by)
+        for name, frame in analysed(of_runs):
+            analytic = ANALYTICS[name]
+            snapshot.replace(name, frame, analytic.schema, analytic.partitioned_by)
         note = snapshot.folder / COMPUTED_FROM
         # Never written in place: the snapshot before has the same file.
         note.unlink(missing_ok=True)

@@ -12,7 +12,6 @@ from results.pipeline import files
 from results.pipeline.analytics.tables import ANALYTICS
 from results.pipeline.analytics.updating import compute
 from results.pipeline.errors import PipelineError
-from results.pipeline.schemas import TABLES
 from results.pipeline.snapshot import CURRENT, next_snapshot, read_table
 from tests.results.pipeline.small_tables import MS, Row, S, table_of
 
@@ -79,7 +78,3 @@ def test_without_runs_there_is_nothing_to_compute(tmp_path: Path) -> None:
     with pytest.raises(PipelineError, match="there are no runs in the tables"):
         compute(refused, tmp_path, silent)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_names_of_tables_are_not_taken_twice() -> None:
-    assert not set(ANALYTICS) & set(TABLES)
