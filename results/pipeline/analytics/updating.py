@@ -18,8 +18,8 @@ from results.pipeline.snapshot import CURRENT, next_snapshot, read_table
 
 COMPUTED_FROM = "computed-from"
 """File of a snapshot that holds a hash of what its computed tables were computed from, and by which code."""
-_EXCHANGED_BYTES = 8
-"""What is exchanged of `records`, which is read once and counted at once, is a part of this of its files."""
+_EXCHANGED_PART = 8
+"""Of `records`, which is read and counted at once, no more than this part of its files is exchanged."""
 
 
 class Computed(msgspec.Struct, frozen=True):
@@ -62,7 +62,7 @@ def compute(
         watched(session, progress, "tables"),
     ):
         of_runs = {name: read_table(session, tables, name) for name in TABLES}
-        fit_shuffles(session, _size_bytes(current / "records") // _EXCHANGED_BYTES)
+        fit_shuffles(session, _size_bytes(current / "records") // _EXCHANGED_PART)
         for name, frame in analysed(of_runs):
             analytic = ANALYTICS[name]
             snapshot.replace(name, frame, analytic.schema, analytic.partitioned_by)
