@@ -15,7 +15,7 @@ from results.pipeline.progress import Lines
 
 def test_help_names_every_command_and_every_command_is_there() -> None:
     shown = CliRunner().invoke(pipeline, ["--help"]).output
-    for name, entry in COMMANDS.items():
+    for name in COMMANDS:
         assert name in shown
         command = pipeline.get_command(click.Context(pipeline), name)
         assert command is not None
