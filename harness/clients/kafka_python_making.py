@@ -9,7 +9,7 @@ consumer's thread has no bound.
 
 import logging
 from collections.abc import Sequence
-from socket import socket as Socket  # noqa: N812 - the library calls a method `socket`
+from socket import socket as Socket
 from typing import Any
 
 from kafka import KafkaProducer
