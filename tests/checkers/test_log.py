@@ -1,7 +1,9 @@
 """Every anomaly of the log checker: the least that shows it, and the least that must not."""
 
+import pytest
+
 from checkers.history import History
-from checkers.log import check_log
+from checkers.log import check_log, screening
 from checkers.log.findings import PROMISES
 from checkers.verdict import EXAMPLES_PER_ANOMALY, Validity
 from tests.checkers.log_histories import ids_of, judged, only, told
@@ -364,7 +366,8 @@ def test_offsets_far_apart_cost_no_memory() -> None:
     assert ids_of(f"p0 send 0@5=1\np0 send 0@{far}=2\na final 0 0..{far + 1} 0@5=1 0@{far}=2") == {}
 
 
-def test_sparse_offsets_of_many_records_are_ranked_by_sorting() -> None:
+def test_sparse_offsets_of_many_records_are_ranked_by_sorting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screening, "SMALL", 64)  # more than that are judged by themselves
     places = [(10**12 + 1000 * n, n) for n in range(1, 80)]
     records = " ".join(f"0@{offset}={value}" for offset, value in places)
     result = judged(f"p0 send {records}\na final 0 {10**12}..{2 * 10**12} {records}")
