@@ -203,7 +203,7 @@ def test_other_peoples_options_and_modules_are_theirs(pytester: pytest.Pytester)
     pytester.path.joinpath("scenarios/test_theirs.py").write_text(
         "def test_it(request):\n    assert request.config.getoption('--seed') == '5'\n"
     )
-    result = pytester.runpytest_inprocess("scenarios", "--seed", "5")
+    result = pytester.runpytest_subprocess("scenarios", "--seed", "5")
     result.assert_outcomes(passed=1)
     result.stdout.no_fnmatch_line("*krucible: seed*")
 

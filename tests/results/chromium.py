@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-ANSWER_S = 60
+ANSWER_S = 180
 FLAGS = (
     "--headless",
     "--no-sandbox",
