@@ -10,7 +10,6 @@ from harness.packages import Package, install, may_not_install
 
 WANTED = {
     ("chromium", "chromium-browser", "google-chrome"): Package("chromium", "reports in a real browser"),
-    ("java",): Package("openjdk-17-jre-headless", "Spark, under the pipeline"),
 }
 """Programs of which one is enough, and the package that has one."""
 
