@@ -6,7 +6,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns import NEVER, PartitionName
-from checkers.history import History, Operation, OperationType
+from checkers.history import FAIL, INFO, INVOKE, OK, History, Operation, once
 
 PREFERRED, UNCLEAN = "preferred", "unclean"
 NO_ERROR = 0
@@ -76,14 +76,14 @@ class Request(NamedTuple):
     @property
     def unknown(self) -> bool:
         """Whether nobody knows what became of it; a refusal by some codes says no more than that."""
-        if self.ended is None or self.ended.type is not OperationType.FAIL:
-            return self.ended is None or self.ended.type is OperationType.INFO
+        if self.ended is None or self.ended.type is not FAIL:
+            return self.ended is None or self.ended.type is INFO
         return isinstance(self.ended.value, dict) and self.ended.value.get("code") in UNKNOWN_CODES
 
     @property
     def failed(self) -> bool:
         """Whether it certainly was not done."""
-        return self.ended is not None and self.ended.type is OperationType.FAIL and not self.unknown
+        return self.ended is not None and self.ended.type is FAIL and not self.unknown
 
     @property
     def operations(self) -> tuple[int, ...]:
@@ -154,10 +154,8 @@ def requests_of(history: History, f: str) -> list[Request]:
     """All requests of one kind, in the order of their invocations."""
     found: list[Request] = []
     begun: dict[int | str, int] = {}
-    for operation in history.operations:
-        if operation.f != f:
-            continue
-        if operation.type is OperationType.INVOKE:
+    for operation in history.of(f):
+        if operation.type is INVOKE:
             begun[operation.process] = len(found)
             found.append(Request(operation, None))
         elif operation.process in begun:
@@ -166,6 +164,7 @@ def requests_of(history: History, f: str) -> list[Request]:
     return found
 
 
+@once
 def elections_of(history: History) -> list[Election]:
     """All requests for elections.
 
@@ -200,7 +199,7 @@ def _asked(request: Request) -> Iterator[Reassignment]:
 
 def _codes(request: Request) -> dict[PartitionName, int]:
     """Error codes by partition; none where the request was not acknowledged."""
-    if request.ended is None or request.ended.type is not OperationType.OK:
+    if request.ended is None or request.ended.type is not OK:
         return {}
     results = msgspec.convert(request.ended.value, PartitionsAnswered).results
     return {PartitionName(topic, partition): code for topic, partition, code, _ in results}

@@ -10,9 +10,9 @@ import numpy as np
 
 from checkers.compaction import compaction_ran
 from checkers.faults import FOREVER_NS, FaultWindow, fault_windows
-from checkers.history import History, Operation, OperationType
+from checkers.history import FAIL, INVOKE, OK, History, Operation, OperationType
 from checkers.licences.disks import UNSYNCED, WIPE
-from checkers.sends import Integers, acknowledged, invoked_ns
+from checkers.sends import Acknowledged, Integers, acknowledged, invoked_ns
 from checkers.setup import RequiredNumbers, Setup, setup_of
 from checkers.transacted import KIND, transacted
 from checkers.verdict import Assumption, CheckerResult, result_of
@@ -34,12 +34,13 @@ def check_assumptions(history: History) -> CheckerResult:
     windows = fault_windows(history)
     met = [_setup_present(setup), _undamaged(history), _complete(history)]
     if setup is not None:
-        met += [_injected(history, setup, windows), _loaded(history, setup), _polled(history, setup)]
+        acked = acknowledged(history)
+        met += [_injected(history, setup, windows), _loaded(acked, history, setup), _polled(history, setup)]
         met.append(_finally_read(history, setup))
         met += _scripted(history) + _played(history, setup) + compaction_ran(history, setup)
         met += transacted(history) if setup.workload.kind == KIND else []
         if windows:
-            met += _of_faults(windows) + _under_load(history, setup.assumptions, windows)
+            met += _of_faults(windows) + _under_load(acked, history, setup.assumptions, windows)
     disks = sum(window.proven and window.kind in _OF_DISK for window in windows)
     withheld = sum(map(_withheld, _refused(history)))
     figures = {"faults": len(windows), "faults_of_disks": disks, "faults_withheld": withheld}
@@ -57,7 +58,7 @@ def _undamaged(history: History) -> Assumption:
 
 
 def _complete(history: History) -> Assumption:
-    phases = [str(operation.key) for operation in history.operations if operation.f == "phase"]
+    phases = [str(operation.key) for operation in history.of("phase")]
     found = f"ended in phase {phases[-1]}" if phases else "no phase began"
     return Assumption("run-complete", "done" in phases, "the run reached phase done", found)
 
@@ -81,7 +82,7 @@ def _injected(history: History, setup: Setup, windows: Sequence[FaultWindow]) ->
 
 
 def _refused(history: History) -> list[Operation]:
-    return [o for o in history.operations if o.f == "inject" and o.type is OperationType.FAIL]
+    return [o for o in history.of("inject") if o.type is FAIL]
 
 
 def _withheld(operation: Operation) -> bool:
@@ -90,16 +91,16 @@ def _withheld(operation: Operation) -> bool:
     return isinstance(spec, dict) and spec.get("sparing") is True
 
 
-def _loaded(history: History, setup: Setup) -> Assumption:
+def _loaded(acked: Acknowledged, history: History, setup: Setup) -> Assumption:
     """Every partition took writes before the heal began: of one without traffic nothing is known.
 
     What comes later proves recovery and says nothing of the time under faults.
     """
-    acked = acknowledged(history)
-    ended_ns = next((o.time_ns for o in history.operations if o.f == "phase" and o.key == "heal"), FOREVER_NS)
+    ended_ns = next((o.time_ns for o in history.of("phase") if o.key == "heal"), FOREVER_NS)
     under_load = acked.time_ns < ended_ns
-    pairs = np.stack((acked.topic[under_load], acked.partition[under_load]), axis=1)
-    loaded = {(acked.topics[topic], number) for topic, number in np.unique(pairs, axis=0).tolist()}
+    width = int(acked.partition.max(initial=0)) + 1
+    codes = np.unique(acked.topic[under_load] * width + acked.partition[under_load])
+    loaded = {(acked.topics[code // width], code % width) for code in codes.tolist()}
     idle = ", ".join(
         f"{topic}/{number}" for topic, number in setup.loaded_partitions if (topic, number) not in loaded
     )
@@ -118,8 +119,8 @@ def _polled(history: History, setup: Setup) -> Assumption:
     """
     polled = {
         (operation.key, stretch[0])
-        for operation in history.operations
-        if operation.f == "poll" and operation.type is OperationType.OK
+        for operation in history.of("poll")
+        if operation.type is OK
         for stretch in operation.value["records"]
     }
     expected = setup.loaded_partitions if setup.workload.consumers else ()
@@ -136,8 +137,8 @@ def _finally_read(history: History, setup: Setup) -> Assumption:
     """Every planned reader began its final read; whether it came to the end is for the log checker to say."""
     readers = {
         (operation.value["client"], operation.value["isolation"])
-        for operation in history.operations
-        if operation.f == "final-read" and operation.type is OperationType.INVOKE
+        for operation in history.of("final-read")
+        if operation.type is INVOKE
     }
     return Assumption(
         "final-readers",
@@ -149,11 +150,11 @@ def _finally_read(history: History, setup: Setup) -> Assumption:
 
 def _played(history: History, setup: Setup) -> list[Assumption]:
     """Every script went as it is written: otherwise a bug that it would show has had no chance to show."""
-    controls = [operation for operation in history.operations if operation.f == "control"]
+    controls = history.of("control")
     found = []
     for name in setup.controls:
-        ended = [o for o in controls if o.key == name and o.type is not OperationType.INVOKE]
-        played = bool(ended) and all(operation.type is OperationType.OK for operation in ended)
+        ended = [o for o in controls if o.key == name and o.type is not INVOKE]
+        played = bool(ended) and all(operation.type is OK for operation in ended)
         told = next((o.error for o in ended if o.error), "it never ended" if not ended else "as written")
         found.append(Assumption("control-played", played, f"the script {name} is played to its end", told))
     return found
@@ -161,8 +162,8 @@ def _played(history: History, setup: Setup) -> list[Assumption]:
 
 def _scripted(history: History) -> list[Assumption]:
     """Every move of a script came about; the first that does not ends it, and the rest was never tried."""
-    tried = [o for o in history.operations if o.process == PLAYER and o.type is not OperationType.INVOKE]
-    failed = [f"{o.f} {o.key or ''}: {o.error or '?'}" for o in tried if o.type is not OperationType.OK]
+    tried = [o for o in history.operations if o.process == PLAYER and o.type is not INVOKE]
+    failed = [f"{o.f} {o.key or ''}: {o.error or '?'}" for o in tried if o.type is not OK]
     if not tried:
         return []
     if all(operation.f != "moves" for operation in tried):
@@ -186,17 +187,17 @@ def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:
 
 
 def _under_load(
-    history: History, numbers: RequiredNumbers, windows: Sequence[FaultWindow]
+    acked: Acknowledged, history: History, numbers: RequiredNumbers, windows: Sequence[FaultWindow]
 ) -> list[Assumption]:
     """Every fault was long enough, and there was traffic before, while and after."""
-    acked = _with_writes(acknowledged(history).time_ns, history, OperationType.OK)
-    begun = _with_writes(invoked_ns(history), history, OperationType.INVOKE)
+    succeeded = _with_writes(acked.time_ns, history, OK)
+    begun = _with_writes(invoked_ns(history), history, INVOKE)
 
     def before(window: FaultWindow) -> int:
-        return int(np.searchsorted(acked, window.invoked_ns, side="left"))
+        return int(np.searchsorted(succeeded, window.invoked_ns, side="left"))
 
     def after(window: FaultWindow) -> int:
-        return len(acked) - int(np.searchsorted(acked, window.end_ns, side="right"))
+        return len(succeeded) - int(np.searchsorted(succeeded, window.end_ns, side="right"))
 
     def during(window: FaultWindow) -> int:
         first, last = window.effective_ns or window.invoked_ns, window.heal_invoked_ns or window.end_ns
@@ -219,11 +220,7 @@ def _under_load(
 
 def _with_writes(records_ns: Integers, history: History, kind: OperationType) -> Integers:
     """Times of records and, of the same kind, of writes to registers; ascending."""
-    writes = [
-        operation.time_ns
-        for operation in history.operations
-        if operation.f == "write" and operation.type is kind
-    ]
+    writes = [operation.time_ns for operation in history.of("write") if operation.type is kind]
     return np.sort(np.concatenate((records_ns, np.array(writes, dtype=np.int64))))
 
 

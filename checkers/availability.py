@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.faults import FOREVER_NS, FaultWindow, fault_windows
-from checkers.history import History, Operation, OperationType
+from checkers.history import INVOKE, OK, History, Operation
 from checkers.licences.scene import Scene
 from checkers.sends import Acknowledged, Integers, acknowledged
 from checkers.verdict import CheckerResult, result_of
@@ -160,11 +160,11 @@ def _calls(operations: Iterable[Operation]) -> tuple[Integers, Integers]:
     times: list[tuple[int, int]] = []
     for operation in operations:
         if operation.f in {"send", "txn"}:
-            if operation.type is OperationType.INVOKE:
+            if operation.type is INVOKE:
                 begun[operation.process] = operation.time_ns
                 continue
             began_ns = begun.pop(operation.process, None)
-            if operation.type is OperationType.OK and began_ns is not None:
+            if operation.type is OK and began_ns is not None:
                 times.append((began_ns, operation.time_ns))
     invoked_ns, completed_ns = np.array(times, dtype=np.int64).reshape(-1, 2).T
     return invoked_ns, completed_ns

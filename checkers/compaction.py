@@ -4,7 +4,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from checkers.history import History, OperationType
+from checkers.history import OK, History
 from checkers.sends import acknowledged
 from checkers.setup import Setup
 from checkers.verdict import Assumption
@@ -40,8 +40,8 @@ def compaction_ran(history: History, setup: Setup) -> list[Assumption]:
 def _found(history: History) -> dict[str, int]:
     """How many records the reader that found most of a topic was given at the end."""
     counts: dict[tuple[str, str, str], int] = defaultdict(int)
-    for operation in history.operations:
-        if operation.f == "final-read" and operation.type is OperationType.OK:
+    for operation in history.of("final-read"):
+        if operation.type is OK:
             value = operation.value
             reader = (operation.key, value["client"], value["isolation"])
             counts[reader] += sum(len(offsets) for _, offsets, _ in value["records"])

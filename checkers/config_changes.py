@@ -8,8 +8,8 @@ import msgspec
 from checkers.administration import Request, TopicAltered
 from checkers.columns import NEVER
 from checkers.fates import Fate, fate
-from checkers.history import History
-from checkers.metadata_log import AppendTimes, Span, farthest
+from checkers.history import History, once
+from checkers.metadata_log import Span, append_times, farthest
 
 _TOPIC = 2
 """Kafka's number for configs of topics."""
@@ -57,6 +57,7 @@ class _Told(msgspec.Struct, frozen=True, rename="camel"):
     value: str | None = None
 
 
+@once
 def config_changes(history: History) -> ConfigChanges:
     """Find the records of configs in the metadata log that reaches farthest.
 
@@ -68,7 +69,7 @@ def config_changes(history: History) -> ConfigChanges:
     log = farthest(history)
     if log is None:
         return ConfigChanges((), told=False)
-    times = AppendTimes(history)
+    times = append_times(history)
     told = not log.seen.log_start and times.complete_until_ns(log) == NEVER
 
     def changes() -> Iterator[ConfigChange]:

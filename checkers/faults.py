@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from checkers.history import History, Operation, OperationType
+from checkers.history import FAIL, INVOKE, OK, History, Operation, OperationType, once
 
 FOREVER_NS = 2**63 - 1
 """End of a window that was never seen to close; later than any run."""
@@ -67,6 +67,7 @@ class FaultWindow(msgspec.Struct, frozen=True):
         return node in self.targets or not self.targets
 
 
+@once
 def fault_windows(history: History) -> tuple[FaultWindow, ...]:
     """Pair the injections and heals of a history, in order of injection.
 
@@ -85,8 +86,8 @@ def fault_windows(history: History) -> tuple[FaultWindow, ...]:
 
 
 def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
-    begun = _first(operations, "inject", OperationType.INVOKE)
-    if begun is None or _first(operations, "inject", OperationType.FAIL) is not None:
+    begun = _first(operations, "inject", INVOKE)
+    if begun is None or _first(operations, "inject", FAIL) is not None:
         return None
     resolved: dict[str, Any] = next((o.value for o in operations if "targets" in (o.value or {})), {})
     return FaultWindow(
@@ -95,9 +96,9 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
         targets=msgspec.convert(resolved.get("targets", ()), tuple[str, ...]),
         cut=msgspec.convert(resolved.get("cut", ()), tuple[tuple[str, str], ...]),
         invoked_ns=begun.time_ns,
-        effective_ns=_time(_first(operations, "inject", OperationType.OK)),
-        heal_invoked_ns=_time(_first(operations, "heal", OperationType.INVOKE)),
-        healed_ns=_time(_first(operations, "heal", OperationType.OK)),
+        effective_ns=_time(_first(operations, "inject", OK)),
+        heal_invoked_ns=_time(_first(operations, "heal", INVOKE)),
+        healed_ns=_time(_first(operations, "heal", OK)),
         operations=tuple(operation.index for operation in operations),
     )
 

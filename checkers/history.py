@@ -6,10 +6,14 @@ did not happen) or ``info`` (unknown; the process is then retired).  Observation
 operations without an invocation.
 """
 
+from collections.abc import Callable, Sequence
 from enum import StrEnum
-from typing import Any
+from functools import cached_property, wraps
+from typing import Any, Final, TypeVar
 
 import msgspec
+
+_T = TypeVar("_T")
 
 FORMAT_VERSION = 1
 """Version of the journal format; a reader refuses what it does not know."""
@@ -22,6 +26,13 @@ class OperationType(StrEnum):
     OK = "ok"
     FAIL = "fail"
     INFO = "info"
+
+
+INVOKE: Final = OperationType.INVOKE
+"""As the others below: looked up in its class, a member of an enumeration costs ten times as much."""
+OK: Final = OperationType.OK
+FAIL: Final = OperationType.FAIL
+INFO: Final = OperationType.INFO
 
 
 class Operation(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -66,8 +77,10 @@ class JournalHeader(msgspec.Struct, frozen=True):
     began_at: str
 
 
-class History(msgspec.Struct, frozen=True):
+class History(msgspec.Struct, frozen=True, dict=True):
     """All operations of one run, merged and indexed.
+
+    Equality, copies, pickles and JSON know the four fields only, not what `once` keeps beside them.
 
     Attributes:
         run: the run's id.
@@ -81,3 +94,48 @@ class History(msgspec.Struct, frozen=True):
     began_at: str
     operations: tuple[Operation, ...]
     damage: tuple[str, ...] = ()
+
+    @cached_property
+    def _kept(self) -> dict[Any, Any]:
+        """What functions that are computed `once` returned."""
+        return {}
+
+    @cached_property
+    def _by_f(self) -> dict[str, list[Operation]]:
+        found: dict[str, list[Operation]] = {}
+        for operation in self.operations:
+            found.setdefault(operation.f, []).append(operation)
+        return found
+
+    @cached_property
+    def _by_observed(self) -> dict[str, list[Operation]]:
+        found: dict[str, list[Operation]] = {}
+        for operation in self.of("observe"):
+            found.setdefault(str(operation.key), []).append(operation)
+        return found
+
+    def of(self, f: str) -> Sequence[Operation]:
+        """All operations of one function, in order; they are looked for once, whoever asks."""
+        return self._by_f.get(f, ())
+
+    def observed(self, key: str) -> Sequence[Operation]:
+        """All observations of one key, in order."""
+        return self._by_observed.get(key, ())
+
+
+def once(make: Callable[[History], _T]) -> Callable[[History], _T]:
+    """Let a function of a history compute once for each: several checkers ask for the same.
+
+    What it returns is kept with the history, and freed with it; nobody may change it, and it should not refer
+    to the history, which would keep both until a collection.  What it raises is raised anew each time.  Two
+    threads may both compute it, and the same.
+    """
+
+    @wraps(make)
+    def kept(history: History) -> _T:
+        known: dict[Any, _T] = history._kept  # noqa: SLF001 - it is kept there for this function alone
+        if make not in known:
+            known[make] = make(history)
+        return known[make]
+
+    return kept

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from checkers.columns import NEVER, NONE
-from checkers.history import History, Operation
+from checkers.history import History, Operation, once
 from checkers.replicas.observed import METADATA_LOG, MetadataLogSeen
 
 
@@ -52,6 +52,7 @@ class MetadataLog(NamedTuple):
         return self.seen.end or 0
 
 
+@once
 def farthest(history: History) -> MetadataLog | None:
     """The metadata log that reaches farthest of all that could be read; None where none could.
 
@@ -60,8 +61,7 @@ def farthest(history: History) -> MetadataLog | None:
     """
     logs = [
         MetadataLog(operation, msgspec.convert(operation.value, MetadataLogSeen))
-        for operation in history.operations
-        if operation.f == "observe" and operation.key == METADATA_LOG
+        for operation in history.observed(METADATA_LOG)
     ]
     readable = [log for log in logs if log.seen.error is None and log.seen.decoder_error is None]
     return max(readable, key=lambda log: (log.epoch, log.end), default=None)
@@ -92,16 +92,15 @@ class AppendTimes:
         ends: dict[int, list[tuple[int, int]]] = {}
         committed: list[tuple[int, int]] = []
         self._told: set[tuple[int, int]] = set()
-        for operation in history.operations:
-            if operation.f == "observe" and operation.key == "quorum":
-                told = msgspec.convert(operation.value, _Told)
-                if told.answer != "leader":
-                    continue
-                end = max((voter[2] for voter in told.voters if voter[0] == told.leader_id), default=NONE)
-                if end != NONE:
-                    ends.setdefault(told.leader_epoch, []).append((end, told.began_ns))
-                committed.append((told.high_watermark, operation.time_ns))
-                self._told.add((told.leader_epoch, told.high_watermark))
+        for operation in history.observed("quorum"):
+            told = msgspec.convert(operation.value, _Told)
+            if told.answer != "leader":
+                continue
+            end = max((voter[2] for voter in told.voters if voter[0] == told.leader_id), default=NONE)
+            if end != NONE:
+                ends.setdefault(told.leader_epoch, []).append((end, told.began_ns))
+            committed.append((told.high_watermark, operation.time_ns))
+            self._told.add((told.leader_epoch, told.high_watermark))
         self._ends = {epoch: _latest_up_to(some) for epoch, some in ends.items()}
         self._committed = _earliest_from(committed)
 
@@ -130,6 +129,10 @@ class AppendTimes:
             return NEVER
         committed = min(max((m for epoch, m in self._told if epoch == log.epoch), default=0), log.end)
         return 0 if min(beyond) < log.epoch else self.span(committed - 1, log.epoch).from_ns
+
+
+append_times = once(AppendTimes)
+"""`AppendTimes` of a history."""
 
 
 def _latest_up_to(told: list[tuple[int, int]]) -> tuple[list[int], list[int]]:

@@ -102,11 +102,7 @@ def log_lines(history: History) -> list[LogLine]:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
     began_at = _moment(history.began_at)
-    return [
-        _log_line(operation, began_at)
-        for operation in history.operations
-        if operation.f == "observe" and operation.key == "node-log"
-    ]
+    return [_log_line(operation, began_at) for operation in history.observed("node-log")]
 
 
 def _log_line(operation: Operation, began_at: datetime | None) -> LogLine:

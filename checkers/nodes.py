@@ -57,7 +57,7 @@ def check_nodes(history: History) -> CheckerResult:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
     """
     windows = fault_windows(history)
-    observed = [o for o in history.operations if o.f == "observe" and o.key == "node"]
+    observed = history.observed("node")
     lines = log_lines(history)
     return result_of(
         CHECKER,
@@ -110,7 +110,7 @@ def _death(operation: Operation, status: _Status) -> Anomaly:
 
 
 def _done_ns(history: History) -> int | None:
-    return next((o.time_ns for o in history.operations if o.f == "phase" and o.key == "done"), None)
+    return next((o.time_ns for o in history.of("phase") if o.key == "done"), None)
 
 
 def _all_observed(setup: Setup | None, observed: Sequence[Operation]) -> Assumption:

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns import NEVER, PartitionName
-from checkers.history import History
-from checkers.metadata_log import AppendTimes, Span, farthest
+from checkers.history import History, once
+from checkers.metadata_log import AppendTimes, Span, append_times, farthest
 from checkers.replicas.observed import MetadataLogSeen
 
 NOBODY = -1
@@ -157,6 +157,7 @@ class PartitionChanges:
         ]
 
 
+@once
 def partition_changes(history: History) -> PartitionChanges:
     """Replay the metadata log that reaches farthest.
 
@@ -166,7 +167,7 @@ def partition_changes(history: History) -> PartitionChanges:
     Raises:
         msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.
     """
-    log, times = farthest(history), AppendTimes(history)
+    log, times = farthest(history), append_times(history)
     if log is None:
         return PartitionChanges({}, {}, None, 0, times)
     until_ns = times.complete_until_ns(log)

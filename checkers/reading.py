@@ -6,15 +6,16 @@ Everything else that does not fit docs/histories.md was changed after it was wri
 
 import re
 from collections.abc import Sequence
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, BinaryIO, NamedTuple
 
 import msgspec
 
-from checkers.history import FORMAT_VERSION, History, JournalHeader, Operation, OperationType
-from checkers.shapes import LARGEST, is_answered, is_observation, misfit_of, sends_of
+from checkers.fitting import Misfit, all_fit, misfit_of
+from checkers.history import FORMAT_VERSION, INVOKE, OK, History, JournalHeader, Operation
+from checkers.shapes import LARGEST, OBSERVATIONS, is_answered, sends_of
 
-_T = TypeVar("_T")
 _RESTORE = "restore the journal as the run wrote it, or run the scenario again"
 
 
@@ -51,22 +52,87 @@ class _Line(NamedTuple):
         return max(self.text.find(b'"%b":' % field.encode()), 0) + 1
 
 
-class _Entry(NamedTuple):
-    """An operation, and what decides its place in the merged history."""
+class _Journal:
+    """What one file held.
 
-    time_ns: int
-    journal: int
-    position: int
-    operation: Operation
+    Attributes:
+        file: its name.
+        header: its header; None where the run ended before it was written.
+        operations: its operations.
+        damage: what of it could not be read.
+    """
 
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.header: JournalHeader | None = None
+        self.operations: list[Operation] = []
+        self.damage: str | None = f"{file}: empty, the run ended before its header was written"
 
-class _Journal(NamedTuple):
-    """What one file held; no header where the run ended before it was written."""
+    @property
+    def lines(self) -> int:
+        """How many lines were taken."""
+        return len(self.operations) + (self.header is not None)
 
-    file: str
-    header: JournalHeader | None
-    operations: list[Operation]
-    damage: str | None
+    @property
+    def latest_ns(self) -> int:
+        """Time of its last operation."""
+        return self.operations[-1].time_ns if self.operations else 0
+
+    def take_header(self, text: bytes) -> None:
+        """Take the first line.
+
+        Raises:
+            HistoryError: it does not fit.
+        """
+        if self._is_whole(text):
+            self.header = _header_of(_Line(self.file, 1, text))
+            self.damage = None
+
+    def take_all(self, texts: list[bytes]) -> bool:
+        """Take lines behind the header if each of them is whole and fits; else none of them."""
+        try:
+            operations = list(map(_decode_operation, texts))
+        except _UNDECODABLE:
+            return False
+        first = len(self.operations)
+        times_ns = [self.latest_ns, *map(_TIME_NS, operations), LARGEST]
+        fit = (
+            texts[-1].endswith(b"\n")
+            and list(map(_INDEX, operations)) == list(range(first, first + len(operations)))
+            and times_ns == sorted(times_ns)
+            and all_fit(operations)
+        )
+        if fit:
+            self.operations += operations
+        return fit
+
+    def take_each(self, texts: list[bytes]) -> None:
+        """Take lines behind the header one by one, up to one that was cut short.
+
+        Raises:
+            HistoryError: one of them does not fit.
+        """
+        for text in texts:
+            if self._is_whole(text):
+                self._take(_Line(self.file, self.lines + 1, text))
+
+    def _is_whole(self, text: bytes) -> bool:
+        """Whether a line was not cut short; notes it where it was, which only the last can be."""
+        whole = text.endswith(b"\n") or _is_json(text)
+        if not whole:
+            self.damage = f"{self.file}, line {self.lines + 1}: cut short after {len(text)} bytes, dropped"
+        return whole
+
+    def _take(self, line: _Line) -> None:
+        try:
+            operation = _decode_operation(line.text)
+        except _UNDECODABLE as error:
+            raise _undecodable(error, line) from None
+        in_order = operation.index == len(self.operations) and self.latest_ns <= operation.time_ns <= LARGEST
+        misfit = misfit_of(operation)
+        if misfit is not None or not in_order:
+            raise _refusal(operation, misfit, self.latest_ns, line)
+        self.operations.append(operation)
 
 
 def read_history(folder: Path) -> History:
@@ -115,11 +181,9 @@ def _read_journal(path: Path) -> _Journal:
     Raises:
         HistoryError: it cannot be read, or a line does not fit.
     """
-    reader = _JournalReader(path.name)
     try:
         with path.open("rb") as file:
-            for number, text in enumerate(file, start=1):
-                reader.take(_Line(path.name, number, text))
+            return _journal_of(path.name, file)
     except OSError as error:
         raise HistoryError(
             f"the file cannot be read ({error.strerror})",
@@ -127,63 +191,52 @@ def _read_journal(path: Path) -> _Journal:
             place=path.name,
             next_step="give yourself the right to read it, or mend its disk",
         ) from error
-    return reader.journal()
 
 
-class _JournalReader:
-    """Takes the lines of one file in their order."""
+def _journal_of(name: str, file: BinaryIO) -> _Journal:
+    """What the lines of one file say; one that was cut short becomes damage.
 
-    def __init__(self, file: str) -> None:
-        self._file = file
-        self._header: JournalHeader | None = None
-        self._operations: list[Operation] = []
-        self._damage: str | None = None
-        self._header_decoder = msgspec.json.Decoder(JournalHeader)
-        self._operation_decoder = msgspec.json.Decoder(Operation)
+    Raises:
+        HistoryError: a line does not fit.
+    """
+    journal = _Journal(name)
+    for text in file.readlines(1):
+        journal.take_header(text)
+    # A journal may be written on while it is read: what follows a cut line is the rest of that.
+    while journal.damage is None and (texts := file.readlines(_BLOCK_BYTES)):
+        # Almost always all of them fit; only where one does not is it asked which, and why.
+        if not journal.take_all(texts):
+            journal.take_each(texts)
+    return journal
 
-    def journal(self) -> _Journal:
-        """What all lines together say."""
-        damage = self._damage
-        if damage is None and self._header is None:
-            damage = f"{self._file}: empty, the run ended before its header was written"
-        return _Journal(self._file, self._header, self._operations, damage)
 
-    def take(self, line: _Line) -> None:
-        """Add a line; one that was cut short becomes damage.
+_decode_operation = msgspec.json.Decoder(Operation).decode
+_INDEX, _TIME_NS = attrgetter("index"), attrgetter("time_ns")
+_BLOCK_BYTES = 1 << 20
+"""About how much of a journal is taken at once: decoded values are held twice while they are checked."""
+_UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError)
 
-        Raises:
-            HistoryError: the line does not fit.
-        """
-        if not line.text.endswith(b"\n") and not _is_json(line.text):
-            self._damage = f"{line.file}, line {line.number}: cut short after {len(line.text)} bytes, dropped"
-        elif self._header is None:
-            self._header = _decode_header(self._header_decoder, line)
-        else:
-            operation = _decode(self._operation_decoder, line)
-            self._check(operation, line)
-            self._operations.append(operation)
 
-    def _check(self, operation: Operation, line: _Line) -> None:
-        if operation.index != len(self._operations):
-            raise HistoryError(
-                f"index {operation.index}: a line is missing, or was added",
-                expected=f"index {len(self._operations)}",
-                place=line.place(line.column_of("index")),
-            )
-        earliest = self._operations[-1].time_ns if self._operations else 0
-        if not earliest <= operation.time_ns <= LARGEST:
-            raise HistoryError(
-                f"time_ns {operation.time_ns} goes back, or is no time of a run",
-                expected=f"at least {earliest}",
-                place=line.place(line.column_of("time_ns")),
-            )
-        misfit = misfit_of(operation)
-        if misfit is not None:
-            raise HistoryError(
-                f"{operation.f} ({operation.type}): {misfit.problem}",
-                expected="the shape that docs/histories.md gives",
-                place=line.place(line.column_of(misfit.field)),
-            )
+def _refusal(operation: Operation, misfit: Misfit | None, earliest_ns: int, line: _Line) -> HistoryError:
+    """Why an operation may not stand in its line."""
+    index = line.number - 2
+    if operation.index != index:
+        return HistoryError(
+            f"index {operation.index}: a line is missing, or was added",
+            expected=f"index {index}",
+            place=line.place(line.column_of("index")),
+        )
+    if misfit is None or not earliest_ns <= operation.time_ns <= LARGEST:
+        return HistoryError(
+            f"time_ns {operation.time_ns} goes back, or is no time of a run",
+            expected=f"at least {earliest_ns}",
+            place=line.place(line.column_of("time_ns")),
+        )
+    return HistoryError(
+        f"{operation.f} ({operation.type}): {misfit.problem}",
+        expected="the shape that docs/histories.md gives",
+        place=line.place(line.column_of(misfit.field)),
+    )
 
 
 def _is_json(text: bytes) -> bool:
@@ -194,8 +247,11 @@ def _is_json(text: bytes) -> bool:
     return True
 
 
-def _decode_header(decoder: msgspec.json.Decoder[JournalHeader], line: _Line) -> JournalHeader:
-    header = _decode(decoder, line)
+def _header_of(line: _Line) -> JournalHeader:
+    try:
+        header = msgspec.json.decode(line.text, type=JournalHeader)
+    except _UNDECODABLE as error:
+        raise _undecodable(error, line) from None
     if header.krucible_history != FORMAT_VERSION:
         raise HistoryError(
             f"history format {header.krucible_history} is unknown to this krucible",
@@ -206,20 +262,18 @@ def _decode_header(decoder: msgspec.json.Decoder[JournalHeader], line: _Line) ->
     return header
 
 
-def _decode(decoder: msgspec.json.Decoder[_T], line: _Line) -> _T:
-    try:
-        return decoder.decode(line.text)
-    except msgspec.ValidationError as error:
+def _undecodable(error: msgspec.DecodeError | UnicodeDecodeError, line: _Line) -> HistoryError:
+    """Why a line is no header, or no operation."""
+    if isinstance(error, UnicodeDecodeError):
+        return HistoryError(f"not UTF-8 ({error.reason})", expected="UTF-8", place=line.place(1))
+    if isinstance(error, msgspec.ValidationError):
         found = re.search(r"`\$\.(\w+)", str(error))
         column = line.column_of(found[1]) if found else 1
         expected = "a journal's header" if line.number == 1 else "an operation"
-        raise HistoryError(str(error), expected=expected, place=line.place(column)) from None
-    except msgspec.DecodeError as error:
-        found = re.search(r"\(byte (\d+)\)", str(error))
-        column = int(found[1]) + 1 if found else len(line.text)
-        raise HistoryError(str(error), expected="one JSON object", place=line.place(column)) from None
-    except UnicodeDecodeError as error:
-        raise HistoryError(f"not UTF-8 ({error.reason})", expected="UTF-8", place=line.place(1)) from None
+        return HistoryError(str(error), expected=expected, place=line.place(column))
+    found = re.search(r"\(byte (\d+)\)", str(error))
+    column = int(found[1]) + 1 if found else len(line.text)
+    return HistoryError(str(error), expected="one JSON object", place=line.place(column))
 
 
 def _run_of(journals: list[_Journal]) -> tuple[str, str]:
@@ -240,22 +294,19 @@ def _run_of(journals: list[_Journal]) -> tuple[str, str]:
 
 
 def _merged(journals: list[_Journal]) -> tuple[Operation, ...]:
-    entries = [
-        _Entry(operation.time_ns, number, operation.index, operation)
-        for number, journal in enumerate(journals)
-        for operation in journal.operations
-    ]
-    entries.sort(key=lambda entry: entry[:3])
-    _check_processes(entries, [journal.file for journal in journals])
-    return tuple(msgspec.structs.replace(entry.operation, index=index) for index, entry in enumerate(entries))
+    operations = [operation for journal in journals for operation in journal.operations]
+    # Stable: operations of one time stand as their journals do, and within these as they were written.
+    operations.sort(key=_TIME_NS)
+    _check_processes(operations, journals)
+    replace = msgspec.structs.replace
+    return tuple([replace(operation, index=index) for index, operation in enumerate(operations)])
 
 
-def _check_processes(entries: list[_Entry], files: list[str]) -> None:
+def _check_processes(operations: list[Operation], journals: list[_Journal]) -> None:
     """Refuse completions of nothing, and invocations beside an outstanding one."""
     outstanding: dict[int | str, Operation] = {}
-    for entry in entries:
-        operation = entry.operation
-        if is_observation(operation):
+    for operation in operations:
+        if operation.f in OBSERVATIONS:
             continue
         invoked = outstanding.pop(operation.process, None)
         problem = _out_of_turn(invoked, operation)
@@ -263,15 +314,20 @@ def _check_processes(entries: list[_Entry], files: list[str]) -> None:
             raise HistoryError(
                 f"process {operation.process}: {problem}",
                 expected="an invocation, then its completion, one at a time",
-                place=f"{files[entry.journal]}, line {entry.position + 2}, column 1",
+                place=f"{_file_of(operation, journals)}, line {operation.index + 2}, column 1",
             )
-        if operation.type is OperationType.INVOKE:
+        if operation.type is INVOKE:
             outstanding[operation.process] = operation
+
+
+def _file_of(operation: Operation, journals: list[_Journal]) -> str:
+    """The file that an operation was read from."""
+    return next(j.file for j in journals if any(operation is other for other in j.operations))
 
 
 def _out_of_turn(invoked: Operation | None, operation: Operation) -> str | None:
     """Why an operation may not follow what its process has outstanding; None if it may."""
-    if operation.type is OperationType.INVOKE:
+    if operation.type is INVOKE:
         return None if invoked is None else f"invokes {operation.f} while {invoked.f} is outstanding"
     if invoked is None:
         return f"completes {operation.f} without an invocation"
@@ -288,25 +344,29 @@ def _out_of_turn(invoked: Operation | None, operation: Operation) -> str | None:
 def _answers_another(invoked: Operation, operation: Operation) -> str | None:
     """Why a completion does not answer its send; None if it does."""
     if is_answered(operation.value):
-        runs = isinstance(operation.value, dict) and isinstance(invoked.value, dict)
-        same = _extent_of if runs else _asked
-        if same(operation.value) != same(invoked.value):
+        if not _is_same(invoked.value, operation.value):
             return "answers other records than were sent"
-    elif operation.type is OperationType.OK and invoked.value:
+    elif operation.type is OK and invoked.value:
         return "answers no record of those that were sent"
     return None
 
 
-def _extent_of(value: dict[str, Any]) -> tuple[int, int, int]:
-    return value["partition"], value["first"], value["count"]
+def _is_same(asked: list[Any] | dict[str, Any], answered: list[Any] | dict[str, Any]) -> bool:
+    """Whether an answer is about the records that were asked for, each in its place."""
+    if isinstance(asked, dict) and isinstance(answered, dict):
+        return _extent_of(asked) == _extent_of(answered)
+    listed = _listed(answered) if isinstance(answered, dict) else [entry[:2] for entry in answered]
+    return listed == (_listed(asked) if isinstance(asked, dict) else asked)
 
 
-def _asked(value: list[Any] | dict[str, Any]) -> list[list[Any]]:
-    """Partition and value of each record that a send's value lists, or tells as a run."""
-    if isinstance(value, dict):
-        first = value["first"]
-        return [[value["partition"], number] for number in range(first, first + value["count"])]
-    return [entry[:2] for entry in value]
+def _extent_of(run: dict[str, Any]) -> tuple[int, int, int]:
+    return run["partition"], run["first"], run["count"]
+
+
+def _listed(run: dict[str, Any]) -> list[list[Any]]:
+    """Partition and value of each record of a run."""
+    first = run["first"]
+    return [[run["partition"], number] for number in range(first, first + run["count"])]
 
 
 def _records_of(transaction: Operation) -> list[list[Any]]:

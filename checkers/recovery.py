@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from checkers.history import History, Operation, OperationType
+from checkers.history import INVOKE, OK, History, Operation
 from checkers.kinds import AnomalyKind, by_id
 from checkers.setup import Setup, setup_of
 from checkers.verdict import Anomaly, CheckerResult, result_of
@@ -69,7 +69,7 @@ def check_recovery(history: History) -> CheckerResult:
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
     """
-    ended = [o for o in history.operations if o.f == "recover" and o.type is not OperationType.INVOKE]
+    ended = [o for o in history.of("recover") if o.type is not INVOKE]
     told = [operation for operation in ended if "partitions" in (operation.value or {})]
     recoveries = [(operation, msgspec.convert(operation.value, Recovery)) for operation in told]
     found = [anomaly for operation, recovery in recoveries for anomaly in _judged(operation, recovery)]
@@ -135,5 +135,5 @@ def _doubt(
     ]
     if crowded:
         return f"recovery took too long, but {crowded[0]}"
-    unsure = [operation for operation, _ in recoveries if operation.type is not OperationType.OK]
+    unsure = [operation for operation, _ in recoveries if operation.type is not OK]
     return f"recovery ended without success: {unsure[0].error or 'no reason given'}" if unsure else None

@@ -19,7 +19,7 @@ from checkers.columns import (
     Reads,
     Sends,
 )
-from checkers.history import Operation, OperationType
+from checkers.history import OK, Operation
 
 _Name = TypeVar("_Name", bound=Hashable)
 
@@ -54,8 +54,9 @@ class ValueCodes:
 
     def of(self, values: list[Any]) -> Integers:
         """Codes of values: integers from 0 stand for themselves."""
-        if set(map(type, values)) <= {int} and 0 <= min(values, default=0) <= max(values, default=0) < NEVER:
-            return np.array(values, dtype=np.int64)
+        plain = _plain(values)
+        if plain is not None:
+            return plain
         return np.fromiter(map(self._code, values), dtype=np.int64, count=len(values))
 
     def _code(self, value: Any) -> int:
@@ -116,7 +117,7 @@ class SendRows:
         self._outcome.extend(outcomes)
         self._answered.append(self._complete(operation))
 
-    def complete_alike(self, operation: Operation, outcome: Outcome) -> None:
+    def complete_alike(self, operation: Operation, outcome: int) -> None:
         """Note what became of all records alike, without offsets."""
         row, count = self._complete(operation)
         self._offset.extend(repeat(NONE, count))
@@ -210,7 +211,7 @@ class ReadRows:
     def coverage(self, operation: Operation, codes: PartitionCodes, listed_ns: int) -> None:
         """Note how far the last call, a final read, came."""
         value = operation.value
-        whole = operation.type is OperationType.OK and value["position"] >= value["end"]
+        whole = operation.type is OK and value["position"] >= value["end"]
         self._final.append(
             (
                 len(self._calls) - 1,
@@ -242,6 +243,17 @@ class ReadRows:
         """What final reads covered, as columns."""
         call, partition, start, end, position, listed_ns, whole = transposed(self._final, 7)
         return FinalReads(call, partition, start, end, position, listed_ns, _booleans(whole))
+
+
+def _plain(values: list[Any]) -> Integers | None:
+    """Values that are integers from 0 all of them; None where one is not."""
+    if not set(map(type, values)) <= {int}:
+        return None
+    try:
+        found = _integers(values)
+    except OverflowError:
+        return None
+    return found if found.min(initial=0) >= 0 and found.max(initial=0) < NEVER else None
 
 
 def _integers(values: list[int]) -> Integers:

@@ -2,13 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 from itertools import chain
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from checkers.history import History, Operation, OperationType
+from checkers.history import INVOKE, OK, History, Operation, once
 from checkers.shapes import count_of, is_answered, sends_of
 
 Integers = npt.NDArray[np.int64]
@@ -30,6 +29,7 @@ class Acknowledged(NamedTuple):
     time_ns: Integers
 
 
+@once
 def acknowledged(history: History) -> Acknowledged:
     """All acknowledged records, in order of completion; of sends, loops over operations, never over records.
 
@@ -39,9 +39,9 @@ def acknowledged(history: History) -> Acknowledged:
     topics: dict[str, int] = {}
     listed, alike = _Listed(topics), _Alike(topics)
     for operation in history.operations:
-        if operation.type is OperationType.INVOKE or operation.value is None:
+        if operation.type is INVOKE or operation.value is None:
             continue
-        if operation.f == "txn" and operation.type is OperationType.OK:
+        if operation.f == "txn" and operation.type is OK:
             for mop in sends_of(operation):
                 alike.take(operation, mop[1], mop[2], 1)
         elif operation.f == "send" and is_answered(operation.value):
@@ -56,7 +56,7 @@ def acknowledged(history: History) -> Acknowledged:
 
 def invoked_ns(history: History) -> Integers:
     """When the sending of each record began, acknowledged or not; ascending, one element a record."""
-    begun = [o for o in history.operations if o.f in {"send", "txn"} and o.type is OperationType.INVOKE]
+    begun = [o for o in history.operations if o.f in {"send", "txn"} and o.type is INVOKE]
     return np.repeat(_integers(operation.time_ns for operation in begun), _integers(map(_size_of, begun)))
 
 
@@ -69,21 +69,20 @@ class _Listed:
 
     def __init__(self, topics: dict[str, int]) -> None:
         self._topics = topics
-        self._operations: list[Operation] = []
+        self._told: list[tuple[int, int, int, int]] = []
+        self._partition: list[int] = []
 
     def take(self, operation: Operation) -> None:
-        self._topics.setdefault(operation.key, len(self._topics))
-        self._operations.append(operation)
+        code = self._topics.setdefault(operation.key, len(self._topics))
+        partitions = [entry[0] for entry in operation.value if entry[3] == "ok"]
+        self._partition += partitions
+        self._told.append((operation.index, code, operation.time_ns, len(partitions)))
 
     def columns(self) -> Integers:
         """Position, topic, partition and time of each acknowledged record, shape (4, records)."""
-        sizes = _integers(len(operation.value) for operation in self._operations)
-        records = list(chain.from_iterable(operation.value for operation in self._operations))
-        ok = np.fromiter(map("ok".__eq__, map(itemgetter(3), records)), np.bool_, len(records))
-        partition = np.fromiter(map(itemgetter(0), records), np.int64, len(records))
-        told = [(o.index, self._topics[o.key], o.time_ns) for o in self._operations]
-        position, topic, time_ns = np.repeat(_table(told, 3), sizes, axis=1)
-        return np.stack((position, topic, partition, time_ns))[:, ok]
+        *told, count = _table(self._told, 4)
+        position, topic, time_ns = np.repeat(np.stack(told), count, axis=1)
+        return np.stack((position, topic, np.array(self._partition, np.int64), time_ns))
 
 
 class _Alike:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from checkers.history import History, OperationType
+from checkers.history import OK, History, once
 from checkers.shapes import Topic, Workload
 from checkers.verdict import Validity
 
@@ -109,13 +109,14 @@ def _partitions_of(topics: Iterable[Topic]) -> tuple[tuple[str, int], ...]:
     return tuple((topic.name, number) for topic in topics for number in range(topic.partitions))
 
 
+@once
 def setup_of(history: History) -> Setup | None:
     """The run's setup; None if the history has none.
 
     Raises:
         msgspec.ValidationError: a field is missing or of another type than docs/histories.md says.
     """
-    for operation in history.operations:
-        if operation.f == "setup" and operation.type is OperationType.OK:
+    for operation in history.of("setup"):
+        if operation.type is OK:
             return msgspec.convert(operation.value, Setup)
     return None

@@ -1,18 +1,14 @@
-"""The shapes that keys and values of operations must have, per function and type, for checkers to read them.
+"""The types that keys and values of operations have, and what checkers ask of values of several types.
 
 The fields are those of docs/histories.md.  Fields that no checker reads are not asked for, and unknown ones
 are passed over, so that a newer journal of the same format version stays readable.
 """
 
-from collections.abc import Callable
-from typing import Annotated, Any, Literal, NamedTuple
+from typing import Annotated, Any, Literal
 
 import msgspec
 
-from checkers import administration
-from checkers.history import Operation, OperationType
-from checkers.replicas.leader_epochs import LeaderEpochsSeen
-from checkers.replicas.observed import MetadataLogSeen, ReplicaSeen, columns_problem
+from checkers.history import Operation
 
 LARGEST = 2**62
 """Largest time, offset or position that is believed, so that sums of two still fit 64 bits."""
@@ -237,47 +233,8 @@ class Fault(msgspec.Struct, frozen=True):
     kind: str
 
 
-class Shape(msgspec.Struct, frozen=True):
-    """Types of a key and a value, and what types cannot say of the value.
-
-    Attributes:
-        key: type of the key.
-        value: type of the value.
-        rule: takes the value, tells what was expected of it and is not so, or None.
-    """
-
-    key: Any
-    value: Any
-    rule: Callable[[Any], str | None] = lambda _: None
-
-
-class Misfit(NamedTuple):
-    """Which field of an operation does not have its shape, and how."""
-
-    field: str
-    problem: str
-
-
-def misfit_of(operation: Operation) -> Misfit | None:
-    """Find the first field of an operation that does not have its shape; None if all have."""
-    shape = _SHAPES.get((_name_of(operation), operation.type))
-    if shape is None:
-        return None
-    try:
-        msgspec.convert(operation.key, shape.key)
-    except msgspec.ValidationError as error:
-        return Misfit("key", str(error))
-    try:
-        value = msgspec.convert(operation.value, shape.value)
-    except msgspec.ValidationError as error:
-        return Misfit("value", str(error))
-    problem = shape.rule(value)
-    return None if problem is None else Misfit("value", problem)
-
-
-def is_observation(operation: Operation) -> bool:
-    """Whether an operation stands alone, without an invocation."""
-    return operation.f in {"observe", "setup", "phase"}
+OBSERVATIONS = frozenset({"observe", "setup", "phase"})
+"""Functions whose operations stand alone, without an invocation."""
 
 
 def is_answered(value: Any) -> bool:
@@ -300,99 +257,3 @@ def sends_of(transaction: Operation) -> list[list[Any]]:
 def polls_of(transaction: Operation) -> list[list[Any]]:
     """The polls of a transaction: lists of ``poll``, topic and records."""
     return [mop for mop in transaction.value["mops"] if mop[0] == "poll"]
-
-
-def _name_of(operation: Operation) -> str:
-    return f"observe {operation.key}" if operation.f == "observe" else operation.f
-
-
-def _all_or_nothing(value: FinalReadPart) -> str | None:
-    told = [limit is not None for limit in (value.start, value.end, value.position)]
-    if all(told) or not (any(told) or value.records):
-        return _of_its_partition(value)
-    return "Expected start, end and position, or none of them and no records"
-
-
-def _of_its_partition(value: FinalRead | FinalReadPart) -> str | None:
-    if any(partition != value.partition for partition, _, _ in value.records):
-        return f"Expected records of partition {value.partition} alone"
-    return _paired(value)
-
-
-def _paired(value: Polled | FinalRead | FinalReadPart | TxnPoll) -> str | None:
-    if all(len(offsets) == len(values) for _, offsets, values in value.records):
-        return None
-    return "Expected as many values as offsets"
-
-
-def _asked_or_answered(value: list[Any] | UnansweredRun | None) -> str | None:
-    if value is None or isinstance(value, UnansweredRun):
-        return None
-    try:
-        msgspec.convert(value, Sent if all(map(_is_pair, value)) else Answered)
-    except msgspec.ValidationError as error:
-        return str(error)
-    return None
-
-
-def _filled(value: list[Any] | AnsweredRun) -> str | None:
-    if isinstance(value, list) or sum(count for _, count in value.offsets) == value.count:
-        return None
-    return f"Expected stretches of {value.count} records together"
-
-
-def _transaction_paired(value: Txn) -> str | None:
-    if any(len(offsets) != len(values) for _, _, offsets, values in value.consumed):
-        return "Expected as many values as offsets"
-    answers = sum(isinstance(mop, TxnSend) for mop in value.mops)
-    if value.consumed and answers != sum(len(offsets) for _, _, offsets, _ in value.consumed):
-        return "Expected one send for each record consumed"
-    polls = (mop for mop in value.mops if isinstance(mop, TxnPoll))
-    return next(filter(None, map(_paired, polls)), None)
-
-
-def _perhaps_paired(value: Txn | None) -> str | None:
-    return None if value is None else _transaction_paired(value)
-
-
-def _is_pair(entry: Any) -> bool:
-    return isinstance(entry, list) and len(entry) == len(("partition", "value"))
-
-
-_Type = OperationType
-_SHAPES: dict[tuple[str, OperationType], Shape] = {
-    ("send", _Type.INVOKE): Shape(str, Sent | SentRun),
-    ("send", _Type.OK): Shape(str, Answered | AnsweredRun, _filled),
-    ("send", _Type.FAIL): Shape(str, list[Any] | UnansweredRun | None, _asked_or_answered),
-    ("send", _Type.INFO): Shape(str, list[Any] | UnansweredRun | None, _asked_or_answered),
-    ("txn", _Type.INVOKE): Shape(Any, Txn, _transaction_paired),
-    ("txn", _Type.OK): Shape(Any, Txn, _transaction_paired),
-    ("txn", _Type.FAIL): Shape(Any, Txn | None, _perhaps_paired),
-    ("txn", _Type.INFO): Shape(Any, Txn | None, _perhaps_paired),
-    ("assign", _Type.OK): Shape(str, list[tuple[Partition, Offset]]),
-    ("poll", _Type.INVOKE): Shape(str, GroupPollAsked),
-    ("poll", _Type.OK): Shape(str, Polled, _paired),
-    ("final-read", _Type.INVOKE): Shape(str, FinalReadAsked),
-    ("final-read", _Type.OK): Shape(str, FinalRead, _of_its_partition),
-    ("final-read", _Type.INFO): Shape(str, FinalReadPart, _all_or_nothing),
-    ("commit", _Type.INVOKE): Shape(str, Committing),
-    ("committed-offsets", _Type.INVOKE): Shape(str, GroupAsked),
-    ("committed-offsets", _Type.OK): Shape(str, GroupFound),
-    ("delete-records", _Type.INVOKE): Shape(str, list[tuple[Partition, Offset]]),
-    ("elect-leaders", _Type.INVOKE): Shape(Literal["preferred", "unclean"], administration.ElectionAsked),
-    ("elect-leaders", _Type.OK): Shape(Literal["preferred", "unclean"], administration.PartitionsAnswered),
-    ("alter-reassignments", _Type.INVOKE): Shape(None, administration.ReassignmentAsked),
-    ("alter-reassignments", _Type.OK): Shape(None, administration.PartitionsAnswered),
-    ("alter-topic", _Type.INVOKE): Shape(str, administration.TopicAltered),
-    ("configure", _Type.INVOKE): Shape(str, administration.NodeConfigured),
-    ("write", _Type.INVOKE): Shape(str, Any),
-    ("read", _Type.INVOKE): Shape(str, None),
-    ("setup", _Type.OK): Shape(Any, Setup),
-    ("phase", _Type.OK): Shape(str, Any),
-    ("inject", _Type.INVOKE): Shape(str, Fault),
-    ("heal", _Type.INVOKE): Shape(str, Fault),
-    ("observe partitions", _Type.OK): Shape(Any, PartitionsSeen),
-    ("observe leader-epochs", _Type.OK): Shape(Any, LeaderEpochsSeen),
-    ("observe replica", _Type.OK): Shape(Any, ReplicaSeen, columns_problem),
-    ("observe metadata-log", _Type.OK): Shape(Any, MetadataLogSeen, columns_problem),
-}

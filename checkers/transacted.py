@@ -4,7 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from checkers.history import History, Operation, OperationType
+from checkers.history import INVOKE, OK, History, Operation
 from checkers.verdict import Assumption
 
 KIND = "txn"
@@ -24,7 +24,7 @@ def transacted(history: History) -> list[Assumption]:
     seen = _Seen()
     for operation in history.operations:
         match operation.f:
-            case "init-transactions" if operation.type is OperationType.OK:
+            case "init-transactions" if operation.type is OK:
                 seen.initialised[operation.key] = operation.process
             case "txn":
                 seen.take(operation)
@@ -67,9 +67,9 @@ class _Seen:
         if operation.value is None:
             return
         client = operation.value["client"]
-        if operation.type is OperationType.INVOKE:
+        if operation.type is INVOKE:
             self.clients.add(client)
-        elif operation.type is OperationType.OK:
+        elif operation.type is OK:
             self.committed[client] += 1
         elif operation.value.get("end") == operation.value.get("ended") == "abort":
             self.aborted += 1

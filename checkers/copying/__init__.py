@@ -21,7 +21,7 @@ import numpy as np
 from checkers.columns import NONE, Booleans, Integers, PartitionName
 from checkers.copying.kinds import DUPLICATED, LOST, WITHOUT_OFFSETS
 from checkers.copying.loading import Copying, copying_of
-from checkers.history import History, OperationType
+from checkers.history import FAIL, OK, History
 from checkers.licences import licences_of
 from checkers.verdict import Anomaly, Assumption, CheckerResult, result_of
 
@@ -85,7 +85,7 @@ def check_copying(history: History) -> CheckerResult:
 
 
 def _means_to_copy(history: History) -> bool:
-    setup = next((o for o in history.operations if o.f == "setup"), None)
+    setup = next(iter(history.of("setup")), None)
     return setup is not None and setup.value.get("workload", {}).get("kind") == "copy"
 
 
@@ -117,7 +117,7 @@ def _owed(copying: Copying) -> Integers:
         bounds[code] = bound
     passed = copying.inputs[:, offset < bounds[place]]
     attempts = copying.attempts
-    committed = np.array([t.outcome is OperationType.OK for t in copying.transactions], dtype=np.bool_)
+    committed = np.array([t.outcome is OK for t in copying.transactions], dtype=np.bool_)
     mine = committed[attempts.transaction]
     return np.concatenate((passed, np.stack((attempts.place[mine], attempts.offset[mine]))), axis=1)
 
@@ -206,7 +206,7 @@ def _time_ns(history: History, copying: Copying, copies: list[int]) -> int:
 
 def _aborted(copying: Copying) -> int:
     """Attempts at copies whose transactions certainly were not committed."""
-    failed = np.array([t.outcome is OperationType.FAIL for t in copying.transactions], dtype=np.bool_)
+    failed = np.array([t.outcome is FAIL for t in copying.transactions], dtype=np.bool_)
     return int(failed[copying.attempts.transaction].sum())
 
 

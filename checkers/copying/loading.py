@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from checkers.columns import NONE, Integers
-from checkers.history import History, Operation, OperationType
+from checkers.history import INVOKE, OK, History, Operation, OperationType
 from checkers.rows import Codes
 from checkers.shapes import LARGEST, sends_of
 
@@ -131,7 +131,7 @@ class _Loader:
 
     def txn(self, operation: Operation) -> None:
         """Take a transaction's invocation or completion."""
-        if operation.type is OperationType.INVOKE:
+        if operation.type is INVOKE:
             if operation.value.get("consumed"):
                 self._begin(operation)
         elif operation.process in self.open:
@@ -139,7 +139,7 @@ class _Loader:
 
     def final_read(self, operation: Operation) -> None:
         """Take a final read that came to the end of what its isolation level sees."""
-        if operation.type is not OperationType.OK:
+        if operation.type is not OK:
             return
         where = (operation.key, operation.value["partition"])
         self.ends[where] = max(self.ends.get(where, 0), operation.value["end"])
@@ -148,7 +148,7 @@ class _Loader:
 
     def offsets(self, operation: Operation) -> None:
         """Take what a group's offsets are in the end."""
-        if operation.type is OperationType.OK:
+        if operation.type is OK:
             self.told.append(operation)
 
     def _begin(self, operation: Operation) -> None:
@@ -171,7 +171,7 @@ class _Loader:
     def _end(self, operation: Operation, row: int) -> None:
         transaction = self.transactions[row]
         transaction.end, transaction.outcome = operation.index, operation.type
-        if operation.type is not OperationType.OK:
+        if operation.type is not OK:
             return
         for _, group, topic, offsets in (mop for mop in operation.value["mops"] if mop[0] == "offsets"):
             for partition, offset in offsets:

@@ -4,7 +4,7 @@ from typing import Any
 
 from checkers.foreign.records import NEMESIS, Call, Foreign, Record
 from checkers.foreign.workloads import TRANSACTIONS, Workload, is_list_of_micro_operations
-from checkers.history import History, Operation, OperationType
+from checkers.history import FAIL, INFO, INVOKE, OK, History, Operation, OperationType
 
 RUN = "imported"
 """Stands for the run's id in imported histories."""
@@ -41,7 +41,7 @@ def history_of(foreign: Foreign, workload: Workload) -> History:
 
 def _told(record: Record, asked: Record) -> Any:
     """An operation's value; where it is not ok that of its invocation, for Jepsen's clients give a reason."""
-    return asked.value if record.type in {OperationType.FAIL, OperationType.INFO} else record.value
+    return asked.value if record.type in {FAIL, INFO} else record.value
 
 
 def _transaction(record: Record, asked: Record, workload: Workload) -> list[Any]:
@@ -113,7 +113,7 @@ def operation_of(
 
 def _check_transactions(foreign: Foreign) -> None:
     for position, record in enumerate(foreign.records):
-        told = record.type in {OperationType.INVOKE, OperationType.OK}
+        told = record.type in {INVOKE, OK}
         if told and record.process != NEMESIS and not is_list_of_micro_operations(record.value):
             raise foreign.place(position).error(
                 "the value of a transaction is no list of micro-operations", "[[f, key, value] …]"
@@ -131,7 +131,7 @@ def _has_key(foreign: Foreign, call: Call) -> bool:
     if begun.f == "cas":
         return _is_pair(begun.value) and _is_pair(begun.value[1])
     answer = None if call.completed is None else foreign.records[call.completed]
-    if begun.f == "contains" and answer is not None and answer.type is OperationType.OK:
+    if begun.f == "contains" and answer is not None and answer.type is OK:
         return _is_pair(answer.value) and _is_pair(answer.value[1])
     return _is_pair(begun.value)
 

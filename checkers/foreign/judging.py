@@ -8,7 +8,7 @@ from checkers.foreign.conversion import history_of
 from checkers.foreign.kafka import kafka_history_of
 from checkers.foreign.records import Foreign
 from checkers.foreign.workloads import TRANSACTIONS, Workload, functions_of, workload_of
-from checkers.history import History, OperationType
+from checkers.history import OK, History
 from checkers.judge import Checker, judge_by
 from checkers.linearizability import MODELS, check_linearizable
 from checkers.linearizability.canonical import UnreadableError, canonical, shown
@@ -156,9 +156,7 @@ def _is_zoned(history: History, initial: Any) -> bool:
     """Whether zones decide: values are unique, and no read of null stands for one that saw nothing."""
     if not applies(history, initial):
         return False
-    blind = (
-        o for o in history.operations if o.f == "read" and o.type is OperationType.OK and o.value is None
-    )
+    blind = (o for o in history.operations if o.f == "read" and o.type is OK and o.value is None)
     return initial is None or next(blind, None) is None
 
 

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple
 
 from checkers.foreign.records import Foreign, Record
 from checkers.foreign.text import Place, json_of
-from checkers.history import OperationType
+from checkers.history import INVOKE, OK
 from checkers.shapes import LARGEST
 
 _PAIR = 2
@@ -51,12 +51,12 @@ def parts_of(record: Record, asked: Record, place: Place) -> tuple[Part, ...]:
     begun = _listed(asked.value, place)
     told = begun if record is asked else _listed_or_none(record.value)
     if told is None or [part[0] for part in told] != [part[0] for part in begun]:
-        if record.type is OperationType.OK:
+        if record.type is OK:
             raise place.error(
                 "answers other micro-operations than were invoked", "the same ones in their order"
             )
         told = begun
-    answered = record.type is not OperationType.INVOKE
+    answered = record.type is not INVOKE
     return tuple(
         _send(one, other, place, answered=answered) if one[0] == "send" else _poll(other, place)
         for one, other in zip(begun, told, strict=True)

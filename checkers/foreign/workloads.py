@@ -5,7 +5,7 @@ from enum import StrEnum
 from typing import Any
 
 from checkers.foreign.records import Foreign
-from checkers.history import OperationType
+from checkers.history import OK
 from checkers.reading import HistoryError
 
 
@@ -87,7 +87,7 @@ def _is_micro_operation(part: Any) -> bool:
 
 def _read_lists(foreign: Foreign) -> bool:
     """Whether whatever was read is a list."""
-    values = (record.value for record in foreign.records if record.type is OperationType.OK)
+    values = (record.value for record in foreign.records if record.type is OK)
     parts = (part for value in values if is_list_of_micro_operations(value) for part in value)
     return all(part[-1] is None or isinstance(part[-1], list) for part in parts)
 

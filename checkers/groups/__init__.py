@@ -80,7 +80,7 @@ def check_groups(history: History) -> CheckerResult:
 
 
 def _expected(history: History) -> _Expected:
-    setup = next((o for o in history.operations if o.f == "setup"), None)
+    setup = next(iter(history.of("setup")), None)
     workload = {} if setup is None else setup.value.get("workload", {})
     return _Expected(tuple(workload.get("groups", ()))) if workload.get("kind") == KIND else _Expected()
 
@@ -126,7 +126,7 @@ def _assumed(group: str, figures: Mapping[str, Any]) -> Iterable[Assumption]:
 
 def _permitted(history: History, groups: Groups) -> str | None:
     """An event that permits records of what is read, or of groups' offsets, to vanish."""
-    setup = next((o for o in history.operations if o.f == "setup"), None)
+    setup = next(iter(history.of("setup")), None)
     if groups.names and setup is not None:
         lost = may_have_lost(history, OFFSETS_TOPIC)
         if lost is not None:

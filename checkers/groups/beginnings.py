@@ -18,7 +18,7 @@ from typing import NamedTuple
 from checkers.columns import NONE
 from checkers.groups.kinds import OFFSET_LOST
 from checkers.groups.loading import Assignment, Commit, Groups, Place
-from checkers.history import OperationType
+from checkers.history import FAIL
 from checkers.verdict import Anomaly
 
 
@@ -105,9 +105,7 @@ def _register(groups: Groups, place: Place) -> Register:
     commits = [
         commit
         for commit in groups.commits.get(place.group, ())
-        if commit.topic == place.topic
-        and place.partition in commit.offsets
-        and commit.outcome is not OperationType.FAIL
+        if commit.topic == place.topic and place.partition in commit.offsets and commit.outcome is not FAIL
     ]
     listed = groups.listed.get((place.topic, place.partition))
     return Register(commits, place, 0 if listed is None else listed.start)

@@ -6,7 +6,7 @@ from typing import Any
 
 from checkers.groups.delivery import Delivery
 from checkers.groups.loading import Assignment, Groups, Place
-from checkers.history import OperationType
+from checkers.history import FAIL, INFO, OK
 
 NS_PER_MS = 1_000_000
 
@@ -22,9 +22,9 @@ def figures_of(groups: Groups, group: str, deliveries: Sequence[Delivery]) -> di
         "members": len({member for member, _ in told}),
         "assignments": len(assignments),
         "generations": len({generation for _, generation in told}),
-        "commits_ok": commits[OperationType.OK],
-        "commits_fail": commits[OperationType.FAIL],
-        "commits_info": commits[OperationType.INFO],
+        "commits_ok": commits[OK],
+        "commits_fail": commits[FAIL],
+        "commits_info": commits[INFO],
         "delivered": delivered,
         "redelivered": returned - delivered,
         "unowned_max_ms": max((_unowned_ms(groups, one.place) for one in deliveries), default=0.0),

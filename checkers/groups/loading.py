@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from checkers.columns import NONE, Integers
-from checkers.history import History, Operation, OperationType
+from checkers.history import INFO, INVOKE, OK, History, Operation, OperationType
 
 READ_UNCOMMITTED = "read_uncommitted"
 Membership = tuple[str, int]
@@ -78,12 +78,12 @@ class Commit:
     offsets: dict[int, int]
     time_ns: int
     end: int = NONE
-    outcome: OperationType = OperationType.INFO
+    outcome: OperationType = INFO
 
     @property
     def acknowledged(self) -> bool:
         """Whether it certainly happened."""
-        return self.outcome is OperationType.OK
+        return self.outcome is OK
 
     @property
     def positions(self) -> tuple[int, ...]:
@@ -193,11 +193,11 @@ class _Loader:
 
     def poll(self, operation: Operation) -> None:
         """Take a poll; those without a group are another reader's."""
-        if operation.type is OperationType.INVOKE:
+        if operation.type is INVOKE:
             self._polling[operation.process] = operation
             return
         asked = self._polling.pop(operation.process)
-        group = operation.value.get("group") if operation.type is OperationType.OK else None
+        group = operation.value.get("group") if operation.type is OK else None
         if group is None:
             return
         groups = self.groups
@@ -214,7 +214,7 @@ class _Loader:
 
     def commit(self, operation: Operation) -> None:
         """Take a commit's invocation or completion."""
-        if operation.type is OperationType.INVOKE:
+        if operation.type is INVOKE:
             begun = self._committing[operation.process] = _commit(operation)
             self.groups.commits.setdefault(begun.group, []).append(begun)
             return
@@ -223,7 +223,7 @@ class _Loader:
 
     def final_read(self, operation: Operation) -> None:
         """Take a final read that came to the end of its partition."""
-        if operation.type is not OperationType.OK or operation.value["isolation"] != READ_UNCOMMITTED:
+        if operation.type is not OK or operation.value["isolation"] != READ_UNCOMMITTED:
             return
         value, where = operation.value, (operation.key, operation.value["partition"])
         listed = self.groups.listed.setdefault(where, Listed(value["start"], value["end"]))
@@ -237,7 +237,7 @@ class _Loader:
 
     def recover(self, operation: Operation) -> None:
         """Note whether the cluster recovered."""
-        self.groups.recovered |= operation.type is OperationType.OK
+        self.groups.recovered |= operation.type is OK
 
 
 def _assignment(asked: Operation, answered: Operation) -> Assignment:

@@ -9,7 +9,7 @@ The last row permits nothing either: it explains a loss by a gap of Kafka's that
 on single records, and is judged beside them (`checkers.log.licensing`).
 """
 
-from checkers.history import History
+from checkers.history import History, once
 from checkers.licences.destroyed import last_wiped, unsynced, wiped
 from checkers.licences.disturbances import always, disturbances
 from checkers.licences.permission import permitted
@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 
+@once
 def licences_of(history: History) -> Licences:
     """Find everything in a history that permits a loss, or explains it.
 

@@ -49,9 +49,7 @@ def moves(scene: Scene) -> Iterator[Move]:
     Brokers may tell an old epoch, so a move lies between the first sightings of the old and the new one.
     """
     seen: dict[PartitionName, tuple[int, int]] = {}
-    for operation in scene.history.operations:
-        if operation.f != "observe" or operation.key != "partitions":
-            continue
+    for operation in scene.history.observed("partitions"):
         for partition, epoch in _epochs(msgspec.convert(operation.value, PartitionsSeen)):
             known, since_ns = seen.get(partition, (epoch, operation.time_ns))
             if epoch > known:

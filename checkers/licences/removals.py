@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from checkers.administration import requests_of
 from checkers.columns import NEVER, PartitionName
-from checkers.history import OperationType
+from checkers.history import INFO, OK
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
 
@@ -23,8 +23,8 @@ def deletions(scene: Scene) -> Iterator[Event]:
 def log_starts(scene: Scene) -> Iterator[Event]:
     """Where the logs that begin above offset 0 begin in the end, as the final reads listed it."""
     starts: dict[PartitionName, int] = {}
-    for operation in scene.history.operations:
-        if operation.f == "final-read" and operation.type in {OperationType.OK, OperationType.INFO}:
+    for operation in scene.history.of("final-read"):
+        if operation.type in {OK, INFO}:
             where = PartitionName(operation.key, operation.value["partition"])
             starts[where] = max(starts.get(where, 0), operation.value.get("start") or 0)
     for where, start in starts.items():

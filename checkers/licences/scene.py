@@ -39,9 +39,8 @@ class Scene:
     @cached_property
     def setup(self) -> Setup:
         """The set-up; an empty one where there is none."""
-        for operation in self.history.operations:
-            if operation.f == "setup":
-                return msgspec.convert(operation.value, Setup)
+        for operation in self.history.of("setup"):
+            return msgspec.convert(operation.value, Setup)
         return Setup()
 
     @cached_property
@@ -95,12 +94,11 @@ class Scene:
     def views(self) -> dict[PartitionName, list[View]]:
         """What brokers told of each partition, in the order of their answers."""
         found: dict[PartitionName, list[View]] = defaultdict(list)
-        for operation in self.history.operations:
-            if operation.f == "observe" and operation.key == "partitions":
-                told = msgspec.convert(operation.value, PartitionsSeen)
-                times, node = (told.began_ns, operation.time_ns), operation.node or ""
-                for topic, states in told.topics.items():
-                    for number, _, epoch, replicas, isr, _ in states:
-                        view = View(*times, node, epoch, tuple(replicas), tuple(isr))
-                        found[PartitionName(topic, number)].append(view)
+        for operation in self.history.observed("partitions"):
+            told = msgspec.convert(operation.value, PartitionsSeen)
+            times, node = (told.began_ns, operation.time_ns), operation.node or ""
+            for topic, states in told.topics.items():
+                for number, _, epoch, replicas, isr, _ in states:
+                    view = View(*times, node, epoch, tuple(replicas), tuple(isr))
+                    found[PartitionName(topic, number)].append(view)
         return dict(found)

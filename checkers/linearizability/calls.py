@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from checkers.history import History, Operation, OperationType
+from checkers.history import FAIL, INVOKE, History, Operation
 from checkers.linearizability.canonical import UnreadableError, canonical
 from checkers.linearizability.contract import Action, Model
 from checkers.linearizability.operands import is_ok
@@ -72,7 +72,7 @@ def _call(
     invoke: Operation, completion: Operation | None, model: Model, actions: dict[Action, Action]
 ) -> Call | None:
     """The call of a pair; None where it did not happen or constrains nothing.  Equal actions become one."""
-    if completion is not None and completion.type is OperationType.FAIL:
+    if completion is not None and completion.type is FAIL:
         return None
     try:
         action = model.action_of(invoke, completion)
@@ -92,7 +92,7 @@ def _pairs(operations: Sequence[Operation]) -> Iterator[tuple[Operation, Operati
         if _is_no_client(operation.process):
             continue
         try:
-            if operation.type is OperationType.INVOKE:
+            if operation.type is INVOKE:
                 _begin(open_by_process, operation)
             else:
                 yield _completed(open_by_process.pop(operation.process, None), operation), operation
@@ -121,7 +121,7 @@ def _completed(invoke: Operation | None, completion: Operation) -> Operation:
 
 def is_invocation_of_client(operation: Operation) -> bool:
     """Whether an operation begins something at the object."""
-    return operation.type is OperationType.INVOKE and not _is_no_client(operation.process)
+    return operation.type is INVOKE and not _is_no_client(operation.process)
 
 
 def _is_no_client(process: int | str) -> bool:

@@ -3,13 +3,13 @@
 from collections.abc import Hashable
 from typing import Any
 
-from checkers.history import Operation, OperationType
+from checkers.history import OK, Operation
 from checkers.linearizability.canonical import UnreadableError, canonical, shown
 
 
 def is_ok(completion: Operation | None) -> bool:
     """Whether the operation certainly happened."""
-    return completion is not None and completion.type is OperationType.OK
+    return completion is not None and completion.type is OK
 
 
 def argument_of(invoke: Operation, completion: Operation | None) -> Any:
@@ -18,7 +18,7 @@ def argument_of(invoke: Operation, completion: Operation | None) -> Any:
     Raises:
         UnreadableError: where an ok tells another argument than its invocation.
     """
-    if completion is None or completion.type is not OperationType.OK or completion.value is None:
+    if completion is None or completion.type is not OK or completion.value is None:
         return invoke.value
     if invoke.value is not None and canonical(invoke.value) != canonical(completion.value):
         asked, told = shown(canonical(invoke.value)), shown(canonical(completion.value))

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import msgspec
 
-from checkers.history import Operation, OperationType
+from checkers.history import OK, Operation
 from checkers.linearizability.calls import Call
 from checkers.linearizability.canonical import canonical, shown
 from checkers.linearizability.contract import INCONSISTENT, Model
@@ -275,9 +275,9 @@ class _Telling:
 
     def _briefly(self, call: Call) -> str:
         invoke, last = self.operations[call.invoked], self.operations[call.end]
-        known = last.type is OperationType.OK and last.value is not None
+        known = last.type is OK and last.value is not None
         value = last.value if known else invoke.value
-        if value is None and (invoke.f in _WITHOUT_VALUE or last.type is not OperationType.OK):
+        if value is None and (invoke.f in _WITHOUT_VALUE or last.type is not OK):
             return invoke.f
         return f"{invoke.f} {shown(canonical(value))}"
 

@@ -76,7 +76,7 @@ class _Setup(msgspec.Struct, frozen=True):
 
 def _setup_of(history: History) -> _Setup:
     """The set-up; an empty one where there is none."""
-    told = next((operation for operation in history.operations if operation.f == "setup"), None)
+    told = next(iter(history.of("setup")), None)
     return _Setup() if told is None else msgspec.convert(told.value, _Setup)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from checkers.history import Operation, OperationType
+from checkers.history import FAIL, INVOKE, OK, Operation
 
 Listed = tuple[str, str | None]
 """A topic's name and id; None where the broker tells none."""
@@ -26,12 +26,12 @@ class Change:
     @property
     def acknowledged(self) -> bool:
         """Whether it certainly happened."""
-        return self.end is not None and self.end.type is OperationType.OK
+        return self.end is not None and self.end.type is OK
 
     @property
     def failed(self) -> bool:
         """Whether it certainly did not happen."""
-        return self.end is not None and self.end.type is OperationType.FAIL
+        return self.end is not None and self.end.type is FAIL
 
     @property
     def last(self) -> Operation:
@@ -102,7 +102,7 @@ def metadata_of(operations: Iterable[Operation]) -> Metadata:
             found.final = operation.index
         if operation.f not in _FUNCTIONS:
             continue
-        if operation.type is OperationType.INVOKE:
+        if operation.type is INVOKE:
             if outstanding.setdefault(operation.process, operation) is not operation:
                 raise MetadataShapeError(f"operation {operation.index} begins while another is outstanding")
             if operation.f != "list-topics":
@@ -113,7 +113,7 @@ def metadata_of(operations: Iterable[Operation]) -> Metadata:
             raise MetadataShapeError(f"operation {operation.index} completes what was not begun")
         if begin.index in changes:
             changes[begin.index].end = operation
-        elif operation.type is OperationType.OK:
+        elif operation.type is OK:
             found.listings.append(
                 Listing(operation.key, begin, operation, dict(_converted(operation, list[Listed])))
             )

@@ -53,7 +53,7 @@ def licensed(anomalies: Iterable[Anomaly], history: History) -> list[Anomaly]:
 
 def _majority_wiped(history: History) -> tuple[int, str] | None:
     """Since when a majority was wiped, and that in words; None where it never was."""
-    told: Any = next((o.value for o in history.operations if o.f == "setup"), {})
+    told: Any = next((o.value for o in history.of("setup")), {})
     setup = msgspec.convert(told, _Setup)
     controllers = {node.name: node.id for node in setup.nodes if "controller" in node.roles}
     if setup.quorum != "static":

@@ -7,7 +7,7 @@ import msgspec
 
 from checkers.administration import Request, requests_of
 from checkers.faults import FOREVER_NS
-from checkers.history import History, OperationType
+from checkers.history import FAIL, INFO, OK, History, OperationType
 
 ADD, REMOVE = "add-voter", "remove-voter"
 KRAFT_VERSION = "kraft.version"
@@ -37,12 +37,12 @@ class VoterChange(msgspec.Struct, frozen=True):
     @property
     def acknowledged(self) -> bool:
         """Whether it was certainly committed when it was answered."""
-        return self.outcome is OperationType.OK
+        return self.outcome is OK
 
     @property
     def possible(self) -> bool:
         """Whether it may have been appended to the log."""
-        return self.outcome is not OperationType.FAIL
+        return self.outcome is not FAIL
 
     @property
     def done_by_ns(self) -> int:
@@ -81,7 +81,7 @@ def _change(request: Request) -> VoterChange:
         id=msgspec.convert(asked.key, int),
         directory_id=msgspec.convert(asked.value, _Asked).directory_id,
         invoked_ns=request.from_ns,
-        outcome=OperationType.INFO if ended is None or request.unknown else ended.type,
+        outcome=INFO if ended is None or request.unknown else ended.type,
         completed_ns=FOREVER_NS if ended is None else ended.time_ns,
         operations=request.operations,
     )

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from checkers.history import OperationType
+from checkers.history import INFO
 from checkers.kinds import AnomalyKind
 from checkers.quorum.changes import ADD, REMOVE, VoterChange
 from checkers.quorum.views import StateFile
@@ -151,7 +151,7 @@ def _not_single(flips: Sequence[Flip]) -> Anomaly:
 
 def resolved(changes: Iterable[VoterChange], logged: Explained, *, told: bool) -> dict[str, int]:
     """What became of requests with unknown outcome, by the log: happened or not; open where there is none."""
-    doubtful = [change for change in changes if change.outcome is OperationType.INFO]
+    doubtful = [change for change in changes if change.outcome is INFO]
     if not told:
         return {"open": len(doubtful)} if doubtful else {}
     absent = sum(change in logged.unused for change in doubtful)

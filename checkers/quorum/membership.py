@@ -83,9 +83,8 @@ def lost_voters(
     names = setup.controllers
     ordered = sorted(claims, key=lambda claim: (claim.time_ns, claim.index))
     answers: dict[str, list[Operation]] = {node: [] for node in names.values()}
-    for operation in history.operations:
-        if operation.f == "observe" and operation.key == "quorum":
-            answers.setdefault(operation.node or "", []).append(operation)
+    for operation in history.observed("quorum"):
+        answers.setdefault(operation.node or "", []).append(operation)
     found = []
     for voter, node in sorted(names.items()):
         missing = _missing(voter, ordered, windows, names, answers[node])
@@ -105,17 +104,24 @@ def _missing(
     first: LeaderClaim | None = None
     previous_ns = 0
     for claim in claims:
-        involved = {names.get(voter, ""), *(names.get(other.id, "") for other in claim.voters)}
-        present = any(other.id == voter for other in (*claim.voters, *claim.observers))
-        disturbed = any(
-            window.overlaps(previous_ns, claim.time_ns) and _touches(window, involved) for window in windows
+        away = (
+            any(other.id == voter for other in (*claim.voters, *claim.observers))
+            or _disturbed(voter, claim, previous_ns, windows, names)
+            or not _answers(answers, previous_ns, claim.time_ns)
         )
-        away = present or disturbed or not _answers(answers, previous_ns, claim.time_ns)
         first = None if away else first or claim
         previous_ns = claim.time_ns
         if first is not None and claim.began_ns - first.time_ns > LOST_AFTER_NS:
             return first, claim
     return None
+
+
+def _disturbed(
+    voter: int, claim: LeaderClaim, since_ns: int, windows: Sequence[FaultWindow], names: dict[int, str]
+) -> bool:
+    """Whether a fault between that time and the answer concerns the node, or a voter."""
+    involved = {names.get(number, "") for number in (voter, *(other.id for other in claim.voters))}
+    return any(w.overlaps(since_ns, claim.time_ns) and _touches(w, involved) for w in windows)
 
 
 def _touches(window: FaultWindow, nodes: set[str]) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 import msgspec
 
-from checkers.history import History, Operation
+from checkers.history import History, Operation, once
 
 NONE = -1
 """Kafka's number for no leader, no vote, no time and no high watermark."""
@@ -115,6 +115,7 @@ class _File(msgspec.Struct, frozen=True):
     cluster_id: str | None = None
 
 
+@once
 def views_of(history: History) -> Views:
     """Every answer given as leader and every quorum-state file that had an epoch.
 
@@ -123,9 +124,7 @@ def views_of(history: History) -> Views:
     """
     claims: list[LeaderClaim] = []
     files: list[StateFile] = []
-    for operation in history.operations:
-        if operation.f != "observe":
-            continue
+    for operation in history.of("observe"):
         if operation.key == "quorum" and operation.value["answer"] == "leader":
             claims.append(_claim(operation))
         elif operation.key == "quorum-state":

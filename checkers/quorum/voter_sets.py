@@ -131,7 +131,9 @@ def flips_logged(sets: Sequence[VoterSet]) -> list[list[Flip]]:
 
 def _flips(before: VoterSet, after: VoterSet, from_ns: int, *, undone: bool) -> list[Flip]:
     """Voters that left, then those that joined; a voter with another disk has left and joined."""
-    found = []
+    found: list[Flip] = []
+    if before.members == after.members:
+        return found
     for earlier, later, joined in ((before, after, False), (after, before, True)):
         for voter, directory in sorted(earlier.members.items()):
             if not _has(later.members, voter, directory):

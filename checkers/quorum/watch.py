@@ -35,8 +35,8 @@ def watched(
     """
     answers: dict[str, list[int]] = {n.name: [] for n in setup.nodes if "controller" in n.roles}
     looks: list[int] = []
-    for operation in history.operations:
-        if operation.f == "observe" and operation.key in {"quorum", "quorum-state"}:
+    for operation in history.of("observe"):
+        if operation.key in {"quorum", "quorum-state"}:
             looks.append(operation.time_ns)
             if operation.key == "quorum" and operation.value["answer"] != "error":
                 answers.setdefault(operation.node or "", []).append(operation.time_ns)

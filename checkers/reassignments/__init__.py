@@ -111,13 +111,12 @@ def _figures(asked: list[Reassignment], changes: PartitionChanges, steps: list[S
 def _observed(history: History) -> dict[str, Any]:
     """How many reassignments were seen at once, and how long some were seen without a pause."""
     most, longest_ns, since_ns = 0, 0, None
-    for operation in history.operations:
-        if operation.f == "observe" and operation.key == ONGOING:
-            seen = msgspec.convert(operation.value, OngoingSeen)
-            most = max(most, len(seen.ongoing))
-            if not seen.ongoing:
-                since_ns = None
-                continue
-            since_ns = operation.time_ns if since_ns is None else since_ns
-            longest_ns = max(longest_ns, operation.time_ns - since_ns)
+    for operation in history.observed(ONGOING):
+        seen = msgspec.convert(operation.value, OngoingSeen)
+        most = max(most, len(seen.ongoing))
+        if not seen.ongoing:
+            since_ns = None
+            continue
+        since_ns = operation.time_ns if since_ns is None else since_ns
+        longest_ns = max(longest_ns, operation.time_ns - since_ns)
     return {"ongoing_max": most, "ongoing_ms_max": longest_ns // _NS_PER_MS}

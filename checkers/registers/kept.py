@@ -19,7 +19,7 @@ from operator import attrgetter
 import numpy as np
 
 from checkers.columns import Booleans, Integers
-from checkers.history import Operation, OperationType
+from checkers.history import OK, Operation
 from checkers.kinds import AnomalyKind, by_id
 from checkers.registers.columns import SHIFT
 from checkers.registers.findings import Findings
@@ -83,7 +83,7 @@ def milestones_of(operations: Sequence[Operation]) -> Milestones:
     ]
     return Milestones(
         recovering=next((stamp for stamp in begun if stamp is not None), None),
-        recovered=stamps.get(f"recover {OperationType.OK}", final),
+        recovered=stamps.get(f"recover {OK}", final),
         final=final,
     )
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.columns import NONE, Booleans, Integers
-from checkers.history import History, Operation, OperationType
+from checkers.history import FAIL, INVOKE, OK, History, Operation
 from checkers.registers.columns import SHIFT, Registers, Rows
 
 Objects = NDArray[np.object_]
@@ -104,8 +104,8 @@ def _events(operations: Sequence[Operation], chosen: bytes) -> _Events:
         value[rows] = np.fromiter(map(attrgetter("value"), some), np.object_, len(some))
         functions, types = list(map(attrgetter("f"), some)), list(map(attrgetter("type"), some))
         write[rows], cas[rows] = _equal(functions, "write"), _equal(functions, "cas")
-        invoke[rows] = _equal(types, OperationType.INVOKE)
-        ok[rows], fail[rows] = _equal(types, OperationType.OK), _equal(types, OperationType.FAIL)
+        invoke[rows] = _equal(types, INVOKE)
+        ok[rows], fail[rows] = _equal(types, OK), _equal(types, FAIL)
     first = index[np.flatnonzero(np.diff(np.maximum.accumulate(key), prepend=-1))]
     keys = tuple(operations[place].key for place in first.tolist())
     return _Events(index, process, key, keys, value, write, cas, invoke, ok, fail)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from checkers.columns import NEVER, PartitionName
-from checkers.history import History, Operation, OperationType
+from checkers.history import FAIL, INVOKE, History, Operation
 from checkers.replicas.observed import EVIDENCE_REPLICAS
 
 COMPACT = "compact"
@@ -128,9 +128,8 @@ def meant_by(history: History) -> Meant:
     Raises:
         msgspec.ValidationError: the setup is not as docs/histories.md says.
     """
-    for operation in history.operations:
-        if operation.f == "setup":
-            return msgspec.convert(operation.value, Meant)
+    for operation in history.of("setup"):
+        return msgspec.convert(operation.value, Meant)
     return Meant()
 
 
@@ -140,8 +139,8 @@ def committed_ends(history: History) -> dict[PartitionName, End]:
     A reader of committed records lists the last stable offset, which is lower while transactions are open.
     """
     ends: dict[PartitionName, End] = {}
-    for operation in history.operations:
-        if operation.f != "final-read" or operation.type in (OperationType.INVOKE, OperationType.FAIL):
+    for operation in history.of("final-read"):
+        if operation.type in (INVOKE, FAIL):
             continue
         offset = operation.value.get("end")
         partition = PartitionName(operation.key, operation.value["partition"])
@@ -160,7 +159,7 @@ def in_sync(history: History, names: Mapping[int, str]) -> dict[PartitionName, I
     later: dict[PartitionName, dict[str, tuple[str, ...]]] = {}
     recovered_ns = NEVER
     for operation in history.operations:
-        if operation.f == "recover" and operation.type is not OperationType.INVOKE:
+        if operation.f == "recover" and operation.type is not INVOKE:
             found, later, recovered_ns = _recovered(operation, names), {}, operation.time_ns
         elif operation.f == "observe" and operation.key == "partitions":
             told = msgspec.convert(operation.value, _Partitions)
@@ -207,9 +206,7 @@ def _named(nodes: Iterable[int], names: Mapping[int, str]) -> tuple[str, ...]:
 def metadata_end(history: History, names: Mapping[int, str]) -> MetadataEnd | None:
     """The last answer of the leader of the highest epoch; None if nobody answered with a high watermark."""
     best: tuple[int, Operation, _Quorum] | None = None
-    for operation in history.operations:
-        if operation.f != "observe" or operation.key != "quorum":
-            continue
+    for operation in history.observed("quorum"):
         told = msgspec.convert(operation.value, _Quorum)
         if told.high_watermark >= 0 and (best is None or told.leader_epoch >= best[0]):
             best = (told.leader_epoch, operation, told)

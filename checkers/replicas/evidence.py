@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from checkers.columns import NONE, Booleans, Integers, PartitionName
-from checkers.history import History, Operation
+from checkers.history import History, Operation, once
 from checkers.replicas.observed import (
     COLUMN_TYPES,
     METADATA_LOG,
@@ -206,6 +206,7 @@ _TOLD = {
 """Columns that fates are told by, each with what stands for unknown."""
 
 
+@once
 def batches_of(history: History) -> Batches:
     """All that the history tells of replicas' logs; where it tells of one twice, what it told last.
 
@@ -213,8 +214,8 @@ def batches_of(history: History) -> Batches:
         msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
     """
     logs: dict[tuple[PartitionName, str], ReplicaLog] = {}
-    for operation in history.operations:
-        if operation.f == "observe" and operation.key in (REPLICA, METADATA_LOG):
+    for operation in history.of("observe"):
+        if operation.key in (REPLICA, METADATA_LOG):
             log = _log(operation)
             logs[log.partition, log.node] = log
     ordered = [log for _, log in sorted(logs.items())]

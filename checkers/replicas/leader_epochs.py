@@ -50,13 +50,12 @@ class LeaderEpochs:
     @cached_property
     def _noted(self) -> dict[PartitionName, Entries]:
         best: dict[PartitionName, Entries] = {}
-        for operation in self._history.operations:
-            if operation.f == "observe" and operation.key == LEADER_EPOCHS:
-                seen = msgspec.convert(operation.value, LeaderEpochsSeen)
-                partition = PartitionName(seen.topic, seen.partition)
-                # Where two come equally far, the one that knows of more.
-                if _reach(seen.entries) > _reach(best.get(partition, [])):
-                    best[partition] = seen.entries
+        for operation in self._history.observed(LEADER_EPOCHS):
+            seen = msgspec.convert(operation.value, LeaderEpochsSeen)
+            partition = PartitionName(seen.topic, seen.partition)
+            # Where two come equally far, the one that knows of more.
+            if _reach(seen.entries) > _reach(best.get(partition, [])):
+                best[partition] = seen.entries
         return best
 
     @cached_property

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from checkers.columns import NONE, Booleans, Columns, Integers, Outcome, PartitionName
-from checkers.history import History, OperationType
+from checkers.history import INVOKE, History
 from checkers.loading import columns_of
 from checkers.transactions.coding import Index
 from checkers.transactions.loading import Transactions, transactions_of
@@ -168,4 +168,4 @@ def _chunks(value: dict[str, Any]) -> list[Any]:
 
 def has_transactions(history: History) -> bool:
     """Whether there is anything to judge."""
-    return any(o.f == "txn" and o.type is OperationType.INVOKE for o in history.operations)
+    return any(o.type is INVOKE for o in history.of("txn"))

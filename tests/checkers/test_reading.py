@@ -1,5 +1,6 @@
 """Journals are read whole, or cut at their end, or refused with file, line and column."""
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from checkers import reading
 from checkers.history import OperationType
 from checkers.log import check_log
 from checkers.reading import HistoryError, read_history
@@ -34,6 +36,25 @@ def write(folder: Path, *lines: str, name: str = "history-worker-3.jsonl", end: 
     return path
 
 
+class Growing(io.BytesIO):
+    """A journal that gets the rest of its last line after that was read."""
+
+    def readlines(self, hint: int | None = -1, /) -> list[bytes]:
+        texts = super().readlines(hint or -1)
+        if texts and not texts[-1].endswith(b"\n"):
+            here = self.tell()
+            self.write(b'"later":1}\n')
+            self.seek(here)
+        return texts
+
+
+def test_a_journal_that_is_written_on_meanwhile_ends_where_it_was_read(tmp_path: Path) -> None:
+    path = write(tmp_path, SETUP, line(1), '{"index":2,', end="")
+    journal = reading._journal_of("j", Growing(path.read_bytes()))
+    assert [operation.index for operation in journal.operations] == [0, 1]
+    assert journal.damage == "j, line 4: cut short after 11 bytes, dropped"
+
+
 def refusal(folder: Path) -> HistoryError:
     with pytest.raises(HistoryError) as refused:
         read_history(folder)
@@ -49,6 +70,23 @@ def test_journals_are_merged_by_time_then_file_name_and_indexed_anew(tmp_path: P
     assert [operation.index for operation in history.operations] == [0, 1, 2, 3]
     assert (history.run, history.began_at) == ("r1", "2026-11-20T21:56:57Z")
     assert history.damage == ()
+
+
+@pytest.mark.parametrize("block", [1, 150, 1 << 20])
+def test_journals_longer_than_a_block_are_read_and_refused_alike(
+    block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("checkers.reading._BLOCK_BYTES", block)
+    lines = [line(index, key="node") for index in range(9)]
+    path = write(tmp_path, *lines)
+    assert [operation.time_ns for operation in read_history(tmp_path).operations] == list(range(0, 90, 10))
+    path.write_text(path.read_text()[:-2])
+    assert len(read_history(tmp_path).operations) == 8
+    assert read_history(tmp_path).damage == (
+        f"history-worker-3.jsonl, line 10: cut short after {len(lines[8]) - 1} bytes, dropped",
+    )
+    write(tmp_path, *lines[:7], line(7, key="node", time_ns=59), lines[8])
+    assert refusal(tmp_path).place == "history-worker-3.jsonl, line 9, column 12"
 
 
 def test_an_invocation_and_its_completion(tmp_path: Path) -> None:

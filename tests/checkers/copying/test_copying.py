@@ -9,8 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkers.copying import check_copying
+from checkers.fitting import misfit_of
 from checkers.history import Operation, OperationType
-from checkers.shapes import misfit_of
 from checkers.verdict import CheckerResult, Validity
 from tests.checkers.copying.copy_histories import (
     FAIL,
