@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import msgspec
 
 from checkers.verdict import Anomaly, Validity, Verdict
+from results.wilson import wilson
 
-_Z = 1.959963984540054
-"""Of the normal distribution, for 95 %."""
 _IDS = re.compile(r"(?<![\w-])(?=[\w-]*\d)[A-Za-z0-9_-]{22}(?![\w-])")
 """Kafka's ids of topics, directories and clusters."""
 _NUMBERS = re.compile(r"\d[\d,.]*(?<![,.])")
@@ -119,27 +118,20 @@ def reproduction_of(wanted: Signature, attempts: Sequence[Attempt]) -> Reproduct
     counts = {validity.value: sum(each.validity is validity for each in found) for validity in Validity}
     return Reproduction(
         wanted,
-        wilson(len(same), len(deciding)),
+        rate_of(len(same), len(deciding)),
         sum(each.summary == wanted.summary for each in same),
         counts | {"failed": len(attempts) - len(found)},
         tuple(attempts),
     )
 
 
-def wilson(count: int, of: int) -> Rate:
-    """A share with its interval; of none anything is possible.
+def rate_of(count: int, of: int) -> Rate:
+    """How often something happened, with its interval.
 
     Raises:
         ValueError: the count is negative or more than there are.
     """
-    if not 0 <= count <= of:
-        raise ValueError(f"{count} of {of} is no share")
-    if of == 0:
-        return Rate(0, 0, 0.0, 1.0)
-    share, weight = count / of, _Z * _Z / of
-    middle = (share + weight / 2) / (1 + weight)
-    half = _Z * math.sqrt(share * (1 - share) / of + weight / (4 * of)) / (1 + weight)
-    return Rate(count, of, 0.0 if count == 0 else middle - half, 1.0 if count == of else middle + half)
+    return Rate(count, of, *wilson(count, of))
 
 
 def _illegal(verdict: Verdict) -> list[tuple[str, Anomaly]]:

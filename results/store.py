@@ -53,6 +53,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
         as_expected: None where nothing was expected or nothing was judged.
         anomalies: exact number per id, over all checkers.
         illegal: those ids of which at least one breaks a promise.
+        replay_of: id of the run whose recorded schedule it carried out; empty if it planned its own.
         problems: what could not be read, one sentence each; empty for a whole run.
     """
 
@@ -65,6 +66,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     as_expected: bool | None = None
     anomalies: dict[str, int] = {}
     illegal: tuple[str, ...] = ()
+    replay_of: str = ""
     problems: tuple[str, ...] = ()
 
 
@@ -97,6 +99,7 @@ def summarise_folder(root: Path, folder: Path) -> RunSummary:
         as_expected=verdict.as_expected if verdict else None,
         anomalies=anomaly_counts(verdict) if verdict else {},
         illegal=illegal_ids(verdict) if verdict else (),
+        replay_of=identity.replay_of if identity else "",
         problems=tuple(problems),
     )
 

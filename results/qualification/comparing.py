@@ -14,7 +14,6 @@ import msgspec
 from results.measures import Measures
 from results.qualification.inference import (
     ALPHA,
-    Interval,
     holm,
     pairs_needed,
     share_difference,
@@ -23,6 +22,7 @@ from results.qualification.inference import (
 )
 from results.qualification.records import Role, Run, of_role, outcomes
 from results.summary import Outcome, RunOutcome, Spread
+from results.wilson import Interval
 
 MARGIN_MS = 1_000
 MARGIN_OF_MEDIAN = 0.25

@@ -34,7 +34,7 @@ def short_cells(cells: Sequence[Cell]) -> tuple[str, ...]:
     """Cells with too few runs that came to a verdict."""
     return tuple(
         f"{cell.scenario} ({cell.mode or 'mode unknown'}) on the {cell.role}: {cell.decided} of "
-        f"{number(cell.planned, 'run')} came to a verdict, {cell.needed} are needed"
+        f"{number(cell.planned, 'run')} came to a verdict, {cell.needed} needed"
         for cell in cells
         if cell.decided < cell.needed
     )

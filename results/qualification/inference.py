@@ -13,18 +13,11 @@ from typing import NamedTuple
 import numpy as np
 from scipy import stats
 
+from results.wilson import LEVEL, Interval, wilson
+
 ALPHA = 0.05
-"""A test speaks below it."""
-LEVEL = 1 - ALPHA
-"""Of every interval."""
+"""A test speaks below it; every interval is at `LEVEL`, its complement."""
 _HALF_ALPHA = ALPHA / 2
-
-
-class Interval(NamedTuple):
-    """Both ends of an interval at `LEVEL`."""
-
-    low: float
-    high: float
 
 
 class Shift(NamedTuple):
@@ -53,7 +46,7 @@ def share_difference(count: int, of: int, other: int, of_other: int) -> Interval
     """Newcombe's interval of the first share less the second."""
     if of == 0 or of_other == 0:
         return Interval(-1.0, 1.0)
-    first, second = _wilson(count, of), _wilson(other, of_other)
+    first, second = wilson(count, of), wilson(other, of_other)
     share, other_share = count / of, other / of_other
     difference = share - other_share
     below = float(np.hypot(share - first.low, second.high - other_share))
@@ -98,11 +91,6 @@ def holm(p_values: Sequence[float]) -> tuple[float, ...]:
         largest = max(largest, min(1.0, p_values[index] * (count - rank)))
         corrected[index] = largest
     return tuple(corrected)
-
-
-def _wilson(count: int, of: int) -> Interval:
-    ends = stats.binomtest(count, of).proportion_ci(LEVEL, method="wilson")
-    return Interval(float(ends.low), float(ends.high))
 
 
 def _signed_ranks_p(figures: np.ndarray[tuple[int, ...], np.dtype[np.float64]]) -> float:

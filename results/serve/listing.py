@@ -115,6 +115,7 @@ def _shortened(run: RunSummary) -> RunSummary:
         began_at=_short(run.began_at),
         anomalies={_short(name): count for name, count in list(run.anomalies.items())[:KINDS_MAX]},
         illegal=tuple(_short(name) for name in run.illegal[:KINDS_MAX]),
+        replay_of=_short(run.replay_of),
     )
 
 

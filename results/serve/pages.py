@@ -53,6 +53,7 @@ class Row(NamedTuple):
     outcome: str
     glyph: Markup
     unexpected: bool
+    replay_of: str
     scenario: str
     version: str
     seed: str
@@ -142,6 +143,7 @@ def row_of(entry: Entry) -> Row:
         outcome=entry.outcome,
         glyph=_glyph(entry.outcome, 16),
         unexpected=run.as_expected is False,
+        replay_of=clean(run.replay_of, _NAME_MAX),
         scenario=clean(run.scenario, _NAME_MAX) or "(without a name)",
         version=clean(run.kafka_version, 40),
         seed="" if run.seed is None else str(run.seed),

@@ -124,7 +124,8 @@ def _has(entry: Entry, words: list[str]) -> bool:
         return True
     run = entry.summary
     told = (entry.place, run.scenario, run.kafka_version, f"seed-{run.seed}", run.began_at, entry.outcome)
-    line = " ".join((*told, *run.anomalies, *(entry.faults or ()), *run.problems)).casefold()
+    replay = ("replay", run.replay_of) if run.replay_of else ()
+    line = " ".join((*told, *replay, *run.anomalies, *(entry.faults or ()), *run.problems)).casefold()
     return all(word in line for word in words)
 
 

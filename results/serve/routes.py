@@ -196,6 +196,7 @@ def _as_json(entry: Entry) -> dict[str, Any]:
         "as_expected": run.as_expected,
         "anomalies": run.anomalies,
         "illegal": run.illegal,
+        "replay_of": run.replay_of,
         "faults": entry.faults,
         "operations": entry.operations,
         "duration_ms": entry.duration_ms,

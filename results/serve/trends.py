@@ -3,7 +3,6 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from math import sqrt
 from typing import NamedTuple
 
 from markupsafe import Markup
@@ -11,14 +10,13 @@ from markupsafe import Markup
 from results.report import svg
 from results.serve.listing import UNJUDGED, Entry, outcomes
 from results.serve.query import version_order
+from results.wilson import wilson
 
 DAYS_MAX = 60
 """Days of a chart; the newest that had runs."""
 _DAY = re.compile(r"(\d{4})-?(\d{2})-?(\d{2})", re.ASCII)
 _COLUMN = 12.0
 _HEIGHT = 44.0
-_Z = 1.959964
-"""Of a normal distribution, for 95 %."""
 
 
 class Day(NamedTuple):
@@ -64,13 +62,16 @@ class Trend(NamedTuple):
 
 
 def trends(entries: Iterable[Entry]) -> tuple[Trend, ...]:
-    """One for every pair of scenario and version, by name and by version.
+    """One for every pair of scenario and version, by name and by version; of replays, none.
+
+    A replay carries out a schedule that another run drew and that somebody chose, most often because it was
+    red: how often such runs are red says nothing of how often the scenario is.
 
     Args:
         entries: runs, newest first.
     """
     groups: dict[tuple[str, str], list[Entry]] = {}
-    for entry in entries:
+    for entry in (each for each in entries if not each.summary.replay_of):
         groups.setdefault((entry.summary.scenario, entry.summary.kafka_version), []).append(entry)
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], version_order(group[0][1])))
     return tuple(_trend(*names, runs) for names, runs in ordered)
@@ -97,14 +98,6 @@ def flakiness(found: Iterable[str]) -> Flakiness | None:
         return None
     odd = runs - max(judged.values())
     return Flakiness(odd, runs, *wilson(odd, runs))
-
-
-def wilson(found: int, tries: int) -> tuple[float, float]:
-    """Wilson's interval of a share at 95 %, both ends between 0 and 1."""
-    share, z2 = found / tries, _Z * _Z
-    middle = share + z2 / (2 * tries)
-    half = _Z * sqrt(share * (1 - share) / tries + z2 / (4 * tries * tries))
-    return max((middle - half) / (1 + z2 / tries), 0.0), min((middle + half) / (1 + z2 / tries), 1.0)
 
 
 def day_of(entry: Entry) -> str:

@@ -29,6 +29,7 @@ def put_run(
     version: str = "4.3.1",
     faults: tuple[str, ...] = (),
     operations: int = 1_000,
+    replay_of: str = "",
 ) -> Path:
     """A run's folder with identity, verdict and measures; of a verdict None only the identity."""
     folder = root / scenario / name
@@ -36,7 +37,12 @@ def put_run(
     digits = name.partition("Z-")[0]
     began = f"{digits[:4]}-{digits[4:6]}-{digits[6:8]}T{digits[9:11]}:{digits[11:13]}:{digits[13:15]}Z"
     identity = msgspec.structs.replace(
-        IDENTITY, scenario=scenario, kafka_version=version, seed=int(name.rpartition("-")[2]), began_at=began
+        IDENTITY,
+        scenario=scenario,
+        kafka_version=version,
+        seed=int(name.rpartition("-")[2]),
+        began_at=began,
+        replay_of=replay_of,
     )
     (folder / "run.json").write_bytes(encode_identity(identity))
     if verdict is not None:

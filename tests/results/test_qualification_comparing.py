@@ -4,8 +4,8 @@ import pytest
 
 from results.qualification import Role, Run
 from results.qualification.comparing import Comparisons, Finding, compare, finding_of
-from results.qualification.inference import Interval
 from results.summary import Outcome
+from results.wilson import Interval
 from tests.results.qualified import LOST, both, run
 
 

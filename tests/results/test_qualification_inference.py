@@ -5,7 +5,7 @@ import itertools
 import pytest
 
 from results.qualification.inference import (
-    Interval,
+    ALPHA,
     holm,
     pairs_needed,
     share_difference,
@@ -13,10 +13,15 @@ from results.qualification.inference import (
     shares_p,
     shift,
 )
+from results.wilson import LEVEL, Interval
 
 
 def near(interval: Interval | None, low: float, high: float) -> bool:
     return interval is not None and interval == pytest.approx((low, high), abs=5e-4)
+
+
+def test_intervals_and_tests_are_of_one_level() -> None:
+    assert LEVEL == 1 - ALPHA
 
 
 def test_the_interval_of_a_share_is_clopper_and_pearsons() -> None:

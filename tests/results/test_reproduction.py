@@ -8,9 +8,9 @@ from results.reproduction import (
     Signature,
     came_back,
     normalised,
+    rate_of,
     reproduction_of,
     signature_of,
-    wilson,
 )
 
 LOST = Anomaly("lost-write", "17 records of log-0/3 are lost.", "g", "s", time_ns=9)
@@ -76,22 +76,6 @@ def test_where_the_verdict_was_unknown_an_unknown_one_decides() -> None:
     assert (found.rate.count, found.rate.of) == (1, 1)
 
 
-@pytest.mark.parametrize(
-    ("count", "of", "low", "high"),
-    [
-        (3, 5, 0.2307, 0.8824),
-        (0, 10, 0.0, 0.2775),
-        (10, 10, 0.7225, 1.0),
-        (1, 1, 0.2065, 1.0),
-        (0, 0, 0.0, 1.0),
-    ],
-)
-def test_wilsons_interval(count: int, of: int, low: float, high: float) -> None:
-    rate = wilson(count, of)
-    assert (rate.low, rate.high) == (pytest.approx(low, abs=1e-4), pytest.approx(high, abs=1e-4))
-
-
 def test_a_share_is_told_with_its_interval() -> None:
-    assert wilson(3, 5).told() == "3 of 5 (23 to 88 %)"
-    with pytest.raises(ValueError, match="no share"):
-        wilson(2, 1)
+    assert rate_of(3, 5).told() == "3 of 5 (23 to 88 %)"
+    assert rate_of(0, 0).told() == "0 of 0 (0 to 100 %)"

@@ -122,6 +122,20 @@ def test_a_filtered_view_is_an_address(browser: Browser) -> None:
     assert "No run fits." in Outline(nothing.decode()).text
 
 
+def test_a_replay_says_that_it_is_one(tmp_path: Path) -> None:
+    put_run(tmp_path, "20261120T100000Z-1")
+    put_run(tmp_path, "20261120T110000Z-2", broken(), replay_of="aB3x")
+    site = Site(tmp_path)
+    for target in ("/", "/runs/smoke/partition/20261120T110000Z-2"):
+        assert Outline(site.answer(target).body.decode()).text.count("replay of run aB3x") == 1
+    assert "replay of run" not in site.answer("/runs/smoke/partition/20261120T100000Z-1").body.decode()
+    told = json.loads(site.answer("/api/runs.json").body)["runs"]
+    assert [run["replay_of"] for run in told] == ["aB3x", ""]
+    trends = Outline(site.answer("/trends").body.decode()).text
+    assert "Replays are counted nowhere here" in trends
+    assert "1 invalid" not in trends
+
+
 def test_runs_as_json(browser: Browser) -> None:
     answer, body = ask(browser, "/api/runs.json?verdict=invalid")
     (run,) = json.loads(body)["runs"]

@@ -9,7 +9,7 @@ import pytest
 from results.serve import listing as listings
 from results.serve.listing import Listing
 from results.serve.query import PAGE_RUNS, Query, choose, parse_query, query_string, version_order
-from results.serve.trends import chart, day_of, flakiness, trends, wilson
+from results.serve.trends import chart, day_of, flakiness, trends
 from tests.results.stores import VALID, broken, put_run
 
 
@@ -168,19 +168,22 @@ def test_trends_count_each_scenario_on_each_version(root: Path) -> None:
     assert drawn.count('class="cross"') == 1
 
 
+def test_replays_are_listed_and_no_trend_counts_them(root: Path) -> None:
+    before = trends(Listing(root).entries())
+    for number in range(5, 9):
+        put_run(root, f"20261122T100000Z-{number}", broken(), replay_of="aB3x")
+    put_run(root, "20261122T110000Z-9", broken(), scenario="kips/shrink", replay_of="aB3x")
+    assert trends(Listing(root).entries()) == before
+    assert seeds(root, "text=replay+aB3x") == [9, 8, 7, 6, 5]
+
+
 def test_a_flake_rate_needs_two_judged_runs() -> None:
     assert flakiness(["valid", "unjudged"]) is None
     assert flakiness([]) is None
     steady = flakiness(["invalid"] * 5)
     assert steady is not None
     assert steady.rate == 0
-
-
-def test_wilsons_interval() -> None:
-    """Against published figures: 1 of 10 gives 1.79 % to 40.42 %, 0 of 10 up to 27.75 %."""
-    assert wilson(1, 10) == pytest.approx((0.0179, 0.4042), abs=5e-5)
-    assert wilson(0, 10) == pytest.approx((0.0, 0.2775), abs=5e-5)
-    assert wilson(10, 10) == pytest.approx((0.7225, 1.0), abs=5e-5)
+    assert (steady.low, steady.high) == (0.0, pytest.approx(0.4345, abs=5e-5))
 
 
 def test_a_day_is_told_by_the_folder_where_there_is_no_identity(root: Path) -> None:
