@@ -2,7 +2,6 @@
 
 import platform
 import shutil
-import subprocess
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
@@ -72,7 +71,13 @@ class DoctorReport(msgspec.Struct, frozen=True):
         return {"ready": self.ready, **msgspec.to_builtins(self)}
 
 
-def doctor(version: str, source: str = Source.AUTO, runs: Path = Path(), given: str = "") -> DoctorReport:
+def doctor(
+    version: str,
+    source: str = Source.AUTO,
+    runs: Path = Path(),
+    given: str = "",
+    further: tuple[Check, ...] = (),
+) -> DoctorReport:
     """Look at this host; changes nothing, starts four containers for a second where it can.
 
     Args:
@@ -80,12 +85,13 @@ def doctor(version: str, source: str = Source.AUTO, runs: Path = Path(), given: 
         source: where the image would come from.
         runs: the folder that runs are written under, or one above it.
         given: the one image of a registry, or the tarball, that it would be made from.
+        further: what else was looked at, by somebody who knows more than how a run happens.
 
     Raises:
         UsageError: if there is no such version or source.
     """
     require_version(version)
-    local = (_python(), _compose(), _java(), _memory(), _disk("disk for runs", runs))
+    local = (_python(), _compose(), _memory(), _disk("disk for runs", runs), *further)
     try:
         with closing(connect()) as client:
             checks, capabilities = _look_through(client, version, survey(version, source, client, given))
@@ -126,15 +132,6 @@ def _compose() -> Check:
         return Check("compose", State.OK, " ".join(compose_binary()))
     except EngineError as error:
         return Check("compose", State.MISSING, error.got, SETUP)
-
-
-def _java() -> Check:
-    """Java on the host is for Maven and Spark; Kafka brings its own in the image."""
-    if not shutil.which("java"):
-        mend = "apt-get install default-jre-headless"
-        return Check("java", State.OPTIONAL, "none; Spark and building images want one", mend)
-    banner = subprocess.run(["java", "-version"], capture_output=True, text=True, check=False).stderr
-    return Check("java", State.OK, banner.partition('"')[2].partition('"')[0] or banner.strip())
 
 
 def _memory() -> Check:

@@ -32,7 +32,7 @@ def identify(plan: RunPlan, run: str, began_at: str, image: KafkaImage, engine: 
         kafka_version=plan.version,
         began_at=began_at,
         reproduce=plan.reproduce,
-        argv=tuple(sys.argv),
+        argv=(Path(sys.argv[0]).name, *sys.argv[1:]),  # not where it is installed
         krucible_commit=_commit(),
         image=ImageIdentity(
             reference=image.reference,

@@ -9,11 +9,13 @@ from rich.console import Console
 
 from harness.cli.options import image_options, runs_option
 from harness.cli.origins import settled
+from harness.doctor import Check, State
 from harness.doctor import doctor as look
 from harness.doctor_view import show
 from harness.planning import RunOptions
 from harness.setup import setup as make_ready
 from harness.vocabulary.version import DEFAULT_VERSION
+from results.pipeline.java import JAVA_MIN, NEXT_STEP, find_java
 
 NOT_READY = 3
 
@@ -33,7 +35,7 @@ def doctor(as_json: bool, runs: Path, **given: Any) -> int:  # noqa: FBT001 - cl
     Exits with 0 if a run could start now, with 3 if not.
     """
     version, source, one = _kafka(given)
-    report = look(version, source, runs, one)
+    report = look(version, source, runs, one, (java_of_spark(),))
     if as_json:
         click.echo(msgspec.json.encode(report.as_json()).decode())
     else:
@@ -51,6 +53,15 @@ def setup(**given: Any) -> None:
     """
     version, source, one = _kafka(given)
     make_ready(version, source, click.echo, one)
+
+
+def java_of_spark() -> Check:
+    """Java on the host is for ``krucible pipeline`` alone: Kafka has its own, in its image."""
+    java = find_java()
+    if not java.problem:
+        return Check("java", State.OK, f"{java.version}, for krucible pipeline")
+    wanted = f"krucible pipeline, and nothing else, needs Java {JAVA_MIN} or newer"
+    return Check("java", State.OPTIONAL, f"{java.problem}: {java.got}; {wanted}", NEXT_STEP)
 
 
 def _kafka(given: dict[str, Any]) -> tuple[str, str, str]:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from harness import cli
 from harness import doctor as module
 from harness.cluster.engine import EngineFacts
 from harness.cluster.images import KafkaImage, Source, Survey
@@ -110,15 +111,35 @@ def test_little_memory_and_disk_are_missing_unknown_ones_are_not(
     assert check(doctor("4.3.1"), "memory").state is State.OPTIONAL
 
 
-def test_java_on_the_host_is_optional(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("says", "state", "found"),
+    [
+        ('openjdk version "17.0.15" 2025', State.OK, "17.0.15, for krucible pipeline"),
+        ('openjdk version "11.0.21"', State.OPTIONAL, "Java is too old for Spark: version 11; krucible pi"),
+        ("out of memory", State.OPTIONAL, "Java does not start: out of memory; krucible pipeline, and noth"),
+        (None, State.OPTIONAL, "Java is missing: no java on PATH, and JAVA_HOME is not set; krucible pipel"),
+    ],
+)
+def test_java_on_the_host_is_for_the_pipeline_and_never_in_the_way(
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    says: str | None,
+    state: State,
+    found: str,
+) -> None:
+    monkeypatch.delenv("JAVA_HOME", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
-    report = doctor("4.3.1")
-    assert check(report, "java").state is State.OPTIONAL
-    assert report.ready
-    java = tmp_path / "java"
-    java.write_text("#!/bin/sh\necho 'openjdk version \"17.0.15\" 2025' >&2\n")
-    java.chmod(0o755)
-    assert check(doctor("4.3.1"), "java").found == "17.0.15"
+    if says is not None:
+        (tmp_path / "java").write_text(f"#!/bin/sh\necho '{says}' >&2\n")
+        (tmp_path / "java").chmod(0o755)
+    assert cli.invoke(["doctor", "--kafka-version", "4.3.1", "--json"]) == 0
+    report = json.loads(capsys.readouterr().out)
+    (java,) = (each for each in report["checks"] if each["name"] == "java")
+    assert java["state"] == state
+    assert java["found"].startswith(found)
+    assert ("apt-get install openjdk-17-jre-headless" in java["mend"]) is (state is State.OPTIONAL)
 
 
 def test_a_fault_that_cannot_be_had_says_why(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,23 @@
+"""A run knows what it was asked; its report tells nobody where krucible is installed."""
+
+import sys
+
+import pytest
+
+from harness.cluster.images import KafkaImage, Source
+from harness.identification import identify
+from harness.planning import RunOptions, plan_run
+
+IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", Source.ARTIFACTS, "sha256:0", "", "17", "0")
+
+
+def test_the_command_is_recorded_as_it_was_typed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["/home/somebody/krucible/.venv/bin/krucible", "run", "smoke/partition"])
+    plan = plan_run(RunOptions(scenario="smoke/partition", seed=7))
+    identity = identify(plan, "r", "2026-01-01T00:00:00Z", IMAGE, "20.10")
+    assert identity.argv == ("krucible", "run", "smoke/partition")
+    assert identity.seed == 7
+    assert identity.image is not None
+    assert identity.image.reference == IMAGE.reference
+    assert identity.host is not None
+    assert identity.host.cpus >= 1
