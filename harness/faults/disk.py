@@ -114,7 +114,7 @@ class ActivePowerLoss(_OfDisk):
     def took_effect(self) -> dict[str, Any]:
         """The node is down, and what was not synced is gone."""
         ended = super().took_effect()
-        kept = [str(disk) for disk in self._disks if (disk / _CANARY).exists()]
+        kept = [str(disk) for disk in self._disks if _kept(disk / _CANARY)]
         if kept:
             raise NotConfirmedError(f"{_CANARY} was not synced, and is still on {', '.join(kept)}")
         return ended | {"unsynced_lost": True}
@@ -144,6 +144,14 @@ class ActiveDeadDisk(_OfDisk):
         for disk in self._disks:
             _mount_again(disk)
         super().heal()
+
+
+def _kept(canary: Path) -> bool:
+    """Whether what was written is there.
+
+    The name alone may be: ext4 commits its journal every five seconds, and content is written later.
+    """
+    return canary.exists() and canary.stat().st_size > 0
 
 
 def _error_of_a_write(disk: Path) -> str:

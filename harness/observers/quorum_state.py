@@ -1,5 +1,6 @@
 """What each node has promised on disk: leader, epoch and vote in its quorum-state file."""
 
+import errno
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -37,7 +38,7 @@ class QuorumStateObserver(Observer):
         self._folders = dict(folders)
 
     def look(self) -> None:
-        """Read every node's files; one that is absent or half written is read again next time."""
+        """Read every node's files; what is absent, half written or without power is read next time."""
         for node, folder in self._folders.items():
             began_ns = self.clock.now_ns()
             seen = read_quorum_state(folder)
@@ -56,6 +57,10 @@ def read_quorum_state(folder: Path) -> dict[str, Any] | None:
         meta = (folder / META_PROPERTIES).read_text()
     except (FileNotFoundError, NotADirectoryError, msgspec.DecodeError):
         return None
+    except OSError as error:
+        if error.errno == errno.EIO:  # a disk that lost power, or is dead, and is not mounted again
+            return None
+        raise
     return {
         "directory_id": _property(meta, "directory.id"),
         "cluster_id": _property(meta, "cluster.id"),

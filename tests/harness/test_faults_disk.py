@@ -191,6 +191,7 @@ class Loop:
     def __init__(self, rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
         self.done: list[str] = []
         self.loses = True
+        self.keeps_name = False
         self.busy = False
         for name in ("shut_down", "mount", "unmount"):
             monkeypatch.setattr(module, name, getattr(self, name))
@@ -199,8 +200,11 @@ class Loop:
     def shut_down(self, disk: Path) -> None:
         assert not self.rig.node.running or self.rig.node.done == []
         self.done.append("shut down")
-        if self.loses:
-            (disk / "krucible-canary").unlink(missing_ok=True)
+        canary = disk / "krucible-canary"
+        if self.keeps_name:
+            canary.write_bytes(b"")
+        elif self.loses:
+            canary.unlink(missing_ok=True)
 
     def mount(self, _disk: Path) -> None:
         self.done.append("mount")
@@ -223,6 +227,13 @@ def test_without_power_a_node_is_down_and_what_was_not_synced_is_gone(rig: Rig, 
     fault.heal()
     assert fault.healed()["answers"] is True
     assert rig.node.done == ["kill", "start"]
+
+
+def test_a_name_that_a_journal_committed_in_time_is_not_what_was_written(rig: Rig, loop: Loop) -> None:
+    loop.keeps_name = True
+    fault = rig.fault(PowerLoss())
+    fault.inject()
+    assert fault.took_effect()["unsynced_lost"] is True
 
 
 def test_power_that_lost_nothing_is_not_believed(rig: Rig, loop: Loop) -> None:

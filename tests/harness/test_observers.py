@@ -1,5 +1,7 @@
 """Observers record what nodes believe, say less when nothing changes, and never hide their own death."""
 
+import errno
+import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -181,6 +183,17 @@ def test_half_a_file_is_read_again_later(tmp_path: Path, half: str) -> None:
 
 def test_a_node_without_files_has_promised_nothing(tmp_path: Path) -> None:
     assert read_quorum_state(tmp_path / "never") is None
+
+
+def test_a_disk_without_power_is_read_again_later(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def dead(path: Path) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO), str(path))
+
+    write_files(tmp_path, V1 % DIRECTORY)
+    with monkeypatch.context() as patch:
+        patch.setattr(Path, "read_bytes", dead)
+        assert read_quorum_state(tmp_path) is None
+    assert read_quorum_state(tmp_path) is not None
 
 
 def test_a_file_that_may_not_be_read_is_not_passed_over(tmp_path: Path) -> None:
