@@ -7,24 +7,15 @@ from shlex import quote
 
 import click
 
-from harness.cli.pipeline_options import shown, spark_options, tables_option
-from harness.errors import UsageError
-from harness.folder import RUNS
-from results.cleaning import clean
-from results.pipeline.found import Skipped
-from results.pipeline.ingest import Ingested
+from harness.cli.pipeline_options import require_runs, runs_argument, shown, spark_options, tables_option
+from harness.cli.pipeline_told import of_ingest
 from results.pipeline.ingest import ingest as bring_up_to_date
 from results.pipeline.session import opened
 from results.pipeline.snapshot import CURRENT
 
-_SKIPPED_TOLD = 20
-_TEXT_MAX = 300
-
 
 @click.command()
-@click.argument(
-    "runs", default=RUNS, type=click.Path(path_type=Path, file_okay=False), metavar="[RUNS_FOLDER]"
-)
+@runs_argument
 @tables_option
 @spark_options
 def ingest(runs: Path, tables: Path, master: str | None, *, verbose: bool) -> None:
@@ -33,31 +24,12 @@ def ingest(runs: Path, tables: Path, master: str | None, *, verbose: bool) -> No
     Runs that are in the tables already are not read again; those that are half-written or corrupt are left
     out, and told.  Killed at any moment, it leaves the tables as they were, or complete.
     """
-    if not runs.is_dir():
-        raise UsageError("there are no runs to ingest", got=str(runs), expected="a folder that holds runs")
+    require_runs(runs)
     began = time.monotonic()
     opening = partial(opened, master, app="krucible ingest", verbose=verbose)
     with shown() as progress:
         done = bring_up_to_date(opening, runs, tables, progress)
-    click.echo(_told(done, tables, time.monotonic() - began))
-
-
-def _told(done: Ingested, tables: Path, took_s: float) -> str:
-    """The last lines: what was added and left out, where the tables are, what to do next."""
-    lines = [f"ingested   {done.runs:,} runs, {done.operations:,} operations in {took_s:.1f} s"]
-    if done.unchanged:
-        lines.append(f"unchanged  {done.unchanged:,} runs")
-    if done.skipped:
-        lines.append(f"skipped    {len(done.skipped):,} runs")
-        lines += [f"  {clean(one.folder, _TEXT_MAX)}: {_line(one)}" for one in done.skipped[:_SKIPPED_TOLD]]
-        rest = len(done.skipped) - _SKIPPED_TOLD
-        lines += [f"  and {rest:,} more"] if rest > 0 else []
-    lines += [
-        f"tables     {tables / CURRENT}",
-        f"next       krucible pipeline check --tables {quote(str(tables))}",
-    ]
-    return "\n".join(lines)
-
-
-def _line(skipped: Skipped) -> str:
-    return clean(" ".join(skipped.reason.split()), _TEXT_MAX)
+    for line in of_ingest(done, f" in {time.monotonic() - began:.1f} s"):
+        click.echo(line)
+    click.echo(f"tables     {tables / CURRENT}")
+    click.echo(f"next       krucible pipeline check --tables {quote(str(tables))}")

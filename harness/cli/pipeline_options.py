@@ -11,6 +11,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 
+from harness.errors import UsageError
+from harness.folder import RUNS
 from results.pipeline.progress import Lines, Progress
 from results.pipeline.session import LOCAL, is_master
 
@@ -58,6 +60,23 @@ def tables_option(function: F) -> F:
         show_default=True,
         help="Where the tables are kept.",
     )(function)
+
+
+def runs_argument(function: F) -> F:
+    """``[RUNS_FOLDER]``."""
+    return click.argument(
+        "runs", default=RUNS, type=click.Path(path_type=Path, file_okay=False), metavar="[RUNS_FOLDER]"
+    )(function)
+
+
+def require_runs(runs: Path) -> None:
+    """Refuse a store that is none.
+
+    Raises:
+        UsageError: there is no such folder.
+    """
+    if not runs.is_dir():
+        raise UsageError("there are no runs to ingest", got=str(runs), expected="a folder that holds runs")
 
 
 @contextmanager

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from harness.cli.pipeline_options import shown, spark_options, tables_option
+from harness.cli.pipeline_told import of_tables
 from results.pipeline.analytics.updating import compute
 from results.pipeline.session import opened
 from results.pipeline.snapshot import CURRENT
@@ -25,6 +26,5 @@ def tables(tables: Path, master: str | None, *, verbose: bool) -> None:
     opening = partial(opened, master, app="krucible tables", verbose=verbose)
     with shown() as progress:
         done = compute(opening, tables, progress)
-    count, took_s = len(done.tables), time.monotonic() - began
-    click.echo(f"computed   {count} tables in {took_s:.1f} s" if count else "unchanged  all computed tables")
+    click.echo(of_tables(done, f" in {time.monotonic() - began:.1f} s"))
     click.echo(f"tables     {tables / CURRENT}")

@@ -12,6 +12,11 @@ from harness.cli.commands import Entry
 from harness.errors import KrucibleError
 
 COMMANDS = {
+    "all": Entry(
+        "harness.cli.pipeline_all",
+        "everything",
+        "Ingest, check and tables in one: faster, journals are read once.",
+    ),
     "ingest": Entry(
         "harness.cli.pipeline_ingest",
         "ingest",

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 
 import checkers
 from checkers.judge import reasons_of
 from checkers.setup import Setup
 from checkers.verdict import Anomaly, CheckerResult, Verdict
+from results.pipeline.columnar import rows
 
 WHOLE = "*"
 """Name of the row that is about all checkers together."""
@@ -63,6 +65,15 @@ def rows_of_verdict(
             "seconds": seconds.get(result.checker),
             "anomalies": [_anomaly(result, name, topics, fault_kinds) for name in result.counts],
         }
+
+
+def tables_of_verdict(run: str, judged: Iterable[dict[str, Any]]) -> dict[str, pa.Table]:
+    """A run's rows of `verdicts` and `anomalies`, of those that `rows_of_verdict` gives."""
+    verdicts, anomalies = [], []
+    for row in judged:
+        anomalies += [{"checker": row["checker"], **anomaly} for anomaly in row["anomalies"]]
+        verdicts.append({name: value for name, value in row.items() if name != "anomalies"})
+    return {"verdicts": rows("verdicts", run, verdicts), "anomalies": rows("anomalies", run, anomalies)}
 
 
 def _anomaly(

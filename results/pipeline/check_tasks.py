@@ -6,18 +6,19 @@ enough for a JVM; rows by the million would cost more than it takes to judge the
 
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from checkers.history import History
 from checkers.reading import HistoryError
 from checkers.verdict import CheckerResult, Validity, Verdict
-from results.pipeline.check_rows import rows_of_verdict
+from results.pipeline.check_rows import rows_of_verdict, tables_of_verdict
 from results.pipeline.found import FoundRun
+from results.pipeline.staged_files import Batches, StagedFiles, Told, manifest, refused
 from results.pipeline.tabulating import no_collection
 from results.pipeline.units import (
     RUN,
@@ -33,61 +34,44 @@ from results.store import StoreError, load_verdict
 
 CHUNK_BYTES = 4 << 20
 """Largest cell in which the bytes of a unit travel."""
-_UNIT_COLUMNS: dict[str, pa.DataType] = {
+_UNIT_TYPES: dict[str, pa.DataType] = {
     "run_id": pa.string(),
     "unit": pa.string(),
     "chunk": pa.int32(),
     "content": pa.binary(),
 }
-UNITS = pa.schema(_UNIT_COLUMNS)
+UNITS = pa.schema(_UNIT_TYPES)
 """Units of runs; the bytes of one are in chunks."""
-_ANOMALY = pa.struct(
-    [
-        ("id", pa.string()),
-        ("count", pa.int64()),
-        ("illegal", pa.bool_()),
-        ("summary", pa.string()),
-        ("explanation", pa.string()),
-        ("signature", pa.string()),
-    ]
-)
-_COLUMNS: dict[str, pa.DataType] = {
-    "run_id": pa.string(),
-    "checker": pa.string(),
-    "validity": pa.string(),
-    "unknown_because": pa.string(),
-    "reasons": pa.list_(pa.string()),
-    "figures": pa.string(),
-    "seconds": pa.float64(),
-    "anomalies": pa.list_(_ANOMALY),
-    "date": pa.date32(),
-    "kafka_version": pa.string(),
-    "folder": pa.string(),
-    "stored": pa.string(),
-    "differs": pa.string(),
-    "problem": pa.string(),
-}
-CHECKED = pa.schema(_COLUMNS)
-"""A row for each checker of a run, or one with the problem for which the run could not be judged."""
-
-_Batches = Iterator[pa.RecordBatch]
+UNIT_COLUMNS = "run_id string, unit string, chunk int, content binary"
+"""`UNITS` for Spark."""
 
 
-def checking(bundles: Sequence[Sequence[FoundRun]]) -> Callable[[_Batches], _Batches]:
-    """What Spark runs for numbers of bundles whose runs are one unit each."""
+class Judgement(NamedTuple):
+    """What became of judging a run: what the driver is told, and rows of `verdicts` and `anomalies`."""
 
-    def check_bundles(batches: _Batches) -> _Batches:
-        for run in _runs_of(bundles, batches):
-            for unit in _units(run, 1):
-                yield pa.RecordBatch.from_pylist(_rows(run, unit.content, {}), schema=CHECKED)
+    told: Told
+    tables: dict[str, pa.Table]
+
+
+def checking(bundles: Sequence[Sequence[FoundRun]], folder: Path) -> Callable[[Batches], Batches]:
+    """What Spark runs for numbers of bundles whose runs are one unit each.
+
+    Args:
+        bundles: all of them, by number.
+        folder: where files are staged, reachable for the driver as well.
+    """
+
+    def check_bundles(batches: Batches) -> Batches:
+        runs = _runs_of(bundles, batches)
+        yield manifest(_staged(((run, judged_whole(run)) for run in runs), folder))
 
     return check_bundles
 
 
-def cutting(bundles: Sequence[Sequence[FoundRun]], share_bytes: int) -> Callable[[_Batches], _Batches]:
+def cutting(bundles: Sequence[Sequence[FoundRun]], share_bytes: int) -> Callable[[Batches], Batches]:
     """What Spark runs for numbers of bundles, to get their units."""
 
-    def cut_bundles(batches: _Batches) -> _Batches:
+    def cut_bundles(batches: Batches) -> Batches:
         for run in _runs_of(bundles, batches):
             for unit in _units(run, shares_of_run(run.history_bytes, share_bytes)):
                 yield from _packed(run.run, unit)
@@ -104,8 +88,13 @@ def judge_unit(table: pa.Table) -> pa.Table:
     return pa.Table.from_batches(_packed(table.column("run_id")[0].as_py(), found), UNITS)
 
 
-def putting_together(runs: Iterable[FoundRun]) -> Callable[[pa.Table], pa.Table]:
-    """What Spark runs for all units of a run."""
+def putting_together(runs: Iterable[FoundRun], folder: Path) -> Callable[[pa.Table], pa.Table]:
+    """What Spark runs for all units of a run.
+
+    Args:
+        runs: all that are judged.
+        folder: where files are staged, reachable for the driver as well.
+    """
     by_id = {run.run: run for run in runs}
 
     def put_together(table: pa.Table) -> pa.Table:
@@ -120,50 +109,89 @@ def putting_together(runs: Iterable[FoundRun]) -> Callable[[pa.Table], pa.Table]
                 found.setdefault(checker, {})[int(number)] = unit
         in_order = {checker: [some[number] for number in sorted(some)] for checker, some in found.items()}
         run = by_id[table.column("run_id")[0].as_py()]
-        return pa.Table.from_pylist(_rows(run, content, in_order), schema=CHECKED)
+        told = _staged([(run, judgement(run, content, in_order))], folder)
+        return pa.Table.from_batches([manifest(told)])
 
     return put_together
 
 
-def _runs_of(bundles: Sequence[Sequence[FoundRun]], batches: _Batches) -> Iterator[FoundRun]:
+def judged_whole(run: FoundRun, history: History | None = None) -> Judgement:
+    """Judge a run in one unit.
+
+    Args:
+        run: the run.
+        history: what its journals say, where they have been read already.
+    """
+    (unit,) = _units(run, 1, history)
+    return judgement(run, unit.content, {})
+
+
+def judgement(run: FoundRun, content: JudgedRun | str, found: dict[str, list[Found]]) -> Judgement:
+    """What a run's own unit and its shares come to.
+
+    Args:
+        run: the run.
+        content: what its own unit holds; a text, where it can't be judged.
+        found: of each checker that was judged in shares, what was found in them, in their order.
+    """
+    if isinstance(content, str):
+        return Judgement(Told(run.run, problem=content), {})
+    try:
+        return _judgement(run, content, found)
+    except Exception as error:  # noqa: BLE001 - one strange run is told by name, and must not stop a thousand others
+        return Judgement(Told(run.run, problem=_unjudged(error)), {})
+
+
+def _judgement(run: FoundRun, content: JudgedRun, found: dict[str, list[Found]]) -> Judgement:
+    with no_collection():
+        verdict, seconds = verdict_and_seconds(content, found)
+    stored = _stored(run.folder)
+    told = Told(
+        run.run,
+        validity=str(verdict.validity),
+        stored=None if stored is None else str(stored.validity),
+        differs=None if stored is None else difference(stored, verdict),
+    )
+    judged_by = rows_of_verdict(verdict, content.setup, content.fault_kinds, seconds)
+    return Judgement(told, tables_of_verdict(run.run, judged_by))
+
+
+def _staged(judgements: Iterable[tuple[FoundRun, Judgement]], folder: Path) -> list[Told]:
+    """Write the rows of runs."""
+    told = []
+    try:
+        with StagedFiles(folder) as staged:
+            for run, one in judgements:
+                told.append(one.told)
+                for name, table in one.tables.items():
+                    staged.take(run.place(name), table)
+    except OSError as error:
+        return [refused(error, folder)]
+    return [*told, *staged.told()]
+
+
+def _runs_of(bundles: Sequence[Sequence[FoundRun]], batches: Batches) -> Iterator[FoundRun]:
     for batch in batches:
         for number in batch.column(0).to_numpy():
             yield from bundles[number]
 
 
-def _units(run: FoundRun, shares: int) -> Iterator[Unit]:
+def _units(run: FoundRun, shares: int, history: History | None = None) -> Iterator[Unit]:
     """Units of a run; one with a text, where it can't be judged."""
     if not Path(run.folder).is_dir():
         yield Unit(RUN, "its folder is gone")
         return
     try:
         with no_collection():
-            yield from units_of(run.folder, shares)
+            yield from units_of(run.folder, shares, history)
     except (HistoryError, OSError) as error:
         yield Unit(RUN, str(error))
     except Exception as error:  # noqa: BLE001 - one strange run is told by name, and must not stop a thousand others
-        yield Unit(RUN, f"it can't be judged: {type(error).__name__}: {error}")
+        yield Unit(RUN, _unjudged(error))
 
 
-def _rows(run: FoundRun, content: JudgedRun | str, found: dict[str, list[Found]]) -> list[dict[str, Any]]:
-    """Rows of `CHECKED` of one run."""
-    common = {
-        "run_id": run.run,
-        "date": date.fromisoformat(run.date),
-        "kafka_version": run.kafka_version,
-        "folder": run.folder,
-    }
-    if isinstance(content, str):
-        return [{**common, "problem": content}]
-    with no_collection():
-        verdict, seconds = verdict_and_seconds(content, found)
-    stored = _stored(run.folder)
-    more = {
-        "stored": None if stored is None else str(stored.validity),
-        "differs": None if stored is None else difference(stored, verdict),
-    }
-    rows = rows_of_verdict(verdict, content.setup, content.fault_kinds, seconds)
-    return [{**row, **common, **more} for row in rows]
+def _unjudged(error: Exception) -> str:
+    return f"it can't be judged: {type(error).__name__}: {error}"
 
 
 def _stored(folder: str) -> Verdict | None:

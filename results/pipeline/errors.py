@@ -4,9 +4,6 @@ import errno
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from py4j.protocol import Py4JError
-from pyspark.errors import PySparkException
-
 from results.store import StoreError
 
 _FULL = "No space left on device"
@@ -31,6 +28,10 @@ def spark_errors_told(doing: str) -> Iterator[None]:
         OSError: a disk is full, Spark's own scratch folder included.
         PipelineError: anything else.
     """
+    # Not with the module: that Java is missing is told where Spark is, too.
+    from py4j.protocol import Py4JError  # noqa: PLC0415
+    from pyspark.errors import PySparkException  # noqa: PLC0415
+
     try:
         yield
     except (PySparkException, Py4JError) as error:

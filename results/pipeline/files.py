@@ -2,6 +2,7 @@
 
 import os
 import uuid
+from collections import defaultdict
 from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
@@ -24,6 +25,13 @@ def writer(path: Path, schema: pa.Schema) -> pq.ParquetWriter:
     """A writer of one file; readers see texts as texts, however they were encoded in memory."""
     path.parent.mkdir(parents=True, exist_ok=True)
     return pq.ParquetWriter(path, schema, compression="zstd", store_schema=False)
+
+
+def empty(folder: Path, schema: pa.Schema) -> Path:
+    """A file without rows, from which readers learn the columns."""
+    path = _beside(folder / "empty.parquet")
+    with writer(path, schema):
+        return path
 
 
 def drop_runs(path: Path, runs: frozenset[str]) -> bool:
@@ -49,11 +57,15 @@ def drop_runs(path: Path, runs: frozenset[str]) -> bool:
 
 
 def merge_small(folder: Path) -> None:
-    """Make one file of the small ones wherever more than `SMALL_MAX` of them lie in one folder."""
+    """Make one file of the small ones wherever more than `SMALL_MAX` alike lie in one folder."""
     for parent, paths in groupby(of(folder), key=lambda path: path.parent):
-        small = [path for path in paths if path.stat().st_size < SMALL_BYTES]
-        if len(small) > SMALL_MAX:
-            _merge(small, _beside(parent / "merged.parquet"))
+        alike: dict[str, list[Path]] = defaultdict(list)
+        for path in (path for path in paths if path.stat().st_size < SMALL_BYTES):
+            # What was written before a table got a column stays apart.
+            alike[str(pq.read_schema(path))].append(path)
+        for small in alike.values():
+            if len(small) > SMALL_MAX:
+                _merge(small, _beside(parent / "merged.parquet"))
 
 
 def _merge(paths: list[Path], target: Path) -> None:

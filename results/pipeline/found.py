@@ -8,6 +8,8 @@ from pathlib import Path
 import msgspec
 
 from checkers.identity import IDENTITY_FILE, RunIdentity
+from results.pipeline.schemas import TABLES
+from results.pipeline.staged_files import place_of
 from results.store import VERDICT_FILE, StoreError, load_identity, load_verdict, run_folders
 
 
@@ -20,7 +22,7 @@ class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
         date: UTC day on which it began, ISO 8601.
         kafka_version: Kafka's version.
         history_bytes: size of its journals.
-        fingerprint: equal as long as identity, verdict and journals are.
+        fingerprint: equal as long as identity, verdict and journals are, and the columns of our tables.
     """
 
     run: str
@@ -29,6 +31,10 @@ class FoundRun(msgspec.Struct, frozen=True, kw_only=True):
     kafka_version: str
     history_bytes: int
     fingerprint: str
+
+    def place(self, name: str) -> Path:
+        """Where its rows of a table lie, below the folder of all tables."""
+        return place_of(name, {"date": self.date, "kafka_version": self.kafka_version})
 
 
 class Skipped(msgspec.Struct, frozen=True):
@@ -40,11 +46,13 @@ class Skipped(msgspec.Struct, frozen=True):
 
 def find_runs(root: Path) -> tuple[list[FoundRun], list[Skipped]]:
     """All runs below a folder, in the order of their folders, and those that are not whole."""
+    # What was ingested before a table got a column lacks it.
+    columns = "\n".join(f"{name} {schema.simpleString()}" for name, schema in TABLES.items()).encode()
     found: dict[str, FoundRun] = {}
     skipped: list[Skipped] = []
     for folder in sorted(run_folders(root)):
         try:
-            run = _found(folder.absolute())
+            run = _found(folder.absolute(), columns)
         except (StoreError, ValueError, OSError) as error:
             skipped.append(Skipped(str(folder), str(error)))
             continue
@@ -64,7 +72,7 @@ def began_at(identity: RunIdentity) -> datetime:
     return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
 
 
-def _found(folder: Path) -> FoundRun:
+def _found(folder: Path, columns: bytes) -> FoundRun:
     identity = load_identity(folder)
     load_verdict(folder)
     if not identity.run or not identity.kafka_version:
@@ -78,19 +86,20 @@ def _found(folder: Path) -> FoundRun:
         date=began_at(identity).date().isoformat(),
         kafka_version=identity.kafka_version,
         history_bytes=sum(size for _, size in journals),
-        fingerprint=_fingerprint(folder, journals),
+        fingerprint=_fingerprint(folder, journals, columns),
     )
 
 
-def _fingerprint(folder: Path, journals: list[tuple[str, int]]) -> str:
+def _fingerprint(folder: Path, journals: list[tuple[str, int]], columns: bytes) -> str:
     digest = hashlib.blake2b(digest_size=16)
-    for part in _parts(folder, journals):
+    for part in _parts(folder, journals, columns):
         digest.update(len(part).to_bytes(8, "big") + part)
     return digest.hexdigest()
 
 
-def _parts(folder: Path, journals: list[tuple[str, int]]) -> Iterator[bytes]:
+def _parts(folder: Path, journals: list[tuple[str, int]], columns: bytes) -> Iterator[bytes]:
     for name in (IDENTITY_FILE, VERDICT_FILE):
         yield (folder / name).read_bytes()
     for name, size in journals:
         yield f"{name} {size}".encode()
+    yield columns

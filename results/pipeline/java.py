@@ -1,57 +1,73 @@
-"""Finds the Java that Spark needs, or says what is missing."""
+"""Finds the Java that Spark needs, or says what is missing; works without Spark."""
 
 import os
 import re
 import shutil
 import subprocess
 from pathlib import Path
+from typing import NamedTuple
 
 from results.pipeline.errors import PipelineError
 
 JAVA_MIN = 17
 """Oldest major version that this Spark starts on."""
+NEXT_STEP = "on Debian: apt-get install openjdk-17-jre-headless, or set JAVA_HOME"
+_VERSION = re.compile(r'version "((?:1\.)?(\d+)[^"]*)"')
 _BOUND_S = 120
-_NEXT = "on Debian: apt-get install openjdk-17-jre-headless"
 
 
-def require_java() -> int:
-    """Major version of the Java that Spark will start: that of JAVA_HOME, or else the one on PATH.
+class Java(NamedTuple):
+    """The Java that Spark would start.
+
+    Attributes:
+        path: of the program; empty where there is none.
+        version: as it says itself, such as ``17.0.15``; empty where it says none.
+        major: the first number of it that counts, 8 of ``1.8.0``; 0 where it says none.
+        problem: why it will not do; empty if it will.
+        got: what was found instead.
+    """
+
+    path: str = ""
+    version: str = ""
+    major: int = 0
+    problem: str = ""
+    got: str = ""
+
+
+def find_java() -> Java:
+    """Look for Java as Spark does: that of JAVA_HOME, or else the one on PATH."""
+    home = os.environ.get("JAVA_HOME")
+    path = str(Path(home) / "bin" / "java") if home else shutil.which("java")
+    if path is None:
+        return Java(problem="Java is missing", got="no java on PATH, and JAVA_HOME is not set")
+    if not os.access(path, os.X_OK):
+        return Java(path, problem="Java is missing", got="JAVA_HOME has no bin/java")
+    try:
+        told = subprocess.run(
+            [path, "-version"], capture_output=True, text=True, check=False, timeout=_BOUND_S
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return Java(path, problem="Java does not start", got=str(error))
+    found = _VERSION.search(told.stderr + told.stdout)
+    if told.returncode or found is None:
+        said = " ".join((told.stderr or told.stdout).split())[:200]
+        return Java(path, problem="Java does not start", got=said or f"exit code {told.returncode}")
+    java = Java(path, found[1], int(found[2]))
+    if java.major < JAVA_MIN:
+        return java._replace(problem="Java is too old for Spark", got=f"version {java.major}")
+    return java
+
+
+def require_java() -> Java:
+    """The Java that Spark will start.
 
     Raises:
         PipelineError: there is none, it does not start, or it is too old.
     """
-    java = _found()
-    try:
-        told = subprocess.run(
-            [java, "-version"], capture_output=True, text=True, check=False, timeout=_BOUND_S
+    java = find_java()
+    if java.problem:
+        expected = f"Java {JAVA_MIN} or newer"
+        raise PipelineError(
+            java.problem, got=java.got, expected=expected, where=java.path, next_step=NEXT_STEP
         )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise _refused("Java does not start", got=str(error), where=java) from error
-    found = re.search(r'version "(?:1\.)?(\d+)', told.stderr + told.stdout)
-    if told.returncode or found is None:
-        said = " ".join((told.stderr or told.stdout).split())[:200]
-        raise _refused("Java does not start", got=said or f"exit code {told.returncode}", where=java)
-    major = int(found[1])
-    if major < JAVA_MIN:
-        raise _refused("Java is too old for Spark", got=f"version {major}", where=java)
-    return major
-
-
-def _found() -> str:
-    home = os.environ.get("JAVA_HOME")
-    java = str(Path(home) / "bin" / "java") if home else shutil.which("java")
-    if java is None:
-        raise _refused("Java is missing", got="no java on PATH, and JAVA_HOME is not set")
-    if not os.access(java, os.X_OK):
-        raise _refused("Java is missing", got="JAVA_HOME has no bin/java", where=java)
     return java
-
-
-def _refused(what: str, *, got: str, where: str = "") -> PipelineError:
-    return PipelineError(
-        what,
-        got=got,
-        expected=f"Java {JAVA_MIN} or newer",
-        where=where,
-        next_step=f"{_NEXT}, or set JAVA_HOME",
-    )

@@ -43,6 +43,7 @@ def operations_of(history: History, columns: Columns, paired: Paired) -> pa.Tabl
             "error": texts(None if end is None else end.error for end in completed),
             "sends": numbers(sends),
             "acked": numbers(acked),
+            "returned": numbers(returned),
             "records": numbers(np.maximum(1, sends + returned)),
         },
     )

@@ -1,12 +1,13 @@
 """Pairs invocations with their completions, once for all tables of a run."""
 
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 
 from checkers.columns import NONE, Integers
-from checkers.history import History, OperationType
-from checkers.shapes import is_observation
+from checkers.history import INVOKE, History
+from checkers.shapes import OBSERVATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,22 +37,22 @@ class Paired:
 
 def pair(history: History) -> Paired:
     """Pair a history that `checkers.reading.read_history` returned: nobody has two operations outstanding."""
-    size = len(history.operations)
-    invocation, completion = np.full(size, NONE), np.full(size, NONE)
+    operations = history.operations
+    processes = list(map(attrgetter("process"), operations))
+    codes = {process: code for code, process in enumerate(dict.fromkeys(processes))}
+    # Lists, because an element of an array costs five times that of a list.
+    invocation, completion = [NONE] * len(operations), [NONE] * len(operations)
     outstanding: dict[int | str, int] = {}
-    codes: dict[int | str, int] = {}
-    for index, operation in enumerate(history.operations):
-        process = operation.process
-        codes.setdefault(process, len(codes))
-        if operation.type is OperationType.INVOKE:
-            outstanding[process] = invocation[index] = index
-        elif not is_observation(operation):
-            invoked = invocation[index] = outstanding.pop(process)
+    for index, operation in enumerate(operations):
+        if operation.type is INVOKE:
+            outstanding[operation.process] = invocation[index] = index
+        elif operation.f not in OBSERVATIONS:
+            invoked = invocation[index] = outstanding.pop(operation.process)
             completion[invoked] = index
     return Paired(
-        time_ns=np.fromiter((o.time_ns for o in history.operations), np.int64, size),
-        process=np.fromiter((codes[o.process] for o in history.operations), np.int64, size),
+        time_ns=np.array(list(map(attrgetter("time_ns"), operations)), np.int64),
+        process=np.array(list(map(codes.__getitem__, processes)), np.int64),
         processes=tuple(map(str, codes)),
-        invocation=invocation,
-        completion=completion,
+        invocation=np.array(invocation, np.int64),
+        completion=np.array(completion, np.int64),
     )

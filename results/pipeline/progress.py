@@ -17,7 +17,7 @@ class Progress(Protocol):
     """Listens to how far a piece of work has come."""
 
     def __call__(self, doing: str, done: int, total: int) -> None:
-        """Hear that `done` of `total` tasks of what is called `doing` are done."""
+        """Hear that `done` of `total` pieces, tasks or tables, of what is called `doing` are done."""
 
 
 class Lines:
@@ -36,7 +36,7 @@ class Lines:
         percent = 100 * done // total // _STEP_PERCENT * _STEP_PERCENT if total else 0
         if percent > self._told.get(doing, 0):
             self._told[doing] = percent
-            self._echo(f"{doing:<10} {percent:>3} %  ({done} of {total} tasks)")
+            self._echo(f"{doing:<10} {percent:>3} %  ({done} of {total})")
 
 
 @contextmanager
@@ -58,7 +58,9 @@ def watched(session: SparkSession, progress: Progress, doing: str) -> Iterator[N
     finally:
         over.set()
         watcher.join()
-    progress(doing, *_tasks(tracker, group))
+    # Spark tells its listeners later, and counts tasks that it could skip: here all is done.
+    _, total = _tasks(tracker, group)
+    progress(doing, total, total)
 
 
 def _tasks(tracker: StatusTracker, group: str) -> tuple[int, int]:

@@ -58,6 +58,7 @@ RUNS = table(
     column("image_digest", TEXT, "the engine's digest of the image"),
     column("features", MapType(TEXT, INT), "feature levels that were asked for"),
     column("options", TEXT, "the line that runs it again"),
+    column("replay_of", TEXT, "run whose recorded schedule it carried out; null if it planned its own"),
     column("validity", TEXT, "`valid`, `invalid` or `unknown`, as `verdict.json` has it"),
     column("expected", TEXT, "validity that the scenario expected; null if none"),
     column("as_expected", BOOLEAN, "whether the verdict is the expected one; null if none was"),
@@ -65,7 +66,7 @@ RUNS = table(
     column("cpus", INT, "CPUs that the harness could use"),
     column("history_bytes", LONG, "size of the journals"),
     column("operations", LONG, "records sent, records returned, and operations that are neither"),
-    column("fingerprint", TEXT, "of the identity, the verdict and the journals' sizes"),
+    column("fingerprint", TEXT, "of the identity, the verdict, the journals' sizes and our columns"),
 )
 
 OPERATIONS = table(
@@ -81,6 +82,7 @@ OPERATIONS = table(
     column("error", TEXT, "what went wrong, in the client's words"),
     column("sends", INT, "records that it sends"),
     column("acked", INT, "records of these that were acknowledged"),
+    column("returned", INT, "records that it returned"),
     column("records", INT, "micro-operations: records sent and returned, 1 where there are none"),
 )
 
@@ -113,8 +115,12 @@ FAULTS = table(
     column("proven", BOOLEAN, "whether a probe confirmed that it took effect"),
 )
 
+SILENCE_NS = 3_000_000_000
+"""Who told nothing for longer had fallen silent: what a node answers is recorded at least once a second."""
 CLUSTER_STATE = table(
-    column("time_ns", LONG, "when the answer was there"),
+    column("time_ns", LONG, "first of a stretch of answers: those of one view in a row that told the same"),
+    column("until_ns", LONG, "last of them; one that differs, or comes after 3 s of silence, begins another"),
+    column("answers", LONG, "how many they are"),
     column("view", TEXT, "node that was asked"),
     column("subject", TEXT, "`partition`, or `quorum`: a controller's answer as the leader"),
     column("topic", TEXT, "of a partition"),
@@ -125,7 +131,7 @@ CLUSTER_STATE = table(
     column("elr", INTS, "eligible leader replicas of a partition; null where Kafka does not tell"),
     column("replicas", INTS, "replicas of a partition, node ids"),
     column("voters", INTS, "voters of the quorum, node ids"),
-    column("high_watermark", LONG, "of the quorum"),
+    column("high_watermark", LONG, "of the quorum; most of its stretches are one answer, as this moves"),
     column("end_offset", LONG, "of the quorum: where the leader's log ends"),
 )
 

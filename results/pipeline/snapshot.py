@@ -17,11 +17,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from results.pipeline import files
 from results.pipeline.errors import PipelineError, spark_errors_told
 from results.pipeline.schemas import PARTITIONED_BY, TABLES
+from results.pipeline.staged_files import MANIFEST_COLUMNS, collected, paths_of, writing
 
 CURRENT = "current"
 SNAPSHOTS = "snapshots"
@@ -76,19 +78,23 @@ class Snapshot:
         schema: StructType | None = None,
         partitioned_by: Sequence[str] = PARTITIONED_BY,
     ) -> None:
-        """Add rows to a table; few files, none too large; one, where it is not partitioned.
+        """Add rows to a table; one file, where it is not partitioned, else one for each task and folder.
 
         Raises:
             PipelineError: the rows are not as the schema says, or Spark failed.
+            OSError: an operating system refused a file.
         """
         schema = TABLES[name] if schema is None else schema
         _require_schema(name, frame, schema)
         staged = self.scratch / uuid.uuid4().hex
+        task = writing(name, partitioned_by, staged)
         with spark_errors_told(f"write the table {name}"):
             rows = frame.select(*schema.names)
-            rows = rows.hint("rebalance", *partitioned_by) if partitioned_by else rows.coalesce(1)
-            rows.write.partitionBy(*partitioned_by).parquet(f"file://{(staged / name).absolute()}")
-        self.place(staged, list(files.of(staged / name)))
+            rows = rows if partitioned_by else rows.coalesce(1)
+            paths = paths_of(collected(rows.mapInArrow(task, MANIFEST_COLUMNS)))
+        if not (paths or partitioned_by):
+            paths = [files.empty(staged / name, to_arrow_schema(schema, timezone="UTC"))]
+        self.place(staged, paths)
 
     def replace(
         self,
@@ -119,6 +125,8 @@ def next_snapshot(root: Path) -> Iterator[Snapshot]:
         PipelineError: another command writes these tables, or the folder holds something else.
         OSError: the disk is full or refuses; the tables are as they were.
     """
+    # Tasks tell absolute paths, whatever the folder was called by.
+    root = root.absolute()
     with locked(root):
         before = _current(root)
         number = int(before.name) + 1 if before.exists() else 1

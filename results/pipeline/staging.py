@@ -1,42 +1,24 @@
-"""A task of an ingest: reads some runs and writes their rows as Parquet beside the tables.
+"""A task of an ingest: reads some runs and writes their rows; asked to, judges them while they are read."""
 
-Its answer is a manifest, one row for each run and each file; the driver moves the files that are named there
-into the tables, so that nothing of a task that failed, or ran twice, gets in.  The rows themselves never pass
-through the JVM: docs/decisions/0009 has the measurement.
-"""
-
-import errno
-import os
-import uuid
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import NamedTuple, Self
-from urllib.parse import quote
+from typing import NamedTuple
 
-import pyarrow as pa
-import pyarrow.parquet as pq
-
-from checkers.reading import HistoryError
-from results.pipeline import files
-from results.pipeline.columnar import file_schema
+from checkers.reading import HistoryError, read_history
+from results.pipeline.check_tasks import judged_whole
 from results.pipeline.found import FoundRun
-from results.pipeline.tabulating import tables_of
+from results.pipeline.staged_files import Batches, StagedFiles, Told, manifest, refused
+from results.pipeline.tabulating import no_collection, tables_of
+from results.pipeline.units import shares_of_run
 from results.store import StoreError
 
-ROWS_BUFFERED = 500_000
-"""Rows of one table that are written at once; also the size of a row group."""
-_TYPES: dict[str, pa.DataType] = {
-    "run_id": pa.string(),
-    "operations": pa.int64(),
-    "problem": pa.string(),
-    "path": pa.string(),
-    "errno": pa.int32(),
-}
-MANIFEST = pa.schema(_TYPES)
-MANIFEST_COLUMNS = "run_id string, operations long, problem string, path string, errno int"
-"""`MANIFEST` for Spark."""
+BUNDLE_BYTES_MAX = 24 << 20
+"""Journals that one task reads, unless a single run has more: about two seconds of work."""
+BUNDLE_BYTES_MIN = 4 << 20
+_BUNDLES_PER_CPU = 4
+_RUN_BYTES = 100_000
+"""What a run costs besides its journals' bytes, in bytes."""
 
 
 class Bundle(NamedTuple):
@@ -52,105 +34,83 @@ class Bundle(NamedTuple):
         return sum(run.history_bytes for run in self.runs)
 
 
-class Told(NamedTuple):
-    """A row of the manifest.
+def bundled(runs: Iterable[FoundRun], cpus: int) -> list[Bundle]:
+    """Put runs of the same day and version together, so that files are few; the largest bundle comes first.
 
-    Attributes:
-        run_id: which run it is about.
-        operations: how many it has, where it was ingested.
-        problem: why it was not.
-        path: a file that was written.
-        errno: what the operating system refused, so that nothing of the bundle is to be used.
+    A run that is larger than a bundle has one of its own, and begins first: nothing waits for it at the end.
     """
+    ordered = sorted(runs, key=lambda run: (-run.history_bytes, run.folder))
+    fair = sum(map(_cost, ordered)) // (_BUNDLES_PER_CPU * cpus)
+    limit = min(max(fair, BUNDLE_BYTES_MIN), BUNDLE_BYTES_MAX)
+    alike: dict[tuple[str, str], list[FoundRun]] = defaultdict(list)
+    for run in ordered:
+        alike[run.date, run.kafka_version].append(run)
+    bundles = [Bundle(*place, tuple(part)) for place, of in alike.items() for part in _parts(of, limit)]
+    return sorted(bundles, key=lambda bundle: -bundle.history_bytes)
 
-    run_id: str | None = None
-    operations: int | None = None
-    problem: str | None = None
-    path: str | None = None
-    errno: int | None = None
+
+def _parts(runs: Sequence[FoundRun], limit: int) -> Iterator[list[FoundRun]]:
+    part: list[FoundRun] = []
+    size = 0
+    for run in runs:
+        if part and size + _cost(run) > limit:
+            yield part
+            part, size = [], 0
+        part.append(run)
+        size += _cost(run)
+    if part:
+        yield part
+
+
+def _cost(run: FoundRun) -> int:
+    return run.history_bytes + _RUN_BYTES
 
 
 def staging_task(
-    bundles: Sequence[Bundle], folder: str
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    bundles: Sequence[Bundle], folder: Path, *, judging: bool = False
+) -> Callable[[Batches], Batches]:
     """What Spark runs for each partition of numbers of bundles.
 
     Args:
         bundles: all of them, by number.
         folder: where files are staged, reachable for the driver as well.
+        judging: whether runs that are no larger than a share are judged, too.
     """
 
-    def stage(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def stage(batches: Batches) -> Batches:
         for batch in batches:
             for number in batch.column(0).to_numpy().tolist():
-                told = [entry._asdict() for entry in stage_bundle(bundles[number], Path(folder))]
-                yield pa.RecordBatch.from_pylist(told, schema=MANIFEST)
+                yield manifest(stage_bundle(bundles[number], folder, judging=judging))
 
     return stage
 
 
-def stage_bundle(bundle: Bundle, folder: Path) -> list[Told]:
+def stage_bundle(bundle: Bundle, folder: Path, *, judging: bool = False) -> list[Told]:
     """Write all runs of a bundle; what can't be read is told and left out."""
     try:
-        with _Files(folder, bundle) as staged:
-            told = [_stage_run(run, staged) for run in bundle.runs]
+        with StagedFiles(folder) as staged:
+            told = [_stage_run(run, staged, judging=judging) for run in bundle.runs]
     except OSError as error:
-        code = error.errno or errno.EIO
-        return [Told(problem=os.strerror(code), path=str(error.filename or folder), errno=code)]
-    return [*told, *(Told(path=str(path)) for path in staged.paths)]
+        return [refused(error, folder)]
+    return [*told, *staged.told()]
 
 
-def _stage_run(run: FoundRun, staged: "_Files") -> Told:
+def _stage_run(run: FoundRun, staged: StagedFiles, *, judging: bool) -> Told:
     try:
-        tables = tables_of(run)
+        with no_collection():
+            history = read_history(Path(run.folder))
+            tables = tables_of(run, history)
+            told = Told(run.run, operations=tables["runs"].column("operations")[0].as_py())
+            if judging and shares_of_run(run.history_bytes) == 1:
+                one = judged_whole(run, history)
+                # What can't be judged is told by the check that comes next, and finds no verdict.
+                told = one.told._replace(operations=told.operations, problem=None)
+                tables |= one.tables
+            del history
     except (HistoryError, StoreError, ValueError) as error:
         return Told(run.run, problem=str(error))
     except Exception as error:  # noqa: BLE001 - one strange run is told by name, and must not stop a thousand others
         return Told(run.run, problem=f"its history can't be read: {type(error).__name__}: {error}")
     for name, table in tables.items():
-        staged.take(name, table)
-    return Told(run.run, operations=tables["runs"].column("operations")[0].as_py())
-
-
-class _Files:
-    """The files of one bundle, one a table; written when there is enough, closed with the block."""
-
-    def __init__(self, folder: Path, bundle: Bundle) -> None:
-        # What Hive's notation of folders can't hold is escaped, as Spark does it.
-        self._place = Path(f"date={bundle.date}") / f"kafka_version={quote(bundle.kafka_version, safe=' ')}"
-        self._folder = folder
-        self._name = f"part-{uuid.uuid4().hex}.parquet"
-        self._writers: dict[str, pq.ParquetWriter] = {}
-        self._buffers: dict[str, list[pa.Table]] = defaultdict(list)
-        self.paths: list[Path] = []
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, _: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                for name in list(self._buffers):
-                    self._flush(name)
-        finally:
-            for writer in self._writers.values():
-                writer.close()
-
-    def take(self, name: str, table: pa.Table) -> None:
-        """Add rows to a table's file."""
-        buffer = self._buffers[name]
-        buffer.append(table)
-        if sum(part.num_rows for part in buffer) >= ROWS_BUFFERED:
-            self._flush(name)
-
-    def _flush(self, name: str) -> None:
-        rows = pa.concat_tables(self._buffers.pop(name)).unify_dictionaries()
-        if rows.num_rows == 0:
-            return
-        if name not in self._writers:
-            path = self._folder / name / self._place / self._name
-            self._writers[name] = files.writer(path, file_schema(name))
-            self.paths.append(path)
-        self._writers[name].write_table(rows, row_group_size=ROWS_BUFFERED)
+        staged.take(run.place(name), table)
+    return told

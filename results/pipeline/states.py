@@ -1,7 +1,8 @@
 """The rows of the tables `cluster_state` and `faults`: who led and was in sync, and what was done to whom."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import msgspec
 import pyarrow as pa
@@ -10,13 +11,19 @@ from checkers.faults import fault_windows
 from checkers.history import History, Operation
 from checkers.quorum.views import NONE, Voter
 from results.pipeline.columnar import Array, assembled, integers, lists, rows, texts
+from results.pipeline.schemas import SILENCE_NS
 
 _COLUMNS = (
-    "time_ns", "view", "subject", "topic", "partition", "leader", "leader_epoch",
+    "time_ns", "until_ns", "answers", "view", "subject", "topic", "partition", "leader", "leader_epoch",
     "isr", "elr", "replicas", "voters", "high_watermark", "end_offset",
 )  # fmt: skip
 _TEXTS = {"view", "subject", "topic"}
 _LISTS = {"isr", "elr", "replicas", "voters"}
+_UNTIL, _ANSWERS = _COLUMNS.index("until_ns"), _COLUMNS.index("answers")
+_State: TypeAlias = tuple[Any, ...]
+"""What an answer tells of one topic and partition, which come first: all columns after `subject`."""
+_Row: TypeAlias = list[Any]
+_Answer = TypeVar("_Answer")
 
 
 class _Leading(msgspec.Struct, frozen=True):
@@ -32,9 +39,110 @@ class _Leading(msgspec.Struct, frozen=True):
         return next((v.log_end_offset for v in self.voters if v.id == self.leader_id), NONE)
 
 
+class _Stretch(NamedTuple):
+    """Answers that told the same of one partition, or of the quorum; not yet over.
+
+    Attributes:
+        state: what they tell.
+        row: their row, without its end.
+        answers_before: how many answers the view had given before the first of these.
+    """
+
+    state: _State
+    row: _Row
+    answers_before: int
+
+
+class _View:
+    """What one node answered so far.
+
+    All its stretches that are not yet over end with its last answer, so that this is kept here and not in
+    each of them: most answers are no news.
+
+    Attributes:
+        answer: its last answer.
+        until_ns: when that was there.
+        answers: how many there were.
+        stretches: those that are not yet over, by topic and partition.
+    """
+
+    def __init__(self) -> None:
+        self.answer: Any = None
+        self.until_ns = 0
+        self.answers = 0
+        self.stretches: dict[_State, _Stretch] = {}
+
+    def go_on_with(self, stretches: dict[_State, _Stretch]) -> None:
+        """End all stretches but these."""
+        for place, stretch in self.stretches.items():
+            if stretches.get(place) is not stretch:
+                stretch.row[_UNTIL] = self.until_ns
+                stretch.row[_ANSWERS] = self.answers - stretch.answers_before
+        self.stretches = stretches
+
+
+class _Stretches:
+    """Makes rows of answers about one subject: those of one view in a row that told the same are one."""
+
+    def __init__(self, subject: str) -> None:
+        self._subject = subject
+        self._rows: list[_Row] = []
+        self._views: defaultdict[str | None, _View] = defaultdict(_View)
+
+    def tell(
+        self, operation: Operation, answer: _Answer, states: Callable[[_Answer], Iterator[_State]]
+    ) -> None:
+        """Take the next answer.
+
+        Args:
+            operation: the observation that tells it.
+            answer: equal to the one before if it tells the same.
+            states: what an answer tells of each partition that it has, or of the quorum.
+        """
+        view = self._views[operation.node]
+        silent = operation.time_ns - view.until_ns > SILENCE_NS
+        if silent or answer != view.answer:
+            before = {} if silent else view.stretches
+            view.go_on_with(self._begun(view, operation, before, states(answer)))
+            view.answer = answer
+        view.until_ns = operation.time_ns
+        view.answers += 1
+
+    def ended(self) -> list[_Row]:
+        """The rows, when all answers were told."""
+        for view in self._views.values():
+            view.go_on_with({})
+        return self._rows
+
+    def _begun(
+        self, view: _View, operation: Operation, before: dict[_State, _Stretch], states: Iterator[_State]
+    ) -> dict[_State, _Stretch]:
+        stretches = {}
+        for state in states:
+            place = state[:2]
+            stretch = before.get(place)
+            if stretch is None or stretch.state != state:
+                row = [operation.time_ns, None, None, operation.node, self._subject, *state]
+                stretch = _Stretch(state, row, view.answers)
+                self._rows.append(row)
+            stretches[place] = stretch
+        return stretches
+
+
 def cluster_state_of(history: History) -> pa.Table:
-    """What every node that was asked told, partitions first, each in the order of the history."""
-    told = [*_partitions(history), *_quorum(history)]
+    """What every node that was asked told, as stretches of answers that told the same.
+
+    Partitions come first, then the quorum, each in the order in which the stretches began in the history.
+    """
+    partitions, quorum = _Stretches("partition"), _Stretches("quorum")
+    for operation in history.operations:
+        if operation.f != "observe":
+            continue
+        if operation.key == "partitions":
+            partitions.tell(operation, operation.value["topics"], _states)
+        elif operation.key == "quorum":
+            quorum.tell(operation, _leading(operation), _state)
+    told = [*partitions.ended(), *quorum.ended()]
     columns = zip(*told, strict=True) if told else ((),) * len(_COLUMNS)
     return assembled(
         "cluster_state",
@@ -75,26 +183,19 @@ def _array(name: str, values: list[Any]) -> Array:
     return lists(values) if name in _LISTS else integers(values)
 
 
-def _partitions(history: History) -> Iterator[tuple[Any, ...]]:
-    for operation in history.operations:
-        if operation.f != "observe" or operation.key != "partitions":
-            continue
-        for topic, partitions in operation.value["topics"].items():
-            for partition, leader, epoch, replicas, isr, elr in partitions:
-                state = (topic, partition, _known(leader), epoch, isr, elr, replicas, None, None, None)
-                yield (operation.time_ns, operation.node, "partition", *state)
+def _states(topics: dict[str, Any]) -> Iterator[_State]:
+    for topic, partitions in topics.items():
+        for partition, leader, epoch, replicas, isr, elr in partitions:
+            yield topic, partition, _known(leader), epoch, isr, elr, replicas, None, None, None
 
 
-def _quorum(history: History) -> Iterator[tuple[Any, ...]]:
-    """Answers as leader; one that has not its shape has no row: the checker that reads it says so."""
-    for operation in history.operations:
-        answer = _leading(operation) if operation.f == "observe" and operation.key == "quorum" else None
-        if answer is None:
-            continue
-        voters = [voter.id for voter in answer.voters]
-        state = (_known(answer.leader_id), answer.leader_epoch, None, None, None, voters)
-        ends = (_known(answer.high_watermark), _known(answer.end_offset))
-        yield (operation.time_ns, operation.node, "quorum", None, None, *state, *ends)
+def _state(answer: _Leading | None) -> Iterator[_State]:
+    """Of an answer as leader; one that has not its shape has no row: the checker that reads it says so."""
+    if answer is None:
+        return
+    voters = [voter.id for voter in answer.voters]
+    state = (_known(answer.leader_id), answer.leader_epoch, None, None, None, voters)
+    yield None, None, *state, _known(answer.high_watermark), _known(answer.end_offset)
 
 
 def _leading(operation: Operation) -> _Leading | None:

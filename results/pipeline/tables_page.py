@@ -19,10 +19,14 @@ tables/current/records/date=2026-11-22/kafka_version=4.3.1/part-….parquet
 ```
 
 ```sh
+krucible pipeline all runs        # all tables; the same as the three below, faster
 krucible pipeline ingest runs     # runs, operations, records, faults, cluster_state
 krucible pipeline check           # verdicts, anomalies
 krucible pipeline tables          # all others
 ```
+
+`all` judges a run while its journals are in memory, in one session of Spark, so that they are read once; but
+for those of 128 MiB and more, which are judged in shares afterwards.
 
 `current` is a link to the newest snapshot, which appears whole or not at all and is never changed
 afterwards: resolve it once and read on, whatever is written meanwhile; the snapshot before it stays as

@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 from checkers.availability import load_end_ns
 from checkers.history import History
 from checkers.loading import columns_of
-from checkers.reading import read_history
 from checkers.shapes import Setup
 from results.pipeline.columnar import rows
 from results.pipeline.found import FoundRun, began_at
@@ -27,35 +26,42 @@ INGESTED = ("runs", "operations", "records", "faults", "cluster_state")
 """Tables that an ingest fills; the others of `schemas.TABLES` are filled by a check."""
 
 
-def tables_of(found: FoundRun) -> dict[str, pa.Table]:
+def tables_of(found: FoundRun, history: History) -> dict[str, pa.Table]:
     """The run's rows of each of `INGESTED`.
 
+    Args:
+        found: the run.
+        history: what its journals say.
+
     Raises:
-        HistoryError, StoreError, KeyError, ValueError: it is half-written, or not as docs/histories.md says.
+        StoreError, KeyError, ValueError: it is half-written, or not as docs/histories.md says.
     """
-    with no_collection():
-        history = read_history(Path(found.folder))
-        _require_whole(history, found)
-        columns, paired = columns_of(history), pair(history)
-        operations = operations_of(history, columns, paired)
-        count = pc.sum(operations.column("records")).as_py() or 0
-        return {
-            "runs": rows("runs", history.run, [_run(found, history, count)]),
-            "operations": operations,
-            "records": records_of(history, columns, paired),
-            "faults": faults_of(history),
-            "cluster_state": cluster_state_of(history),
-        }
+    _require_whole(history, found)
+    columns, paired = columns_of(history), pair(history)
+    operations = operations_of(history, columns, paired)
+    count = pc.sum(operations.column("records")).as_py() or 0
+    return {
+        "runs": rows("runs", history.run, [_run(found, history, count)]),
+        "operations": operations,
+        "records": records_of(history, columns, paired),
+        "faults": faults_of(history),
+        "cluster_state": cluster_state_of(history),
+    }
 
 
 @contextmanager
 def no_collection() -> Iterator[None]:
-    """No search for cycles in the block: a history has none, and half the time of reading would go there."""
+    """No search for cycles in the block: a history has none, and half the time of reading would go there.
+
+    What the block made should be gone at its end, or the first search after it looks at all of that.
+    """
+    before = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
-        gc.enable()
+        if before:
+            gc.enable()
 
 
 def _require_whole(history: History, found: FoundRun) -> None:
@@ -83,6 +89,7 @@ def _run(found: FoundRun, history: History, operations: int) -> dict[str, Any]:
         "image_digest": identity.image.digest if identity.image else None,
         "features": list(identity.features.items()),
         "options": identity.reproduce,
+        "replay_of": identity.replay_of or None,
         "validity": verdict.validity,
         "expected": verdict.expected,
         "as_expected": verdict.as_expected,

@@ -90,7 +90,7 @@ class JudgedRun:
         fault_kinds: kinds of faults that were injected.
         results: what checkers say, by name, as far as it is known.
         wholes: what waits for shares, by the checker's name.
-        seconds: how long each checker took, and reading, which is `READING`.
+        seconds: how long each checker took, and reading, which is `READING`, if it was read for this.
     """
 
     folder: str
@@ -105,19 +105,21 @@ READING = "reading"
 """Name of what is no checker and takes time all the same."""
 
 
-def units_of(folder: str, shares: int) -> Iterator[Unit]:
+def units_of(folder: str, shares: int, history: History | None = None) -> Iterator[Unit]:
     """Judge what concerns a run as a whole, and cut the rest into shares; the run's own unit comes last.
 
     Args:
         folder: the run's folder.
         shares: as `shares_of_run` says.
+        history: what its journals say, where they have been read already.
 
     Raises:
         HistoryError: its journals can't be read.
     """
     seconds: dict[str, float] = {}
-    with _timed(seconds, READING):
-        history = read_history(Path(folder))
+    if history is None:
+        with _timed(seconds, READING):
+            history = read_history(Path(folder))
     kinds = tuple(sorted({window.kind for window in fault_windows(history)}))
     run = JudgedRun(folder, readable_setup(history), kinds, seconds=seconds)
     for name, checker in CHECKERS.items():

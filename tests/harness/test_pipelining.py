@@ -44,9 +44,9 @@ def test_lines_come_every_ten_per_cent_and_never_go_back() -> None:
     for done, total in ((0, 0), (0, 40), (3, 40), (4, 40), (5, 40), (21, 40), (21, 80), (80, 80), (80, 80)):
         tell("ingest", done, total)
     assert lines == [
-        "ingest      10 %  (4 of 40 tasks)",
-        "ingest      50 %  (21 of 40 tasks)",
-        "ingest     100 %  (80 of 80 tasks)",
+        "ingest      10 %  (4 of 40)",
+        "ingest      50 %  (21 of 40)",
+        "ingest     100 %  (80 of 80)",
     ]
 
 
@@ -54,7 +54,7 @@ def test_elsewhere_progress_is_lines_on_stderr(capsys: pytest.CaptureFixture[str
     with pipeline_options.shown() as progress:
         progress("check", 1, 2)
     captured = capsys.readouterr()
-    assert captured.err == "check       50 %  (1 of 2 tasks)\n"
+    assert captured.err == "check       50 %  (1 of 2)\n"
     assert captured.out == ""
 
 

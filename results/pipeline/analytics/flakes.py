@@ -5,9 +5,8 @@ from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
 from results.pipeline.schemas import BOOLEAN, DOUBLE, LONG, TEXT, column
+from results.wilson import Z
 
-Z_95 = 1.959963984540054
-"""How many standard deviations the middle 95 % of a normal distribution reach to either side."""
 VALIDITIES = ("valid", "invalid", "unknown")
 
 FLAKES = StructType(
@@ -15,7 +14,7 @@ FLAKES = StructType(
         column("scenario", TEXT, "name of the scenario"),
         column("kafka_version", TEXT, "Kafka's version that ran"),
         column("options", TEXT, "the line that runs it again, without its seed"),
-        column("runs", LONG, "runs of it"),
+        column("runs", LONG, "runs of it, replays left out here and in all that follows"),
         column("seeds", LONG, "different seeds among them"),
         column("valid", LONG, "runs that ended valid"),
         column("invalid", LONG, "runs that ended invalid"),
@@ -30,13 +29,17 @@ FLAKES = StructType(
 
 
 def flakes(runs: DataFrame) -> DataFrame:
-    """How often runs of one scenario, version and options ended unlike most of them."""
+    """How often runs of one scenario, version and options ended unlike most of them.
+
+    Replays are left out: they repeat a schedule that somebody chose, most often because it was red.
+    """
     asked = F.regexp_replace("options", r"\s+--seeds?[ =]\S+", "")
     outcomes = {name: F.count_if(F.col("validity") == name).alias(name) for name in VALIDITIES}
     odd = F.col("runs") - F.greatest(*VALIDITIES)
     low, high = wilson(odd, F.col("runs"))
     return (
-        runs.withColumn("options", asked)
+        runs.where(F.col("replay_of").isNull())
+        .withColumn("options", asked)
         .groupBy("scenario", "kafka_version", "options")
         .agg(
             F.count(F.lit(1)).alias("runs"),
@@ -51,10 +54,10 @@ def flakes(runs: DataFrame) -> DataFrame:
 
 
 def wilson(successes: Column, trials: Column) -> tuple[Column, Column]:
-    """The Wilson score interval of a rate, 95 %; null where there were no trials."""
-    rate, z2 = successes / trials, Z_95 * Z_95
+    """The interval of `results.wilson` as columns; null where there were no trials."""
+    rate, z2 = successes / trials, Z * Z
     middle = rate + z2 / (2 * trials)
-    half = Z_95 * F.sqrt(rate * (1 - rate) / trials + z2 / (4 * trials * trials))
+    half = Z * F.sqrt(rate * (1 - rate) / trials + z2 / (4 * trials * trials))
     whole = 1 + z2 / trials
     # Rounding must not put the ends outside of what a rate can be.
     low, high = F.greatest(F.lit(0.0), (middle - half) / whole), F.least(F.lit(1.0), (middle + half) / whole)

@@ -65,9 +65,24 @@ def fault_windows(faults: DataFrame, runs: DataFrame) -> DataFrame:
         `run_id`, `fault_kind`, `from_ns`, `until_ns` (both included) and `before_ns`, the end of the window
         of the same kind before it; windows of one kind share no instant.
     """
-    lasted = lasting(faults, runs).select("run_id", F.col("kind").alias("fault_kind"), "asked_ns", "over_ns")
-    return _merged(lasted).unionByName(
-        _quiet(_merged(lasted.withColumn("fault_kind", F.lit(NO_FAULT))), runs)
+    kinds = F.explode(F.array(F.col("kind"), F.lit(NO_FAULT))).alias("fault_kind")
+    # What lies between the windows of all faults together is no fault's; the last of it ends with the run.
+    past_ns = F.col("ended_ns") + 1
+    ends = runs.where(past_ns.isNotNull()).select(
+        "run_id", F.lit(NO_FAULT).alias("fault_kind"), past_ns.alias("asked_ns"), past_ns.alias("over_ns")
+    )
+    lasted = lasting(faults, runs).select("run_id", kinds, "asked_ns", "over_ns")
+    quiet = F.col("fault_kind") == NO_FAULT
+    return (
+        _merged(lasted.unionByName(ends))
+        .select(
+            "run_id",
+            "fault_kind",
+            F.when(quiet, F.col("before_ns") + 1).otherwise(F.col("from_ns")).alias("from_ns"),
+            F.when(quiet, F.col("from_ns") - 1).otherwise(F.col("until_ns")).alias("until_ns"),
+            "before_ns",
+        )
+        .where(F.col("from_ns") <= F.col("until_ns"))
     )
 
 
@@ -85,32 +100,4 @@ def _merged(lasted: DataFrame) -> DataFrame:
         .agg(F.min("asked_ns").alias("from_ns"), F.max("over_ns").alias("until_ns"))
         .withColumn("before_ns", F.coalesce(F.first("until_ns").over(last), F.lit(-1).cast(LONG)))
         .select("run_id", "fault_kind", "from_ns", "until_ns", "before_ns")
-    )
-
-
-def _quiet(merged: DataFrame, runs: DataFrame) -> DataFrame:
-    """What lies before, between and after the windows of all faults together."""
-    between = merged.select(
-        "run_id", (F.col("before_ns") + 1).alias("from_ns"), (F.col("from_ns") - 1).alias("until_ns")
-    )
-    last = merged.groupBy("run_id").agg(F.max("until_ns").alias("last_ns"))
-    after = (
-        runs.select("run_id", "ended_ns")
-        .join(last, "run_id", "left")
-        .select(
-            "run_id",
-            F.coalesce(F.col("last_ns") + 1, F.lit(0).cast(LONG)).alias("from_ns"),
-            F.col("ended_ns").alias("until_ns"),
-        )
-    )
-    return (
-        between.unionByName(after)
-        .where(F.col("from_ns") <= F.col("until_ns"))
-        .select(
-            "run_id",
-            F.lit(NO_FAULT).alias("fault_kind"),
-            "from_ns",
-            "until_ns",
-            (F.col("from_ns") - 1).alias("before_ns"),
-        )
     )

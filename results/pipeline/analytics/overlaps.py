@@ -1,13 +1,13 @@
-"""Which spans of time overlap: joined by buckets of a second, so that no span meets every other."""
+"""Which spans of time overlap: joined by buckets of ten seconds, so that no span meets every other."""
 
 from typing import NamedTuple
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-BUCKET_NS = 1_000_000_000
-"""Width of a bucket; most calls fall into one, a fault into some ten."""
-MOST_BUCKETS = 100_000
+BUCKET_NS = 10_000_000_000
+"""Width of a bucket; nearly all calls fall into one, a fault into two, and few faults meet in one."""
+MOST_BUCKETS = 10_000
 """Most buckets that one span is laid into, more than a day: what lies beyond overlaps nothing."""
 _BUCKET, _FIRST = "_bucket", "_first"
 

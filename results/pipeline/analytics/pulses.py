@@ -32,31 +32,48 @@ PULSES = StructType(
 )
 
 
-def pulses(records: DataFrame) -> DataFrame:
-    """Count `records` by tenths of a second; reads by seconds, and not by partitions."""
-    sent = F.col("kind") == "send"
-    at_ns = F.coalesce("completed_ns", "invoked_ns")
-    tenth = _floored(at_ns, PULSE_NS)
-    second = _floored(at_ns, PULSE_NS * PULSES_A_SECOND) * PULSES_A_SECOND
+_SENDS = ("run_id", "topic", "partition", "outcome", "tenth")
+_READS = ("run_id", "kind", "tenth")
+_RETURNING = ("poll", "final-read", "txn")
+
+
+def pulses(records: DataFrame, operations: DataFrame) -> DataFrame:
+    """Count `records` by tenths of a second; reads by seconds, and not by partitions.
+
+    Most rows of `records` are reads, of which nothing is told that their calls do not tell as well: these
+    come from `operations`, a row a call, and of `records` no more than the sends is read.
+    """
+    return _sends(records).unionByName(_reads(operations), allowMissingColumns=True).select(*PULSES.names)
+
+
+def _sends(records: DataFrame) -> DataFrame:
     outcome = F.when(F.col("completed_ns").isNull(), F.lit("open")).otherwise(F.col("outcome"))
+    sends = records.where(F.col("kind") == "send").withColumn("outcome", outcome)
+    counted = _counted(sends, PULSE_NS, _SENDS, F.count(F.lit(1)))
+    return counted.withColumn("kind", F.lit("send"))
+
+
+def _reads(operations: DataFrame) -> DataFrame:
+    """Calls that returned records: all of these were invoked, and completed, when their call was."""
+    kind = F.when(F.col("f") == "final-read", F.lit("final-read")).otherwise(F.lit("read"))
+    # Rows of before that column: calls that return records, and only these, have more than they sent.
+    returned = F.coalesce("returned", F.when(F.col("f").isin(*_RETURNING), F.col("records") - F.col("sends")))
+    told = operations.withColumn("returned", returned)
+    calls = told.where(F.col("returned") > 0).withColumn("kind", kind)
+    counted = _counted(calls, PULSE_NS * PULSES_A_SECOND, _READS, F.sum("returned"))
+    return counted.withColumn("tenth", F.col("tenth") * PULSES_A_SECOND)
+
+
+def _counted(told: DataFrame, width_ns: int, keys: tuple[str, ...], records: Column) -> DataFrame:
+    """One row for each of `keys`, of which `tenth` is the number of the stretch of a width."""
+    at_ns = F.coalesce("completed_ns", "invoked_ns")
     return (
-        records.groupBy(
-            "run_id",
-            "kind",
-            F.when(sent, F.col("topic")).alias("topic"),
-            F.when(sent, F.col("partition")).alias("partition"),
-            F.when(sent, outcome).alias("outcome"),
-            F.when(sent, tenth).otherwise(second).alias("tenth"),
-        )
+        told.withColumn("tenth", F.floor(at_ns / width_ns))
+        .groupBy(*keys)
         .agg(
-            F.count(F.lit(1)).alias("records"),
+            records.alias("records"),
             F.min("invoked_ns").alias("invoked_ns"),
             F.min(at_ns).alias("first_ns"),
             F.max(at_ns).alias("last_ns"),
         )
-        .select(*PULSES.names)
     )
-
-
-def _floored(time_ns: Column, width_ns: int) -> Column:
-    return F.floor(time_ns / width_ns)

@@ -11,6 +11,14 @@ from results.pipeline.analytics.availability import NS_PER_MS, lasting
 from results.pipeline.analytics.overlaps import Span, overlapping
 from results.pipeline.schemas import BOOLEAN, DOUBLE, LONG, TEXT, column, table
 
+HEALS = table(
+    column("fault_kind", TEXT, "the kind of fault"),
+    column("healed_ns", LONG, "the last heal of this kind"),
+    column("undisturbed", BOOLEAN, "whether no other fault was in force then"),
+    column("next_ns", LONG, "when the next fault began; null if none did"),
+    column("until_ns", LONG, "the same, or the run's end"),
+    column("ended_ns", LONG, "the run's end"),
+)
 RECOVERY = table(
     column("fault_kind", TEXT, "the kind of fault"),
     column("healed_ns", LONG, "when the last fault of this kind was seen to be healed"),
@@ -33,11 +41,10 @@ def recovery(
     availability: DataFrame,
     under_replicated: DataFrame,
     leadership: DataFrame,
-    faults: DataFrame,
+    heals: DataFrame,
     runs: DataFrame,
 ) -> DataFrame:
     """Recovery of each run after each kind of fault that it healed."""
-    heals = _heals(faults, runs)
     observed = (
         leadership.where(F.col("subject") == "partition")
         .groupBy("run_id")
@@ -57,8 +64,8 @@ def recovery(
     )
 
 
-def _heals(faults: DataFrame, runs: DataFrame) -> DataFrame:
-    """The last heal of each kind in each run, and `until_ns`: when the next fault began, or the run ended."""
+def heals(faults: DataFrame, runs: DataFrame) -> DataFrame:
+    """The last heal of each kind in each run."""
     every = lasting(faults, runs)
     last = (
         every.where(F.col("healed_ns").isNotNull())
@@ -74,6 +81,7 @@ def _heals(faults: DataFrame, runs: DataFrame) -> DataFrame:
         .agg(F.min(next_ns).alias("next_ns"), (~F.bool_or(in_force)).alias("undisturbed"))
         .join(ends, "run_id")
         .withColumn("until_ns", F.coalesce("next_ns", "ended_ns"))
+        .select(*HEALS.names)
     )
 
 

@@ -1,6 +1,8 @@
 """All analytics by their names: what each is computed from, by which function, with which columns."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from graphlib import TopologicalSorter
 from typing import NamedTuple
 
 from pyspark.sql import DataFrame
@@ -9,6 +11,7 @@ from pyspark.sql.types import StructType
 from results.pipeline.analytics import availability as gaps
 from results.pipeline.analytics import coverage as states
 from results.pipeline.analytics import flakes, latency, leadership, load, pulses, recovery, signatures, trend
+from results.pipeline.errors import spark_errors_told
 from results.pipeline.schemas import PARTITIONED_BY
 
 
@@ -34,7 +37,12 @@ class Analytic(NamedTuple):
 
 _ALL: Mapping[str, Analytic] = {
     "pulses": Analytic(
-        ("records",), pulses.pulses, pulses.PULSES, partitioned_by=(), kept=True, published=False
+        ("records", "operations"),
+        pulses.pulses,
+        pulses.PULSES,
+        partitioned_by=(),
+        kept=True,
+        published=False,
     ),
     "availability": Analytic(("pulses", "runs"), gaps.availability, gaps.AVAILABILITY, kept=True),
     "availability_in_faults": Analytic(
@@ -49,14 +57,15 @@ _ALL: Mapping[str, Analytic] = {
         gaps.AVAILABILITY_BY_FAULT,
         kept=True,
     ),
-    "leadership": Analytic(
-        ("cluster_state", "runs"), leadership.leadership, leadership.LEADERSHIP, kept=True
-    ),
+    "leadership": Analytic(("cluster_state",), leadership.leadership, leadership.LEADERSHIP, kept=True),
     "under_replicated": Analytic(
         ("cluster_state",), leadership.under_replicated, leadership.UNDER_REPLICATED, kept=True
     ),
+    "heals": Analytic(
+        ("faults", "runs"), recovery.heals, recovery.HEALS, partitioned_by=(), kept=True, published=False
+    ),
     "recovery": Analytic(
-        ("pulses", "availability", "under_replicated", "leadership", "faults", "runs"),
+        ("pulses", "availability", "under_replicated", "leadership", "heals", "runs"),
         recovery.recovery,
         recovery.RECOVERY,
     ),
@@ -78,21 +87,57 @@ _ALL: Mapping[str, Analytic] = {
         partitioned_by=(),
     ),
 }
+_READ_ONCE = ("runs", "faults")
+"""Small tables of many small files, that most analytics begin with."""
+_AT_ONCE = 4
+"""Enough for two CPUs to be busy while Spark plans; each more holds what it computes in memory as well."""
+
 ANALYTICS: Mapping[str, Analytic] = {name: each for name, each in _ALL.items() if each.published}
 """Those that become tables, each after those that it is computed from."""
 
 
-def analysed(tables: Mapping[str, DataFrame]) -> Iterator[tuple[str, DataFrame]]:
-    """Names and frames of all `ANALYTICS`, in their order; those that others are computed from, computed.
+def analyse(tables: Mapping[str, DataFrame], take: Callable[[str, DataFrame], None]) -> None:
+    """Hand over the frames of all `ANALYTICS`; several at once, as planning them takes longer than computing.
 
     Args:
         tables: the frames of `results.pipeline.schemas.TABLES`, all of one snapshot.
+        take: gets a name and its frame, computed already if others are computed from it; in any order, and in
+            several threads.
+
+    Raises:
+        PipelineError: Spark failed; what has begun is waited for.
     """
     frames = dict(tables)
-    for name, each in _ALL.items():
+    order = TopologicalSorter({name: {*each.inputs} & {*_ALL, *_READ_ONCE} for name, each in _ALL.items()})
+    order.prepare()
+    pool = ThreadPoolExecutor(_AT_ONCE, thread_name_prefix="analytics")
+    try:
+        computing: dict[Future[DataFrame], str] = {}
+        taking: list[Future[None]] = []
+        while order.is_active():
+            for name in order.get_ready():
+                computing[pool.submit(_computed, name, frames)] = name
+            for ended in wait(computing, return_when=FIRST_COMPLETED).done:
+                name = computing.pop(ended)
+                frames[name] = ended.result()
+                order.done(name)
+                if name in ANALYTICS:
+                    taking.append(pool.submit(take, name, frames[name]))
+        for each in taking:
+            each.result()
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _computed(name: str, frames: Mapping[str, DataFrame]) -> DataFrame:
+    """The frame of that name; computed already, and kept, if others are computed from it.
+
+    Not persisted: Spark would plan all that a kept frame was made from again with whatever uses it, which
+    takes longer than computing does.
+    """
+    with spark_errors_told("compute the tables"):
+        if name in _READ_ONCE:
+            return frames[name].localCheckpoint()
+        each = _ALL[name]
         frame = each.function(**{source: frames[source] for source in each.inputs})
-        # Not persisted: Spark would plan all that a kept frame was made from again with whatever uses it,
-        # which takes longer than computing does.
-        frames[name] = frame.localCheckpoint() if each.kept else frame
-        if each.published:
-            yield name, frames[name]
+        return frame.localCheckpoint() if each.kept else frame

@@ -15,11 +15,12 @@ ACCURACY = 10_000
 TREND = StructType(
     [
         *(field for field in table() if field.name in PARTITIONED_BY),
-        column("runs", LONG, "runs that began on this day"),
-        column("valid", LONG, "runs that ended valid"),
-        column("invalid", LONG, "runs that ended invalid"),
-        column("unknown", LONG, "runs that ended unknown"),
-        column("unexpected", LONG, "runs whose verdict was not the expected one"),
+        column("runs", LONG, "runs that began on this day, replays left out"),
+        column("valid", LONG, "of these, those that ended valid"),
+        column("invalid", LONG, "those that ended invalid"),
+        column("unknown", LONG, "those that ended unknown"),
+        column("unexpected", LONG, "those whose verdict was not the expected one"),
+        column("replays", LONG, "replays that began on this day; all columns below are of these, too"),
         column("operations", LONG, "records sent, records returned, and operations that are neither"),
         column(
             "sends_p99_ms",
@@ -63,10 +64,12 @@ def trend(
 
 def _of_runs(runs: DataFrame) -> DataFrame:
     validities = ("valid", "invalid", "unknown")
+    planned = F.col("replay_of").isNull()
     return runs.groupBy(*PARTITIONED_BY).agg(
-        F.count(F.lit(1)).alias("runs"),
-        *(F.count_if(F.col("validity") == name).alias(name) for name in validities),
-        F.count_if(~F.col("as_expected")).alias("unexpected"),
+        F.count_if(planned).alias("runs"),
+        *(F.count_if(planned & (F.col("validity") == name)).alias(name) for name in validities),
+        F.count_if(planned & ~F.col("as_expected")).alias("unexpected"),
+        F.count_if(~planned).alias("replays"),
         F.sum("operations").alias("operations"),
     )
 

@@ -1,17 +1,19 @@
 """Brings the computed tables up to date with the tables of runs, all in one snapshot."""
 
 import hashlib
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from itertools import count
 from pathlib import Path
 
 import msgspec
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from results.pipeline import files
-from results.pipeline.analytics.tables import ANALYTICS, analysed
+from results.pipeline.analytics.tables import ANALYTICS, analyse
 from results.pipeline.errors import PipelineError
-from results.pipeline.progress import Progress, watched
+from results.pipeline.progress import Progress
 from results.pipeline.schemas import TABLES
 from results.pipeline.session import fit_shuffles
 from results.pipeline.snapshot import CURRENT, next_snapshot, read_table
@@ -56,16 +58,18 @@ def compute(
         )
     if _noted(current) == computed_from(current):
         return Computed(())
-    with (
-        opening() as session,
-        next_snapshot(tables) as snapshot,
-        watched(session, progress, "tables"),
-    ):
+    with opening() as session, next_snapshot(tables) as snapshot:
         of_runs = {name: read_table(session, tables, name) for name in TABLES}
         fit_shuffles(session, _size_bytes(current / "records") // _EXCHANGED_PART)
-        for name, frame in analysed(of_runs):
+        done, telling = count(1), threading.Lock()
+
+        def replace(name: str, frame: DataFrame) -> None:
             analytic = ANALYTICS[name]
             snapshot.replace(name, frame, analytic.schema, analytic.partitioned_by)
+            with telling:
+                progress("tables", next(done), len(ANALYTICS))
+
+        analyse(of_runs, replace)
         note = snapshot.folder / COMPUTED_FROM
         # Never written in place: the snapshot before has the same file.
         note.unlink(missing_ok=True)

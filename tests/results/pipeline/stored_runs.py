@@ -25,11 +25,13 @@ def store(
     verdict: Verdict | None = VALID,
     version: str = "4.3.1",
     began_at: str = BEGAN,
+    replay_of: str = "",
 ) -> Path:
     """A run's folder; a verdict of None is that of a run that was killed."""
     folder = root / "smoke" / "partition" / f"20261120T215657Z-{int(run, 16)}"
     folder.mkdir(parents=True)
-    identity = msgspec.structs.replace(IDENTITY, run=run, kafka_version=version, began_at=began_at)
+    told = {"run": run, "kafka_version": version, "began_at": began_at, "replay_of": replay_of}
+    identity = msgspec.structs.replace(IDENTITY, **told)
     (folder / "run.json").write_bytes(encode_identity(identity))
     write_journals(folder, run, began_at, history)
     if verdict is not None:

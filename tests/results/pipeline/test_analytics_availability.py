@@ -42,19 +42,28 @@ def test_records_are_counted_by_tenths_of_a_second_and_reads_by_seconds(spark: S
         sent(200),
         sent(195, "info"),
         sent(50, "info", took_ms=-1),
-        {"kind": "read", "topic": "t", "partition": 0, "invoked_ns": 1, "completed_ns": 1100 * MS},
-        {"kind": "read", "topic": "t", "partition": 1, "invoked_ns": 2, "completed_ns": 1999 * MS},
+    )
+    operations = table_of(
+        spark,
+        "operations",
+        {"f": "poll", "returned": 3, "invoked_ns": 1, "completed_ns": 1100 * MS},
+        {"f": "txn", "returned": 1, "sends": 5, "invoked_ns": 2, "completed_ns": 1999 * MS},
+        {"f": "final-read", "returned": 7, "invoked_ns": 3, "completed_ns": 2000 * MS},
+        {"f": "poll", "returned": 0, "invoked_ns": 4, "completed_ns": 1500 * MS},
+        {"f": "poll", "returned": 0, "invoked_ns": 5},
     )
     of_t0 = {"kind": "send", "topic": "t", "partition": 0, "records": 1}
-    of_reads = {"kind": "read", "tenth": 10, "records": 2, "invoked_ns": 1}
+    of_reads = {"kind": "read", "tenth": 10, "records": 4, "invoked_ns": 1}
+    of_final_reads = {"kind": "final-read", "tenth": 20, "records": 7, "invoked_ns": 3}
     assert_rows(
-        records.transform(pulses),
+        pulses(records, operations),
         PULSES,
         of_t0 | {"outcome": "ok", "tenth": 1, "records": 2} | span(100, 110, 190),
         of_t0 | {"outcome": "ok", "tenth": 2} | span(190, 200, 200),
         of_t0 | {"outcome": "info", "tenth": 1} | span(185, 195, 195),
         of_t0 | {"outcome": "open", "tenth": 0} | span(50, 50, 50),
         of_reads | {"first_ns": 1100 * MS, "last_ns": 1999 * MS},
+        of_final_reads | {"first_ns": 2000 * MS, "last_ns": 2000 * MS},
     )
 
 
@@ -79,7 +88,7 @@ def test_a_gap_is_as_long_as_nothing_was_acknowledged_and_tells_how_long_somebod
     )
     runs = table_of(spark, "runs", {"load_ended_ns": 3500 * MS, "ended_ns": 9 * S})
     assert_rows(
-        availability(records.transform(pulses), runs),
+        availability(pulses(records, table_of(spark, "operations")), runs),
         AVAILABILITY,
         gap(1099, 1199, waited_ms=10.0),
         gap(1199, 2000, waited_ms=300.0),
@@ -156,7 +165,7 @@ def test_gaps_and_unavailability_are_those_of_the_checker(spark: SparkSession) -
     ]
     histories = {name: tell(text, setup={"topics": topics}) for name, text in STORIES.items()}
     tables = tables_of(spark, histories)
-    gaps = availability(tables["records"].transform(pulses), tables["runs"]).persist()
+    gaps = availability(pulses(tables["records"], tables["operations"]), tables["runs"]).persist()
     overlaps = availability_in_faults(gaps, tables["faults"], tables["runs"])
     of_faults = availability_by_fault(overlaps, tables["faults"]).orderBy("fault").collect()
     of_gaps = gaps.orderBy(F.desc("unavailable_ms")).collect()
@@ -183,12 +192,12 @@ def partitions(gaps: list[Any]) -> list[dict[str, object]]:
     ]
 
 
-def test_a_hot_partition_is_counted_where_it_is_read(spark: SparkSession) -> None:
+def test_a_hot_partition_is_counted_where_it_is_read_and_so_are_calls(spark: SparkSession) -> None:
     records = table_of(spark, "records", sent(1000))
-    plan = plan_of(records.transform(pulses))
-    counted_twice = plan.split("Exchange hashpartitioning")
-    assert len(counted_twice) == 2
-    assert "partial_count(1)" in counted_twice[1]
+    operations = table_of(spark, "operations", {"f": "poll", "returned": 1})
+    _, of_sends, of_reads = plan_of(pulses(records, operations)).split("Exchange hashpartitioning")
+    assert "partial_count(1)" in of_sends
+    assert "partial_sum(returned" in of_reads
 
 
 def plan_of(frame: DataFrame) -> str:

@@ -11,6 +11,7 @@ from results.pipeline.analytics.flakes import FLAKES, flakes, wilson
 from results.pipeline.analytics.signatures import SIGNATURES, signatures
 from results.pipeline.analytics.trend import TREND, trend
 from results.pipeline.analytics.versions import version_key
+from results.wilson import wilson as interval
 from tests.results.pipeline.small_tables import DAY, Row, assert_rows, rows_of, table_of
 
 NEXT_DAY = DAY + dt.timedelta(days=1)
@@ -44,12 +45,12 @@ def test_versions_are_ordered_by_their_numbers(spark: SparkSession) -> None:
     assert set(found[:2]) == {None, "trunk"}
 
 
-@pytest.mark.parametrize(
-    ("of_ten", "low", "high"), [(0, 0.0, 0.2775), (1, 0.0179, 0.4042), (5, 0.2366, 0.7634), (10, 0.7225, 1.0)]
-)
-def test_the_interval_is_wilsons(spark: SparkSession, of_ten: int, low: float, high: float) -> None:
-    found = spark.range(1).select(*wilson(F.lit(of_ten), F.lit(10))).collect()[0]
-    assert [round(end, 4) for end in found] == [low, high]
+def test_the_interval_is_wilsons(spark: SparkSession) -> None:
+    shares = [(0, 10), (1, 10), (5, 10), (10, 10), (0, 1), (1, 1), (81, 263)]
+    asked = spark.createDataFrame([*shares, (0, 0)], "count long, of long").coalesce(1)
+    *found, nothing = asked.select(*wilson(F.col("count"), F.col("of"))).collect()
+    assert [tuple(row) for row in found] == [pytest.approx(interval(*share)) for share in shares]
+    assert tuple(nothing) == (None, None)
 
 
 def test_a_scenario_whose_runs_end_differently_is_flaky_whatever_the_seeds(spark: SparkSession) -> None:
@@ -61,6 +62,8 @@ def test_a_scenario_whose_runs_end_differently_is_flaky_whatever_the_seeds(spark
         run("r9", "unknown", seed=7, options=line.format(7)),
         run("r10", "invalid", seed=1, options="krucible run smoke/kill --seed=1"),
         run("r11", "invalid", "4.1.1", seed=1, options="krucible run smoke/kill --seed 1"),
+        *(run(f"r{n}", "invalid", seed=7, options=line.format(7), replay_of="r9") for n in range(12, 15)),
+        run("r15", "invalid", seed=7, options="krucible replay r9", replay_of="r9"),
     )
     of_isolated = {"options": "krucible run smoke/kill --mode isolated", "runs": 10, "seeds": 4}
     one = {"scenario": "smoke/kill", "options": "krucible run smoke/kill", "runs": 1, "seeds": 1} | {
@@ -86,6 +89,8 @@ RUNS = (
     run("c", "invalid", "3.10.0", date=NEXT_DAY, operations=30),
     run("d", "unknown", "3.10.0", date=NEXT_DAY, operations=40, as_expected=None),
     run("e", "invalid", "3.8.0", operations=50, scenario="smoke/pause"),
+    run("f", "invalid", "3.10.0", operations=60, replay_of="b"),
+    run("g", "valid", "3.9.1", date=NEXT_DAY, operations=70, replay_of="b"),
 )
 
 
@@ -99,7 +104,7 @@ OF_LOST = {
     "first_version": "3.10.0",
     "last_version": "3.10.0",
     "runs": 2,
-    "runs_before": 1,
+    "runs_before": 2,
     "first_date": DAY,
     "last_date": NEXT_DAY,
     "example_run": "b",
@@ -132,16 +137,18 @@ def test_a_day_and_a_version_in_one_row(spark: SparkSession) -> None:
         anomalies=table_of(spark, "anomalies", *ANOMALIES),
         signatures=rows_of(spark, SIGNATURES, LOST | OF_LOST, LICENSED | OF_LICENSED),
     )
-    counts = ("runs", "valid", "invalid", "unknown", "unexpected", "faults", "signatures", "new_signatures")
-    none = dict.fromkeys(counts, 0) | {"runs": 1}
+    verdicts = ("replays", "valid", "invalid", "unknown", "unexpected")
+    none = dict.fromkeys((*verdicts, "faults", "signatures", "new_signatures"), 0) | {"runs": 1}
     bad = none | {"invalid": 1, "unexpected": 1}
     latest = bad | {"date": NEXT_DAY, "kafka_version": "3.10.0", "unknown": 1, "runs": 2, "operations": 70}
+    new = {"signatures": 1, "new_signatures": 1}
     measured = {"sends_p99_ms": 198.0, "faults": 4, "unavailable_ms_p50": 2.0, "unavailable_ms_max": 60.0}
     assert_rows(
         found,
         TREND,
         none | {"kafka_version": "3.9.1", "valid": 1, "operations": 10},
-        bad | {"kafka_version": "3.10.0", "operations": 20, "signatures": 1, "new_signatures": 1},
+        none | {"kafka_version": "3.9.1", "date": NEXT_DAY, "runs": 0, "replays": 1, "operations": 70},
+        bad | {"kafka_version": "3.10.0", "operations": 80, "replays": 1} | new,
         bad | {"kafka_version": "3.8.0", "operations": 50},
         latest | measured | {"signatures": 1},
     )

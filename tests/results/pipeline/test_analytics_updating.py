@@ -1,18 +1,21 @@
 """The computed tables come and go with the tables of runs, whole, and only when these have changed."""
 
-from contextlib import AbstractContextManager
+import errno
+import os
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from harness.cli.pipeline_tables import tables as command
 from results.pipeline import files
 from results.pipeline.analytics.tables import ANALYTICS
 from results.pipeline.analytics.updating import compute
 from results.pipeline.errors import PipelineError
-from results.pipeline.snapshot import CURRENT, next_snapshot, read_table
+from results.pipeline.snapshot import CURRENT, Snapshot, next_snapshot, read_table
 from tests.results.pipeline.small_tables import MS, Row, S, table_of
 
 RUN = {
@@ -72,6 +75,30 @@ def test_tables_are_computed_once_and_again_when_a_run_came(spark: SparkSession,
     add(spark, tmp_path, "r3")
     with pytest.raises(SessionOpenedError):
         compute(refused, tmp_path, silent)
+
+
+def test_one_table_that_fails_leaves_all_as_they_were(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add(spark, tmp_path, "r1")
+    before = (tmp_path / CURRENT).resolve()
+    replaced = Snapshot.replace
+
+    def refused_one(self: Snapshot, name: str, frame: DataFrame, *more: Any) -> None:
+        if name == "latency":
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        replaced(self, name, frame, *more)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Snapshot, "replace", refused_one)
+        with pytest.raises(OSError, match="No space left"):
+            compute(lambda: nullcontext(spark), tmp_path, silent)
+    assert (tmp_path / CURRENT).resolve() == before
+    assert not list(tmp_path.glob("building-*"))
+    assert not (before / "flakes").exists()
+    told: list[tuple[str, int, int]] = []
+    compute(lambda: nullcontext(spark), tmp_path, lambda *step: told.append(step))
+    assert told == [("tables", done, len(ANALYTICS)) for done in range(1, len(ANALYTICS) + 1)]
 
 
 def test_without_runs_there_is_nothing_to_compute(tmp_path: Path) -> None:

@@ -17,11 +17,12 @@ from checkers.reading import read_history
 from checkers.verdict import Validity
 from harness import cli
 from results.pipeline import check as checking
-from results.pipeline.check import Checked, check, check_runs
+from results.pipeline.check import check, check_runs, ingested_runs
 from results.pipeline.check_rows import WHOLE, rows_of_verdict
+from results.pipeline.checked import Checked, summed
 from results.pipeline.ingest import ingest
-from results.pipeline.schemas import ANOMALIES, VERDICTS
-from results.pipeline.snapshot import read_table
+from results.pipeline.snapshot import next_snapshot, read_table
+from results.pipeline.staged_files import paths_of
 from results.pipeline.units import SHARE_BYTES
 from results.store import load_verdict, save_verdict
 from tests.results.pipeline.judged_runs import histories, written
@@ -83,18 +84,36 @@ def by_place(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("share_bytes", [SHARE_BYTES, SMALL_SHARE_BYTES])
 def test_both_tables_are_those_of_one_process(
-    spark: SparkSession, store: Path, ingested: Path, share_bytes: int
+    spark: SparkSession, store: Path, tables: Path, share_bytes: int
 ) -> None:
-    runs = check_runs(spark, read_table(spark, ingested, "runs"), share_bytes=share_bytes)
-    assert runs.verdicts.schema.names == VERDICTS.names
-    assert runs.anomalies.schema.names == ANOMALIES.names
-    verdicts = [row.asDict(recursive=True) for row in runs.verdicts.drop("date", "kafka_version").collect()]
-    assert all(row.pop("seconds") > 0 for row in verdicts)
-    anomalies = [row.asDict() for row in runs.anomalies.drop("date", "kafka_version").collect()]
-    assert (by_place(verdicts), by_place(anomalies)) == tuple(map(by_place, told_alone(store)))
+    runs = ingested_runs(tables)
+    with next_snapshot(tables) as snapshot:
+        told = check_runs(spark, runs, snapshot.scratch.absolute(), share_bytes=share_bytes)
+        snapshot.place(snapshot.scratch, paths_of(told))
+    assert rows_in(spark, tables) == tuple(map(by_place, told_alone(store)))
+    done = summed(told, runs)
     # The verdicts in the folders are compared as bytes.
-    assert runs.rows.where("differs is not null or problem is not null").count() == 0
-    runs.rows.unpersist()
+    assert (done.runs, done.differing, done.skipped) == (len(HISTORIES), (), ())
+
+
+def test_judged_while_they_are_ingested_runs_have_the_same_verdicts(
+    spark: SparkSession, store: Path, tmp_path: Path
+) -> None:
+    tables = tmp_path / "tables"
+    done = ingest(partial(nullcontext, spark), store, tables, silent, judging=True)
+    assert rows_in(spark, tables) == tuple(map(by_place, told_alone(store)))
+    assert (done.judged.runs, done.judged.differing) == (len(HISTORIES), ())
+    assert checked(spark, tables) == Checked(0, len(HISTORIES))
+
+
+def rows_in(spark: SparkSession, tables: Path) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+    """Rows of both tables as they are on disk; without seconds, which all have."""
+    held = (
+        read_table(spark, tables, name).drop("date", "kafka_version") for name in ("verdicts", "anomalies")
+    )
+    verdicts, anomalies = ([row.asDict(recursive=True) for row in frame.collect()] for frame in held)
+    assert all(row.pop("seconds") > 0 for row in verdicts)
+    return by_place(verdicts), by_place(anomalies)
 
 
 def test_only_new_runs_are_judged_and_again_all_of_them(

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from checkers.history import History
@@ -15,7 +16,7 @@ from results.pipeline import check_tasks
 from results.pipeline.check import planned_units
 from results.pipeline.check_tasks import checking, cutting, difference, judge_unit, putting_together
 from results.pipeline.found import FoundRun, find_runs
-from results.pipeline.ingest import bundled
+from results.pipeline.staging import Bundle, bundled, stage_bundle
 from results.pipeline.units import shares_of_run, units_of
 from results.store import VERDICT_FILE, load_verdict
 from tests.checkers.log_histories import told
@@ -28,14 +29,35 @@ def found_in(root: Path) -> list[FoundRun]:
     return find_runs(root)[0]
 
 
-def in_one_unit(run: FoundRun) -> list[dict[str, Any]]:
-    return pa.Table.from_batches(checking([[run]])(iter(FIRST))).to_pylist()
+class Answer(NamedTuple):
+    """What the driver is told of a run, and the rows of both tables."""
+
+    told: dict[str, Any]
+    verdicts: list[dict[str, Any]]
+    anomalies: list[dict[str, Any]]
 
 
-def in_many_units(run: FoundRun, share_bytes: int) -> list[dict[str, Any]]:
+def answered(manifest: list[dict[str, Any]]) -> Answer:
+    """Reads the files that a task names, and removes them."""
+    rows: dict[str, list[dict[str, Any]]] = {"verdicts": [], "anomalies": []}
+    run, *others = manifest
+    for path in (Path(row["path"]) for row in others):
+        place = path.parent.parent.parent
+        rows[place.name] += pq.ParquetFile(path).read().to_pylist()
+        path.unlink()
+    return Answer(run, **rows)
+
+
+def in_one_unit(run: FoundRun) -> Answer:
+    task = checking([[run]], Path(run.folder).parent / "staged")
+    return answered(pa.Table.from_batches(task(iter(FIRST))).to_pylist())
+
+
+def in_many_units(run: FoundRun, share_bytes: int) -> Answer:
     pieces = pa.Table.from_batches(cutting([[run]], share_bytes)(iter(FIRST)))
     judged = pa.concat_tables([judge_unit(unit) for unit in groups(pieces)])
-    return putting_together([run])(judged.take(np.arange(judged.num_rows)[::-1])).to_pylist()
+    task = putting_together([run], Path(run.folder).parent / "staged")
+    return answered(task(judged.take(np.arange(judged.num_rows)[::-1])).to_pylist())
 
 
 def groups(pieces: pa.Table) -> Iterator[pa.Table]:
@@ -53,11 +75,11 @@ def test_many_units_make_the_rows_of_one(
         written(tmp_path, name, histories()[name])
     for run in found_in(tmp_path):
         one, many = in_one_unit(run), in_many_units(run, 3000)
-        for row in (*one, *many):
+        for row in (*one.verdicts, *many.verdicts):
             assert row.pop("seconds") > 0
         assert many == one
-        assert {row["differs"] for row in one} == {None}
-        assert {row["stored"] for row in one} == {"invalid"}
+        assert one.anomalies
+        assert (one.told["validity"], one.told["stored"], one.told["differs"]) == ("invalid", "invalid", None)
 
 
 def test_what_can_not_be_judged_is_told_in_its_row(tmp_path: Path) -> None:
@@ -67,10 +89,11 @@ def test_what_can_not_be_judged_is_told_in_its_row(tmp_path: Path) -> None:
     (journal,) = Path(run.folder).glob("history*.jsonl")
     journal.write_bytes(journal.read_bytes().replace(b'"index":3', b'"index":4', 1))
     for rows in (in_one_unit, lambda run: in_many_units(run, 3000)):
-        ((one,), (other,)) = rows(run), rows(gone)
-        assert "index 4: a line is missing, or was added" in one["problem"]
-        assert other["problem"] == "its folder is gone"
-        assert one["checker"] is other["checker"] is None
+        one, other = rows(run), rows(gone)
+        assert "index 4: a line is missing, or was added" in one.told["problem"]
+        assert other.told["problem"] == "its folder is gone"
+        assert one.verdicts == other.verdicts == []
+        assert one.told["validity"] is other.told["validity"] is None
 
 
 def test_what_nobody_expected_stops_no_other_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,7 +103,28 @@ def test_what_nobody_expected_stops_no_other_run(tmp_path: Path, monkeypatch: py
         raise KeyError("surprise")
 
     monkeypatch.setattr(check_tasks, "units_of", broken)
-    assert in_one_unit(found_in(tmp_path)[0])[0]["problem"] == "it can't be judged: KeyError: 'surprise'"
+    assert in_one_unit(found_in(tmp_path)[0]).told["problem"] == "it can't be judged: KeyError: 'surprise'"
+
+
+def test_what_goes_wrong_behind_the_checkers_stops_no_other_run_either(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written(tmp_path, "correct", histories()["correct"])
+
+    def refused(_: Path) -> None:
+        raise PermissionError(13, "Permission denied", "verdict.json")
+
+    monkeypatch.setattr(check_tasks, "load_verdict", refused)
+    (run,) = found_in(tmp_path)
+    for answer in (in_one_unit(run), in_many_units(run, 3000)):
+        assert answer.told["problem"].startswith("it can't be judged: PermissionError")
+        assert answer.told["errno"] is None
+    bundle = Bundle(run.date, run.kafka_version, (run,))
+    (ingested, *paths), (unjudged, *others) = (
+        stage_bundle(bundle, tmp_path / "staged", judging=judging) for judging in (True, False)
+    )
+    assert ingested == unjudged
+    assert (ingested.problem, ingested.validity, len(paths)) == (None, None, len(others))
 
 
 def test_how_a_verdict_differs(tmp_path: Path) -> None:
@@ -103,7 +147,8 @@ def test_without_a_stored_verdict_there_is_nothing_to_differ(tmp_path: Path) -> 
     folder = written(tmp_path, "lost", histories()["lost"])
     (run,) = found_in(tmp_path)
     (folder / VERDICT_FILE).unlink()
-    assert {(row["stored"], row["differs"]) for row in in_one_unit(run)} == {(None, None)}
+    told_of_it = in_one_unit(run).told
+    assert (told_of_it["validity"], told_of_it["stored"], told_of_it["differs"]) == ("invalid", None, None)
 
 
 def test_a_large_run_and_its_hot_partition_hold_up_no_others(tmp_path: Path) -> None:

@@ -12,15 +12,19 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
 
+from checkers.reading import read_history
 from checkers.verdict import Validity, Verdict
 from harness import cli
+from results.pipeline import found as found_runs
 from results.pipeline.found import FoundRun, find_runs
-from results.pipeline.ingest import BUNDLE_BYTES_MAX, Ingested, bundled
+from results.pipeline.ingest import Ingested
 from results.pipeline.ingest import ingest as bring_up_to_date
 from results.pipeline.schemas import TABLES
 from results.pipeline.snapshot import CURRENT, read_table
-from results.pipeline.staging import Bundle, Told, stage_bundle, staging_task
+from results.pipeline.staged_files import Told
+from results.pipeline.staging import BUNDLE_BYTES_MAX, Bundle, bundled, stage_bundle, staging_task
 from results.pipeline.tabulating import INGESTED, tables_of
 from results.store import save_verdict
 from tests.checkers.log_simulator import Simulation
@@ -189,6 +193,17 @@ def test_a_run_that_lies_in_two_folders_is_taken_once(tmp_path: Path) -> None:
     assert "already that of" in skipped[0].reason
 
 
+def test_what_tables_with_other_columns_held_is_ingested_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store(tmp_path, "d2")
+    (before,), (same,) = find_runs(tmp_path)[0], find_runs(tmp_path)[0]
+    monkeypatch.setattr(found_runs, "TABLES", {**TABLES, "faults": StructType(TABLES["faults"].fields[:-1])})
+    (after,) = find_runs(tmp_path)[0]
+    assert before == same
+    assert before.fingerprint != after.fingerprint
+
+
 @pytest.mark.parametrize(
     ("began_at", "version", "reason"),
     [("yesterday", "4.3.1", "isoformat"), ("2026-11-20T21:56:57Z", "", "no version")],
@@ -224,12 +239,16 @@ def test_one_huge_run_begins_first_and_small_ones_share_tasks() -> None:
 def test_a_task_answers_with_a_manifest_of_what_it_wrote(tmp_path: Path) -> None:
     store(tmp_path / "runs", "e1")
     runs, _ = find_runs(tmp_path / "runs")
+    hostile = msgspec.structs.replace(runs[0], kafka_version="4.3/..1")
     strange = msgspec.structs.replace(runs[0], run="e2", folder=str(tmp_path / "gone"))
-    bundle = Bundle("2026-11-20", "4.3/..1", (*runs, strange))
+    bundle = Bundle("2026-11-20", "4.3/..1", (hostile, strange))
     numbers = pa.RecordBatch.from_pydict({"id": [0]})
-    (manifest,) = staging_task([bundle], str(tmp_path / "staged"))(iter([numbers]))
+    (manifest,) = staging_task([bundle], tmp_path / "staged")(iter([numbers]))
     told = [Told(*row.values()) for row in manifest.to_pylist()]
-    assert told[0].operations == tables_of(runs[0])["runs"].column("operations")[0].as_py()
+    assert (
+        told[0].operations
+        == tables_of(runs[0], read_history(Path(runs[0].folder)))["runs"].column("operations")[0].as_py()
+    )
     assert "no journal in this folder" in (told[1].problem or "")
     written = sorted(
         str(path.relative_to(tmp_path / "staged")) for path in (tmp_path / "staged").rglob("*.parquet")

@@ -24,7 +24,8 @@ def java(folder: Path, says: str, code: int = 0) -> Path:
 
 def test_the_java_of_java_home_is_the_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("JAVA_HOME", str(java(tmp_path, 'openjdk version "21.0.2" 2024-01-16')))
-    assert require_java() == 21
+    java_21 = require_java()
+    assert (java_21.version, java_21.major) == ("21.0.2", 21)
 
 
 @pytest.mark.parametrize(

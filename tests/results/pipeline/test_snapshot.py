@@ -158,6 +158,28 @@ def test_frames_are_added_and_replaced_in_the_order_of_their_schema(spark: Spark
     assert read_table(spark, root, "anomalies").count() == 2
 
 
+def test_a_table_that_is_one_file_has_it_without_rows_too(spark: SparkSession, root: Path) -> None:
+    schema = StructType([TABLES["faults"]["kind"], TABLES["faults"]["targets"]])
+    with next_snapshot(root) as snapshot:
+        snapshot.replace("kinds", spark.createDataFrame([], schema), schema, ())
+    (path,) = files.of(root / "current" / "kinds")
+    assert pq.ParquetFile(path).schema_arrow.names == ["kind", "targets"]
+    assert read_table(spark, root, "kinds", schema).count() == 0
+
+
+def test_small_files_of_other_columns_are_not_merged_with_others(root: Path) -> None:
+    with next_snapshot(root) as snapshot:
+        for number in range(files.SMALL_MAX):
+            put(snapshot, f"new-{number:02}", f"r{number}")
+        older = snapshot.folder / PLACE / "older.parquet"
+        table = pa.table({"run_id": ["r0"]})
+        with files.writer(older, table.schema) as writer:
+            writer.write_table(table)
+    names = [path.stem for path in files.of(root / "current" / PLACE)]
+    assert len(names) == 2
+    assert "older" in names
+
+
 def test_a_frame_with_other_columns_is_refused(spark: SparkSession, root: Path) -> None:
     before = tree(root)
     frame = spark.createDataFrame([("r1",)], "run_id string")

@@ -5,12 +5,13 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
+import pyarrow as pa
 import pytest
 
 from checkers.history import History, Operation, OperationType
-from checkers.reading import HistoryError
+from checkers.reading import HistoryError, read_history
 from results.pipeline.columnar import file_schema
-from results.pipeline.found import find_runs
+from results.pipeline.found import FoundRun, find_runs
 from results.pipeline.schemas import PARTITIONED_BY, TABLES
 from results.pipeline.tabulating import INGESTED, tables_of
 from results.store import RunUnreadableError
@@ -34,7 +35,11 @@ def rows_of(root: Path, history: History) -> Rows:
     store(root, "a1", history)
     (found,), skipped = find_runs(root)
     assert skipped == []
-    return {name: table.to_pylist() for name, table in tables_of(found).items()}
+    return {name: table.to_pylist() for name, table in in_rows(found).items()}
+
+
+def in_rows(found: FoundRun) -> dict[str, pa.Table]:
+    return tables_of(found, read_history(Path(found.folder)))
 
 
 def pick(rows: list[dict[str, Any]], *names: str) -> list[tuple[Any, ...]]:
@@ -96,7 +101,7 @@ def test_reads_tell_who_read_and_what_nobody_sent(tmp_path: Path) -> None:
         ("kafka-python/read_committed", None)
     }
     assert pick(rows["records"], "process", "invoked_ns", "completed_ns")[2:] == [("0", 5, 9), ("r", 10, 11)]
-    assert pick(rows["operations"], "sends", "records") == [(0, 3), (0, 1)]
+    assert pick(rows["operations"], "sends", "returned", "records") == [(0, 3, 3), (0, 1, 1)]
 
 
 def test_records_of_a_transaction_share_its_fate(tmp_path: Path) -> None:
@@ -119,6 +124,7 @@ def test_polls_within_transactions_are_reads_of_theirs(tmp_path: Path) -> None:
     asked = polled | {"mops": [["poll", "log-0", []]]}
     rows = rows_of(tmp_path, told((1, 0, "invoke", "txn", "tx", asked), (2, 0, "ok", "txn", "tx", polled)))
     assert pick(rows["records"], "op_index", "kind", "value", "transactional") == [(0, "read", 1, True)]
+    assert pick(rows["operations"], "sends", "returned", "records") == [(0, 1, 1)]
 
 
 def test_a_key_that_is_no_text_is_json_and_an_operation_without_records_counts_once(tmp_path: Path) -> None:
@@ -128,7 +134,9 @@ def test_a_key_that_is_no_text_is_json_and_an_operation_without_records_counts_o
             (1, "admin", "invoke", "add-voter", 4, {"to": "n1"}), (3, "admin", "fail", "add-voter", 4, None)
         ),
     )
-    assert pick(rows["operations"], "key", "type", "records", "latency_ns") == [("4", "fail", 1, 2)]
+    assert pick(rows["operations"], "key", "type", "returned", "records", "latency_ns") == [
+        ("4", "fail", 0, 1, 2)
+    ]
     assert rows["runs"][0]["operations"] == 1
 
 
@@ -188,6 +196,13 @@ def test_a_run_tells_what_ran(tmp_path: Path) -> None:
     assert (run["validity"], run["expected"], run["as_expected"]) == ("valid", "valid", True)
     assert run["load_ended_ns"] < run["ended_ns"] == STORY.operations[-1].time_ns
     assert run["unloaded"] == []
+    assert run["replay_of"] is None
+
+
+def test_a_replay_names_the_run_that_recorded_its_schedule(tmp_path: Path) -> None:
+    store(tmp_path, "a2", replay_of="a1")
+    (found,), _ = find_runs(tmp_path)
+    assert pick(in_rows(found)["runs"].to_pylist(), "run_id", "replay_of") == [("a2", "a1")]
 
 
 @pytest.mark.parametrize("name", INGESTED)
@@ -196,7 +211,7 @@ def test_files_have_the_columns_of_the_schemas_and_a_history_of_nothing_has_no_r
 ) -> None:
     store(tmp_path, "a1", told())
     (found,), _ = find_runs(tmp_path)
-    table = tables_of(found)[name]
+    table = in_rows(found)[name]
     assert table.schema == file_schema(name)
     assert [*table.column_names, *PARTITIONED_BY] == TABLES[name].names
     assert table.num_rows == (name == "runs")
@@ -228,7 +243,7 @@ def test_a_run_that_was_cut_short_is_refused(tmp_path: Path) -> None:
     with (folder / "history-0.jsonl").open("ab") as journal:
         journal.write(b'{"index":')
     with pytest.raises(ValueError, match=r"half-written: .*cut short"):
-        tables_of(found)
+        in_rows(found)
 
 
 def test_journals_of_another_run_are_refused(tmp_path: Path) -> None:
@@ -237,7 +252,7 @@ def test_journals_of_another_run_are_refused(tmp_path: Path) -> None:
     for journal in folder.glob("history-*"):
         journal.write_bytes(journal.read_bytes().replace(b'"run":"a1"', b'"run":"b2"'))
     with pytest.raises(ValueError, match="those of run b2, not of a1"):
-        tables_of(found)
+        in_rows(found)
 
 
 def test_a_line_that_was_changed_is_refused(tmp_path: Path) -> None:
@@ -246,8 +261,8 @@ def test_a_line_that_was_changed_is_refused(tmp_path: Path) -> None:
     journal = folder / "history-0.jsonl"
     journal.write_bytes(journal.read_bytes().replace(b'"f":"send"', b'"f":"senf"', 1))
     with pytest.raises(HistoryError, match="completes"):
-        tables_of(found)
+        in_rows(found)
     (folder / "verdict.json").unlink()
     journal.write_bytes(journal.read_bytes().replace(b'"f":"senf"', b'"f":"send"', 1))
     with pytest.raises(RunUnreadableError, match="missing"):
-        tables_of(found)
+        in_rows(found)

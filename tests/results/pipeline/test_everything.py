@@ -1,0 +1,120 @@
+"""``krucible pipeline all`` leaves what the three steps leave, with one session and one pass."""
+
+import re
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+from pyspark.sql import SparkSession
+
+from harness import cli
+from results.pipeline import files, staging
+from results.pipeline.analytics.tables import ANALYTICS
+from results.pipeline.checked import Checked, together
+from results.pipeline.everything import bring_up_to_date
+from results.pipeline.found import Skipped
+from results.pipeline.schemas import TABLES
+from results.pipeline.snapshot import CURRENT
+from results.pipeline.units import shares_of_run
+from tests.results.pipeline.judged_runs import histories, written
+
+NAMES = ("lost", "registers", "torn")
+
+
+@pytest.fixture
+def runs(tmp_path: Path) -> Path:
+    root = tmp_path / "runs"
+    for name in NAMES:
+        written(root, name, histories()[name])
+    return root
+
+
+def sizes(tables: Path) -> dict[str, int]:
+    """Rows of every table."""
+    return {
+        name: sum(pq.read_metadata(path).num_rows for path in files.of(tables / CURRENT / name))
+        for name in (*TABLES, *ANALYTICS)
+    }
+
+
+def told_by(capsys: pytest.CaptureFixture[str], *words: str | Path) -> list[str]:
+    assert cli.invoke(["pipeline", *map(str, words)]) == 0
+    return re.sub(r" in [\d.]+ s", "", capsys.readouterr().out).splitlines()
+
+
+def test_all_is_the_three_in_one(
+    spark: SparkSession, runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert spark.version
+    one, three = tmp_path / "one", tmp_path / "three"
+    together = told_by(capsys, "all", runs, "--tables", one)
+    apart = [
+        told_by(capsys, "ingest", runs, "--tables", three),
+        told_by(capsys, "check", "--tables", three),
+        told_by(capsys, "tables", "--tables", three),
+    ]
+    assert together == [
+        *(line for told in apart for line in told if not line.startswith(("tables", "next"))),
+        f"tables     {one / CURRENT},",
+    ]
+    assert together[1:3] == ["judged     3 runs: 2 invalid, 1 unknown", f"computed   {len(ANALYTICS)} tables"]
+    assert sizes(one) == sizes(three)
+    assert min(sizes(one)[name] for name in ("runs", "verdicts", "anomalies", "throughput")) > 0
+
+
+def test_the_folder_of_the_tables_may_be_named_from_here(
+    spark: SparkSession, runs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert spark.version
+    monkeypatch.chdir(tmp_path)
+    assert cli.invoke(["pipeline", "all", runs.name]) == 0
+    assert sizes(Path("tables"))["verdicts"] > sizes(Path("tables"))["runs"] == len(NAMES)
+
+
+def test_without_news_no_session_is_opened(spark: SparkSession, runs: Path, tmp_path: Path) -> None:
+    assert spark.version
+    words = ["pipeline", "all", str(runs), "--tables", str(tmp_path / "tables")]
+    assert cli.invoke(words) == 0
+
+    def none() -> AbstractContextManager[SparkSession]:
+        pytest.fail("a session was opened without work")
+
+    done = bring_up_to_date(none, runs, tmp_path / "tables", lambda *_: None)
+    assert (done.ingested.runs, done.ingested.unchanged) == (0, len(NAMES))
+    assert done.checked == Checked(0, len(NAMES))
+    assert done.computed.tables == ()
+
+
+def test_a_run_of_several_shares_is_left_to_the_check(
+    spark: SparkSession,
+    runs: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert spark.version
+    large = max(path.stat().st_size for path in runs.rglob("history*.jsonl"))
+    monkeypatch.setattr(staging, "shares_of_run", partial(shares_of_run, share_bytes=large // 2))
+    assert told_by(capsys, "ingest", runs, "--tables", tmp_path / "apart")[0].startswith("ingested   3 runs")
+    assert sizes(tmp_path / "apart")["verdicts"] == 0
+    told = told_by(capsys, "all", runs, "--tables", tmp_path / "tables")
+    assert "judged     3 runs: 2 invalid, 1 unknown" in told
+    assert not any(line.startswith("unchanged") for line in told)
+
+
+def test_what_was_judged_during_and_after_an_ingest_is_summed_up() -> None:
+    one, other = Skipped("a", "valid before, invalid now"), Skipped("b", "its folder is gone")
+    during = Checked(3, 0, {"invalid": 1, "valid": 2}, (one,), 1)
+    later = Checked(2, 5, {"unknown": 1, "valid": 1}, (), 0, (other,))
+    assert together(during, later) == Checked(
+        5, 2, {"invalid": 1, "unknown": 1, "valid": 3}, (one,), 1, (other,)
+    )
+
+
+def test_verdicts_of_another_validity_are_told_first_whoever_judged_them() -> None:
+    a, b, c, d = (Skipped(name, "") for name in "abcd")
+    during, later = Checked(2, 0, {}, (c, a), 1, (d,)), Checked(2, 2, {}, (d, b), 1, (b,))
+    assert together(during, later).differing == (c, d, a, b)
+    assert together(during, later).skipped == (b, d)
