@@ -44,6 +44,7 @@ pytestmark = pytest.mark.cluster
 NAME = "cut-off"
 RUN = "cut-off"
 TIMEOUT_MS = 4_000
+ATTEMPTS, LOST_AFTER_S = 3, 20.0
 CONFIG, VALUE = "retention.ms", "987654321"
 
 TELLING = """
@@ -78,11 +79,11 @@ from harness.operating.operator import Operator
 from harness.operating.situation import Situation
 from harness.vocabulary.administration import ElectionType, ElectLeaders
 
-folder, histories, run, began_ns, topic, *down = sys.argv[1:]
+folder, histories, run, began_ns, topic, name, *down = sys.argv[1:]
 cluster = find_cluster(connect(), Path(folder))
-journal = Journals(Path(histories), run, Clock(int(began_ns))).open("admin-killed")
+journal = Journals(Path(histories), run, Clock(int(began_ns))).open(name)
 situation = Situation(cluster.nodes, frozenset(down), {}, None)
-operator = Operator(cluster, Recorder(journal, "admin-killed"), lambda: situation)
+operator = Operator(cluster, Recorder(journal, name), lambda: situation)
 operator.perform(ElectLeaders(ElectionType.PREFERRED, ((topic, 1),)), 8_000)
 """
 
@@ -212,6 +213,7 @@ def ground(three_nodes: Cluster, tmp_path: Path) -> Iterator[Ground]:
 
 def test_what_was_cut_off_is_unknown_until_the_evidence_tells(ground: Ground, tmp_path: Path) -> None:
     who_asks_is_killed(ground, tmp_path)
+    elections_asked_for = who_asks_for_an_election_is_killed(ground, tmp_path)
     the_controller_is_killed(ground)
     the_network_is_cut(ground)
 
@@ -221,29 +223,47 @@ def test_what_was_cut_off_is_unknown_until_the_evidence_tells(ground: Ground, tm
     ends = {o.f: o.type for o in history.operations if o.f in kinds}
     assert ends == dict.fromkeys(kinds, OperationType.INFO) | {"elect-leaders": OperationType.INVOKE}
     elections, moves = check_elections(history).figures, check_reassignments(history).figures
-    assert elections["requests_resolved"] == {"happened": 1}
+    assert elections["requests_resolved"] == {"happened": elections_asked_for}
     assert elections["configs_resolved"] == {"happened": 1}
     assert moves["of_unknown_fate_resolved"] == {"happened": 1}
     assert check_quorum(history).figures["voter_changes_resolved"] == {"not": 1}
 
 
 def who_asks_is_killed(ground: Ground, folder: Path) -> None:
-    """The command, and an operator of a run, each with its request in the frozen controller's hands."""
+    """The command, with its request in the frozen controller's hands."""
     cluster, active = ground.cluster, ground.active()
     plan = {"version": 1, "partitions": [{"topic": NAME, "partition": 0, "replicas": [2, 3]}]}
     (folder / "plan.json").write_text(json.dumps(plan))
     with ground.frozen(active):
         words = ("reassign", "execute", "--file", folder / "plan.json", "--cluster", cluster.folder)
         killed_when_it_has_asked(COMMAND, "AlterPartitionReassignmentsRequest", *words)
-        asked = (cluster.folder, folder, RUN, ground.clock.began_ns, NAME, active)
-        killed_when_it_has_asked(OPERATOR, "ElectLeadersRequest", *asked)
     (kept,) = find(RequestFile(place_of(cluster.folder, "")).read(), None).partitions
     assert kept.is_uncertain
 
     await_ready(cluster)
     wait_until(lambda: ground.progress()["state"] == "complete")
     assert set(ground.partition(0).replicas) == {2, 3}
-    wait_until(lambda: ground.partition(1).leader == 2)
+
+
+def who_asks_for_an_election_is_killed(ground: Ground, folder: Path) -> int:
+    """An operator of a run, likewise; until an election was held, and how often that took.
+
+    A request may be lost for good: one that a controller takes up when it has been deposed and does not know
+    it yet fails, and nobody is left who would send it again.
+    """
+    cluster = ground.cluster
+    for attempt in range(1, ATTEMPTS + 1):
+        active = ground.active()
+        asked = (cluster.folder, folder, RUN, ground.clock.began_ns, NAME, f"admin-killed-{attempt}", active)
+        with ground.frozen(active):
+            killed_when_it_has_asked(OPERATOR, "ElectLeadersRequest", *asked)
+        await_ready(cluster)
+        try:
+            wait_until(lambda: ground.partition(1).leader == 2, LOST_AFTER_S)
+        except AssertionError:
+            continue
+        return attempt
+    pytest.fail(f"none of {ATTEMPTS} requests was taken up")
 
 
 def the_controller_is_killed(ground: Ground) -> None:

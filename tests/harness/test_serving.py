@@ -7,6 +7,7 @@ import socket
 import subprocess
 import sys
 import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -16,24 +17,34 @@ from harness.cli import invoke, serving
 ANSWER_S = 120
 
 
+PROGRAM = """
+import signal
+from harness.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where these tests run in the background
+main()
+"""
+
+
 @pytest.fixture
-def served(tmp_path: Path) -> subprocess.Popen[str]:
-    program = "from harness.cli import main; main()"
-    command = [sys.executable, "-c", program, "serve", "--port", "0", "--runs", str(tmp_path / "runs")]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def served(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-c", PROGRAM, "serve", "--port", "0", "--runs", str(tmp_path / "runs")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 def test_it_says_where_it_is_and_ends_quietly_on_ctrl_c(served: subprocess.Popen[str]) -> None:
-    with served:
-        assert served.stdout is not None
-        ready, _, _ = select.select([served.stdout], [], [], ANSWER_S)
-        assert ready
-        said = served.stdout.readline()
-        url = next(word for word in said.split() if word.startswith("http://127.0.0.1:"))
-        with urllib.request.urlopen(url, timeout=ANSWER_S) as page:  # noqa: S310 - it begins with http
-            assert b"There is no run here yet" in page.read()
-        os.kill(served.pid, signal.SIGINT)
-        out, err = served.communicate(timeout=ANSWER_S)
+    assert served.stdout is not None
+    ready, _, _ = select.select([served.stdout], [], [], ANSWER_S)
+    assert ready
+    said = served.stdout.readline()
+    url = next(word for word in said.split() if word.startswith("http://127.0.0.1:"))
+    with urllib.request.urlopen(url, timeout=ANSWER_S) as page:  # noqa: S310 - it begins with http
+        assert b"There is no run here yet" in page.read()
+    os.kill(served.pid, signal.SIGINT)
+    out, err = served.communicate(timeout=ANSWER_S)
     assert (out.strip(), err, served.returncode) == ("", "", 0)
 
 

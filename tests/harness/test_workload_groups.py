@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from checkers.fitting import misfit_of
 from checkers.history import Operation, OperationType
-from checkers.shapes import misfit_of
 from harness.clients.administrator import Answer
 from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError
