@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.columns import NEVER, PartitionName
+from checkers.columns import PartitionName
 from checkers.history import FAIL, INVOKE, History, Operation
 from checkers.replicas.observed import EVIDENCE_REPLICAS
 
@@ -155,15 +155,15 @@ def in_sync(history: History, names: Mapping[int, str]) -> dict[PartitionName, I
     Brokers are asked on after recovery, because it may have ended on a view that was stale: brokers that
     follow a controller without a majority believe a full ISR until they hear of the new one.
     """
-    found: dict[PartitionName, InSync] = {}
+    recovered = [operation for operation in history.of("recover") if operation.type is not INVOKE]
+    if not recovered:
+        return {}
+    found = _recovered(recovered[-1], names)
     later: dict[PartitionName, dict[str, tuple[str, ...]]] = {}
-    recovered_ns = NEVER
-    for operation in history.operations:
-        if operation.f == "recover" and operation.type is not INVOKE:
-            found, later, recovered_ns = _recovered(operation, names), {}, operation.time_ns
-        elif operation.f == "observe" and operation.key == "partitions":
+    for operation in history.observed("partitions"):
+        if operation.index > recovered[-1].index:
             told = msgspec.convert(operation.value, _Partitions)
-            if told.began_ns > recovered_ns:
+            if told.began_ns > recovered[-1].time_ns:
                 for partition, isr in _isr_told(told, names):
                     later.setdefault(partition, {})[operation.node or ""] = isr
     return {partition: _since(known, later.get(partition, {})) for partition, known in found.items()}

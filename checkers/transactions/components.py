@@ -1,13 +1,12 @@
 """Strongly connected components of edges: where cycles are, found in one linear pass."""
 
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from checkers.columns import Booleans
+from checkers.transactions.adjacency import Adjacency
 from checkers.transactions.graph import Kind, Kinds, Nodes
 
 Rows = npt.NDArray[np.int64]
@@ -33,12 +32,6 @@ class Components(NamedTuple):
         return np.flatnonzero(self.cyclic)
 
 
-def matrix_of(source: Nodes, target: Nodes, nodes: int) -> sparse.csr_matrix:
-    """The edges as scipy's adjacency matrix."""
-    ones = np.ones(len(source), dtype=np.float64)
-    return sparse.coo_matrix((ones, (source, target)), shape=(nodes, nodes)).tocsr()
-
-
 def components_of(source: Nodes, target: Nodes, nodes: int) -> Components:
     """Find the components of a graph without edges from a node to itself.
 
@@ -47,9 +40,8 @@ def components_of(source: Nodes, target: Nodes, nodes: int) -> Components:
         target: shape (n,), where it ends.
         nodes: number of nodes.
     """
-    matrix = matrix_of(source, target, nodes)
-    count, label = csgraph.connected_components(matrix, directed=True, connection="strong")
-    return Components(cast("Nodes", label), np.bincount(label, minlength=count) > 1)
+    count, label = Adjacency(source, target, nodes).strong_components()
+    return Components(label, np.bincount(label, minlength=count) > 1)
 
 
 def is_rw(kind: Kinds) -> Booleans:

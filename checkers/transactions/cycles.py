@@ -6,11 +6,10 @@ from itertools import islice, pairwise
 from typing import NamedTuple
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from checkers.columns import NEVER, NONE
-from checkers.transactions.components import Rows, is_rw, layered, matrix_of
+from checkers.transactions.adjacency import Adjacency
+from checkers.transactions.components import Rows, is_rw, layered
 from checkers.transactions.graph import Graph, Kind, Nodes
 from checkers.transactions.models import Layer, suffixed
 
@@ -115,7 +114,7 @@ class _Search:
     def __init__(self, part: Part, rows: Rows, nodes: int, source: Nodes, target: Nodes) -> None:
         self._part = part
         self._nodes = nodes
-        self._matrix: sparse.csr_matrix = matrix_of(source, target, nodes)
+        self._adjacency = Adjacency(source, target, nodes)
         kind = part.graph.edges.kind[part.edge[rows]]
         order = np.lexsort((rows, kind, target, source))
         self._rows = rows[order]
@@ -155,7 +154,7 @@ class _Search:
 
     def _path(self, first: int, last: int) -> list[int] | None:
         """Rows of the shortest path between two nodes."""
-        _, before = csgraph.breadth_first_order(self._matrix, first, directed=True, return_predecessors=True)
+        before = self._adjacency.breadth_first(first)
         if before[last] < 0 and first != last:
             return None
         nodes = [last]

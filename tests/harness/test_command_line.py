@@ -113,8 +113,8 @@ def test_the_list_of_commands_is_theirs() -> None:
         assert (command.name, command.get_short_help_str(limit=200)) == (name, entry.summary)
 
 
-@pytest.mark.parametrize("words", [["--help"], ["list", "--scenarios"]])
-def test_what_needs_no_checker_and_no_engine_imports_none(words: list[str]) -> None:
+@pytest.mark.parametrize("words", [["--help"], ["list", "--scenarios"], ["check", "--help"]])
+def test_what_needs_no_engine_and_no_graph_loads_none(words: list[str]) -> None:
     program = (
         "import sys; from harness import cli; code = cli.invoke(sys.argv[1:]);"
         "heavy = {'docker', 'kafka', 'scipy', 'networkx', 'numba'} & set(sys.modules);"
