@@ -1,6 +1,11 @@
-"""A run's folder: ``runs/<scenario>/<UTC time>-<seed>/``, with ``latest`` links beside it."""
+"""A run's folder: ``runs/<scenario>/<UTC time>-<seed>/``, with ``latest`` links beside it.
+
+A cluster that no run started has ``runs/clusters/<id>/``, which nobody who looks for runs takes for one.
+"""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -9,6 +14,7 @@ from harness.errors import KrucibleError, UsageError
 RUNS = Path("runs")
 SCHEDULE_FILE = "schedule.json"
 LATEST = "latest"
+_CLUSTERS = "clusters"
 
 
 def create_run_folder(root: Path, scenario: str, seed: int, now: datetime | None = None) -> Path:
@@ -22,6 +28,31 @@ def create_run_folder(root: Path, scenario: str, seed: int, now: datetime | None
     """
     moment = (now or datetime.now(UTC)).strftime("%Y%m%dT%H%M%SZ")
     parent = root / scenario
+    with _refusals_told("the run's folder can't be made", root, parent):
+        parent.mkdir(parents=True, exist_ok=True)
+        folder = _first_free(parent, f"{moment}-{seed}")
+        _point(root / LATEST, Path(scenario) / folder.name)
+        _point(parent / LATEST, Path(folder.name))
+    return folder
+
+
+def create_cluster_folder(root: Path, run: str) -> Path:
+    """Make the folder of a cluster that no run started; no ``latest`` link leads to it.
+
+    It has the cluster's id for its name, because runs are told by names that begin with a time.
+
+    Raises:
+        KrucibleError: if the folder can't be made.
+        UsageError: if compose could not mount what lies in it.
+    """
+    folder = root / _CLUSTERS / run
+    with _refusals_told("the cluster's folder can't be made", root, folder):
+        folder.mkdir(parents=True)
+    return folder
+
+
+@contextmanager
+def _refusals_told(what: str, root: Path, where: Path) -> Iterator[None]:
     if ":" in str(root.absolute()):
         raise UsageError(
             "runs can't be kept in a folder with a colon in its path: compose takes it for a separator",
@@ -29,18 +60,14 @@ def create_run_folder(root: Path, scenario: str, seed: int, now: datetime | None
             next_step="name another place with --runs",
         )
     try:
-        parent.mkdir(parents=True, exist_ok=True)
-        folder = _first_free(parent, f"{moment}-{seed}")
-        _point(root / LATEST, Path(scenario) / folder.name)
-        _point(parent / LATEST, Path(folder.name))
+        yield
     except OSError as error:
         raise KrucibleError(
-            "the run's folder can't be made",
+            what,
             got=str(error),
-            where=str(parent),
+            where=str(where),
             next_step="make room, or name another place with --runs",
         ) from error
-    return folder
 
 
 def _first_free(parent: Path, name: str) -> Path:

@@ -1,6 +1,7 @@
 """The run store: finds, lists and reads what runs left under ``runs/<scenario>/<UTC time>-<seed>/``.
 
-Runs are made by the harness, which also keeps the links ``runs/latest`` and ``runs/<scenario>/latest``.
+Runs are made by the harness, which also keeps the links ``runs/latest`` and ``runs/<scenario>/latest``, and
+the folders of clusters that no run started, ``runs/clusters/<id>/``, which are no runs.
 A run may have been killed at any moment, so every file may be missing or cut short: a listing says so
 instead of failing.
 """
@@ -22,6 +23,8 @@ from results.cleaning import clean
 VERDICT_FILE = "verdict.json"
 REPORT_FILE = "report.html"
 LATEST = "latest"
+LEDGER_FILE = "ledger.jsonl"
+"""The first file of whoever starts a cluster, be it for a run or for somebody's hands."""
 _Record = TypeVar("_Record", bound=msgspec.Struct)
 _RUN_NAME = re.compile(r"\d{4}-?\d{2}-?\d{2}T[\d:.-]+Z?-(?P<seed>\d{1,20})", re.ASCII)
 _DEPTH_MAX = 8
@@ -105,41 +108,53 @@ def summarise_folder(root: Path, folder: Path) -> RunSummary:
 
 
 def run_folders(folder: Path, depth: int = _DEPTH_MAX) -> Iterator[Path]:
-    """Run folders at or below a folder; links are not followed, nor runs searched for runs."""
+    """Run folders at or below a folder; links are not followed, nor runs and clusters searched for runs."""
     if _is_run(folder) and not folder.is_symlink():
         yield folder
-    elif depth > 0:
+    elif depth > 0 and not _has_ledger(folder):
         for child in _subfolders(folder):
             yield from run_folders(child, depth - 1)
 
 
-def find_run(root: Path, name: str) -> Path:
+def find_run(root: Path, name: str, *, originals: bool = False) -> Path:
     """The folder of a run.
 
     Args:
         root: the store.
         name: ``latest``, a scenario's name (its latest run), a run's place in the store, or any path.
+        originals: pass over replays where the latest is meant; one whose own place is named is found.
 
     Raises:
         RunNotFoundError: if there is no such run.
     """
     for candidate in (root / name, root / name / LATEST, Path(name)):
         resolved = _resolved(candidate)
-        if resolved is not None and _is_run(resolved):
+        if resolved is None or not _is_run(resolved):
+            continue
+        if not (originals and candidate.name == LATEST and _is_replay(resolved)):
             return resolved
-    below = root if name == LATEST else root / name
-    # A folder elsewhere may hold anybody's runs, whose verdicts nobody asked to be written anew.
-    place = _resolved(below)
-    inside = place is not None and place.is_relative_to(root.resolve())
-    found = run_folders(below) if inside else ()
-    newest = max(found, key=lambda folder: folder.name, default=None)
+    newest = _newest(root, Path(name), originals=originals)
     if newest is not None:
         return newest.resolve()
+    runs = "runs that are no replays" if originals else "runs"
     raise RunNotFoundError(
         f"no run is called {clean(repr(name), _NAME_MAX)}\n"
-        f"  expected: {LATEST!r}, a scenario with runs, or a run's folder\n"
+        f"  expected: {LATEST!r}, a scenario with {runs}, or a run's folder\n"
         f"  where:    {root}\n  next:     krucible list"
     )
+
+
+def find_original(root: Path, replay: RunIdentity) -> Path | None:
+    """The run that a replay goes back to, over replays of replays; None where the store does not have it."""
+    known: dict[str, tuple[Path, RunIdentity]] = {}
+    for folder in run_folders(root):
+        with contextlib.suppress(StoreError):
+            identity = load_identity(folder)
+            known[identity.run] = folder, identity
+    found = known.pop(replay.replay_of, None)
+    while found is not None and found[1].replay_of:
+        found = known.pop(found[1].replay_of, None)  # each once: files of others may go in circles
+    return found[0].resolve() if found is not None else None
 
 
 def load_identity(folder: Path) -> RunIdentity:
@@ -263,13 +278,47 @@ def _resolved(path: Path) -> Path | None:
         return None
 
 
+def _newest(root: Path, place: Path, *, originals: bool) -> Path | None:
+    """The newest run below a place in the store, or one that is told from here."""
+    place = place.parent if place.name == LATEST else place
+    for below in (root / place, place):
+        resolved = _resolved(below)
+        # A folder elsewhere may hold anybody's runs, whose verdicts nobody asked to be written anew.
+        if resolved is None or not resolved.is_relative_to(root.resolve()):
+            continue
+        for folder in sorted(run_folders(below), key=lambda folder: folder.name, reverse=True):
+            if not (originals and _is_replay(folder)):
+                return folder
+    return None
+
+
+def _is_replay(folder: Path) -> bool:
+    """Whether it is known to be one; whoever needs the identity tells what is wrong with it."""
+    try:
+        return bool(load_identity(folder).replay_of)
+    except RunUnreadableError:
+        return False
+
+
 def _is_run(folder: Path) -> bool:
     """Judged with `os.path`, which says no of a place that can't be looked at, where `Path` would raise."""
     return os.path.isdir(folder) and (  # noqa: PTH112
         os.path.isfile(folder / IDENTITY_FILE)  # noqa: PTH113
         or os.path.isfile(folder / VERDICT_FILE)  # noqa: PTH113
-        or _RUN_NAME.fullmatch(folder.name) is not None
+        or (_RUN_NAME.fullmatch(folder.name) is not None and not _is_cluster(folder))
     )
+
+
+def _is_cluster(folder: Path) -> bool:
+    """Whether it was made for a cluster alone: a run that has its ledger has a journal as well.
+
+    Clusters have had names like those of runs.
+    """
+    return _has_ledger(folder) and not any(folder.glob("history*.jsonl"))
+
+
+def _has_ledger(folder: Path) -> bool:
+    return os.path.isfile(folder / LEDGER_FILE)  # noqa: PTH113 - as in `_is_run`
 
 
 def _place(root: Path, folder: Path) -> str:

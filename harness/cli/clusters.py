@@ -23,7 +23,7 @@ from harness.cluster.images import ensure_base, ensure_image
 from harness.cluster.rendering import problems_with
 from harness.errors import KrucibleError, UsageError, disk_errors_told
 from harness.evidence import save_logs
-from harness.folder import create_run_folder
+from harness.folder import create_cluster_folder
 from harness.healing import heal as heal_runs
 from harness.healing import leftovers
 from harness.ledger import Ledger, RunOpened
@@ -54,10 +54,11 @@ def up(runs: Path, **given: Any) -> None:
     began = time.monotonic()
     with disk_errors_told(), engine_errors_told(), closing(connect()) as client:
         kafka_image = ensure_image(version, source, click.echo, client, one).reference
+        run = secrets.token_hex(4)
         plan = Plan(
-            run=secrets.token_hex(4),
+            run=run,
             holder_image=ensure_base(click.echo, client),
-            folder=create_run_folder(runs, "clusters", seed=0),
+            folder=create_cluster_folder(runs, run),
             topology=topology,
             version=version,
             kafka_image=kafka_image,

@@ -24,7 +24,7 @@ from harness.catalogue import load_scenario
 from harness.cli import invoke
 from harness.cluster.containers import RunContainers
 from harness.healing import leftovers
-from results.store import find_run, load_identity, load_verdict
+from results.store import find_run, list_runs, load_identity, load_verdict
 from tests.harness.recorded import recorded
 from tests.harness.waiting import wait_until
 
@@ -201,6 +201,7 @@ def test_heal_leaves_live_and_kept_clusters_alone_unless_named(
     up = ["cluster", "up", "--controllers", "1", "--brokers", "1", "--runs", str(tmp_path)]
     assert invoke(up) == 0
     (name,) = re.findall(r"cluster (\w+) is ready", capsys.readouterr().out)
+    assert (list_runs(tmp_path), (tmp_path / "latest").is_symlink()) == ((), False)
 
     assert invoke(["heal"]) == 0
     assert f"run {name}: left alone, " in capsys.readouterr().out

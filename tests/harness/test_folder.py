@@ -5,8 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.errors import KrucibleError
-from harness.folder import create_run_folder
+from harness import ledger
+from harness.errors import KrucibleError, UsageError
+from harness.folder import create_cluster_folder, create_run_folder
+from results import store
 
 NOON = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
@@ -33,3 +35,34 @@ def test_a_place_where_nothing_can_be_made_is_told(tmp_path: Path) -> None:
         create_run_folder(tmp_path / "file", "a/b", 7)
     assert caught.value.exit_code == 3
     assert "--runs" in str(caught.value)
+
+
+def test_a_clusters_folder_is_named_by_its_id_and_linked_by_nothing(tmp_path: Path) -> None:
+    run = create_run_folder(tmp_path, "a/b", 7, NOON)
+    folder = create_cluster_folder(tmp_path, "12345678")
+
+    assert folder == tmp_path / "clusters/12345678"
+    assert folder.is_dir()
+    assert (tmp_path / "latest").resolve() == run
+    assert [each.name for each in folder.parent.iterdir()] == ["12345678"]
+    assert [each.folder for each in store.list_runs(tmp_path)] == [run]
+
+
+def test_a_clusters_folder_that_is_there_already_is_told(tmp_path: Path) -> None:
+    create_cluster_folder(tmp_path, "12345678")
+    with pytest.raises(KrucibleError, match="the cluster's folder can't be made") as caught:
+        create_cluster_folder(tmp_path, "12345678")
+    assert "clusters/12345678" in caught.value.where
+
+
+def test_nothing_is_kept_where_compose_could_not_mount_it(tmp_path: Path) -> None:
+    root = tmp_path / "a:b"
+    with pytest.raises(UsageError, match="colon"):
+        create_run_folder(root, "a/b", 7)
+    with pytest.raises(UsageError, match="colon"):
+        create_cluster_folder(root, "12345678")
+    assert not root.exists()
+
+
+def test_the_store_knows_a_ledger_by_its_name() -> None:
+    assert store.LEDGER_FILE == ledger.LEDGER_FILE

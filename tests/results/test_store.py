@@ -12,6 +12,7 @@ from checkers.verdict import Validity, Verdict, result_of
 from results.store import (
     RunNotFoundError,
     RunUnreadableError,
+    find_original,
     find_run,
     list_runs,
     load_identity,
@@ -20,7 +21,7 @@ from results.store import (
 )
 from tests.results.story import IDENTITY, Run
 
-FIRST, SECOND = "20261120T215657Z-7", "20261121T080000Z-8"
+FIRST, SECOND, THIRD = "20261120T215657Z-7", "20261121T080000Z-8", "20261121T090000Z-7"
 VALID = Verdict(Validity.VALID, (result_of("log", []),))
 
 
@@ -156,6 +157,107 @@ def test_an_unknown_run_is_told_with_where_and_what_next(root: Path, name: str) 
     (root / "loop").symlink_to("loop")
     with pytest.raises(RunNotFoundError, match=r"no run is called(?s:.*)expected(?s:.*)where(?s:.*)next"):
         find_run(root, name)
+
+
+def identified(folder: Path, run: str, replay_of: str = "") -> Path:
+    identity = msgspec.structs.replace(IDENTITY, run=run, replay_of=replay_of)
+    (folder / "run.json").write_bytes(encode_identity(identity))
+    return folder
+
+
+@pytest.fixture
+def replayed(root: Path, whole: Path) -> Path:
+    """A replay of the whole run, newer, and linked as the harness links it."""
+    folder = identified(run_folder(root, THIRD), "r1", replay_of=load_identity(whole).run)
+    (root / "latest").symlink_to(folder.relative_to(root))
+    (folder.parent / "latest").symlink_to(folder.name)
+    return folder
+
+
+def test_the_latest_original_is_no_replay(
+    root: Path, whole: Path, replayed: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root.parent)
+    names = (
+        "latest",
+        "smoke",
+        "smoke/partition",
+        "smoke/partition/latest",
+        str(root / "latest"),
+        "runs/latest",
+        "runs/smoke/partition/latest",
+    )
+    assert {find_run(Path("runs"), name, originals=True) for name in names} == {whole.resolve()}
+    assert {find_run(Path("runs"), name) for name in names} == {replayed.resolve()}
+
+
+def test_a_replay_that_is_named_itself_is_found(root: Path, replayed: Path) -> None:
+    for name in (str(replayed), f"smoke/partition/{THIRD}"):
+        assert find_run(root, name, originals=True) == replayed.resolve()
+
+
+def test_the_link_decides_which_original_is_the_latest(root: Path, whole: Path) -> None:
+    run_folder(root, SECOND)
+    (root / "latest").symlink_to(whole)
+    assert find_run(root, "latest", originals=True) == whole.resolve()
+
+
+@pytest.mark.usefixtures("whole", "replayed")
+def test_a_run_whose_identity_is_damaged_is_not_passed_over(root: Path) -> None:
+    """It would be silence about a run that somebody means."""
+    damaged = run_folder(root, SECOND)
+    (damaged / "run.json").write_text("{")
+    assert find_run(root, "latest", originals=True) == damaged.resolve()
+
+
+def test_a_store_of_replays_has_no_latest_original(root: Path) -> None:
+    identified(run_folder(root), "r1", replay_of="gone")
+    with pytest.raises(RunNotFoundError, match=r"no run is called 'latest'(?s:.*)runs that are no replays"):
+        find_run(root, "latest", originals=True)
+
+
+def test_the_original_is_found_over_replays_of_replays(root: Path, whole: Path, replayed: Path) -> None:
+    again = identified(run_folder(root, SECOND), "r2", replay_of="r1")
+    run_folder(root, "20261121T100000Z-7")  # killed before it had an identity
+    assert find_original(root, load_identity(replayed)) == whole.resolve()
+    assert find_original(root, load_identity(again)) == whole.resolve()
+    (whole / "run.json").unlink()
+    assert find_original(root, load_identity(again)) is None
+
+
+def test_replays_of_each_other_have_no_original(root: Path) -> None:
+    first = identified(run_folder(root, FIRST), "r1", replay_of="r2")
+    identified(run_folder(root, SECOND), "r2", replay_of="r1")
+    assert find_original(root, load_identity(first)) is None
+
+
+def cluster_folder(root: Path, name: str) -> Path:
+    """What `krucible cluster up` leaves."""
+    folder = run_folder(root, name, "clusters")
+    for file in ("ledger.jsonl", "cluster.json", "compose.yaml"):
+        (folder / file).write_text("")
+    return folder
+
+
+@pytest.mark.parametrize("name", ["0a1b2c3d", SECOND])
+def test_a_cluster_that_no_run_started_is_no_run(root: Path, whole: Path, name: str) -> None:
+    """Its name may be like a run's: that is how it was."""
+    folder = cluster_folder(root, name)
+    (folder / "disks" / "n1" / THIRD).mkdir(parents=True)  # a partition's; topics may be called so
+    (root / "latest").symlink_to(folder)
+    assert [run.folder for run in list_runs(root)] == [whole]
+    assert list_runs(folder) == ()
+    assert find_run(root, "latest") == whole.resolve()
+    for named in ("clusters", f"clusters/{name}", str(folder)):
+        with pytest.raises(RunNotFoundError):
+            find_run(root, named)
+
+
+def test_a_run_that_began_has_ledger_and_journal(root: Path) -> None:
+    folder = run_folder(root)
+    (folder / "ledger.jsonl").write_text("")
+    (folder / "history-runner.jsonl").write_text("")
+    assert [run.folder for run in list_runs(root)] == [folder]
 
 
 def test_a_verdict_survives_its_file(root: Path, red_run: Run) -> None:
