@@ -20,6 +20,7 @@ from harness.vocabulary.faults import Target
 
 _JOURNALS = ("nemesis", "moves", "runner", "admin", "admin-*")
 """Who carries schedules out, and who says when."""
+_SYMBOLIC = "--symbolic"
 _DAMAGED = (OSError, ValueError, HistoryError)
 
 
@@ -111,9 +112,14 @@ def plan_replay(recorded: Recorded, instead: Instead, *, symbolic: bool) -> Repl
     return Replay(plan, resolution.roles, (*notes, *resolution.notes))
 
 
+def is_resolved(identity: RunIdentity) -> bool:
+    """Whether a run was given nodes in the place of roles, so that it has no roles to be resolved anew."""
+    return bool(identity.replay_of) and _SYMBOLIC not in identity.reproduce.split()
+
+
 def replay_line(folder: Path, instead: Instead, *, symbolic: bool) -> str:
     """The shell line that carries a recorded schedule out again."""
-    words = ["krucible", "replay", str(folder), *(["--symbolic"] if symbolic else [])]
+    words = ["krucible", "replay", str(folder), *([_SYMBOLIC] if symbolic else [])]
     given: dict[str, Any] = msgspec.to_builtins(instead)
     for name, value in given.items():
         words += option_words(name, value)

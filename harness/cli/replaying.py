@@ -15,13 +15,21 @@ from checkers.judge import judge
 from checkers.reading import HistoryError, read_history, read_journals
 from checkers.verdict import Verdict
 from harness.cli.campaigns import Campaign
+from harness.cli.contents import Contents
 from harness.cli.options import image_options, runs_option
 from harness.cli.origins import settled
 from harness.cli.running import cancellable, run_one, tell_kept
-from harness.cluster.images.tarball import digest_of
 from harness.errors import KrucibleError, UsageError
 from harness.replaying import differences
-from harness.replaying_plan import Instead, Recorded, Replay, load_recorded, plan_replay
+from harness.replaying_plan import (
+    Instead,
+    Recorded,
+    Replay,
+    is_resolved,
+    load_recorded,
+    plan_replay,
+    replay_line,
+)
 from harness.runner import Host
 from results.cleaning import clean
 from results.reproduction import (
@@ -32,7 +40,14 @@ from results.reproduction import (
     reproduction_of,
     signature_of,
 )
-from results.store import RunUnreadableError, StoreError, find_run, load_identity, load_verdict
+from results.store import (
+    RunUnreadableError,
+    StoreError,
+    find_original,
+    find_run,
+    load_identity,
+    load_verdict,
+)
 
 EXIT_BACK, EXIT_NEVER, EXIT_UNKNOWN, EXIT_FAILED = 0, 1, 2, 3
 BISECT_GOOD, BISECT_BAD, BISECT_SKIP, BISECT_ABORT = 0, 1, 125, 128
@@ -63,7 +78,8 @@ def replay(run: str, *, times: int, bisect: bool, keep: bool, as_json: bool, **g
     """Carry out the recorded schedule of RUN again, and tell how often its finding comes back.
 
     The same faults befall the same nodes at the same times, whatever roles they have now; where a role is
-    another one, that is told. RUN is latest, a scenario's name or a folder.
+    another one, that is told. RUN is a folder, latest, or a scenario's name; the latter two stand for the
+    newest run that is no replay, so that the same command again means the same run.
 
     Exit codes: 0 it came back at least once, 1 never, 2 no run decided it, 3 the harness failed.
     With --bisect: 1 (bad) it came back, 0 (good) never, 125 (skip) nobody knows, 128 (abort) wrong command.
@@ -101,9 +117,9 @@ class _Asked(NamedTuple):
 
 def _reproduce(asked: _Asked, given: dict[str, Any]) -> Reproduction:
     with cancellable() as cancelled, _chatter(to_stderr=asked.as_json):
-        recorded = load_recorded(find_run(asked.host.runs, asked.run))
+        recorded = load_recorded(find_run(asked.host.runs, asked.run, originals=True))
         wanted = signature_of(_verdict(recorded.folder))
-        planned = plan_replay(recorded, _instead(given), symbolic=given["symbolic"])
+        planned = _planned(recorded, asked.host.runs, _instead(given), symbolic=given["symbolic"])
         click.echo(f"replaying  {clean(str(recorded.folder), _TEXT_MAX)}: {wanted.told()}")
         for note in planned.notes:
             click.echo(f"note       {clean(note, _TEXT_MAX)}")
@@ -114,6 +130,31 @@ def _reproduce(asked: _Asked, given: dict[str, Any]) -> Reproduction:
     if asked.bisect and cancelled.is_set():
         raise _InterruptedError
     return found
+
+
+def _planned(recorded: Recorded, runs: Path, instead: Instead, *, symbolic: bool) -> Replay:
+    """What is to be carried out; of a replay it is told that it is one, and of which run.
+
+    Raises:
+        UsageError: if roles are to be resolved anew that the run was not given, or it can't be carried out.
+    """
+    replay_of = recorded.identity.replay_of
+    if not replay_of:
+        return plan_replay(recorded, instead, symbolic=symbolic)
+    original = find_original(runs, recorded.identity)
+    if symbolic and is_resolved(recorded.identity):
+        again = replay_line(original, instead, symbolic=True) if original else "name that run's folder"
+        raise UsageError(
+            "there are no roles to be resolved anew: that run is a replay, whose schedule names nodes",
+            got=f"a replay of run {clean(replay_of, _TEXT_MAX)}",
+            expected=f"the run that it goes back to, {original or f'which is not below {runs}'}",
+            where=str(recorded.folder),
+            next_step=again,
+        )
+    planned = plan_replay(recorded, instead, symbolic=symbolic)
+    source = original or f"run {replay_of}"
+    note = f"that run is a replay itself, of {source}; looked for is what the replay found"
+    return planned._replace(notes=(note, *planned.notes))
 
 
 @contextlib.contextmanager
@@ -148,12 +189,13 @@ def _campaign(planned: Replay, asked: _Asked) -> Campaign:
     """
     plan = planned.plan
     name = f"{plan.replay_of} {plan.reproduce}"
-    if plan.options.kafka_tarball is not None:
-        name += f" sha256:{digest_of(Path(plan.options.kafka_tarball))}"
+    contents = Contents()
+    if content := contents.of_plan(plan).key:
+        name += f" of {content}"
     if asked.bisect:
         name += f" step {secrets.token_hex(8)}"
     plans = dict.fromkeys(range(1, asked.times + 1), plan)
-    return Campaign(asked.host.runs, plan.options.scenario, plans, asked=name, each="run")
+    return Campaign(asked.host.runs, plan.options.scenario, plans, asked=name, each="run", contents=contents)
 
 
 def _run_missing(

@@ -49,6 +49,7 @@ def test_the_same_node_is_befallen_and_the_cluster_can_be_worked_with(
         said = capsys.readouterr().out
         assert "the verdict valid came back in 1 of 1" in said
         folder = find_run(tmp_path, "latest")
+        assert find_run(tmp_path, "latest", originals=True) == then.resolve()
         assert load_identity(folder).replay_of == "abc"
         (injected,) = (
             o for o in recorded(folder, "nemesis") if (o.type, o.f) == (OperationType.OK, "inject")

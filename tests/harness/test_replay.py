@@ -1,61 +1,22 @@
 """``krucible replay`` with runs that need no cluster: what comes back, how often, and the exit codes."""
 
 import json
-import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import click
 import msgspec
 import pytest
 
-from checkers.identity import IDENTITY_FILE, ImageIdentity, decode_identity, encode_identity
-from checkers.verdict import Validity, Verdict
+from checkers.identity import IDENTITY_FILE, decode_identity, encode_identity
+from checkers.verdict import Validity
 from harness import cli
 from harness.cli import replaying
 from harness.errors import KrucibleError
-from harness.planning import RunPlan
 from harness.replaying_plan import Instead, load_recorded, plan_replay, replay_line
-from harness.runner import Host
 from harness.schedule import faults_of
 from harness.vocabulary import FixedSchedule, Step, controller
+from tests.harness.fake_runs import GREEN, RED, UNKNOWN, ZOMBIE, Having, having_runs, stored
 from tests.harness.recorded_run import Told, a_verdict, planned, store_run
-
-ZOMBIE = "regressions/kafka-15489-zombie-leader"
-RED = a_verdict(Validity.INVALID, "zombie-leader")
-GREEN = a_verdict(Validity.VALID)
-UNKNOWN = a_verdict(Validity.UNKNOWN)
-
-
-class FakeRuns:
-    """In the place of a single run: leaves what a run leaves, each with the next verdict."""
-
-    def __init__(self, *ends: Verdict | Exception) -> None:
-        self.ends = list(ends)
-        self.plans: list[RunPlan] = []
-        self.hosts: list[Host] = []
-        self.roles = ["active-controller"]
-        self.jars = "1"
-        self.interrupt_after = 1_000
-
-    def __call__(self, plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
-        click.echo("chatter of a run")
-        self.plans.append(plan)
-        self.hosts.append(host)
-        end = self.ends.pop(0)
-        if isinstance(end, Exception):
-            raise end
-        nemesis = Told("nemesis")
-        (fault,) = faults_of(plan.schedule)
-        nemesis.fault("f1", fault, "c2", (5_000, 5_100, 30_100), by="name", roles=self.roles)
-        number = sum(1 for _ in (host.runs / plan.options.scenario).glob("2026*Z-7"))
-        folder = host.runs / plan.options.scenario / f"20261122T02000{number}Z-7"
-        image = ImageIdentity(reference="krucible/kafka:new", checksums={"jars": self.jars})
-        store_run(folder, plan, end, [nemesis], run="new", image=image)
-        if len(self.plans) == self.interrupt_after:
-            cancelled.set()
-        return folder, end
 
 
 @pytest.fixture
@@ -66,30 +27,12 @@ def runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def red(runs: Path) -> Path:
-    """A red run whose fault befell c2 a second late."""
     return stored(runs, RED)
 
 
-def stored(runs: Path, verdict: Verdict | None, **more: Any) -> Path:
-    plan = planned(ZOMBIE, kafka_version="3.6.2")
-    nemesis = Told("nemesis")
-    (fault,) = faults_of(plan.schedule)
-    nemesis.fault("f1", fault, "c2", (5_000, 5_200, 30_300))
-    image = ImageIdentity(reference="krucible/kafka:old", checksums={"jars": "1"})
-    return store_run(runs / ZOMBIE / "20261122T010000Z-7", plan, verdict, [nemesis], image=image, **more)
-
-
 @pytest.fixture
-def having(monkeypatch: pytest.MonkeyPatch) -> Callable[..., FakeRuns]:
-    def have(*ends: Verdict | Exception) -> FakeRuns:
-        made = FakeRuns(*ends)
-        monkeypatch.setattr(replaying, "run_one", made)
-        return made
-
-    return have
-
-
-Having = Callable[..., FakeRuns]
+def having(monkeypatch: pytest.MonkeyPatch) -> Having:
+    return having_runs(monkeypatch)
 
 
 def edit_identity(folder: Path, **changes: Any) -> None:
