@@ -2,7 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -55,6 +55,14 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
         return ("registry", self.kafka_image) if self.kafka_image is not None else (self.image_source, "")
 
 
+class ImageAsked(NamedTuple):
+    """One image that a run needs: of which version, from where, and the one file or image that was named."""
+
+    version: str
+    source: str
+    given: str
+
+
 class RunPlan(msgspec.Struct, frozen=True):
     """What a run will do.
 
@@ -75,6 +83,15 @@ class RunPlan(msgspec.Struct, frozen=True):
     expectation: Expectation
     reproduce: str
     replay_of: str = ""
+
+    @property
+    def images(self) -> tuple[ImageAsked, ...]:
+        """What its nodes are started from: Kafka's first, then other versions that single nodes run."""
+        others = sorted(set(self.scenario.topology.node_versions.values()) - {self.version})
+        return (
+            ImageAsked(self.version, *self.options.image_from),
+            *(ImageAsked(version, self.options.image_source, "") for version in others),
+        )
 
 
 def plan_run(options: RunOptions) -> RunPlan:
@@ -101,7 +118,9 @@ def plan_run(options: RunOptions) -> RunPlan:
     if unavailable:
         raise _misfit(options, unavailable)
     expectation = expectation_for(scenario, version, scenario.topology.features)
-    return RunPlan(options, scenario, version, schedule, expectation, reproduce_line(options))
+    # Named even where it was not asked for: another krucible may have another default.
+    reproduce = reproduce_line(msgspec.structs.replace(options, kafka_version=version))
+    return RunPlan(options, scenario, version, schedule, expectation, reproduce)
 
 
 def reproduce_line(options: RunOptions, seeds: range | None = None) -> str:
