@@ -15,10 +15,10 @@ from checkers.judge import judge
 from checkers.reading import HistoryError, read_history, read_journals
 from checkers.verdict import Verdict
 from harness.cli.campaigns import Campaign
-from harness.cli.contents import Contents
 from harness.cli.options import image_options, runs_option
 from harness.cli.origins import settled
 from harness.cli.running import cancellable, run_one, tell_kept
+from harness.cluster.images.tarball import digest_of
 from harness.errors import KrucibleError, UsageError
 from harness.replaying import differences
 from harness.replaying_plan import (
@@ -189,13 +189,12 @@ def _campaign(planned: Replay, asked: _Asked) -> Campaign:
     """
     plan = planned.plan
     name = f"{plan.replay_of} {plan.reproduce}"
-    contents = Contents()
-    if content := contents.of_plan(plan).key:
-        name += f" of {content}"
+    if plan.options.kafka_tarball is not None:
+        name += f" sha256:{digest_of(Path(plan.options.kafka_tarball))}"
     if asked.bisect:
         name += f" step {secrets.token_hex(8)}"
     plans = dict.fromkeys(range(1, asked.times + 1), plan)
-    return Campaign(asked.host.runs, plan.options.scenario, plans, asked=name, each="run", contents=contents)
+    return Campaign(asked.host.runs, plan.options.scenario, plans, asked=name, each="run")
 
 
 def _run_missing(
