@@ -15,6 +15,8 @@ from results.observed import FaultSeen, Observed, Recovery
 from results.store import load_record, save_record
 
 MEASURES_FILE = "measures.json"
+UNDER_LOAD = ("load", "heal", "recover")
+"""Phases in which the load is on: it begins with the first of them and is off before any other."""
 _NS_PER_MS = 1_000_000
 
 
@@ -49,6 +51,8 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
 
     Attributes:
         duration_ms: from its beginning to its last operation.
+        load_ms: how much of that the load was on, faults and recovery included; None where it never was, and
+            in what an older krucible measured.
         operations: operations in its history.
         sent_ok: records acknowledged, each counted.
         sent_fail: records that were certainly not appended.
@@ -64,6 +68,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     duration_ms: int
+    load_ms: int | None = None
     operations: int
     sent_ok: int = 0
     sent_fail: int = 0
@@ -86,6 +91,7 @@ def measure(observed: Observed, verdict: Verdict) -> Measures:
     recovery: Recovery | None = observed.recovery
     return Measures(
         duration_ms=observed.end_ns // _NS_PER_MS,
+        load_ms=_load_ms(observed),
         operations=observed.operations,
         sent_ok=observed.records["ok"],
         sent_fail=observed.records["fail"],
@@ -117,6 +123,15 @@ def load_measures(folder: Path) -> Measures:
         RunUnreadableError: if ``measures.json`` is missing or damaged.
     """
     return load_record(folder / MEASURES_FILE, Measures)
+
+
+def _load_ms(observed: Observed) -> int | None:
+    """From the phase of the load to the first one without it; to the end where none followed."""
+    began_ns = next((time_ns for name, time_ns in observed.phases if name == UNDER_LOAD[0]), None)
+    if began_ns is None:
+        return None
+    later = (ns for name, ns in observed.phases if ns >= began_ns and name not in UNDER_LOAD)
+    return (next(later, observed.end_ns) - began_ns) // _NS_PER_MS
 
 
 def _of_fault(fault: FaultSeen, unavailable_ms: int | None) -> FaultMeasures:

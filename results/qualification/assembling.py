@@ -3,7 +3,6 @@
 Nothing here reads a clock or a folder: the same records make the same qualification.
 """
 
-import datetime as dt
 import hashlib
 import math
 from collections import Counter
@@ -28,6 +27,7 @@ from results.qualification.model import (
     Undecided,
 )
 from results.qualification.records import Elsewhere, OnRecord, Role, Run, of_role, outcomes
+from results.qualification.spent import ended_at, spent_on
 from results.summary import RunOutcome, Spread, summarise
 from results.track_record import SideRecord
 from results.track_record import Standing as SideStanding
@@ -74,7 +74,7 @@ def qualify(
         decision=decision,
         reasons=reasons,
         rule=RULE,
-        generated_at=max((_ended_at(run) for run in outcomes(ordered)), default=""),
+        generated_at=max(map(ended_at, outcomes(ordered)), default=""),
         candidate=builds[0],
         baseline=builds[1],
         claim=claim_of(found, operations, faults),
@@ -91,6 +91,7 @@ def qualify(
         controls=tuple(controls),
         commits=tuple(distinct(run.identity.krucible_commit for run in ordered if run.identity)),
         hosts=tuple(distinct(_host(run) for run in ordered if run.identity)),
+        spent=spent_on([*outcomes(ordered), *(run for side in controls for run in side.runs)]),
         runs=ordered,
     )
     return msgspec.structs.replace(said, gaps=gaps_of(question, said))
@@ -245,15 +246,3 @@ def _folder(run: Run) -> str:
 def _host(run: Run) -> str:
     host = run.identity.host if run.identity else None
     return f"Linux {host.kernel}, {host.cpus} CPUs, {host.engine}" if host else ""
-
-
-def _ended_at(run: RunOutcome) -> str:
-    """When a run was over by its own clock; empty where that can't be told."""
-    if run.identity is None:
-        return ""
-    try:
-        began = dt.datetime.fromisoformat(run.identity.began_at)
-    except ValueError:
-        return ""
-    took_ms = run.measures.duration_ms if run.measures else 0
-    return (began + dt.timedelta(milliseconds=took_ms)).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -6,6 +6,7 @@ from results.qualification.comparing import Comparisons
 from results.qualification.deciding import Decision, Reason
 from results.qualification.finding import Found, Permitted
 from results.qualification.records import Role, Run
+from results.qualification.spent import Spent
 from results.summary import FaultTotal, Spread
 from results.track_record import SideRecord
 
@@ -116,6 +117,7 @@ class Qualification(msgspec.Struct, frozen=True, kw_only=True):
         controls: positive controls.
         commits: of krucible.
         hosts: on what it ran.
+        spent: how long the runs took, controls included, and how much of it was load.
         runs: of both sides.
     """
 
@@ -141,6 +143,7 @@ class Qualification(msgspec.Struct, frozen=True, kw_only=True):
     controls: tuple[SideRecord, ...]
     commits: tuple[str, ...]
     hosts: tuple[str, ...]
+    spent: Spent = Spent()
     runs: tuple[Run, ...]
 
 

@@ -8,6 +8,7 @@ from results.qualification.comparing import MARGIN_MS, MARGIN_OF_MEDIAN, MARGIN_
 from results.qualification.finding import Found
 from results.qualification.model import Build, Cell, FaultKind, Qualification, State
 from results.qualification.records import Role, Run
+from results.qualification.spent import spent_text
 from results.summary import Outcome, Spread
 from results.text import seconds
 from results.track_record import SideRecord
@@ -44,6 +45,7 @@ def sections_of(said: Qualification) -> tuple[Section, ...]:
         _states(said.states),
         _controls(said.controls),
         _undecided(said),
+        Section("Time", spent_text(said.spent)),
         _troubled(said.runs),
     )
     return tuple(_bounded(section) for section in made if section.rows or section.lead)

@@ -46,6 +46,11 @@ def render_text(said: Qualification) -> str:
 
 def render_markdown(said: Qualification) -> str:
     """The page, with a newline at its end."""
+    return "\n\n".join(markdown_blocks(said)) + "\n"
+
+
+def markdown_blocks(said: Qualification) -> list[str]:
+    """The page's headings, paragraphs, lists and tables in their order."""
     blocks = [
         f"# Qualification of {told(title_of(said))}",
         f"{_MARKS[said.decision]} **{said.decision}**",
@@ -62,7 +67,7 @@ def render_markdown(said: Qualification) -> str:
     ]
     if said.generated_at:
         blocks.append(f"The last run ended at {told(said.generated_at)}.")
-    return "\n\n".join(blocks) + "\n"
+    return blocks
 
 
 def _reasons(said: Qualification) -> Iterator[str]:
@@ -109,7 +114,8 @@ def _against(said: Qualification) -> str:
         return f"Against {_asked(said.baseline)}: nothing could be compared."
     worse = "; ".join(compared.worse())
     found = f"{number(len(compared.worse()), 'thing')} worse" if worse else "nothing worse"
-    tests = f"{number(compared.tried(), 'test')}, {len(compared.too_few())} with too few pairs"
+    few = f"; {len(compared.too_few()):,} more had too few pairs" if compared.too_few() else ""
+    tests = f"{number(compared.tried(), 'test')}{few}"
     return f"Against {_asked(said.baseline)}: {found} ({tests}){f': {worse}' if worse else '.'}"
 
 

@@ -81,6 +81,7 @@ def measured(
     kinds = {"kill": 5_000, "pause": 3_000} if gaps is None else gaps
     return Measures(
         duration_ms=60_000,
+        load_ms=40_000,
         operations=1_000,
         sent_ok=900,
         faults=tuple(

@@ -39,6 +39,28 @@ def test_a_run_is_measured(green_run: Run) -> None:
     assert [f.unavailable_ms_max for f in measures.faults] == [1_612, 2_271, None]
     assert (measures.unavailable_ms_max, measures.recovered, measures.recovery_ms) == (2_271, True, 2_400)
     assert measures.read_finally == 5_400
+    assert (measures.load_ms, measures.duration_ms) == (45_000, 50_000)
+
+
+@pytest.mark.parametrize(
+    ("phases", "load_ms"),
+    [
+        ({"start": 0, "load": 2, "heal": 6, "recover": 7, "final-read": 9, "done": 11}, 7_000),
+        ({"load": 2, "heal": 6, "evidence": 8}, 6_000),
+        ({"load": 2}, 18_000),
+        ({"start": 1}, None),
+        ({}, None),
+    ],
+    ids=["whole", "cancelled", "killed", "never-began", "no-phases"],
+)
+def test_the_load_is_on_from_its_phase_to_the_first_without_it(
+    phases: dict[str, int], load_ms: int | None
+) -> None:
+    story = Story()
+    for name, second in phases.items():
+        story.add(second * S, "runner", "ok", "phase", name)
+    story.add(20 * S, "runner", "ok", "poll", "t")
+    assert measure(observe(story.history()), Verdict(Validity.VALID, ())).load_ms == load_ms
 
 
 def test_measures_survive_their_file(green_run: Run, tmp_path: Path) -> None:

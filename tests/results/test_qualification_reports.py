@@ -3,6 +3,7 @@
 import json
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -20,6 +21,7 @@ from results.qualification.sections import ROWS_MAX
 from results.summary import Outcome
 from tests.results.qualified import CONTROLS, LOST, QUESTION, both, run, said
 
+EXAMPLE = Path(__file__).parent.parent.parent / "docs/examples/4.3.1-against-4.1.1-smoke"
 HOSTILE = "<script>alert(1)</script> | `x` [a](http://b) \x1b[31m\u202e**z**\n# h"
 EVIL = Anomaly(HOSTILE, HOSTILE, HOSTILE, HOSTILE, explanation=(HOSTILE,) * 3)
 
@@ -136,10 +138,40 @@ def test_the_text_of_a_good_candidate() -> None:
         "QUALIFIED: Kafka 4.3.1 against 4.1.1, preset smoke\n"
         "Not said: 1 gap, first: never reached by the candidate: sets of voters\n"
         "No anomaly against what is promised was found in 7,000 operations under 14 faults.\n"
-        "Against 4.1.1: nothing worse (4 tests, 0 with too few pairs).\n"
+        "Against 4.1.1: nothing worse (4 tests).\n"
         "2 of 2 positive controls as expected; no verdict in 0 of 14 runs.\n"
         "krucible 6129fa2, image sha256:aaaaaaaaaaaa, runs up to 2026-11-22T01:01:07Z\n"
     )
+
+
+def test_tests_that_could_not_speak_are_no_part_of_those_that_did() -> None:
+    seven = both(1, 2, 3, 4, 5, 6, 7)
+    assert "(4 tests; 1 more had too few pairs)." in render_text(
+        said((*seven, *both(8, gaps={"kill": 5_000, "stop": 3_000})))
+    )
+    assert "(1 test; 3 more had too few pairs)." in render_text(said(both(1, 2)))
+
+
+def test_the_time_that_was_spent_is_told_in_every_form() -> None:
+    report = good()
+    told = (
+        "14 of 16 runs took 14.0 min by their own clocks, from 2026-11-22T01:00:01Z to 2026-11-22T01:01:07Z, "
+        "1.1 min on the wall. Loads, faults and recovery took 9.3 min of that; 33 % was outside."
+    )
+    assert told in render_markdown(report)
+    assert told in structure(render_page(report)).text
+    spent = json.loads(encode_qualification(report))["spent"]
+    assert spent == {
+        "runs": 14,
+        "of": 16,
+        "began_at": "2026-11-22T01:00:01Z",
+        "ended_at": "2026-11-22T01:01:07Z",
+        "wall_ms": 66_000,
+        "runs_ms": 14 * 60_000,
+        "load_ms": 14 * 40_000,
+        "outside": 0.3333,
+    }
+    assert "## Time" not in render_markdown(empty())
 
 
 def test_nobody_is_called_correct() -> None:
@@ -178,6 +210,14 @@ def test_tables_are_bounded_and_say_what_they_leave_out() -> None:
     markdown = render_markdown(said(runs, CONTROLS))
     assert "5 more are in the JSON." in markdown
     assert markdown.count("| candidate | unknown |") == ROWS_MAX
+
+
+def test_the_guide_says_of_the_example_what_its_json_says() -> None:
+    spent = json.loads((EXAMPLE / "qualification.json").read_text())["spent"]
+    guide = " ".join((EXAMPLE.parent.parent / "qualification.md").read_text().split())
+    wall, own = (round(spent[name] / 60_000) for name in ("wall_ms", "runs_ms"))
+    assert f"Its {spent['runs']} runs took {wall} minutes on the wall" in guide
+    assert f"; {own} of them by the runs' own clocks" in guide
 
 
 def test_the_json_holds_every_run() -> None:
