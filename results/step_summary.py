@@ -83,7 +83,23 @@ def render_step_summary(
     blocks += _skipped(skipped)
     blocks += _listed(Word.QUARANTINED, [line for line in lines if line.word is Word.QUARANTINED])
     blocks += _listed(Word.PASSED, [line for line in lines if line.word is Word.PASSED])
-    return _within(blocks, limit_bytes)
+    return _within(blocks, limit_bytes, "`krucible summary` over the artifacts")
+
+
+def append_blocks(blocks: Sequence[str], path: Path, whole: str) -> None:
+    """Append a page of Markdown to a file, of as many blocks as GitHub has room for.
+
+    Args:
+        blocks: headings, paragraphs, lists and tables, in their order.
+        path: the file; what is in it already counts.
+        whole: where all of it is, should blocks be left out.
+
+    Raises:
+        OSError: if it can't be written.
+    """
+    there_bytes = path.stat().st_size if path.exists() else 0
+    with path.open("a", encoding="utf-8", errors="backslashreplace") as file:
+        file.write(_within(blocks, BYTES_MAX - there_bytes, whole))
 
 
 def append_step_summary(
@@ -183,19 +199,24 @@ def _anomalies(line: Line) -> str:
     )
 
 
-def _within(blocks: Sequence[str], limit_bytes: int) -> str:
+def _within(blocks: Sequence[str], limit_bytes: int, whole: str) -> str:
     """As many blocks as there is room for; a sentence says how many are missing."""
     kept: list[str] = []
     size = 0
     for position, block in enumerate(blocks):
-        size += len(block.encode()) + 2
+        size += len(_bytes(block)) + 2
         if size > limit_bytes - _RESERVE_BYTES:
             left = number(len(blocks) - position, "section")
             kept.append(
                 f"**Cut here**: {left} left out, because GitHub shows at most {BYTES_MAX // 1024:,} KiB of a "
-                "step. All of it: `krucible summary` over the artifacts."
+                f"step. All of it: {whole}."
             )
             break
         kept.append(block)
     page = "\n\n".join(kept) + "\n\n"
-    return page if len(page.encode()) <= limit_bytes else ""
+    return page if len(_bytes(page)) <= limit_bytes else ""
+
+
+def _bytes(text: str) -> bytes:
+    """As it is written: what comes from runs may hold half a character."""
+    return text.encode("utf-8", "backslashreplace")

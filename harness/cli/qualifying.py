@@ -26,11 +26,13 @@ from results.qualification import (
     Qualification,
     Question,
     encode_qualification,
+    markdown_blocks,
     qualify,
     render_markdown,
     render_page,
     render_text,
 )
+from results.step_summary import append_blocks
 from results.store import write_whole
 
 EXIT_CODES = {Decision.QUALIFIED: 0, Decision.NOT_QUALIFIED: 1, Decision.INCONCLUSIVE: 2}
@@ -85,6 +87,11 @@ class _Asked(NamedTuple):
 )
 @click.option("--plan", "dry", is_flag=True, help="Say what would be run, and how long it takes.")
 @click.option("--out", type=click.Path(path_type=Path, file_okay=False), help="Where the report is written.")
+@click.option(
+    "--step-summary",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Append the report to a file, such as $GITHUB_STEP_SUMMARY.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @runs_option
 def qualify_command(
@@ -98,6 +105,7 @@ def qualify_command(
     no_run: bool,
     dry: bool,
     out: Path | None,
+    step_summary: Path | None,
     as_json: bool,
     runs: Path,
 ) -> int:
@@ -126,6 +134,9 @@ def qualify_command(
         return _tell_shard(planned.jobs, Stores(asked.stores))
     said = _report(asked, planned)
     written = _write(said, out or runs / "qualifications" / _folder_name(asked))
+    if step_summary is not None:
+        with disk_errors_told():
+            append_blocks(markdown_blocks(said), step_summary, "`qualification.md` of the report")
     click.echo(encode_qualification(said).decode() if as_json else render_text(said), nl=False)
     if not as_json:
         click.echo(f"report  {written}")

@@ -5,7 +5,12 @@ from results.qualification.deciding import Decision
 from results.qualification.model import Qualification, Question
 from results.qualification.page import render_page
 from results.qualification.records import Elsewhere, OnRecord, Planned, Role, Run, failed_run, run_of
-from results.qualification.texts import encode_qualification, render_markdown, render_text
+from results.qualification.texts import (
+    encode_qualification,
+    markdown_blocks,
+    render_markdown,
+    render_text,
+)
 
 __all__ = [
     "Decision",
@@ -18,6 +23,7 @@ __all__ = [
     "Run",
     "encode_qualification",
     "failed_run",
+    "markdown_blocks",
     "qualify",
     "render_markdown",
     "render_page",

@@ -35,15 +35,21 @@ def test_two_shards_make_one_report(tmp_path: Path, capsys: pytest.CaptureFixtur
         uploaded(store, tmp_path / "store")
         shutil.rmtree(store)  # runs are found where the artifacts are, not where they were made
     store, report, junit = tmp_path / "store", tmp_path / "report", tmp_path / "junit.xml"
+    decision = tmp_path / "decision.md"
     capsys.readouterr()
 
-    code = invoke(["qualify", *ASKED, "--no-run", "--runs", str(store), "--out", str(report), "--json"])
+    reporting = ("--no-run", "--runs", str(store), "--out", str(report), "--step-summary", str(decision))
+    code = invoke(["qualify", *ASKED, *reporting, "--json"])
     said = json.loads(capsys.readouterr().out)
     assert code in (0, 2)  # a machine may be too slow for a verdict, and Kafka may not be worse than it was
     runs = [(run["planned"]["scenario"], run["planned"]["role"]) for run in said["runs"]]
     assert sorted(runs) == sorted((name, role) for name in SCENARIOS for role in ("baseline", "candidate"))
     assert all(run["outcome"] for run in said["runs"])
     assert {path.suffix for path in report.iterdir()} == {".html", ".json", ".md", ".txt"}
+    assert f"**{said['decision']}**" in decision.read_text()
+    assert decision.read_text().strip() == (report / "qualification.md").read_text().strip()
+    assert said["spent"]["runs"] == said["spent"]["of"] == len(said["runs"])
+    assert 0 < said["spent"]["load_ms"] < said["spent"]["runs_ms"] <= said["spent"]["wall_ms"] + 3_000
 
     page = tmp_path / "step.md"
     invoke(["summary", str(store), "--junit", str(junit), "--step-summary", str(page)])

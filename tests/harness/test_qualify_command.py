@@ -19,6 +19,7 @@ from harness.qualification import PRESETS, Entry, Preset
 from harness.runner import Host
 from harness.vocabulary.topology import Mode
 from results.measures import FaultMeasures, Measures, save_measures
+from results.step_summary import BYTES_MAX
 from results.store import save_verdict
 
 LOST = Anomaly("lost-write", "17 is gone", "What is acknowledged stays.", "KIP-101")
@@ -100,6 +101,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRuns:
     monkeypatch.setitem(PRESETS, "smoke", TINY)  # type: ignore[arg-type]
     made = FakeRuns()
     monkeypatch.setattr(running, "run_one", made)
+    monkeypatch.setattr(qualifying, "require_images", lambda plans: list(plans))
     return made
 
 
@@ -130,6 +132,34 @@ def test_a_qualification_from_end_to_end(
     assert len(fake.done) == RUNS
     assert capsys.readouterr().out == written[".json"]
     assert forms(out) == written
+
+
+def test_a_step_summary_gets_the_page_behind_what_is_there(fake: FakeRuns, tmp_path: Path) -> None:
+    page, out = tmp_path / "step.md", tmp_path / "report"
+    page.write_text("before\n\n")
+    assert qualify("--out", str(out), "--step-summary", str(page)) == 0
+    assert len(fake.done) == RUNS
+    assert page.read_text() == "before\n\n" + forms(out)[".md"] + "\n"
+    assert "**QUALIFIED**" in page.read_text()
+
+
+def test_a_page_too_large_for_a_step_is_cut_and_says_where_all_of_it_is(
+    fake: FakeRuns, tmp_path: Path
+) -> None:
+    page = tmp_path / "step.md"
+    page.write_bytes(b"x" * (BYTES_MAX - 2_000))
+    assert qualify("--step-summary", str(page)) == 0
+    assert len(fake.done) == RUNS
+    assert page.stat().st_size <= BYTES_MAX
+    assert "All of it: `qualification.md` of the report." in page.read_text()
+
+
+def test_a_step_summary_that_can_not_be_written_is_told(
+    fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert qualify("--step-summary", str(tmp_path / "nowhere" / "step.md")) == 3
+    assert len(fake.done) == RUNS
+    assert "the operating system refused" in capsys.readouterr().err
 
 
 def test_what_is_red_on_the_candidate_alone_is_not_qualified(

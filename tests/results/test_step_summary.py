@@ -11,6 +11,7 @@ from results.step_summary import (
     ENVIRONMENT,
     Skip,
     Word,
+    append_blocks,
     append_step_summary,
     render_step_summary,
     sorted_out,
@@ -129,3 +130,13 @@ def test_what_others_wrote_into_the_same_step_counts(tmp_path: Path) -> None:
     append_step_summary("x", [run(Validity.INVALID, seed=seed) for seed in range(500)], path=target)
     assert "**Cut here**" in target.read_text()
     assert target.stat().st_size <= BYTES_MAX
+
+
+def test_any_page_is_appended_as_long_as_there_is_room(tmp_path: Path) -> None:
+    target = tmp_path / "page.md"
+    append_blocks(["# A", "b \ud800"], target, "the artifact")
+    assert target.read_text() == "# A\n\nb \\ud800\n\n"
+    append_blocks(["# C", *["☃" * 1_000] * 400], target, "the artifact")
+    assert target.stat().st_size <= BYTES_MAX
+    assert target.read_text().endswith("of a step. All of it: the artifact.\n\n")
+    assert target.read_text().startswith("# A\n\nb")
