@@ -1,5 +1,6 @@
 """CI's workflows: whole, pinned, bounded, and made of commands that a person runs as well."""
 
+import json
 import os
 import re
 import shlex
@@ -16,6 +17,9 @@ import yaml
 
 from harness.catalogue import load_scenario
 from harness.cli.commands import krucible
+from harness.cli.qualifying import build_of
+from harness.planning import RunOptions
+from harness.qualification import PRESETS, Job, Role, expected_ms, matrix, shard
 
 ROOT = Path(__file__).parent.parent
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -29,10 +33,18 @@ GIVEN = {
     "inputs.candidate": "4.3.1",
     "inputs.baseline": "4.1.1",
     "inputs.preset": "smoke",
+    "inputs.tarball_url": "https://localhost/kafka_2.13-4.4.0.tgz",
+    "inputs.tarball_sha512": "a" * 128,
     "inputs.scenario": "exploratory/chaos",
     "inputs.kafka_version": "4.3.1",
     "inputs.times": "20",
 }
+SLOWER = 1.5
+"""How much slower than two quiet cores a machine may be."""
+SETUP_MIN = 30
+"""Bound of what stands before and behind the runs: environment, images, upload."""
+FETCH = ".github/fetch-candidate"
+"""The one script; tests/test_fetch_candidate.py runs it."""
 RUNNER = {"GITHUB_STEP_SUMMARY": "step.md"}
 """What the runner itself puts into every step's environment."""
 Words = list[str]
@@ -45,7 +57,7 @@ def load(path: Path) -> dict[str, Any]:
 
 def expanded(text: Any) -> str:
     """A value of YAML with its expressions replaced by examples."""
-    return re.sub(r"\$\{\{ *([a-z._-]+) *\}\}", lambda found: GIVEN[found[1]], str(text))
+    return re.sub(r"\$\{\{ *([a-z0-9._-]+) *\}\}", lambda found: GIVEN[found[1]], str(text))
 
 
 def steps() -> Iterator[tuple[dict[str, str], dict[str, Any]]]:
@@ -66,7 +78,40 @@ def commands() -> Iterator[Words]:
             words = shlex.split(Template(line).substitute(environment))
             if words[0] == "sudo":
                 words = [word for word in words[1:] if not word.startswith("--preserve-env=")]
-            yield words
+            yield bounded(words)[1]
+
+
+def bounded(words: Words) -> tuple[int, Words]:
+    """The minutes after which a command is interrupted, 0 without a bound, and the command itself."""
+    if words[0] != "timeout":
+        return 0, words
+    assert {"--foreground", "--signal=INT"} <= set(words), "runs end by Ctrl-C, once"
+    at = next(place for place, word in enumerate(words[1:], start=1) if not word.startswith("--"))
+    return int(words[at].removesuffix("m")), words[at + 1 :]
+
+
+def bound_min(workflow: str, job: str) -> tuple[int, int]:
+    """Minutes after which the runs of a job are interrupted, and after which the job is killed."""
+    loaded = load(ROOT / ".github/workflows" / workflow)["jobs"][job]
+    runs = [shlex.split(step["run"]) for step in loaded["steps"] if "timeout " in step.get("run", "")]
+    (found,) = (bounded(words[words.index("timeout") :])[0] for words in runs)
+    return found, loaded["timeout-minutes"]
+
+
+def machines() -> dict[str, list[int]]:
+    """Shards of each preset, where nobody says how many."""
+    workflow = load(ROOT / ".github/workflows/qualify.yml")
+    expression = workflow["jobs"]["shard"]["strategy"]["matrix"]["shard"]
+    told = json.loads(re.search(r"fromJSON\('(\{.*\})'\)\[inputs\.preset\]", expression)[1])  # type: ignore[index]
+    return {preset: json.loads(shards) for preset, shards in told.items()}
+
+
+def minutes(preset: str, shards: int) -> float:
+    """Expected minutes of the longest shard, on two quiet cores."""
+    inputs = load(ROOT / ".github/workflows/qualify.yml")[True]["workflow_dispatch"]["inputs"]
+    builds = [build_of(inputs[side]["default"]) for side in ("candidate", "baseline")]
+    jobs = matrix(PRESETS[preset], *builds).jobs
+    return max(sum(map(expected_ms, shard(jobs, n, shards))) for n in range(1, shards + 1)) / 60_000
 
 
 def test_there_are_those_that_are_documented() -> None:
@@ -104,8 +149,72 @@ def test_the_nightly_hands_over_what_is_asked_for() -> None:
     given = load(ROOT / ".github/workflows/nightly.yml")["jobs"]["qualify"]["with"]
     # YAML 1.1 reads the key "on" as true.
     wanted = load(ROOT / ".github/workflows/qualify.yml")[True]["workflow_call"]["inputs"]
-    assert given.keys() == wanted.keys()
+    assert {name for name, one in wanted.items() if one.get("required")} <= given.keys() <= wanted.keys()
     assert yaml.safe_load(given["shards"]) == list(range(1, 9))
+
+
+def test_qualify_takes_the_same_by_hand_and_from_another_workflow() -> None:
+    by_hand, called = load(ROOT / ".github/workflows/qualify.yml")[True].values()
+    assert by_hand["inputs"].keys() == called["inputs"].keys()
+    assert by_hand["inputs"]["preset"]["options"] == list(PRESETS) == list(machines())
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_a_shard_of_each_preset_ends_in_time(preset: str) -> None:
+    shards = machines()[preset]
+    assert shards == list(range(1, len(shards) + 1))
+    runs_min, job_min = bound_min("qualify.yml", "shard")
+    took_min = minutes(preset, len(shards))
+    assert took_min < job_min
+    assert took_min * SLOWER < runs_min <= job_min - SETUP_MIN
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_documents_say_how_many_machines_a_preset_needs(preset: str) -> None:
+    shards = len(machines()[preset])
+    row = f"| `{preset}` | {shards} | {minutes(preset, shards):.0f} minutes |"
+    assert row in (ROOT / "docs/ci.md").read_text()
+
+
+def test_the_nightly_ends_in_time_on_its_machines() -> None:
+    given = load(ROOT / ".github/workflows/nightly.yml")["jobs"]["qualify"]["with"]
+    assert minutes(given["preset"], len(yaml.safe_load(given["shards"]))) * SLOWER < 60
+
+
+def test_as_many_repetitions_as_are_proposed_end_in_time() -> None:
+    inputs = load(ROOT / ".github/workflows/repeat.yml")[True]["workflow_dispatch"]["inputs"]
+    once = Job(Role.CANDIDATE, RunOptions(scenario=inputs["scenario"]["default"], seed=1))
+    took_min = int(inputs["times"]["default"]) * expected_ms(once) / 60_000
+    runs_min, job_min = bound_min("repeat.yml", "repeat")
+    assert took_min * SLOWER < runs_min <= job_min - SETUP_MIN
+
+
+def test_what_there_is_is_kept_even_of_a_job_that_was_cut_off() -> None:
+    for _, step in steps():
+        if "upload-artifact" in step.get("uses", ""):
+            assert step["if"] == "${{ always() }}"
+    for path in WORKFLOWS:
+        assert "cancelled()" not in path.read_text(), "a job's own time limit cancels it"
+
+
+def test_what_jobs_put_into_the_checkout_is_no_change_of_it(tmp_path: Path) -> None:
+    """Otherwise every run would say that its krucible had uncommitted changes."""
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    shutil.copy(ROOT / ".gitignore", tmp_path)
+    ignored = ["store/run.json", "kafka_2.13-4.4.0.tgz"]
+    subprocess.run(["git", "-C", tmp_path, "add", ".gitignore"], check=True)
+    for name in ignored:
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    told = subprocess.run(
+        ["git", "-C", tmp_path, "status", "--porcelain"], capture_output=True, text=True, check=True
+    )
+    assert told.stdout.split() == ["A", ".gitignore"]
+
+
+def test_the_decision_reaches_the_page_of_the_job() -> None:
+    (words,) = (words for words in commands() if "--no-run" in words)
+    assert words[words.index("--step-summary") + 1] == RUNNER["GITHUB_STEP_SUMMARY"]
 
 
 def test_what_is_uploaded_is_there_once() -> None:
@@ -117,13 +226,17 @@ def test_what_is_uploaded_is_there_once() -> None:
 def test_commands_are_targets_of_make_or_of_krucible() -> None:
     found = list(commands())
     assert len(found) > 10
-    assert {words[0] for words in found} == {"make", ".venv/bin/krucible"}
+    assert {words[0] for words in found} == {"make", ".venv/bin/krucible", FETCH}
     for words in found:
         if words[0] == "make":
             planned = subprocess.run(
                 ["make", "-C", ROOT, "-n", *words[1:]], capture_output=True, text=True, check=False
             )
             assert planned.returncode == 0, planned.stderr
+        elif words[0] == FETCH:
+            assert os.access(ROOT / FETCH, os.X_OK)
+            names = ("candidate", "tarball_url", "tarball_sha512")
+            assert words[1:] == [GIVEN[f"inputs.{name}"] for name in names]
         else:
             assert_parses(words[1:])
 
