@@ -15,10 +15,10 @@ from checkers.judge import judge
 from checkers.reading import HistoryError, read_history, read_journals
 from checkers.verdict import Verdict
 from harness.cli.campaigns import Campaign
+from harness.cli.contents import Contents
 from harness.cli.options import image_options, runs_option
 from harness.cli.origins import settled
 from harness.cli.running import cancellable, run_one, tell_kept
-from harness.cluster.images.tarball import digest_of
 from harness.errors import KrucibleError, UsageError
 from harness.replaying import differences
 from harness.replaying_plan import (
@@ -56,7 +56,28 @@ _TIMES_MAX = 1_000
 _TEXT_MAX = 300
 
 
-@click.command()
+class _Bisectable(click.Command):
+    """A command of which a line that can't be read is not taken for a bad commit by ``git bisect run``."""
+
+    def make_context(
+        self, info_name: str | None, args: list[str], parent: click.Context | None = None, **extra: Any
+    ) -> click.Context:
+        """Read the line; says itself what is wrong with it where that must not be 64.
+
+        Raises:
+            click.exceptions.Exit: a bisection can't go on.
+        """
+        words = tuple(args)  # reading takes them away
+        try:
+            return super().make_context(info_name, args, parent, **extra)
+        except click.UsageError as error:
+            if "--bisect" not in words:
+                raise
+            error.show()
+            raise click.exceptions.Exit(BISECT_ABORT) from error
+
+
+@click.command(cls=_Bisectable)
 @click.argument("run")
 @click.option(
     "--times",
@@ -189,12 +210,13 @@ def _campaign(planned: Replay, asked: _Asked) -> Campaign:
     """
     plan = planned.plan
     name = f"{plan.replay_of} {plan.reproduce}"
-    if plan.options.kafka_tarball is not None:
-        name += f" sha256:{digest_of(Path(plan.options.kafka_tarball))}"
+    contents = Contents()
+    if content := contents.of_plan(plan).key:
+        name += f" of {content}"
     if asked.bisect:
         name += f" step {secrets.token_hex(8)}"
     plans = dict.fromkeys(range(1, asked.times + 1), plan)
-    return Campaign(asked.host.runs, plan.options.scenario, plans, asked=name, each="run")
+    return Campaign(asked.host.runs, plan.options.scenario, plans, asked=name, each="run", contents=contents)
 
 
 def _run_missing(

@@ -119,6 +119,8 @@ def test_a_bisection_is_aborted_by_what_no_step_can_mend(
     red: Path, runs: Path, having: Having, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert cli.invoke(["replay", "nosuch", "--bisect"]) == 128
+    assert cli.invoke(["replay", str(red), "--bisect", "--nosuch"]) == 128
+    assert cli.invoke(["replay", str(red), "--nosuch"]) == 64
     assert cli.invoke(["replay", str(red), "--bisect", "--kafka-version", "abc"]) == 128
     fake = having(GREEN)
     fake.interrupt_after = 1
