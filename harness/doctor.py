@@ -10,7 +10,14 @@ from typing import Any
 import msgspec
 
 from harness.cluster.engine import Engine, EngineFacts, compose_binary, connect, engine_facts
-from harness.cluster.images import Source, Survey, base_if_cached, require_version, survey
+from harness.cluster.images import (
+    Source,
+    Survey,
+    base_if_cached,
+    mend_of,
+    require_version,
+    survey,
+)
 from harness.cluster.probing import PROBES, probe_faults
 from harness.errors import EngineError
 from harness.packages import apt_line, missing_for_images
@@ -94,7 +101,8 @@ def doctor(
     local = (_python(), _compose(), _memory(), _disk("disk for runs", runs), *further)
     try:
         with closing(connect()) as client:
-            checks, capabilities = _look_through(client, version, survey(version, source, client, given))
+            found = survey(version, source, client, given)
+            checks, capabilities = _look_through(client, version, found, mend_of(version, source, given))
     except EngineError as error:
         checks = (Check("engine", State.MISSING, f"{error.what}: {error.got}", error.next_step),)
         capabilities = tuple(Capability(kind, f"not tried: {error.what}") for kind in PROBES)
@@ -102,15 +110,15 @@ def doctor(
 
 
 def _look_through(
-    client: Engine, version: str, found: Survey
+    client: Engine, version: str, found: Survey, mend: str
 ) -> tuple[tuple[Check, ...], tuple[Capability, ...]]:
     """What can only be seen with an engine."""
     facts = engine_facts(client)
     checks = (
         _engine(facts),
         _disk("disk of the engine", Path(facts.data_root)),
-        _base(has_base=base_if_cached(client) is not None),
-        _kafka(version, found),
+        _base(mend, has_base=base_if_cached(client) is not None),
+        _kafka(version, found, mend),
     )
     return checks, tuple(Capability(kind, why_not) for kind, why_not in probe_faults(client).items())
 
@@ -163,18 +171,18 @@ def _disk(name: str, folder: Path) -> Check:
     return Check(name, State.MISSING, f"{found}, want 3 GiB", "docker image prune, or remove old runs")
 
 
-def _base(*, has_base: bool) -> Check:
+def _base(mend: str, *, has_base: bool) -> Check:
     if has_base:
         return Check("base image", State.OK, "here")
-    return Check("base image", State.MISSING, "not built yet", SETUP)
+    return Check("base image", State.MISSING, "not built yet", mend)
 
 
-def _kafka(version: str, found: Survey) -> Check:
+def _kafka(version: str, found: Survey, mend: str) -> Check:
     name = f"image of Kafka {version}"
     if found.cached:
         return Check(name, State.OK, f"{found.cached.reference}, from {found.cached.source.value}")
     ways = "; ".join(f"{source.value}: {why_not or 'can'}" for source, why_not in found.ways.items())
-    missing = missing_for_images()
+    missing = missing_for_images(jars=found.wants_jars)
     if found.registry_answers or not missing:
-        return Check(name, State.MISSING, f"not here yet; {ways}", SETUP)
+        return Check(name, State.MISSING, f"not here yet; {ways}", mend)
     return Check(name, State.MISSING, f"not here yet; {ways}", apt_line(missing))

@@ -53,13 +53,14 @@ def missing_for_engine() -> list[Package]:
     return found
 
 
-def missing_for_images() -> list[Package]:
-    """What is missing for building Kafka's image from artifacts."""
-    wanted = {
-        "mmdebstrap": Package("mmdebstrap", "the base image"),
-        "mvn": Package("maven", "Kafka's jars"),
-        "java": Package("default-jre-headless", "Maven"),
-    }
+def missing_for_images(*, jars: bool = True) -> list[Package]:
+    """What is missing for building images: the base, and Kafka's with `jars` that Maven resolves."""
+    wanted = {"mmdebstrap": Package("mmdebstrap", "the base image")}
+    if jars:
+        wanted |= {
+            "mvn": Package("maven", "Kafka's jars"),
+            "java": Package("default-jre-headless", "Maven"),
+        }
     return [package for program, package in wanted.items() if not shutil.which(program)]
 
 

@@ -1,16 +1,20 @@
 """Set-up: from a bare host to an engine that runs and an image of Kafka that is ready."""
 
+from collections.abc import Callable
 from contextlib import closing
+from functools import partial
 
 from harness.cluster.engine import connect, start_engine
 from harness.cluster.images import (
     KafkaImage,
     Source,
+    Survey,
     base_if_cached,
     ensure_base,
     ensure_image,
     survey,
 )
+from harness.errors import KrucibleError, UsageError
 from harness.packages import (
     Say,
     engine_answers,
@@ -40,11 +44,26 @@ def setup(version: str, source: str = Source.AUTO, say: Say = print, given: str 
         ways = survey(version, source, client, given)
         everything_here = ways.cached is not None and base_if_cached(client) is not None
         if not everything_here and not ways.registry_answers:
-            install(missing_for_images(), say)
+            install(missing_for_images(jars=ways.wants_jars), say)
         ensure_base(say, client)
-        image = ensure_image(version, source, say, client, given)
+        image = _image(partial(ensure_image, version, source, say, client, given), ways, say)
     say(f"ready: Kafka {image.version} from {image.source.value}, {image.reference}")
     return image
+
+
+def _image(ensure: Callable[[], KafkaImage], ways: Survey, say: Say) -> KafkaImage:
+    """The image; built after all where a registry has it and does not hand it over."""
+    try:
+        return ensure()
+    except UsageError:
+        raise
+    except KrucibleError as error:
+        missing = missing_for_images() if ways.registry_answers and ways.wants_jars else []
+        if not missing:
+            raise
+        say(f"it will be built instead: {error.what}: {error.got}")
+        install(missing, say)
+        return ensure()
 
 
 def _ready_engine(say: Say) -> None:

@@ -38,7 +38,7 @@ def _healthy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(module, "base_if_cached", lambda _client: "krucible/base:x")
     monkeypatch.setattr(module, "survey", lambda *_: Survey(IMAGE, {}))
     monkeypatch.setattr(module, "probe_faults", lambda _client: HEALTHY)
-    monkeypatch.setattr(module, "missing_for_images", list)
+    monkeypatch.setattr(module, "missing_for_images", lambda **_: [])
 
 
 def check(report: DoctorReport, name: str) -> Check:
@@ -93,9 +93,23 @@ def test_an_image_that_is_not_here_tells_how_it_can_be_had(monkeypatch: pytest.M
     report = doctor("4.3.1")
     image = check(report, "image of Kafka 4.3.1")
     assert image.found == "not here yet; artifacts: can; registry: no such host"
-    assert image.mend == check(report, "base image").mend == "krucible setup"
-    monkeypatch.setattr(module, "missing_for_images", lambda: [Package("maven", "jars")])
+    assert image.mend == check(report, "base image").mend == "krucible setup --kafka-version 4.3.1"
+    asked: list[bool] = []
+    maven = Package("maven", "jars")
+    monkeypatch.setattr(module, "missing_for_images", lambda *, jars: (asked.append(jars), [maven])[1])
     assert check(doctor("4.3.1"), "image of Kafka 4.3.1").mend.endswith(" maven")
+    assert asked == [True]
+
+
+def test_what_is_lacking_for_a_tarball_is_not_maven(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "survey", lambda *_: Survey(None, {Source.TARBALL: None}))
+    monkeypatch.setattr(
+        module, "missing_for_images", lambda *, jars: [Package("maven", "jars")] if jars else []
+    )
+    report = doctor("4.3.1", "tarball", given="kafka.tgz")
+    assert check(report, "image of Kafka 4.3.1").mend == (
+        "krucible setup --kafka-tarball kafka.tgz --kafka-version 4.3.1"
+    )
 
 
 def test_little_memory_and_disk_are_missing_unknown_ones_are_not(

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from harness.cluster.images import KafkaImage, Progress, Source, ensure_image, selection, survey
+from harness.cluster.images import KafkaImage, Progress, Source, ensure_image, mend_of, selection, survey
 from harness.errors import KrucibleError, UsageError
 from tests.harness.fake_engine import FakeEngine
 
@@ -88,6 +88,29 @@ def test_where_nothing_serves_every_way_is_told(artifacts: Stub, registry: Stub)
     with pytest.raises(KrucibleError) as caught:
         chosen()
     assert caught.value.got == "registry: no such host; artifacts: mvn is not installed"
+    assert caught.value.next_step == "krucible setup --kafka-version 4.3.1"
+
+
+def test_for_an_old_version_set_up_is_told_that_very_version(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("shutil.which", lambda _program: None)
+    with pytest.raises(KrucibleError) as caught:
+        ensure_image("3.6.2", client=FakeEngine(registry_error=None).client)
+    assert "registry: there is no official image before 3.7.0; artifacts: mvn" in caught.value.got
+    assert caught.value.next_step == "krucible setup --kafka-version 3.6.2"
+
+
+@pytest.mark.parametrize(
+    ("source", "given", "line"),
+    [
+        ("auto", "", "krucible setup --kafka-version 3.6.2"),
+        ("artifacts", "", "krucible setup --kafka-version 3.6.2 --image-source artifacts"),
+        ("registry", "", "drop --image-source registry, then: krucible setup --kafka-version 3.6.2"),
+        ("tarball", "a b.tgz", "krucible setup --kafka-tarball 'a b.tgz' --kafka-version 3.6.2"),
+        ("registry", "a:1", "krucible setup --kafka-image a:1 --kafka-version 3.6.2"),
+    ],
+)
+def test_what_provides_an_image_is_set_up_as_it_was_asked_for(source: str, given: str, line: str) -> None:
+    assert mend_of("3.6.2", source, given) == line
 
 
 def test_a_version_that_does_not_exist_stays_a_usage_error(artifacts: Stub, registry: Stub) -> None:
@@ -115,7 +138,14 @@ def test_a_survey_asks_nobody_about_an_image_that_is_here(artifacts: Stub, regis
     found = survey("4.3.1", "auto", CLIENT)
     assert found.ways == {Source.ARTIFACTS: None, Source.REGISTRY: "no such host"}
     assert not found.registry_answers
+    assert found.wants_jars
+    assert not found.hopeless
+    artifacts.reason = "mvn is not installed"
+    assert survey("4.3.1", "auto", CLIENT).hopeless
+    artifacts.reason = None
     registry.reason = None
     assert survey("4.3.1", "auto", CLIENT).registry_answers
     artifacts.here = True
-    assert survey("4.3.1", "auto", CLIENT) == (image(Source.ARTIFACTS), {})
+    found = survey("4.3.1", "auto", CLIENT)
+    assert found == (image(Source.ARTIFACTS), {})
+    assert not found.hopeless

@@ -46,6 +46,7 @@ def test_a_bare_host_lacks_everything(programs: Path, monkeypatch: pytest.Monkey
     monkeypatch.setattr(packages, "compose_binary", no_compose)
     assert names(packages.missing_for_engine()) == ["docker.io", "iptables", "docker-compose"]
     assert names(packages.missing_for_images()) == ["mmdebstrap", "maven", "default-jre-headless"]
+    assert names(packages.missing_for_images(jars=False)) == ["mmdebstrap"]
     for program in ("dockerd", "iptables", "mvn", "java", "mmdebstrap"):
         script(programs / program, "")
     assert names(packages.missing_for_engine()) == ["docker-compose"]

@@ -3,7 +3,7 @@
 from harness.cluster.images.base import base_if_cached, ensure_base
 from harness.cluster.images.model import KafkaImage, Progress, Source
 from harness.cluster.images.registry import require_version
-from harness.cluster.images.selection import Survey, ensure_image, survey
+from harness.cluster.images.selection import Survey, ensure_image, mend_of, survey
 
 __all__ = [
     "KafkaImage",
@@ -13,6 +13,7 @@ __all__ = [
     "base_if_cached",
     "ensure_base",
     "ensure_image",
+    "mend_of",
     "require_version",
     "survey",
 ]

@@ -1,5 +1,6 @@
 """Which provider an image of Kafka comes from: what is here first, then a registry, then artifacts."""
 
+import shlex
 from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple, Protocol
@@ -52,7 +53,8 @@ def ensure_image(
     """
     with client_or_new(client) as engine:
         providers = candidates(version, source, engine, given)
-        return find_cached(version, providers) or _obtain_first(version, providers, progress)
+        mend = mend_of(version, source, given)
+        return find_cached(version, providers) or _obtain_first(version, providers, progress, mend)
 
 
 def candidates(version: str, source: str, client: DockerClient, given: str = "") -> list[Provider]:
@@ -107,6 +109,16 @@ class Survey(NamedTuple):
         """Whether a registry was asked and has the image."""
         return Source.REGISTRY in self.ways and self.ways[Source.REGISTRY] is None
 
+    @property
+    def wants_jars(self) -> bool:
+        """Whether Maven may have to resolve Kafka's jars; an image that is here and a tarball have theirs."""
+        return Source.ARTIFACTS in self.ways
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the image is not here and nobody can make it."""
+        return self.cached is None and None not in self.ways.values()
+
 
 def survey(version: str, source: str, client: DockerClient, given: str = "") -> Survey:
     """Look for an image, and if it is not here, ask every provider whether it could make it.
@@ -120,7 +132,7 @@ def survey(version: str, source: str, client: DockerClient, given: str = "") -> 
     return Survey(None, {provider.source: provider.unavailable(version) for provider in providers})
 
 
-def _obtain_first(version: str, providers: list[Provider], progress: Progress) -> KafkaImage:
+def _obtain_first(version: str, providers: list[Provider], progress: Progress, mend: str) -> KafkaImage:
     """Registry before artifacts: pulling is quicker than building."""
     tried: list[str] = []
     for provider in reversed(providers):
@@ -140,5 +152,18 @@ def _obtain_first(version: str, providers: list[Provider], progress: Progress) -
         f"no image of Kafka {version} can be had",
         got="; ".join(tried),
         expected="a registry that answers, or Maven and a Debian mirror",
-        next_step="krucible setup",
+        next_step=mend,
     )
+
+
+def mend_of(version: str, source: str = Source.AUTO, given: str = "") -> str:
+    """What to do where an image is lacking: the set-up of this image, not of the default version's."""
+    if given:
+        words = ["--kafka-tarball", given] if source == Source.TARBALL else ["--kafka-image", given]
+        return shlex.join(["krucible", "setup", *words, "--kafka-version", version])
+    words = ["krucible", "setup", "--kafka-version", version]
+    if source == Source.ARTIFACTS:
+        words += ["--image-source", source]
+    line = shlex.join(words)
+    # Set-up can't make a registry answer: it can build the image, if the run then takes one that was built.
+    return f"drop --image-source registry, then: {line}" if source == Source.REGISTRY else line
