@@ -3,7 +3,6 @@
 Nothing here reads a clock or a folder: the same records make the same qualification.
 """
 
-import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -34,6 +33,8 @@ from results.track_record import Standing as SideStanding
 
 DECIDED_SHARE_MIN = 0.75
 """A cell says something if so many of its planned runs came to a verdict, rounded up."""
+_CONTENT_SHOWN = 19
+"""Characters enough to find a content in the list of images."""
 
 
 def qualify(
@@ -61,6 +62,7 @@ def qualify(
         unexplained=tuple(_told(one) for one in found if one.standing is Standing.UNEXPLAINED),
         worse=comparisons.worse(),
         controls=tuple(_controls(controls)),
+        mixed=tuple(_mixed(question, ordered)),
         doubtful=tuple(_told(one) for one in found if one.standing is Standing.DOUBTFUL),
         short=(*_silent(question, ordered), *short_cells(cells)),
         unreached=unreached_states(states),
@@ -127,11 +129,8 @@ def _image(run: Run) -> str:
     image = run.identity.image if run.identity else None
     if image is None:
         return ""
-    sums = run.image_checksums
-    listing = "\n".join(f"{name} {checksum}" for name, checksum in sorted(sums.items()))
-    jars = sums.get("jars") or hashlib.sha256(listing.encode()).hexdigest()
     told = [image.reference, image.digest, f"from {image.source}" if image.source else ""]
-    return ", ".join([*filter(None, told), *([f"jars {jars}"] if sums else [])])
+    return ", ".join([*filter(None, told), *([f"jars {run.content}"] if run.image_checksums else [])])
 
 
 def _cells(runs: Sequence[Run]) -> Iterator[Cell]:
@@ -233,6 +232,15 @@ def _silent(question: Question, runs: Sequence[Run]) -> Iterator[str]:
     for role in asked:
         if not any(run.decided for run in of_role(runs, role)):
             yield f"no run of the {role} came to a verdict"
+
+
+def _mixed(question: Question, runs: Sequence[Run]) -> Iterator[str]:
+    """Sides whose runs are of several contents, so that nobody knows of which of them a decision would be."""
+    for role, asked in ((Role.CANDIDATE, question.candidate), (Role.BASELINE, question.baseline)):
+        counts = Counter(run.content for run in of_role(runs, role) if run.content)
+        if len(counts) > 1:
+            told = ", ".join(f"{content[:_CONTENT_SHOWN]} in {n}" for content, n in sorted(counts.items()))
+            yield f"runs of the {role} {asked} are of {len(counts)} different contents of Kafka: {told}"
 
 
 def _place(run: Run) -> tuple[str, str]:

@@ -7,8 +7,9 @@ import msgspec
 RULE = (
     "NOT QUALIFIED if an illegal anomaly of the candidate is explained neither by its scenario, nor by the "
     "baseline, nor by anything on record, or if a comparison says worse. Otherwise INCONCLUSIVE if a "
-    "positive control is not as expected, if an anomaly may or may not be what is on record, if a cell has "
-    "too few runs with a verdict, or if a required state was not reached. Otherwise QUALIFIED."
+    "positive control is not as expected, if the runs of a side are not all of the same bytes of Kafka, if "
+    "an anomaly may or may not be what is on record, if a cell has too few runs with a verdict, or if a "
+    "required state was not reached. Otherwise QUALIFIED."
 )
 
 
@@ -34,6 +35,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         unexplained: anomalies of the candidate that nothing explains.
         worse: comparisons that say worse.
         controls: positive controls that are not as expected, or were not run.
+        mixed: sides whose runs are of more than one content of Kafka.
         doubtful: anomalies that may or may not be what is on record.
         short: cells with too few runs that came to a verdict.
         unreached: required states that the candidate did not reach.
@@ -42,6 +44,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     unexplained: tuple[str, ...] = ()
     worse: tuple[str, ...] = ()
     controls: tuple[str, ...] = ()
+    mixed: tuple[str, ...] = ()
     doubtful: tuple[str, ...] = ()
     short: tuple[str, ...] = ()
     unreached: tuple[str, ...] = ()
@@ -50,7 +53,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 def decide(facts: Facts) -> tuple[Decision, tuple[Reason, ...]]:
     """The decision, and every reason against QUALIFIED, the gravest first."""
     against = (*facts.unexplained, *facts.worse)
-    open_questions = (*facts.controls, *facts.doubtful, *facts.short, *facts.unreached)
+    open_questions = (*facts.controls, *facts.mixed, *facts.doubtful, *facts.short, *facts.unreached)
     reasons = (
         *(Reason(Decision.NOT_QUALIFIED, text) for text in against),
         *(Reason(Decision.INCONCLUSIVE, text) for text in open_questions),

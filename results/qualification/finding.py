@@ -1,7 +1,7 @@
 """What was found against what is promised: where, how often, since which version, and whether it is new."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -88,7 +88,8 @@ def found_in(
 
     Args:
         runs: of the matrix.
-        elsewhere: other runs of the store; those of the baseline's version explain as well.
+        elsewhere: other runs of the store; those of the baseline's version explain as well, unless they are
+            of other bytes of Kafka than the baseline's.
         on_record: what is known of the candidate's version.
     """
     seen = [_found(place, runs, elsewhere, on_record) for place in _places(runs)]
@@ -168,8 +169,11 @@ def _standing(
         return Standing.EXPECTED, told or "the scenario expects it of this version"
     if theirs := len(of_role(alike, Role.BASELINE)):
         return Standing.ON_BASELINE, f"the baseline has it in {theirs} of this scenario's runs"
-    version = _version(of_role(runs, Role.BASELINE))
-    if version and any(place.id in e.illegal for e in elsewhere if _is(e, place.scenario, version)):
+    baseline = of_role(runs, Role.BASELINE)
+    version = _version(baseline)
+    contents = {run.content for run in baseline if run.content}
+    theirs_too = (one for one in elsewhere if _is(one, place.scenario, version, contents))
+    if version and any(place.id in one.illegal for one in theirs_too):
         return Standing.ON_BASELINE, f"other runs of the store have it in this scenario on {version}"
     if known:
         names = ", ".join(dict.fromkeys(f"{one.ticket} ({one.scenario})" for one in known))
@@ -177,8 +181,10 @@ def _standing(
     return Standing.UNEXPLAINED, "neither on the baseline nor on record"
 
 
-def _is(run: Elsewhere, scenario: str, version: str) -> bool:
-    return run.scenario == scenario and run.kafka_version == version
+def _is(run: Elsewhere, scenario: str, version: str, contents: Collection[str]) -> bool:
+    """Whether it is the same scenario on the same Kafka: another build may have the same version."""
+    alike = not run.content or not contents or run.content in contents
+    return run.scenario == scenario and run.kafka_version == version and alike
 
 
 def _version(runs: Iterable[Run]) -> str:

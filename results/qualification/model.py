@@ -17,7 +17,8 @@ class Build(msgspec.Struct, frozen=True, kw_only=True):
     Attributes:
         asked: as it was asked for.
         versions: of Kafka.
-        images: reference, digest and checksum of each image; more than one is a gap.
+        images: reference, digest and checksum of each image; more than one is a gap, and if they hold other
+            jars, a reason.
     """
 
     asked: str

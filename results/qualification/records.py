@@ -1,12 +1,13 @@
 """What a qualification is made from: runs that were planned, and what became of each."""
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Mapping
 from enum import StrEnum
 from pathlib import Path
 
 import msgspec
 
-from checkers.identity import RunIdentity
+from checkers.identity import ImageIdentity, RunIdentity
 from checkers.verdict import Anomaly
 from results.store import RunUnreadableError, load_identity, load_verdict
 from results.summary import Outcome, RunOutcome, outcome_of
@@ -67,13 +68,26 @@ class Run(msgspec.Struct, frozen=True, kw_only=True):
         """None where it was not run, or can't be read."""
         return self.outcome.identity if self.outcome else None
 
+    @property
+    def content(self) -> str:
+        """What tells the bytes of Kafka that it ran from others; empty if nobody knows."""
+        return content_of(self.identity.image if self.identity else None, self.image_checksums)
+
 
 class Elsewhere(msgspec.Struct, frozen=True):
-    """A run of the store that is no part of the matrix: where and on what which anomalies were illegal."""
+    """A run of the store that is no part of the matrix: where and on what which anomalies were illegal.
+
+    Attributes:
+        scenario: its name.
+        kafka_version: of its image.
+        illegal: ids of anomalies.
+        content: as `Run.content`.
+    """
 
     scenario: str
     kafka_version: str
     illegal: tuple[str, ...]
+    content: str = ""
 
 
 class OnRecord(msgspec.Struct, frozen=True):
@@ -90,6 +104,21 @@ class OnRecord(msgspec.Struct, frozen=True):
     ticket: str
     scenario: str
     why: str
+
+
+def content_of(image: ImageIdentity | None, checksums: Mapping[str, str]) -> str:
+    """What tells the bytes of Kafka in an image from others; empty if nobody knows.
+
+    Not the engine's id, where its jars are known: every machine that builds an image has another id of it.
+
+    Args:
+        image: as a run recorded it.
+        checksums: what it was built from: the sum of its jars, or one of each.
+    """
+    if checksums:
+        listing = "\n".join(f"{name} {checksum}" for name, checksum in sorted(checksums.items()))
+        return checksums.get("jars") or hashlib.sha256(listing.encode()).hexdigest()
+    return (image.digest or image.reference) if image else ""
 
 
 def run_of(planned: Planned, folder: Path) -> Run:

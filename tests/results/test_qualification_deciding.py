@@ -3,6 +3,7 @@
 import msgspec
 import pytest
 
+from checkers.identity import ImageIdentity
 from results.qualification import Decision, Elsewhere, OnRecord, Role, Run, render_text
 from results.qualification.deciding import Facts, decide
 from results.qualification.finding import Standing, found_in
@@ -19,6 +20,7 @@ GOOD, RED, UNSURE = Decision.QUALIFIED, Decision.NOT_QUALIFIED, Decision.INCONCL
         (Facts(unexplained=("a",)), RED, ["a"]),
         (Facts(worse=("w",)), RED, ["w"]),
         (Facts(controls=("c",)), UNSURE, ["c"]),
+        (Facts(mixed=("m",)), UNSURE, ["m"]),
         (Facts(doubtful=("d",)), UNSURE, ["d"]),
         (Facts(short=("s",)), UNSURE, ["s"]),
         (Facts(unreached=("u",)), UNSURE, ["u"]),
@@ -27,12 +29,13 @@ GOOD, RED, UNSURE = Decision.QUALIFIED, Decision.NOT_QUALIFIED, Decision.INCONCL
                 unreached=("u",),
                 short=("s",),
                 doubtful=("d",),
+                mixed=("m",),
                 controls=("c",),
                 worse=("w",),
                 unexplained=("a",),
             ),
             RED,
-            ["a", "w", "c", "d", "s", "u"],
+            ["a", "w", "c", "m", "d", "s", "u"],
         ),
     ],
 )
@@ -85,6 +88,18 @@ def test_what_explains_an_anomaly(
     assert [one.standing for one in found if one.mode == "combined"] == [standing]
 
 
+@pytest.mark.parametrize(
+    ("content", "standing"),
+    [("", Standing.ON_BASELINE), ("4.1.1" * 8, Standing.ON_BASELINE), ("other", Standing.UNEXPLAINED)],
+)
+def test_another_build_of_the_version_of_the_baseline_explains_nothing(
+    content: str, standing: Standing
+) -> None:
+    elsewhere = (Elsewhere(CHAOS, "4.1.1", ("lost-write",), content),)
+    (found,) = found_in([red(), run(Role.BASELINE)], elsewhere)
+    assert found.standing is standing
+
+
 def test_an_anomaly_says_how_often_and_since_when() -> None:
     older = Elsewhere(CHAOS, "3.9.0", ("lost-write",)), Elsewhere(CHAOS, "3.10.0", ())
     (found,) = found_in([red(), run(seed=2), red(3, Role.BASELINE), run(seed=4, mode="isolated")], older)
@@ -103,6 +118,49 @@ def test_a_whole_matrix_without_findings_qualifies() -> None:
     assert (
         decided.claim == "No anomaly against what is promised was found in 2,000 operations under 4 faults."
     )
+
+
+def of_content(one: Run, checksums: dict[str, str], digest: str = "sha256:1") -> Run:
+    assert one.outcome is not None
+    assert one.outcome.identity is not None
+    image = ImageIdentity(reference="krucible/kafka:x", digest=digest)
+    named = msgspec.structs.replace(one.outcome.identity, image=image)
+    outcome = msgspec.structs.replace(one.outcome, identity=named)
+    return msgspec.structs.replace(one, outcome=outcome, image_checksums=checksums)
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_runs_of_two_builds_on_one_side_decide_nothing(role: Role) -> None:
+    runs = [*both(1, 2), of_content(run(role, 3), {"jars": "0" * 64})]
+    decided = said(runs)
+    assert decided.decision is UNSURE
+    (reason,) = decided.reasons
+    assert reason.text.startswith(
+        f"runs of the {role} {'4.3.1' if role is Role.CANDIDATE else '4.1.1'} are of 2"
+    )
+    assert f"{'0' * 19} in 1" in reason.text
+    assert said([red(), *runs]).decision is RED
+
+
+def test_one_content_in_images_of_two_machines_is_one() -> None:
+    jars = {"jars": "1" * 64}
+    runs = [of_content(one, jars, f"sha256:{number}") for number, one in enumerate(both(1, 2))]
+    decided = said(runs)
+    assert (decided.decision, decided.reasons) == (GOOD, ())
+    assert "runs of 4.3.1 are of 2 different images" in "\n".join(decided.gaps)
+
+
+@pytest.mark.parametrize(
+    ("checksums", "digest", "content"),
+    [
+        ({"jars": "1", "upstream": "2"}, "sha256:3", "1"),
+        ({}, "sha256:3", "sha256:3"),
+        ({}, "", "krucible/kafka:x"),
+    ],
+)
+def test_jars_tell_one_content_from_another(checksums: dict[str, str], digest: str, content: str) -> None:
+    assert of_content(run(), checksums, digest).content == content
+    assert run(outcome=None).content == ""
 
 
 UNKNOWN, FAILED = Outcome.UNKNOWN, Outcome.FAILED
