@@ -8,11 +8,12 @@ from pathlib import Path
 import click
 import msgspec
 
+from harness.cli.contents import Content, Contents, key_of
 from harness.errors import KrucibleError, disk_errors_told
 from harness.planning import RunPlan, reproduce_line
 from results.campaign import render_campaign
 from results.step_summary import append_step_summary
-from results.store import RunUnreadableError, load_record, save_record, write_whole
+from results.store import RunUnreadableError, load_identity, load_record, save_record, write_whole
 from results.summary import Outcome, RunOutcome, encode_summary, outcome_of, summarise
 
 STATE_FILE = "campaign.json"
@@ -22,11 +23,19 @@ _FOLDER = "campaigns"
 
 
 class _State(msgspec.Struct):
-    """What a campaign has done so far; seeds are text because they are keys of JSON."""
+    """What a campaign has done so far; seeds are text because they are keys of JSON.
+
+    Attributes:
+        asked: what tells it from other campaigns; its folder is named by the hash of this.
+        done: folders of runs.
+        failed: why the harness failed.
+        kafka: which bytes of Kafka it is of, for people.
+    """
 
     asked: str
     done: dict[str, str] = {}
     failed: dict[str, str] = {}
+    kafka: str = ""
 
 
 class Campaign:
@@ -39,8 +48,14 @@ class Campaign:
         scenario: the scenario's name.
         plans: a plan for every seed.
         keep_complete: stay with what is done where nothing is missing.
-        asked: what tells it from other campaigns; by default the options of its plans, and the seeds.
+        asked: what tells it from other campaigns; by default the options of its plans, Kafka's content in
+            place of its path, and the seeds.
         each: what the keys of `plans` are.
+        contents: by whom Kafka's content is looked up; by default by somebody of its own.
+
+    Raises:
+        UsageError: if the tarball of the plans can't be read.
+        KrucibleError: if its folder or its state can't be.
     """
 
     def __init__(
@@ -52,10 +67,12 @@ class Campaign:
         keep_complete: bool = False,
         asked: str = "",
         each: str = "seed",
+        contents: Contents | None = None,
     ) -> None:
         first = next(iter(plans.values()))
         self._title = asked or reproduce_line(first.options, range(min(plans), max(plans) + 1))
-        asked = asked or _asked(plans)
+        self._content = (contents or Contents()).of_plan(first)
+        asked = asked or _asked(plans, self._content)
         self._each = each
         self._seeds = list(plans)
         self._keep_complete = keep_complete
@@ -119,8 +136,9 @@ class Campaign:
             raise KrucibleError(
                 "the campaign's folder can't be made", got=str(error), where=str(self.folder)
             ) from error
+        kafka = self._content.told()
         if not path.exists():
-            return _State(asked)
+            return _State(asked, kafka=kafka)
         try:
             state = load_record(path, _State)
         except RunUnreadableError as error:
@@ -130,38 +148,52 @@ class Campaign:
                 where=str(path),
                 next_step=f"repair it, or begin anew: rm {shlex.quote(str(path))}",
             ) from error
-        done = {seed: folder for seed, folder in state.done.items() if Path(folder).exists()}
+        done = {seed: folder for seed, folder in state.done.items() if _counts(Path(folder), self._content)}
         if set(done) >= {str(seed) for seed in self._seeds}:
-            return _State(asked, done) if self._keep_complete else _State(asked)
+            return _State(asked, done if self._keep_complete else {}, kafka=kafka)
         click.echo(f"resuming: {len(done)} of {len(self._seeds)} {self._each}s are done already")
-        return _State(asked, done, state.failed)
+        return _State(asked, done, state.failed, kafka)
 
     def _save(self) -> None:
         save_record(self.folder / STATE_FILE, self._state)
 
 
 def look_up(
-    runs: Path, scenario: str, plans: Mapping[int, RunPlan]
+    runs: Path, scenario: str, plans: Mapping[int, RunPlan], contents: Contents
 ) -> tuple[dict[int, Path], dict[int, str]]:
     """What a campaign has done in a store, by seed: folders of runs, and why the harness failed.
 
     Nothing is written, and the store may have been moved here from another machine.
+
+    Raises:
+        UsageError: if the tarball of the plans can't be read.
     """
-    path = _folder_of(runs, scenario, _asked(plans)) / STATE_FILE
+    content = contents.of_plan(next(iter(plans.values())))
+    path = _folder_of(runs, scenario, _asked(plans, content)) / STATE_FILE
     if not path.exists():
         return {}, {}
     state = load_record(path, _State)
     done = {int(seed): runs / scenario / Path(folder).name for seed, folder in state.done.items()}
     failed = {int(seed): why for seed, why in state.failed.items()}
-    return {seed: folder for seed, folder in done.items() if folder.exists()}, failed
+    return {seed: folder for seed, folder in done.items() if _counts(folder, content)}, failed
+
+
+def _counts(folder: Path, content: Content) -> bool:
+    """Whether a run is there, and does not say that it was of other bytes: a tag may have moved meanwhile."""
+    try:
+        return not content.differs(load_identity(folder))
+    except RunUnreadableError:
+        return folder.exists()
 
 
 def _folder_of(runs: Path, scenario: str, asked: str) -> Path:
     return runs / scenario / _FOLDER / hashlib.sha256(asked.encode()).hexdigest()[:10]
 
 
-def _asked(plans: Mapping[int, RunPlan]) -> str:
-    """The options that all plans share, and the seeds."""
+def _asked(plans: Mapping[int, RunPlan], content: Content) -> str:
+    """The options that all plans share, Kafka's content, and the seeds.
+
+    Of a version the content is its number: that line is the same as that of a run which names its version.
+    """
     first = next(iter(plans.values()))
-    line = reproduce_line(msgspec.structs.replace(first.options, seed=0))
-    return f"{line} of seeds {min(plans)}..{max(plans)}"
+    return f"{key_of(first.options, content)} of seeds {min(plans)}..{max(plans)}"

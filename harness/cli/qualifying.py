@@ -12,6 +12,7 @@ import click
 import msgspec
 
 from harness.cli.campaigns import Campaign
+from harness.cli.contents import Contents, require_two
 from harness.cli.options import Seeds, runs_option
 from harness.cli.origins import settled
 from harness.cli.qualifying_runs import Gathered, Stores, gather_planned, gather_stored, on_record
@@ -66,7 +67,7 @@ class _Asked(NamedTuple):
     preset: str | None
     seeds: range | None
     shard: tuple[int, int] | None
-    stores: tuple[Path, ...]
+    stores: Stores
     reading: bool
 
 
@@ -120,18 +121,19 @@ def qualify_command(
         preset if no_run and not merge else preset or "smoke",
         seeds,
         shard,
-        (runs, *merge),
+        Stores((runs, *merge)),
         no_run or bool(merge),
     )
+    _require_two(asked)
     planned = Matrix((), ()) if asked.preset is None else _matrix(asked, asked.preset)
     if dry:
         click.echo(_plan_json(planned) if as_json else _plan_text(planned), nl=False)
         return 0
     with cancellable() as cancelled, contextlib.redirect_stdout(sys.stderr):
         if not asked.reading:
-            _run_all(planned.jobs, runs, cancelled)
+            _run_all(planned.jobs, runs, cancelled, asked.stores.contents)
     if shard is not None:
-        return _tell_shard(planned.jobs, Stores(asked.stores))
+        return _tell_shard(planned.jobs, asked.stores)
     said = _report(asked, planned)
     written = _write(said, out or runs / "qualifications" / _folder_name(asked))
     if step_summary is not None:
@@ -188,13 +190,22 @@ def _matrix(asked: _Asked, preset: str) -> Matrix:
     return whole._replace(jobs=shard(whole.jobs, *asked.shard))
 
 
-def _run_all(jobs: Sequence[Job], runs: Path, cancelled: threading.Event) -> None:
+def _require_two(asked: _Asked) -> None:
+    """Refuse one build under two names; raises `UsageError`."""
+    if asked.baseline is not None:
+        contents = asked.stores.contents
+        require_two(
+            *(contents.of_build(build.version, build.options) for build in (asked.candidate, asked.baseline))
+        )
+
+
+def _run_all(jobs: Sequence[Job], runs: Path, cancelled: threading.Event, contents: Contents) -> None:
     """Run what is missing, in order, until that is cancelled; each run is a campaign of its own.
 
     All are planned before the first is run, so that whatever does not fit is told at once.
     """
     plans = [(job, plan_run(job.options)) for job in jobs]
-    stores = Stores((runs,))
+    stores = Stores((runs,), contents)
     missing = [(job, plan) for job, plan in plans if stores.folder_of(plan) is None]
     click.echo(f"{len(plans) - len(missing)} of {number(len(plans), 'run')} are done already")
     for place, (job, plan) in enumerate(missing, start=1):
@@ -202,11 +213,12 @@ def _run_all(jobs: Sequence[Job], runs: Path, cancelled: threading.Event) -> Non
             break
         click.echo(f"=== {place} of {len(missing)}, {job.role}: {plan.reproduce}")
         seeds = {plan.options.seed: plan}
-        run_missing(Campaign(runs, plan.options.scenario, seeds, keep_complete=True), seeds, runs, cancelled)
+        campaign = Campaign(runs, plan.options.scenario, seeds, keep_complete=True, contents=contents)
+        run_missing(campaign, seeds, runs, cancelled)
 
 
 def _report(asked: _Asked, planned: Matrix) -> Qualification:
-    stores = Stores(asked.stores)
+    stores = asked.stores
     found: Gathered
     if asked.preset is None:
         found = gather_stored(asked.candidate, asked.baseline, stores)

@@ -1,6 +1,6 @@
 """What stores hold of a qualification: its planned runs, its controls, and everything else in them."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,11 +10,13 @@ from checkers.identity import RunIdentity
 from checkers.verdict import Validity
 from harness.catalogue import expectation_for, load_scenario, scenario_names
 from harness.cli.campaigns import look_up
+from harness.cli.contents import Content, Contents
 from harness.errors import UsageError
 from harness.planning import RunOptions, RunPlan, plan_run, reproduce_line
 from harness.qualification import Build, Job, Role, control_jobs, pair_of
 from results.qualification import Elsewhere, OnRecord, Planned, Run, failed_run, run_of
 from results.qualification import Role as Side
+from results.qualification.records import content_of
 from results.store import RunSummary, RunUnreadableError, list_runs, load_identity
 from results.summary import RunOutcome, outcome_of
 from results.track_record import SideRecord
@@ -39,22 +41,29 @@ class Stores:
 
     Args:
         roots: where runs are; of a run that several hold the first counts.
+        contents: by whom Kafka's content is looked up; by default by somebody of its own.
     """
 
-    def __init__(self, roots: Sequence[Path]) -> None:
+    def __init__(self, roots: Sequence[Path], contents: Contents | None = None) -> None:
         self._roots = tuple(roots)
+        self.contents = contents or Contents()
 
     def folder_of(self, plan: RunPlan) -> Path | None:
         """Of the run that came to its verdict, if any did."""
-        seed = plan.options.seed
-        found = (look_up(root, plan.options.scenario, {seed: plan})[0].get(seed) for root in self._roots)
+        found = (done for done, _failed in self._looked_up(plan))
         return next((folder for folder in found if folder is not None), None)
 
     def failure_of(self, plan: RunPlan) -> str | None:
         """Why the harness failed in a run, if it did."""
-        seed = plan.options.seed
-        found = (look_up(root, plan.options.scenario, {seed: plan})[1].get(seed) for root in self._roots)
+        found = (failed for _done, failed in self._looked_up(plan))
         return next((why for why in found if why is not None), None)
+
+    def _looked_up(self, plan: RunPlan) -> Iterator[tuple[Path | None, str | None]]:
+        """Folder and failure of a run, of each store."""
+        seed = plan.options.seed
+        for root in self._roots:
+            done, failed = look_up(root, plan.options.scenario, {seed: plan}, self.contents)
+            yield done.get(seed), failed.get(seed)
 
     def every(self) -> tuple[RunSummary, ...]:
         """All runs, from the oldest on, each folder once."""
@@ -79,6 +88,9 @@ def gather_planned(jobs: Sequence[Job], stores: Stores) -> Gathered:
 def gather_stored(candidate: Build, baseline: Build | None, stores: Stores) -> Gathered:
     """What stores hold of two builds, however it came there; replays of runs are left out."""
     builds = {Side.CANDIDATE: candidate} | ({} if baseline is None else {Side.BASELINE: baseline})
+    contents = {
+        side: stores.contents.of_build(build.version, build.options) for side, build in builds.items()
+    }
     controls = {_settings(job.options): job for job in control_jobs(None, 1)}
     runs: list[Run] = []
     tried: dict[str, list[RunOutcome]] = {}
@@ -87,7 +99,7 @@ def gather_stored(candidate: Build, baseline: Build | None, stores: Stores) -> G
         identity = _identity(summary)
         options = _options(identity)
         settings = "" if options is None else _settings(options, identity)
-        side = next((role for role, build in builds.items() if _is_of(build, identity, options)), None)
+        side = _side_in(contents, identity)
         if settings in controls:
             tried.setdefault(settings, []).append(outcome_of(summary.folder))
         elif side is not None and options is not None:
@@ -184,11 +196,12 @@ def _options(identity: RunIdentity | None) -> RunOptions | None:
         return None
 
 
-def _is_of(build: Build, identity: RunIdentity | None, options: RunOptions | None) -> bool:
-    if identity is None or options is None or identity.kafka_version != build.version:
-        return False
-    asked = (build.options.get("kafka_tarball"), build.options.get("kafka_image"))
-    return asked == (options.kafka_tarball, options.kafka_image)
+def _side_in(contents: Mapping[Side, Content], identity: RunIdentity | None) -> Side | None:
+    """Whose run it is by the bytes that ran; nobody's, if both or neither had them."""
+    if identity is None:
+        return None
+    of = [side for side, content in contents.items() if content.is_of(identity)]
+    return of[0] if len(of) == 1 else None
 
 
 def _planned(side: Side, options: RunOptions, scenario: str) -> Planned:
@@ -204,4 +217,7 @@ def _planned(side: Side, options: RunOptions, scenario: str) -> Planned:
 
 
 def _elsewhere(run: RunSummary) -> Elsewhere:
-    return Elsewhere(run.scenario, run.kafka_version, run.illegal)
+    identity = _identity(run)
+    image = identity.image if identity else None
+    content = content_of(image, image.checksums) if image else ""
+    return Elsewhere(run.scenario, run.kafka_version, run.illegal, content)

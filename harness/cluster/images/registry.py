@@ -99,6 +99,13 @@ class RegistryProvider:
         """The image if this host has it."""
         return find(self._client, self.reference(version))
 
+    def known_as(self, version: str) -> frozenset[str]:
+        """Digests of the image that was named, and the reference of ours; empty if this host has it not."""
+        if not self._here():
+            return frozenset()
+        digests = self._client.images.get(self._image).attrs.get("RepoDigests") or []
+        return frozenset({self.reference(version), *filter(None, (digest_in(str(one)) for one in digests))})
+
     def unavailable(self, version: str) -> str | None:
         """Why the registry can't give the image, or None; asks the registry, for `PROBE_LIMIT_S` at most."""
         asked = wanted(version)
@@ -176,6 +183,27 @@ class RegistryProvider:
         repository = repository_of(self._image) if self._image else self._repository
         ours = [str(entry) for entry in digests if str(entry).startswith(f"{repository}@")]
         return ours[0] if ours else ""
+
+
+def known_as(client: DockerClient, image: str, version: str) -> frozenset[str]:
+    """What the runs of an image record of it, as far as this host can tell; no registry is asked.
+
+    Args:
+        client: of the engine.
+        image: as it was named, by tag or digest.
+        version: Kafka's.
+
+    Returns:
+        Its digests, ``sha256:…``, and the reference of the image that krucible makes of it; empty where this
+        host does not have it.
+    """
+    return RegistryProvider(client, image=image).known_as(version)
+
+
+def digest_in(image: str) -> str:
+    """``sha256:…`` of ``…/kafka@sha256:…``, or of the bare digest; empty where there is none."""
+    digest = image.rpartition("@")[2]
+    return digest if _DIGEST.fullmatch(digest) else ""
 
 
 def repository_of(image: str) -> str:

@@ -1,0 +1,139 @@
+"""Which bytes of Kafka a run is to be of: told by what they are, not by where they lie."""
+
+from collections.abc import Mapping
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.identity import RunIdentity
+from harness.cluster.engine import connect, engine_errors_told
+from harness.cluster.images.registry import digest_in, known_as
+from harness.cluster.images.tarball import digest_of
+from harness.errors import EngineError, UsageError
+from harness.planning import RunOptions, RunPlan, reproduce_line
+
+_ENGINE_LIMIT_S = 5
+
+
+class Content(NamedTuple):
+    """What is known of the bytes of Kafka before anything runs.
+
+    Attributes:
+        version: Kafka's, as it was resolved.
+        key: what tells them from others of that version: ``tarball sha256:…``, ``image sha256:…``, or
+            ``image REF`` where only a tag is known; empty where the version was asked for, and nothing else.
+        name: what the tarball or image is called; for people alone, no part of the key.
+        marks: one of these is in the identity of every run of them: SHA-256 of the tarball, digests of the
+            image, the reference of krucible's own image; empty where that can't be known before a run.
+    """
+
+    version: str
+    key: str = ""
+    name: str = ""
+    marks: frozenset[str] = frozenset()
+
+    def told(self) -> str:
+        """For people: ``Kafka 4.4.0 of kafka_2.13-4.4.0.tgz, tarball sha256:…``."""
+        of = [text for text in (self.name, self.key) if text]
+        return f"Kafka {self.version}{' of ' if of else ''}{', '.join(of)}"
+
+    def differs(self, identity: RunIdentity) -> bool:
+        """Whether a run says that it was of other bytes."""
+        had = _marks_of(identity)
+        return identity.kafka_version != self.version or bool(self.marks and had and not self.marks & had)
+
+    def is_of(self, identity: RunIdentity) -> bool:
+        """Whether a run was of these bytes, by what it recorded, however it was asked for.
+
+        Of an image that is known by its tag alone it is by the tag; of a version, by that alone.
+        """
+        if identity.kafka_version != self.version:
+            return False
+        if self.marks:
+            return bool(self.marks & _marks_of(identity))
+        asked = identity.options
+        return not asked.get("kafka_tarball") and (asked.get("kafka_image") or "") == self.name
+
+
+class Contents:
+    """Looks bytes up; each tarball is read, and each image asked for, once in the life of this object."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, str, str], Content] = {}
+
+    def of(self, options: RunOptions, version: str) -> Content:
+        """The bytes that options ask for.
+
+        Raises:
+            UsageError: if a tarball can't be read.
+        """
+        asked = (version, options.kafka_tarball or "", options.kafka_image or "")
+        if asked not in self._known:
+            self._known[asked] = _look(*asked)
+        return self._known[asked]
+
+    def of_plan(self, plan: RunPlan) -> Content:
+        """The bytes that a plan asks for, the scenario's default version resolved; raises as `of`."""
+        return self.of(plan.options, plan.version)
+
+    def of_build(self, version: str, options: Mapping[str, Any]) -> Content:
+        """The bytes of a build, by the run options that choose it; raises as `of`."""
+        return self.of(RunOptions(scenario="", seed=0, **options), version)
+
+
+def key_of(options: RunOptions, content: Content) -> str:
+    """The line that asks for it, seeds aside, with Kafka told by its content, not by paths and defaults."""
+    line = reproduce_line(
+        msgspec.structs.replace(
+            options,
+            seed=0,
+            kafka_version=content.version,
+            kafka_tarball=None,
+            kafka_image=None,
+            image_source="auto" if content.key else options.image_source,
+        )
+    )
+    return f"{line} of {content.key}" if content.key else line
+
+
+def require_two(candidate: Content, baseline: Content) -> None:
+    """Refuse to compare bytes to themselves, whatever two names they have.
+
+    Raises:
+        UsageError: if both are the same.
+    """
+    if (candidate.version, candidate.key) == (baseline.version, baseline.key):
+        raise UsageError(
+            "a candidate is compared to another build",
+            got=f"{candidate.told()}, and {baseline.told()}",
+            expected="--candidate and --baseline that differ",
+            next_step="drop --baseline, or name another one",
+        )
+
+
+def _look(version: str, tarball: str, image: str) -> Content:
+    if tarball:
+        digest = f"sha256:{digest_of(Path(tarball))}"
+        return Content(version, f"tarball {digest}", Path(tarball).name, frozenset({digest}))
+    if image:
+        digest = digest_in(image)
+        marks = frozenset({digest}) if digest else _known_here(image, version)
+        return Content(version, f"image {digest or image}", image, marks)
+    return Content(version)
+
+
+def _known_here(image: str, version: str) -> frozenset[str]:
+    """What this host's engine knows of an image; nothing where none answers, or the image is not here."""
+    with suppress(EngineError), engine_errors_told(), closing(connect(limit_s=_ENGINE_LIMIT_S)) as client:
+        return known_as(client, image, version)
+    return frozenset()
+
+
+def _marks_of(identity: RunIdentity) -> frozenset[str]:
+    """What a run recorded of its bytes, and the digest in what was asked for, which names them as well."""
+    image = identity.image
+    recorded = (image.reference, digest_in(image.checksums.get("upstream", ""))) if image else ()
+    asked = digest_in(str(identity.options.get("kafka_image") or ""))
+    return frozenset(filter(None, (*recorded, asked)))

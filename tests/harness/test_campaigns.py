@@ -1,0 +1,104 @@
+"""What a campaign remembers, and of which Kafka it is."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from checkers.identity import IDENTITY_FILE, ImageIdentity, encode_identity
+from harness.cli import contents as module
+from harness.cli.campaigns import STATE_FILE, Campaign, look_up
+from harness.cli.contents import Contents
+from harness.planning import RunOptions, RunPlan, plan_run
+from tests.results.story import IDENTITY
+
+SCENARIO = "smoke/partition"
+
+
+def plans(**given: object) -> dict[int, RunPlan]:
+    asked = {"scenario": SCENARIO, "kafka_version": "4.3.1", **given}
+    return {seed: plan_run(msgspec.convert({**asked, "seed": seed}, RunOptions)) for seed in (1, 2)}
+
+
+def tarball(folder: Path, data: bytes) -> str:
+    folder.mkdir(exist_ok=True)
+    path = folder / "kafka_2.13-4.3.1.tgz"
+    path.write_bytes(data)
+    return str(path)
+
+
+def put(runs: Path, seed: int, upstream: str = "") -> Path:
+    folder = runs / SCENARIO / f"20261122T01000{seed}Z-{seed}"
+    folder.mkdir(parents=True)
+    image = ImageIdentity(reference="krucible/kafka:4.3.1-x", checksums={"jars": "1", "upstream": upstream})
+    identity = msgspec.structs.replace(IDENTITY, kafka_version="4.3.1", seed=seed, image=image)
+    (folder / IDENTITY_FILE).write_bytes(encode_identity(identity))
+    return folder
+
+
+def done(runs: Path, planned: dict[int, RunPlan]) -> set[int]:
+    return set(look_up(runs, SCENARIO, planned, Contents())[0])
+
+
+def test_a_tarball_that_was_built_anew_begins_anew(tmp_path: Path) -> None:
+    path = tarball(tmp_path, b"rc0")
+    planned = plans(kafka_tarball=path)
+    upstream = f"sha256:{module.digest_of(Path(path))}"
+    Campaign(tmp_path, SCENARIO, planned).record(1, put(tmp_path, 1, upstream))
+    assert Campaign(tmp_path, SCENARIO, planned).missing() == [2]
+    assert done(tmp_path, planned) == {1}
+    tarball(tmp_path, b"rc1")
+    assert Campaign(tmp_path, SCENARIO, planned).missing() == [1, 2]
+    assert done(tmp_path, planned) == set()
+    elsewhere = plans(kafka_tarball=tarball(tmp_path / "elsewhere", b"rc0"))
+    assert Campaign(tmp_path, SCENARIO, elsewhere).missing() == [2]
+    assert done(tmp_path, elsewhere) == {1}
+
+
+def test_the_state_says_of_which_kafka_it_is(tmp_path: Path) -> None:
+    path = tarball(tmp_path, b"rc0")
+    campaign = Campaign(tmp_path, SCENARIO, plans(kafka_tarball=path))
+    campaign.record_failure(1, "no engine")
+    state = json.loads((campaign.folder / STATE_FILE).read_text())
+    digest = module.digest_of(Path(path))
+    assert state["kafka"] == f"Kafka 4.3.1 of kafka_2.13-4.3.1.tgz, tarball sha256:{digest}"
+    assert state["asked"] == (
+        f"krucible run {SCENARIO} --seed 0 --kafka-version 4.3.1 of tarball sha256:{digest} of seeds 1..2"
+    )
+    assert look_up(tmp_path, SCENARIO, plans(kafka_tarball=path), Contents())[1] == {1: "no engine"}
+
+
+def test_a_run_from_before_the_default_version_was_another_is_not_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Campaign(tmp_path, SCENARIO, plans(kafka_version=None)).record(1, put(tmp_path, 1))
+    assert done(tmp_path, plans(kafka_version=None)) == {1}
+    assert done(tmp_path, plans(kafka_version="4.3.1")) == {1}
+    scenario = plans()[1].scenario
+    bumped = msgspec.structs.replace(scenario, kafka_version="4.3.2")
+    monkeypatch.setattr("harness.planning.load_scenario", lambda _name: bumped)
+    assert done(tmp_path, plans(kafka_version=None)) == set()
+    assert done(tmp_path, plans(kafka_version="4.3.1")) == {1}
+
+
+def test_runs_from_before_a_tag_moved_do_not_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before, after = f"sha256:{'a' * 64}", f"sha256:{'b' * 64}"
+    planned = plans(kafka_image="local/kafka:4.3.1")
+    monkeypatch.setattr(module, "_known_here", lambda *_: frozenset())
+    campaign = Campaign(tmp_path, SCENARIO, planned)
+    campaign.record(1, put(tmp_path, 1, f"local/kafka@{before}"))
+    campaign.record(2, put(tmp_path, 2, f"local/kafka@{after}"))
+    assert done(tmp_path, planned) == {1, 2}
+    monkeypatch.setattr(module, "_known_here", lambda *_: frozenset({after}))
+    assert done(tmp_path, planned) == {2}
+    assert Campaign(tmp_path, SCENARIO, planned, keep_complete=True).missing() == [1]
+
+
+def test_a_run_that_can_not_be_read_stays_where_it_is(tmp_path: Path) -> None:
+    folder = put(tmp_path, 1)
+    (folder / IDENTITY_FILE).write_text("{")
+    campaign = Campaign(tmp_path, SCENARIO, plans())
+    campaign.record(1, folder)
+    campaign.record(2, tmp_path / "gone")
+    assert done(tmp_path, plans()) == {1}
