@@ -110,12 +110,10 @@ def _images(plan: RunPlan, client: Engine, listener: Listener) -> _Images:
     def progress(line: str) -> None:
         listener(PhaseBegan("image", line))
 
-    source, given = plan.options.image_from
-    kafka = ensure_image(plan.version, source, progress, client, given)
-    others = {
-        version: ensure_image(version, plan.options.image_source, progress, client).reference
-        for version in sorted(set(plan.scenario.topology.node_versions.values()) - {plan.version})
-    }
+    kafka, *rest = (
+        ensure_image(asked.version, asked.source, progress, client, asked.given) for asked in plan.images
+    )
+    others = {image.version: image.reference for image in rest}
     return _Images(kafka, others, ensure_base(progress, client))
 
 

@@ -15,6 +15,7 @@ from harness.cli.campaigns import Campaign
 from harness.cli.contents import Contents, require_two
 from harness.cli.options import Seeds, runs_option
 from harness.cli.origins import settled
+from harness.cli.provisions import require_images
 from harness.cli.qualifying_runs import Gathered, Stores, gather_planned, gather_stored, on_record
 from harness.cli.running import cancellable, run_missing
 from harness.errors import UsageError, disk_errors_told
@@ -202,12 +203,14 @@ def _require_two(asked: _Asked) -> None:
 def _run_all(jobs: Sequence[Job], runs: Path, cancelled: threading.Event, contents: Contents) -> None:
     """Run what is missing, in order, until that is cancelled; each run is a campaign of its own.
 
-    All are planned before the first is run, so that whatever does not fit is told at once.
+    All are planned and their images looked for before the first is run, so that whatever does not fit or
+    can't be had is told at once.
     """
     plans = [(job, plan_run(job.options)) for job in jobs]
     stores = Stores((runs,), contents)
     missing = [(job, plan) for job, plan in plans if stores.folder_of(plan) is None]
     click.echo(f"{len(plans) - len(missing)} of {number(len(plans), 'run')} are done already")
+    require_images(plan for _job, plan in missing)
     for place, (job, plan) in enumerate(missing, start=1):
         if cancelled.is_set():
             break

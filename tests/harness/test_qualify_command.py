@@ -101,6 +101,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeRuns:
     monkeypatch.setitem(PRESETS, "smoke", TINY)  # type: ignore[arg-type]
     made = FakeRuns()
     monkeypatch.setattr(running, "run_one", made)
+    monkeypatch.setattr(qualifying, "require_images", list)
     return made
 
 

@@ -12,7 +12,8 @@ from checkers.identity import IDENTITY_FILE, ImageIdentity, encode_identity
 from checkers.verdict import Verdict
 from harness import cli
 from harness.cli import contents as module
-from harness.cli import running
+from harness.cli import provisions, qualifying, running
+from harness.cluster.images import Source, Survey
 from harness.planning import RunPlan
 from harness.qualification import PRESETS
 from harness.runner import Host
@@ -53,6 +54,7 @@ def fake(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> FakeTarballs:
     monkeypatch.setitem(PRESETS, "smoke", TINY)  # type: ignore[arg-type]
     made = FakeTarballs()
     monkeypatch.setattr(running, "run_one", made)
+    monkeypatch.setattr(qualifying, "require_images", list)
     return made
 
 
@@ -158,4 +160,23 @@ def test_a_build_is_not_compared_to_itself_under_another_path(
     path = candidate(tmp_path, b"rc0")
     assert qualify(path, "--baseline", str(copied(path, tmp_path / "twin"))) == 64
     assert "a candidate is compared to another build" in capsys.readouterr().err
+    assert fake.done == []
+
+
+def test_an_image_that_can_not_be_had_is_told_before_the_first_run(
+    fake: FakeTarballs, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Engine:
+        def close(self) -> None:
+            pass
+
+    ways: dict[Source, str | None] = {Source.ARTIFACTS: "mvn is not installed", Source.REGISTRY: "too old"}
+    monkeypatch.setattr(qualifying, "require_images", provisions.require_images)
+    monkeypatch.setattr(provisions, "connect", Engine)
+    monkeypatch.setattr(provisions, "base_if_cached", lambda _client: "krucible/base:x")
+    monkeypatch.setattr(provisions, "survey", lambda *_: Survey(None, ways))
+    assert cli.invoke(["qualify", "--candidate", "4.3.1", "--baseline", "4.1.1"]) == 3
+    told = capsys.readouterr().err
+    for version in ("3.6.2", "3.7.1", "4.3.1", "4.1.1"):
+        assert f"krucible setup --kafka-version {version}" in told
     assert fake.done == []

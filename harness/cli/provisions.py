@@ -1,0 +1,56 @@
+"""Images that planned runs need, looked for before the first of them."""
+
+from collections.abc import Iterable, Mapping
+from contextlib import closing
+
+import click
+
+from harness.cluster.engine import connect, engine_errors_told
+from harness.cluster.images import Survey, base_if_cached, mend_of, survey
+from harness.errors import KrucibleError
+from harness.planning import ImageAsked, RunPlan
+
+
+def require_images(plans: Iterable[RunPlan]) -> None:
+    """Look for every image that runs need, as `krucible doctor` does; nothing is pulled or built.
+
+    What is not here yet and can be had is told: the first run that wants it waits for it.
+
+    Raises:
+        UsageError: if there is no such version.
+        EngineError: if no engine answers.
+        KrucibleError: if an image is not here and can't be had, with all of those and what provides each.
+    """
+    asked = dict.fromkeys(image for plan in plans for image in plan.images)
+    if not asked:
+        return
+    with engine_errors_told(), closing(connect()) as client:
+        found = {one: survey(one.version, one.source, client, one.given) for one in asked}
+        has_base = base_if_cached(client) is not None
+    _refuse_hopeless(found)
+    if not has_base:
+        click.echo("the base image is not here yet; the first run makes it")
+    for one, ways in found.items():
+        if ways.cached is None:
+            able = ", ".join(source for source, why_not in ways.ways.items() if why_not is None)
+            click.echo(f"the image of {_named(one)} is not here yet; its first run makes it from: {able}")
+
+
+def _refuse_hopeless(found: Mapping[ImageAsked, Survey]) -> None:
+    lacking = {one: ways.ways for one, ways in found.items() if ways.hopeless}
+    if not lacking:
+        return
+    told = (
+        f"{_named(one)} ({', '.join(f'{source}: {why}' for source, why in ways.items())})"
+        for one, ways in lacking.items()
+    )
+    raise KrucibleError(
+        "images of Kafka that these runs need are not here, and can't be had",
+        got="; ".join(told),
+        expected="each image, or a way to make it, before the first run",
+        next_step=" && ".join(mend_of(*one) for one in lacking),
+    )
+
+
+def _named(one: ImageAsked) -> str:
+    return f"Kafka {one.version}{f' of {one.given}' if one.given else ''}"
