@@ -69,6 +69,14 @@ def test_the_state_says_of_which_kafka_it_is(tmp_path: Path) -> None:
     assert look_up(tmp_path, SCENARIO, plans(kafka_tarball=path), Contents())[1] == {1: "no engine"}
 
 
+def test_of_a_version_the_key_is_the_line_that_names_it(tmp_path: Path) -> None:
+    campaign = Campaign(tmp_path, SCENARIO, plans())
+    campaign.record_failure(1, "no engine")
+    state = json.loads((campaign.folder / STATE_FILE).read_text())
+    assert state["asked"] == f"krucible run {SCENARIO} --seed 0 --kafka-version 4.3.1 of seeds 1..2"
+    assert state["kafka"] == "Kafka 4.3.1"
+
+
 def test_a_run_from_before_the_default_version_was_another_is_not_done(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
