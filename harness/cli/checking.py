@@ -1,6 +1,7 @@
 """``krucible check`` and ``krucible report``: judge a history again, draw it again; no Docker needed."""
 
 import os
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +11,12 @@ from rich.console import Console
 
 from checkers.foreign.judging import Asked
 from checkers.foreign.workloads import Workload
-from checkers.judge import judge
+from checkers.judge import CHECKERS, judge, judge_by
 from checkers.linearizability import MODELS
 from checkers.reading import read_history
 from checkers.transactions import ConsistencyModel
 from harness.cli.comparing import compare, comparison_as_json, load_labels, summary_of, table_of
+from harness.cli.doing import telling, told_on_terminal
 from harness.cli.importing import (
     STDIN,
     initial_of,
@@ -104,9 +106,12 @@ def _refuse(foreign: dict[str, Any], why: str) -> None:
 
 
 def _check_run(folder: Path, *, as_json: bool) -> int:
-    history = read_history(folder)
-    verdict = judge(history)
-    text = keep(folder, history, verdict)
+    with told_on_terminal(len(CHECKERS) + 2) as tell:
+        tell("reading")
+        history = read_history(folder)
+        verdict = judge_by(history, telling(tell, CHECKERS))
+        tell("writing it down")
+        text = keep(folder, history, verdict)
     if as_json:
         click.echo(msgspec.json.encode(verdict).decode())
     else:
@@ -117,11 +122,12 @@ def _check_run(folder: Path, *, as_json: bool) -> int:
 def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
     if name != STDIN and Path(name).is_file() and is_journal(name):
         _refuse({**foreign, "out": None}, "for journals of krucible's own, which say it themselves")
-        judged = judge_journal(Path(name))
+        judging = partial(judge_journal, Path(name))
     else:
-        judged = judge_file(
-            name, Asked(foreign["workload"], foreign["model"], initial_of(foreign["initial"]))
-        )
+        asked = Asked(foreign["workload"], foreign["model"], initial_of(foreign["initial"]))
+        judging = partial(judge_file, name, asked)
+    with told_on_terminal(2) as tell:
+        judged = judging(tell)
     if foreign["out"] is not None:
         count = save_proofs(foreign["out"], judged)
         click.echo(f"{count} files in {foreign['out']}", err=True)

@@ -21,6 +21,7 @@ from checkers.judge import judge
 from checkers.reading import HistoryError, read_journals
 from checkers.transactions import draw_cycle
 from checkers.verdict import Anomaly, CheckerResult, Verdict
+from harness.cli.doing import Tell, untold
 from harness.errors import UsageError
 from results.cleaning import clean
 
@@ -57,17 +58,24 @@ class Judged(NamedTuple):
     verdict: Verdict
 
 
-def judge_file(name: str, asked: Asked) -> Judged:
+def judge_file(name: str, asked: Asked, tell: Tell = untold) -> Judged:
     """Read and judge a history of others, from a file or standard input.
+
+    Args:
+        name: of the file, or `STDIN`.
+        asked: what it is held to.
+        tell: hears which of the two begins.
 
     Raises:
         HistoryError: it can't be read.
         UsageError: what was asked for does not fit it.
     """
     file = "standard input" if name == STDIN else clean(name, _TEXT_MAX)
+    tell("reading")
     with _opened(name) as stream:
         source = open_source(stream, file)
         foreign = foreign_of(source.elements, file, source.damage)
+    tell("judging")
     try:
         judgement = judge_foreign(foreign, asked)
     except UnfitError as error:
@@ -99,13 +107,15 @@ def is_journal(name: str) -> bool:
         return stream.readline(_HEADER_MAX).startswith(b'{"krucible_history":')
 
 
-def judge_journal(path: Path) -> Judged:
-    """Judge one journal of krucible's own by itself.
+def judge_journal(path: Path, tell: Tell = untold) -> Judged:
+    """Judge one journal of krucible's own by itself; `tell` hears which step begins, as in `judge_file`.
 
     Raises:
         HistoryError: it can't be read.
     """
+    tell("reading")
     history = read_journals([path])
+    tell("judging")
     lines = range(2, len(history.operations) + 2)
     begun = sum(operation.type is OperationType.INVOKE for operation in history.operations)
     return Judged(

@@ -1,0 +1,96 @@
+"""What a command that takes long is doing, told on the terminal that stderr is; elsewhere nothing is told."""
+
+import io
+import os
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from itertools import count
+from typing import TextIO, cast
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+from checkers.history import History
+from checkers.judge import Checker
+from checkers.verdict import CheckerResult
+
+PATIENCE_S = 2.0
+"""What is over sooner is not worth a line that comes and goes."""
+Tell = Callable[[str], None]
+"""Takes the name of the step that begins."""
+
+
+def untold(step: str) -> None:
+    """Keep a step to oneself."""
+    del step
+
+
+class _Forgiving(io.TextIOBase):
+    """A stream whose reader may go: no reason to judge any less."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override] # nobody writes it
+        return self._stream.encoding or "utf-8"
+
+    def isatty(self) -> bool:
+        return self._stream.isatty()
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with suppress(OSError):
+            self._stream.flush()
+
+
+@contextmanager
+def told_on_terminal(steps: int) -> Iterator[Tell]:
+    """Show which of some steps of the block goes on, once the block has taken `PATIENCE_S`; gone at its end.
+
+    Args:
+        steps: how many will be told.
+    """
+    # Stderr is None where it was closed by whoever called.
+    console = None if sys.stderr is None else Console(file=cast("TextIO", _Forgiving(sys.stderr)))
+    if console is None or not console.is_interactive or os.environ.get("CI"):
+        yield untold
+        return
+    columns = (TextColumn("{task.description:<15}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    bar = Progress(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
+    task = bar.add_task("", total=steps)
+    begun = count()
+
+    def tell(step: str) -> None:
+        bar.update(task, description=step, completed=next(begun))
+        # Compiled checkers hold the interpreter: the thread that draws may not come before they end.
+        bar.refresh()
+
+    late = threading.Timer(PATIENCE_S, bar.start)
+    late.daemon = True
+    late.start()
+    try:
+        yield tell
+    finally:
+        late.cancel()
+        late.join()
+        bar.stop()
+
+
+def telling(tell: Tell, checkers: Mapping[str, Checker]) -> dict[str, Checker]:
+    """The same checkers, each of which tells its name before it looks."""
+    return {name: _telling(tell, name, checker) for name, checker in checkers.items()}
+
+
+def _telling(tell: Tell, name: str, checker: Checker) -> Checker:
+    def check(history: History) -> CheckerResult:
+        tell(name)
+        return checker(history)
+
+    return check

@@ -1,0 +1,121 @@
+"""What long commands tell of their steps: on a terminal, after a while, and nowhere else."""
+
+import io
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from checkers.judge import CHECKERS, judge_by
+from harness import cli
+from harness.cli import checking, doing
+from harness.cli.doing import telling, told_on_terminal, untold
+from tests.harness.waiting import BOUND_S, wait_until
+from tests.results.pipeline.stored_runs import STORY, store
+
+
+class Screen(io.StringIO):
+    """What passes for a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class GoneScreen(Screen):
+    """A terminal that was closed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tried = threading.Event()
+
+    def write(self, _: str) -> int:
+        self.tried.set()
+        raise BrokenPipeError
+
+
+@pytest.fixture
+def person(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Somebody who watches, and knows no patience."""
+    monkeypatch.delenv("CI", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setattr(doing, "PATIENCE_S", 0.0)
+
+
+@pytest.mark.usefixtures("person")
+def test_on_a_terminal_the_step_is_shown_and_how_many_are_done() -> None:
+    with redirect_stderr(Screen()) as screen, told_on_terminal(2) as tell:
+        for step, done in (("reading", "0/2"), ("log", "1/2")):
+            tell(step)
+            wait_until(partial(shown_on, screen, step, done))
+    assert screen.getvalue().endswith("\x1b[2K"), "the line is still there"
+
+
+def shown_on(screen: io.StringIO, *texts: str) -> bool:
+    return all(text in screen.getvalue() for text in texts)
+
+
+@pytest.mark.usefixtures("person")
+def test_what_is_over_soon_is_not_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(doing, "PATIENCE_S", 3600.0)
+    with redirect_stderr(Screen()) as screen, told_on_terminal(1) as tell:
+        tell("reading")
+    assert screen.getvalue() == ""
+
+
+@pytest.mark.usefixtures("person")
+def test_ci_is_no_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("CI", "true")
+    with redirect_stderr(Screen()), told_on_terminal(1) as tell:
+        assert tell is untold
+
+
+@pytest.mark.usefixtures("person")
+def test_elsewhere_nothing_is_told() -> None:
+    with redirect_stderr(io.StringIO()) as pipe, told_on_terminal(1) as tell:
+        assert tell is untold
+        tell("reading")
+    assert pipe.getvalue() == ""
+
+
+def test_stderr_may_be_closed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", None)
+    with told_on_terminal(1) as tell:
+        assert tell is untold
+
+
+@pytest.mark.usefixtures("person")
+def test_a_terminal_that_has_gone_is_no_reason_to_judge_any_less() -> None:
+    with redirect_stderr(GoneScreen()) as screen, told_on_terminal(len(CHECKERS)) as tell:
+        assert screen.tried.wait(BOUND_S)
+        assert judge_by(STORY, telling(tell, CHECKERS)) == judge_by(STORY, CHECKERS)
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("", ["reading", *CHECKERS, "writing it down"]),
+        ("history-n1.jsonl", ["reading", "judging"]),
+        ("others.edn", ["reading", "judging"]),
+    ],
+)
+def test_check_tells_every_step_it_takes(
+    name: str, expected: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = store(tmp_path, "a1")
+    (folder / "others.edn").write_text("{:process 0 :type :invoke :f :read :value nil}\n")
+    next(folder.glob("history-*.jsonl")).rename(folder / "history-n1.jsonl")
+    steps: list[int] = []
+    told: list[str] = []
+
+    @contextmanager
+    def noted(count: int) -> Iterator[doing.Tell]:
+        steps.append(count)
+        yield told.append
+
+    monkeypatch.setattr(checking, "told_on_terminal", noted)
+    assert cli.invoke(["check", str(folder / name)]) in {0, 1, 2}
+    assert told == expected
+    assert steps == [len(expected)]
