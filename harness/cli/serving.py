@@ -4,30 +4,43 @@ import errno
 import sys
 import webbrowser
 from pathlib import Path
+from shlex import quote
 
 import click
+from click.core import ParameterSource
 
 from harness.cli.options import runs_option
-from harness.errors import KrucibleError
+from harness.errors import KrucibleError, UsageError
 from results.serve import open_browser
 
 PORT = 8123
 
 
 @click.command()
+@click.pass_context
 @runs_option
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=PORT, show_default=True, help="0: any that is free."
 )
 @click.option("--open/--no-open", "opens", default=False, help="Open it in a web browser.")
-def serve(runs: Path, port: int, opens: bool) -> None:  # noqa: FBT001 - click hands flags over like this
+def serve(context: click.Context, runs: Path, port: int, *, opens: bool) -> None:
     """Browse stored runs: table, filters, trends, reports, downloads.
 
     Listens on 127.0.0.1 alone, until Ctrl-C.
     """
+    missing = not runs.is_dir()
+    if missing and context.get_parameter_source("runs") is not ParameterSource.DEFAULT:
+        raise UsageError(
+            "there is no such folder of runs",
+            got=str(runs),
+            expected="a folder that holds runs",
+            where="--runs, or KRUCIBLE_RUNS",
+            next_step=f"name another one, or make it: krucible run smoke/partition --runs {quote(str(runs))}",
+        )
     try:
         with open_browser(runs, port) as browser:
-            click.echo(f"runs of {runs} at {browser.url}   (Ctrl-C ends it)")
+            place = f"{runs} (not there yet)" if missing else runs
+            click.echo(f"runs of {place} at {browser.url}   (Ctrl-C ends it)")
             sys.stdout.flush()
             if opens:
                 webbrowser.open(browser.url)

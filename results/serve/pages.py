@@ -88,7 +88,6 @@ def runs_page(entries: Sequence[Entry], page: Page, query: Query, root: Path) ->
         rows=[row_of(entry) for entry in page.shown],
         page=page,
         total=len(entries),
-        first=(page.number - 1) * len(page.shown) + 1,
         previous=query_string(query, page=page.number - 1) if page.number > 1 else "",
         following=query_string(query, page=page.number + 1) if page.number < page.pages else "",
         root=clean(str(root), _PATH_MAX),

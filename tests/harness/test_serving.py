@@ -27,8 +27,11 @@ main()
 
 @pytest.fixture
 def served(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
-    command = [sys.executable, "-c", PROGRAM, "serve", "--port", "0", "--runs", str(tmp_path / "runs")]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-c", PROGRAM, "serve", "--port", "0"]
+    environment = {name: value for name, value in os.environ.items() if name != "KRUCIBLE_RUNS"}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         try:
             yield process
         finally:
@@ -40,6 +43,7 @@ def test_it_says_where_it_is_and_ends_quietly_on_ctrl_c(served: subprocess.Popen
     ready, _, _ = select.select([served.stdout], [], [], ANSWER_S)
     assert ready
     said = served.stdout.readline()
+    assert said.startswith("runs of runs (not there yet) at ")
     url = next(word for word in said.split() if word.startswith("http://127.0.0.1:"))
     with urllib.request.urlopen(url, timeout=ANSWER_S) as page:  # noqa: S310 - it begins with http
         assert b"There is no run here yet" in page.read()
@@ -72,6 +76,19 @@ def test_it_is_opened_where_that_is_wanted(
     monkeypatch.setattr("results.serve.server.Browser.serve_forever", interrupted)
     assert invoke(["serve", "--port", "0", "--open", "--runs", str(tmp_path)]) == 0
     assert opened == [word for word in capsys.readouterr().out.split() if word.startswith("http")]
+
+
+def test_a_folder_that_was_named_and_is_not_there_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    typo = str(tmp_path / "rusn")
+    assert invoke(["serve", "--port", "0", "--runs", typo]) == 64
+    told = capsys.readouterr().err
+    assert "there is no such folder of runs" in told
+    assert f"krucible run smoke/partition --runs {typo}" in told
+    monkeypatch.setenv("KRUCIBLE_RUNS", typo)
+    assert invoke(["serve", "--port", "0"]) == 64
+    assert capsys.readouterr().err == told
 
 
 @pytest.mark.parametrize("port", ["-1", "65536", "x"])
