@@ -1,22 +1,28 @@
-"""Debian packages that tests alone want: installed where that is allowed; elsewhere their tests are skipped.
+"""Debian packages that tests want: installed where that is allowed; elsewhere their tests are skipped.
 
-`make test` runs it, after krucible's own set-up.
+`make test` runs it, after krucible's own set-up, which installs Maven, and Java with it, only where no
+registry has Kafka's image.
 """
 
 import shutil
 from collections.abc import Callable
 
 from harness.packages import Package, install, may_not_install
+from results.pipeline.java import find_java
 
 WANTED = {
     ("chromium", "chromium-browser", "google-chrome"): Package("chromium", "reports in a real browser"),
+    ("mvn",): Package("maven", "Kafka's jars, for a release and a registry of our own"),
 }
 """Programs of which one is enough, and the package that has one."""
+JAVA = Package("openjdk-17-jre-headless", "Spark, under the pipeline")
+"""Wanted where there is none that Spark starts on, be it on PATH or that of JAVA_HOME."""
 
 
 def missing() -> list[Package]:
     """Packages of which no program is here."""
-    return [package for programs, package in WANTED.items() if not any(map(shutil.which, programs))]
+    packages = [package for programs, package in WANTED.items() if not any(map(shutil.which, programs))]
+    return [*packages, JAVA] if find_java().problem else packages
 
 
 def ensure(say: Callable[[str], None] = print) -> None:

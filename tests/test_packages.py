@@ -10,15 +10,45 @@ from tests import packages
 @pytest.fixture
 def programs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("PATH", f"{tmp_path}")
+    monkeypatch.delenv("JAVA_HOME", raising=False)
     return tmp_path
 
 
+def put(folder: Path, name: str, says: str = "") -> None:
+    """A program that says something."""
+    program = folder / name
+    program.write_text(f"#!/bin/sh\necho '{says}' >&2\n")
+    program.chmod(0o755)
+
+
+def names() -> list[str]:
+    return [package.name for package in packages.missing()]
+
+
 def test_one_of_several_programs_is_enough(programs: Path) -> None:
-    assert [package.name for package in packages.missing()] == ["chromium"]
-    chrome = programs / "google-chrome"
-    chrome.write_text("#!/bin/sh\n")
-    chrome.chmod(0o755)
-    assert packages.missing() == []
+    assert names() == ["chromium", "maven", "openjdk-17-jre-headless"]
+    put(programs, "google-chrome")
+    assert names() == ["maven", "openjdk-17-jre-headless"]
+
+
+def test_a_machine_that_has_them_gets_nothing(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("chromium", "mvn"):
+        put(programs, name)
+    put(programs, "java", 'openjdk version "17.0.15" 2025-04-15')
+    said: list[str] = []
+    monkeypatch.setattr(packages, "may_not_install", lambda: pytest.fail("nothing is to be installed"))
+    packages.ensure(said.append)
+    assert said == []
+
+
+def test_java_is_one_that_spark_starts_on(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    put(programs, "java", 'openjdk version "11.0.21"')
+    assert packages.JAVA in packages.missing()
+    home = programs / "home"
+    (home / "bin").mkdir(parents=True)
+    put(home / "bin", "java", 'openjdk version "21.0.2"')
+    monkeypatch.setenv("JAVA_HOME", str(home))
+    assert packages.JAVA not in packages.missing()
 
 
 @pytest.mark.usefixtures("programs")
@@ -28,6 +58,8 @@ def test_what_may_not_be_installed_is_told(monkeypatch: pytest.MonkeyPatch) -> N
     packages.ensure(said.append)
     assert len(said) == 1
     assert said[0].startswith("missing, and not installed, because NO_INSTALL=1 forbids it: chromium (")
+    assert "maven (" in said[0]
+    assert said[0].endswith("openjdk-17-jre-headless (Spark, under the pipeline); their tests are skipped")
 
 
 def test_what_may_be_is_installed(programs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -35,5 +67,5 @@ def test_what_may_be_is_installed(programs: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(packages, "install", lambda wanted, say: say([each.name for each in wanted]))
     said: list[list[str]] = []
     packages.ensure(said.append)  # type: ignore[arg-type]
-    assert said == [["chromium"]]
+    assert said == [["chromium", "maven", "openjdk-17-jre-headless"]]
     assert list(programs.iterdir()) == []

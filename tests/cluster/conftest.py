@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import docker
@@ -9,11 +10,12 @@ import pytest
 
 from harness.cluster.cluster import Cluster, Plan, start_cluster
 from harness.cluster.engine import compose_binary, connect
-from harness.cluster.images import ensure_base, ensure_image
+from harness.cluster.images import ensure_base, ensure_image, maven
 from harness.readiness import await_ready
 from harness.vocabulary import Topology
 
 StartCluster = Callable[..., Cluster]
+Jars = Callable[[str], Path]
 
 
 @pytest.fixture(scope="session")
@@ -22,6 +24,14 @@ def engine() -> Iterator[docker.DockerClient]:
     client = connect()
     yield client
     client.close()
+
+
+@pytest.fixture(scope="session")
+def jars() -> Jars:
+    """The folder of a version's jars; where there is no Maven to resolve them, the test is skipped."""
+    if reason := maven.maven_missing():
+        pytest.skip(f"{reason} (Debian: apt-get install maven)")
+    return partial(maven.resolve, progress=print)
 
 
 @pytest.fixture(scope="session")

@@ -14,7 +14,7 @@ import pytest
 from harness.cli import invoke
 from harness.cluster.cluster import Plan, find_cluster, start_cluster
 from harness.cluster.engine import compose_binary
-from harness.cluster.images import KafkaImage, Source, ensure_base, ensure_image, maven
+from harness.cluster.images import KafkaImage, Source, ensure_base, ensure_image
 from harness.cluster.images.registry import REPOSITORY_VARIABLE, RegistryProvider
 from harness.errors import KrucibleError
 from harness.packages import Package, install, may_not_install
@@ -22,6 +22,8 @@ from harness.readiness import await_ready
 from harness.vocabulary import Topology
 from tests.harness.releases import release_of
 from tests.harness.waiting import wait_until
+
+from .conftest import Jars
 
 pytestmark = pytest.mark.cluster
 VERSION = "4.3.1"
@@ -88,10 +90,12 @@ def _answers(port: int) -> bool:
 
 
 @pytest.fixture(scope="module")
-def published(engine: docker.DockerClient, repository: str, tmp_path_factory: pytest.TempPathFactory) -> str:
+def published(
+    engine: docker.DockerClient, jars: Jars, repository: str, tmp_path_factory: pytest.TempPathFactory
+) -> str:
     """An image of the official one's layout, in the registry and nowhere else; its digest."""
     context = tmp_path_factory.mktemp("official")
-    shutil.copytree(maven.resolve(VERSION, print), context / "libs")
+    shutil.copytree(jars(VERSION), context / "libs")
     (context / "Dockerfile").write_text(OFFICIAL_LAYOUT.format(base=ensure_base(client=engine)))
     name = f"{repository}:{VERSION}"
     engine.images.build(path=str(context), tag=name, network_mode="none", rm=True, forcerm=True)
@@ -149,10 +153,9 @@ def _runs_a_cluster(engine: docker.DockerClient, image: KafkaImage, folder: Path
 
 
 def test_a_release_candidates_tarball_runs(
-    engine: docker.DockerClient, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    engine: docker.DockerClient, jars: Jars, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    jars = maven.resolve(VERSION, print)
-    path = release_of(tmp_path / f"kafka_2.13-{VERSION}.tgz", jars.glob("*.jar"), VERSION)
+    path = release_of(tmp_path / f"kafka_2.13-{VERSION}.tgz", jars(VERSION).glob("*.jar"), VERSION)
     words = ["--kafka-tarball", str(path), "--controllers", "1", "--brokers", "1", "--runs", str(tmp_path)]
     try:
         assert invoke(["cluster", "up", *words]) == 0
