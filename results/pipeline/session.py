@@ -1,5 +1,6 @@
 """The one place where a SparkSession is made."""
 
+import logging
 import os
 import re
 import socket
@@ -70,6 +71,8 @@ def open_session(master: str | None = None, *, app: str = "krucible", verbose: b
     active = SparkSession.getActiveSession()
     if active is not None:
         return active
+    if not verbose:
+        _silence_py4j()
     submitted = "PYSPARK_GATEWAY_PORT" in os.environ
     if not submitted:
         require_java()
@@ -119,6 +122,20 @@ def _builder(master: str | None, app: str, *, verbose: bool) -> SparkSession.Bui
     for name, value in settings.items():
         builder = builder.config(name, value)
     return builder
+
+
+def _silence_py4j() -> None:
+    """Keep tracebacks off stderr that are no defects.
+
+    On Ctrl-C, py4j logs the call that was interrupted, and Spark's attempt to cancel its jobs over the same
+    line; to the root logger, by an oversight of py4j's.
+    """
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    logging.getLogger().addFilter(_is_not_of_py4j)
+
+
+def _is_not_of_py4j(record: logging.LogRecord) -> bool:
+    return Path(record.pathname).parent.name != "py4j"
 
 
 def _require_master(master: str) -> None:

@@ -1,0 +1,60 @@
+"""Ctrl-C in the middle of ``krucible pipeline``, as a terminal sends it: to all processes at once."""
+
+import os
+import signal
+import subprocess
+import sys
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+import harness.cli
+from results.pipeline.analytics.tables import ANALYTICS
+from results.pipeline.analytics.updating import compute
+from results.pipeline.check import check
+from results.pipeline.ingest import ingest
+from results.pipeline.snapshot import CURRENT
+from tests.harness.waiting import wait_until
+from tests.results.pipeline.stored_runs import store, tree
+
+COMMANDS = Path(harness.cli.__file__).with_name("__main__.py")
+BOUND_S = 300
+
+
+@pytest.mark.parametrize(
+    ("step", "begun"),
+    [("ingest", "building-*/scratch/*/*/*/*"), ("tables", "building-*/scratch/*")],
+)
+def test_ctrl_c_is_told_in_a_line_and_leaves_the_tables_as_they_were(
+    spark: SparkSession, tmp_path: Path, step: str, begun: str
+) -> None:
+    runs, tables = tmp_path / "runs", tmp_path / "tables"
+    store(runs, "a0")
+    ingest(lambda: nullcontext(spark), runs, tables, lambda *_: None)
+    check(lambda: nullcontext(spark), tables, lambda *_: None)
+    for number in range(1, 25):
+        store(runs, f"b{number}", version=f"4.{number}.0")
+    before = tree(tables / CURRENT)
+
+    words = [*(["pipeline", step]), *([runs] if step == "ingest" else []), "--tables", tables]
+    environment = os.environ | {"SPARK_LOCAL_IP": "127.0.0.1", "PYSPARK_PYTHON": sys.executable}
+    with subprocess.Popen(
+        [sys.executable, COMMANDS, *words, "--master", "local[1]"],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as interrupted:
+        wait_until(lambda: list(tables.glob(begun)) or interrupted.poll() is not None, BOUND_S)
+        os.killpg(interrupted.pid, signal.SIGINT)
+        out, said = interrupted.communicate(timeout=BOUND_S)
+    assert interrupted.returncode == 130, (out, said)
+    assert said.splitlines()[-1] == "krucible: interrupted"
+    assert "Traceback" not in out + said
+    assert tree(tables / CURRENT) == before
+
+    assert compute(lambda: nullcontext(spark), tables, lambda *_: None).tables == tuple(ANALYTICS)
+    assert not list(tables.glob("building-*"))
