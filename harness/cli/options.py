@@ -102,6 +102,7 @@ def runs_option(function: F) -> F:
         default=RUNS,
         show_default=True,
         envvar="KRUCIBLE_RUNS",
+        show_envvar=True,
         help="Where runs are kept.",
     )(function)
 

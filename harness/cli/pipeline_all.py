@@ -6,7 +6,15 @@ from pathlib import Path
 
 import click
 
-from harness.cli.pipeline_options import require_runs, runs_argument, shown, spark_options, tables_option
+from harness.cli.pipeline_options import (
+    MEND_RUNS,
+    require_ingested,
+    require_runs,
+    runs_argument,
+    shown,
+    spark_options,
+    tables_option,
+)
 from harness.cli.pipeline_told import of_check, of_ingest, of_tables
 from results.pipeline.everything import bring_up_to_date
 from results.pipeline.session import opened
@@ -18,7 +26,7 @@ from results.pipeline.snapshot import CURRENT
 @tables_option
 @spark_options
 def everything(runs: Path, tables: Path, master: str | None, *, verbose: bool) -> None:
-    """Ingest every run below RUNS_FOLDER, judge it, and compute all tables.
+    """Ingest every run below RUNS_FOLDER ($KRUCIBLE_RUNS, or runs), judge it, and compute all tables.
 
     The same as `ingest`, `check` and `tables` one after the other, faster: in one session, and the journals
     of all but huge runs are read once.  Killed at any moment, it leaves the tables as one of the three did.
@@ -28,6 +36,9 @@ def everything(runs: Path, tables: Path, master: str | None, *, verbose: bool) -
     opening = partial(opened, master, app="krucible pipeline", verbose=verbose)
     with shown() as progress:
         done = bring_up_to_date(opening, runs, tables, progress)
-    for line in (*of_ingest(done.ingested), *of_check(done.checked), of_tables(done.computed)):
+    for line in of_ingest(done.ingested):
+        click.echo(line)
+    require_ingested(tables, MEND_RUNS)
+    for line in (*of_check(done.checked), of_tables(done.computed)):
         click.echo(line)
     click.echo(f"tables     {tables / CURRENT}, in {time.monotonic() - began:.1f} s")

@@ -7,7 +7,7 @@ from shlex import quote
 
 import click
 
-from harness.cli.pipeline_options import shown, spark_options, tables_option
+from harness.cli.pipeline_options import require_ingested, shown, spark_options, tables_option
 from harness.cli.pipeline_told import of_check
 from results.pipeline.check import check as judge_again
 from results.pipeline.session import opened
@@ -24,6 +24,7 @@ def check(tables: Path, master: str | None, *, again: bool, verbose: bool) -> No
     Runs that have verdicts of the same checkers are not judged again.  Where a verdict is not the one in the
     run's folder, that is told: the run was judged by other checkers, or its folder has changed.
     """
+    require_ingested(tables)
     began = time.monotonic()
     opening = partial(opened, master, app="krucible check", verbose=verbose)
     with shown() as progress:

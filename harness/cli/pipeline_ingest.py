@@ -7,7 +7,15 @@ from shlex import quote
 
 import click
 
-from harness.cli.pipeline_options import require_runs, runs_argument, shown, spark_options, tables_option
+from harness.cli.pipeline_options import (
+    MEND_RUNS,
+    require_ingested,
+    require_runs,
+    runs_argument,
+    shown,
+    spark_options,
+    tables_option,
+)
 from harness.cli.pipeline_told import of_ingest
 from results.pipeline.ingest import ingest as bring_up_to_date
 from results.pipeline.session import opened
@@ -19,7 +27,7 @@ from results.pipeline.snapshot import CURRENT
 @tables_option
 @spark_options
 def ingest(runs: Path, tables: Path, master: str | None, *, verbose: bool) -> None:
-    """Bring the tables up to date with every run below RUNS_FOLDER.
+    """Bring the tables up to date with every run below RUNS_FOLDER ($KRUCIBLE_RUNS, or runs).
 
     Runs that are in the tables already are not read again; those that are half-written or corrupt are left
     out, and told.  Killed at any moment, it leaves the tables as they were, or complete.
@@ -31,5 +39,6 @@ def ingest(runs: Path, tables: Path, master: str | None, *, verbose: bool) -> No
         done = bring_up_to_date(opening, runs, tables, progress)
     for line in of_ingest(done, f" in {time.monotonic() - began:.1f} s"):
         click.echo(line)
+    require_ingested(tables, MEND_RUNS)
     click.echo(f"tables     {tables / CURRENT}")
     click.echo(f"next       krucible pipeline check --tables {quote(str(tables))}")

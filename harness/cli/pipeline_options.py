@@ -15,8 +15,12 @@ from harness.errors import UsageError
 from harness.folder import RUNS
 from results.pipeline.progress import Lines, Progress
 from results.pipeline.session import LOCAL, is_master
+from results.pipeline.snapshot import holds_runs
+from results.store import run_folders
 
 TABLES = Path("tables")
+MEND_RUNS = "mend or remove the runs that were skipped, or name another RUNS_FOLDER"
+"""What to do where runs were found and none could be ingested."""
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -41,7 +45,9 @@ def spark_options(function: F) -> F:
             "--master",
             type=Master(),
             envvar="KRUCIBLE_SPARK_MASTER",
-            help=f"Spark master; {LOCAL} by default, under spark-submit that of spark-submit.",
+            show_envvar=True,
+            help=f"Spark master; {LOCAL} by default, under spark-submit that of spark-submit.  The JVM of a "
+            "local one gets 2g of memory, or SPARK_DRIVER_MEMORY.",
         ),
         click.option("--verbose", is_flag=True, help="Show Spark's own log."),
     )
@@ -56,6 +62,7 @@ def tables_option(function: F) -> F:
         "--tables",
         type=click.Path(path_type=Path, file_okay=False),
         envvar="KRUCIBLE_TABLES",
+        show_envvar=True,
         default=TABLES,
         show_default=True,
         help="Where the tables are kept.",
@@ -63,20 +70,45 @@ def tables_option(function: F) -> F:
 
 
 def runs_argument(function: F) -> F:
-    """``[RUNS_FOLDER]``."""
+    """``[RUNS_FOLDER]``, which is the store of the other commands unless it is given."""
     return click.argument(
-        "runs", default=RUNS, type=click.Path(path_type=Path, file_okay=False), metavar="[RUNS_FOLDER]"
+        "runs",
+        default=RUNS,
+        type=click.Path(path_type=Path, file_okay=False),
+        metavar="[RUNS_FOLDER]",
+        envvar="KRUCIBLE_RUNS",
     )(function)
 
 
 def require_runs(runs: Path) -> None:
-    """Refuse a store that is none.
+    """Refuse a store that is none, or that holds no run.
 
     Raises:
-        UsageError: there is no such folder.
+        UsageError: there is no such folder, or no run below it.
     """
-    if not runs.is_dir():
-        raise UsageError("there are no runs to ingest", got=str(runs), expected="a folder that holds runs")
+    if next(run_folders(runs), None) is None:
+        raise UsageError(
+            "there are no runs to ingest",
+            got="a folder without runs" if runs.is_dir() else "no such folder",
+            expected="a folder that holds runs, at any depth",
+            where=str(runs),
+            next_step="name another RUNS_FOLDER, or make a run: krucible run smoke/partition",
+        )
+
+
+def require_ingested(tables: Path, next_step: str = "krucible pipeline ingest") -> None:
+    """Refuse tables that hold no run: nothing can be judged, computed or read there.
+
+    Raises:
+        UsageError: nothing was ingested.
+    """
+    if not holds_runs(tables):
+        raise UsageError(
+            "there are no runs in the tables",
+            expected="at least one that was ingested",
+            where=str(tables),
+            next_step=next_step,
+        )
 
 
 @contextmanager

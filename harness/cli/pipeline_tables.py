@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.pipeline_options import shown, spark_options, tables_option
+from harness.cli.pipeline_options import require_ingested, shown, spark_options, tables_option
 from harness.cli.pipeline_told import of_tables
 from results.pipeline.analytics.updating import compute
 from results.pipeline.session import opened
@@ -22,6 +22,7 @@ def tables(tables: Path, master: str | None, *, verbose: bool) -> None:
     Nothing is done where nothing has changed.  Killed at any moment, it leaves the tables as they were, or
     complete.
     """
+    require_ingested(tables)
     began = time.monotonic()
     opening = partial(opened, master, app="krucible tables", verbose=verbose)
     with shown() as progress:

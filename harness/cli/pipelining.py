@@ -70,7 +70,7 @@ def _require_spark() -> None:
             "Spark is not installed",
             got=f"no {', '.join(missing)}",
             expected="the extra that the pipeline needs",
-            next_step="make spark, or pip install 'krucible[spark]'",
+            next_step="make spark   in krucible's checkout",
         )
 
 

@@ -13,6 +13,7 @@ from results.pipeline.check import check
 from results.pipeline.checked import Checked, together
 from results.pipeline.ingest import Ingested, Opening, ingest
 from results.pipeline.progress import Progress
+from results.pipeline.snapshot import holds_runs
 
 
 class Done(NamedTuple):
@@ -26,6 +27,7 @@ class Done(NamedTuple):
 def bring_up_to_date(opening: Opening, root: Path, tables: Path, progress: Progress) -> Done:
     """Ingest, judge and compute what is new; without news no session is opened.
 
+    Where none of the runs can be ingested, nothing is judged or computed: what was done says why of each.
     Each step has a snapshot of its own: killed at any moment, this leaves the tables as one of them did.
 
     Args:
@@ -35,13 +37,14 @@ def bring_up_to_date(opening: Opening, root: Path, tables: Path, progress: Progr
         progress: is told how far it has come.
 
     Raises:
-        PipelineError: nothing was ingested, Spark failed, or another command writes the tables.
+        PipelineError: Spark failed, or another command writes the tables.
         OSError: a disk is full or refuses; the tables are as the step before left them.
     """
     with _shared(opening) as session:
         ingested = ingest(session, root, tables, progress, judging=True)
-        checked = check(session, tables, progress)
-        return Done(ingested, together(ingested.judged, checked), compute(session, tables, progress))
+        checked = together(ingested.judged, check(session, tables, progress))
+        computed = compute(session, tables, progress) if holds_runs(tables) else Computed(())
+        return Done(ingested, checked, computed)
 
 
 @contextmanager

@@ -49,6 +49,11 @@ def read_table(spark: SparkSession, root: Path, name: str, schema: StructType | 
     return spark.read.schema(schema).option("basePath", place).parquet(place)
 
 
+def holds_runs(root: Path) -> bool:
+    """Whether any run was ever ingested into the tables of a folder; its other tables say nothing without."""
+    return any(files.of(_current(root) / "runs"))
+
+
 class Snapshot:
     """A snapshot that is being built.
 

@@ -16,7 +16,7 @@ from results.pipeline.errors import PipelineError
 from results.pipeline.progress import Progress
 from results.pipeline.schemas import TABLES
 from results.pipeline.session import fit_shuffles
-from results.pipeline.snapshot import CURRENT, next_snapshot, read_table
+from results.pipeline.snapshot import CURRENT, holds_runs, next_snapshot, read_table
 
 COMPUTED_FROM = "computed-from"
 """File of a snapshot that holds a hash of what its computed tables were computed from, and by which code."""
@@ -49,7 +49,7 @@ def compute(
         OSError: a disk is full or refuses; the tables are as they were.
     """
     current = tables / CURRENT
-    if not any(files.of(current / "runs")):
+    if not holds_runs(tables):
         raise PipelineError(
             "there are no runs in the tables",
             expected="at least one that was ingested",
