@@ -8,12 +8,20 @@ from pathlib import Path
 import click
 import msgspec
 
+from checkers.identity import IDENTITY_FILE
 from harness.cli.contents import Content, Contents, key_of
 from harness.errors import KrucibleError, disk_errors_told
 from harness.planning import RunPlan, reproduce_line
 from results.campaign import render_campaign
 from results.step_summary import append_step_summary
-from results.store import RunUnreadableError, load_identity, load_record, save_record, write_whole
+from results.store import (
+    VERDICT_FILE,
+    RunUnreadableError,
+    load_identity,
+    load_record,
+    save_record,
+    write_whole,
+)
 from results.summary import Outcome, RunOutcome, encode_summary, outcome_of, summarise
 
 STATE_FILE = "campaign.json"
@@ -77,6 +85,7 @@ class Campaign:
         self._seeds = list(plans)
         self._keep_complete = keep_complete
         self.folder = _folder_of(runs, scenario, asked)
+        self._place = runs / scenario
         self._state = self._resumed(asked)
 
     def missing(self) -> list[int]:
@@ -148,7 +157,8 @@ class Campaign:
                 where=str(path),
                 next_step=f"repair it, or begin anew: rm {shlex.quote(str(path))}",
             ) from error
-        done = {seed: folder for seed, folder in state.done.items() if _counts(Path(folder), self._content)}
+        found = _here(state, self._place, self._content)
+        done = {str(seed): str(folder) for seed, folder in found.items()}
         if set(done) >= {str(seed) for seed in self._seeds}:
             return _State(asked, done if self._keep_complete else {}, kafka=kafka)
         click.echo(f"resuming: {len(done)} of {len(self._seeds)} {self._each}s are done already")
@@ -173,17 +183,27 @@ def look_up(
     if not path.exists():
         return {}, {}
     state = load_record(path, _State)
-    done = {int(seed): runs / scenario / Path(folder).name for seed, folder in state.done.items()}
     failed = {int(seed): why for seed, why in state.failed.items()}
-    return {seed: folder for seed, folder in done.items() if _counts(folder, content)}, failed
+    return _here(state, runs / scenario, content), failed
+
+
+def _here(state: _State, place: Path, content: Content) -> dict[int, Path]:
+    """The runs that count, where they are now: recorded paths are of where the command was called then."""
+    done = {int(seed): place / Path(folder).name for seed, folder in state.done.items()}
+    return {seed: folder for seed, folder in done.items() if _counts(folder, content)}
 
 
 def _counts(folder: Path, content: Content) -> bool:
-    """Whether a run is there, and does not say that it was of other bytes: a tag may have moved meanwhile."""
+    """Whether a run is there, and does not say that it was of other bytes: a tag may have moved meanwhile.
+
+    One that was copied in part is not there; one that is damaged is, and its report says so.
+    """
+    if not all((folder / name).is_file() for name in (IDENTITY_FILE, VERDICT_FILE)):
+        return False
     try:
         return not content.differs(load_identity(folder))
     except RunUnreadableError:
-        return folder.exists()
+        return True
 
 
 def _folder_of(runs: Path, scenario: str, asked: str) -> Path:

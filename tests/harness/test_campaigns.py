@@ -11,6 +11,8 @@ from harness.cli import contents as module
 from harness.cli.campaigns import STATE_FILE, Campaign, look_up
 from harness.cli.contents import Contents
 from harness.planning import RunOptions, RunPlan, plan_run
+from results.store import VERDICT_FILE, save_verdict
+from tests.results.pipeline.stored_runs import VALID
 from tests.results.story import IDENTITY
 
 SCENARIO = "smoke/partition"
@@ -34,6 +36,7 @@ def put(runs: Path, seed: int, upstream: str = "") -> Path:
     image = ImageIdentity(reference="krucible/kafka:4.3.1-x", checksums={"jars": "1", "upstream": upstream})
     identity = msgspec.structs.replace(IDENTITY, kafka_version="4.3.1", seed=seed, image=image)
     (folder / IDENTITY_FILE).write_bytes(encode_identity(identity))
+    save_verdict(folder, VALID)
     return folder
 
 
@@ -110,3 +113,30 @@ def test_a_run_that_can_not_be_read_stays_where_it_is(tmp_path: Path) -> None:
     campaign.record(1, folder)
     campaign.record(2, tmp_path / "gone")
     assert done(tmp_path, plans()) == {1}
+
+
+def test_a_store_is_the_same_by_another_path(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    put(Path("runs"), 1)
+    put(Path("runs"), 2)
+    Campaign(Path("runs"), SCENARIO, plans()).record(1, Path("runs") / SCENARIO / "20261122T010001Z-1")
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    there = Campaign(Path("../runs"), SCENARIO, plans())
+    assert there.missing() == [2]
+    there.record(2, Path("../runs") / SCENARIO / "20261122T010002Z-2")
+    monkeypatch.chdir(tmp_path)
+    assert done(Path("runs"), plans()) == {1, 2}
+    assert all(
+        folder.is_dir()
+        for folder in Campaign(Path("runs"), SCENARIO, plans(), keep_complete=True).done.values()
+    )
+
+
+@pytest.mark.parametrize("name", [IDENTITY_FILE, VERDICT_FILE])
+def test_a_run_that_was_copied_in_part_is_done_again(tmp_path: Path, name: str) -> None:
+    folder = put(tmp_path, 1)
+    Campaign(tmp_path, SCENARIO, plans()).record(1, folder)
+    (folder / name).unlink()
+    assert done(tmp_path, plans()) == set()
+    assert Campaign(tmp_path, SCENARIO, plans()).missing() == [1, 2]
