@@ -57,9 +57,12 @@ def told_on_terminal(steps: int) -> Iterator[Tell]:
     Args:
         steps: how many will be told.
     """
-    # Stderr is None where it was closed by whoever called.
-    console = None if sys.stderr is None else Console(file=cast("TextIO", _Forgiving(sys.stderr)))
-    if console is None or not console.is_interactive or os.environ.get("CI"):
+    # Stderr is None where it was closed by whoever called; rich would take FORCE_COLOR for a terminal.
+    if sys.stderr is None or not sys.stderr.isatty() or os.environ.get("CI"):
+        yield untold
+        return
+    console = Console(file=cast("TextIO", _Forgiving(sys.stderr)))
+    if not console.is_interactive:
         yield untold
         return
     columns = (TextColumn("{task.description:<15}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())

@@ -39,7 +39,8 @@ class GoneScreen(Screen):
 @pytest.fixture
 def person(monkeypatch: pytest.MonkeyPatch) -> None:
     """Somebody who watches, and knows no patience."""
-    monkeypatch.delenv("CI", raising=False)
+    for name in ("CI", "FORCE_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(doing, "PATIENCE_S", 0.0)
 
@@ -73,7 +74,9 @@ def test_ci_is_no_person(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("person")
-def test_elsewhere_nothing_is_told() -> None:
+@pytest.mark.parametrize("forced", ["", "1"])
+def test_elsewhere_nothing_is_told(monkeypatch: pytest.MonkeyPatch, forced: str) -> None:
+    monkeypatch.setenv("FORCE_COLOR", forced)
     with redirect_stderr(io.StringIO()) as pipe, told_on_terminal(1) as tell:
         assert tell is untold
         tell("reading")
