@@ -137,12 +137,12 @@ def qualify_command(
         return _tell_shard(planned.jobs, asked.stores)
     said = _report(asked, planned)
     written = _write(said, out or runs / "qualifications" / _folder_name(asked))
-    if step_summary is not None:
-        with disk_errors_told():
-            append_blocks(markdown_blocks(said), step_summary, "`qualification.md` of the report")
     click.echo(encode_qualification(said).decode() if as_json else render_text(said), nl=False)
     if not as_json:
         click.echo(f"report  {written}")
+    if step_summary is not None:
+        with disk_errors_told():
+            append_blocks(markdown_blocks(said), step_summary, "`qualification.md` of the report")
     return EXIT_CODES[said.decision]
 
 

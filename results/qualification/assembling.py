@@ -235,12 +235,20 @@ def _silent(question: Question, runs: Sequence[Run]) -> Iterator[str]:
 
 
 def _mixed(question: Question, runs: Sequence[Run]) -> Iterator[str]:
-    """Sides whose runs are of several contents, so that nobody knows of which of them a decision would be."""
-    for role, asked in ((Role.CANDIDATE, question.candidate), (Role.BASELINE, question.baseline)):
-        counts = Counter(run.content for run in of_role(runs, role) if run.content)
-        if len(counts) > 1:
-            told = ", ".join(f"{content[:_CONTENT_SHOWN]} in {n}" for content, n in sorted(counts.items()))
-            yield f"runs of the {role} {asked} are of {len(counts)} different contents of Kafka: {told}"
+    """Sides of several contents, of which nobody knows what a decision would be; two sides of one content."""
+    asked = {Role.CANDIDATE: question.candidate, Role.BASELINE: question.baseline}
+    counts = {role: Counter(run.content for run in of_role(runs, role) if run.content) for role in asked}
+    for role, found in counts.items():
+        if len(found) > 1:
+            told = ", ".join(f"{_short(content)} in {n}" for content, n in sorted(found.items()))
+            yield f"runs of the {role} {asked[role]} are of {len(found)} different contents of Kafka: {told}"
+    if both := counts[Role.CANDIDATE].keys() & counts[Role.BASELINE].keys():
+        told = ", ".join(map(_short, sorted(both)))
+        yield f"{question.candidate} was compared to itself: {question.baseline} is the same Kafka ({told})"
+
+
+def _short(content: str) -> str:
+    return content[:_CONTENT_SHOWN]
 
 
 def _place(run: Run) -> tuple[str, str]:

@@ -7,9 +7,9 @@ import msgspec
 RULE = (
     "NOT QUALIFIED if an illegal anomaly of the candidate is explained neither by its scenario, nor by the "
     "baseline, nor by anything on record, or if a comparison says worse. Otherwise INCONCLUSIVE if a "
-    "positive control is not as expected, if the runs of a side are not all of the same bytes of Kafka, if "
-    "an anomaly may or may not be what is on record, if a cell has too few runs with a verdict, or if a "
-    "required state was not reached. Otherwise QUALIFIED."
+    "positive control is not as expected, if the runs of a side are not all of the same bytes of Kafka or "
+    "both sides are, if an anomaly may or may not be what is on record, if a cell has too few runs with a "
+    "verdict, or if a required state was not reached. Otherwise QUALIFIED."
 )
 
 
@@ -35,7 +35,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
         unexplained: anomalies of the candidate that nothing explains.
         worse: comparisons that say worse.
         controls: positive controls that are not as expected, or were not run.
-        mixed: sides whose runs are of more than one content of Kafka.
+        mixed: sides whose runs are of more than one content of Kafka, and two sides of one.
         doubtful: anomalies that may or may not be what is on record.
         short: cells with too few runs that came to a verdict.
         unreached: required states that the candidate did not reach.

@@ -142,9 +142,17 @@ def test_runs_of_two_builds_on_one_side_decide_nothing(role: Role) -> None:
     assert said([red(), *runs]).decision is RED
 
 
+def test_a_build_that_is_compared_to_itself_is_not_qualified_by_having_its_own_defects() -> None:
+    alike = [of_content(one, {"jars": "1" * 64}) for one in (*both(1, 2, 3), red(4), red(4, Role.BASELINE))]
+    decided = said(alike)
+    assert decided.decision is UNSURE
+    assert f"4.3.1 was compared to itself: 4.1.1 is the same Kafka ({'1' * 19})" in {
+        reason.text for reason in decided.reasons
+    }
+
+
 def test_one_content_in_images_of_two_machines_is_one() -> None:
-    jars = {"jars": "1" * 64}
-    runs = [of_content(one, jars, f"sha256:{number}") for number, one in enumerate(both(1, 2))]
+    runs = [of_content(one, one.image_checksums, f"sha256:{number}") for number, one in enumerate(both(1, 2))]
     decided = said(runs)
     assert (decided.decision, decided.reasons) == (GOOD, ())
     assert "runs of 4.3.1 are of 2 different images" in "\n".join(decided.gaps)
