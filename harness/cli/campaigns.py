@@ -102,6 +102,24 @@ class Campaign:
         """Why the harness failed, by seed."""
         return {int(seed): why for seed, why in self._state.failed.items()}
 
+    def require_its_kafka(self, folder: Path) -> None:
+        """Refuse a run of other bytes: a tarball may have been built anew while the campaign ran.
+
+        Raises:
+            KrucibleError: it says that it was of another Kafka.
+            RunUnreadableError: it says nothing.
+        """
+        identity = load_identity(folder)
+        if self._content.differs(identity):
+            ran = f", {identity.image.checksums.get('upstream', '')}" if identity.image else ""
+            raise KrucibleError(
+                "this run was of another Kafka than its campaign",
+                got=f"Kafka {identity.kafka_version}{ran}",
+                expected=self._content.told(),
+                where=str(folder),
+                next_step="leave what is named alone until the campaign is over; the same command goes on",
+            )
+
     def record(self, seed: int, folder: Path) -> None:
         """A run came to its verdict."""
         self._state.done[str(seed)] = str(folder)

@@ -24,6 +24,7 @@ from harness.cli.origins import settled
 from harness.errors import KrucibleError, UsageError
 from harness.planning import RunOptions, RunPlan, plan_run
 from harness.runner import Host, execute
+from results.store import StoreError
 
 CANCELLING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SEEDS = 100_000
@@ -115,8 +116,9 @@ def run_missing(
         try:
             folder, _verdict = run_one(plans[seed], Host(runs=runs), cancelled)
             if not cancelled.is_set():
+                campaign.require_its_kafka(folder)
                 campaign.record(seed, folder)
-        except (HistoryError, KrucibleError) as error:
+        except (HistoryError, KrucibleError, StoreError) as error:
             campaign.record_failure(seed, str(error))
             click.echo(f"krucible: seed {seed} failed: {error}", err=True)
 

@@ -143,6 +143,22 @@ def test_runs_of_two_contents_decide_nothing(tmp_path: Path, capsys: pytest.Capt
     assert "different contents of Kafka" in reason["text"]
 
 
+def test_a_tarball_that_is_built_anew_meanwhile_is_told_and_decides_nothing(
+    fake: FakeTarballs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = candidate(tmp_path, b"rc0")
+
+    def rebuilding(plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
+        candidate(tmp_path, b"rc1")
+        return fake(plan, host, cancelled)
+
+    monkeypatch.setattr(running, "run_one", rebuilding)
+    assert qualify(path) == 2
+    err = capsys.readouterr().err
+    assert "this run was of another Kafka than its campaign" in err
+    assert "expected: Kafka 4.3.1 of " in err
+
+
 def test_a_tarball_is_read_once_for_all_runs(
     fake: FakeTarballs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
