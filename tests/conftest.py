@@ -1,4 +1,6 @@
-"""What holds for all tests: the same examples each time, and none fails because the machine is slow."""
+"""What holds for all tests: the same examples, time enough, and no colours that a shell asks for."""
+
+import os
 
 from hypothesis import HealthCheck, settings
 
@@ -6,3 +8,6 @@ settings.register_profile(
     "deterministic", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
 )
 settings.load_profile("deterministic")
+
+for _name in ("FORCE_COLOR", "NO_COLOR", "TTY_COMPATIBLE", "TTY_INTERACTIVE"):
+    os.environ.pop(_name, None)
