@@ -1,6 +1,6 @@
 """exploratory/chaos: random faults, disks and admin operations of every kind, drawn from the seed."""
 
-from harness.vocabulary import Assumptions, RandomSchedule, Scenario, Topology
+from harness.vocabulary import RandomSchedule, Scenario, Topology
 
 SCENARIO = Scenario(
     summary="Partitions, kills, pauses, new disks at random; elections, reassignments, voters beside them.",
@@ -14,8 +14,5 @@ SCENARIO = Scenario(
         operations={"elect-preferred": 3, "elect-unclean": 2, "reassign": 4, "cancel": 1, "voters": 3},
     ),
     topology=Topology(controllers=4, brokers=4, initial_voters=3),
-    assumptions=Assumptions(
-        invoked_during=5, why_lowered="a leader may be taken away that every producer soon waits for"
-    ),
     ticket="KIP-98, KIP-101, KIP-455, KIP-460, KIP-595, KIP-853",
 )

@@ -87,7 +87,6 @@ def shell(container: Container, command: str) -> str:
     return output.decode().strip()
 
 
-@pytest.mark.usefixtures("jars")
 @pytest.mark.parametrize("version", ["3.6.2", "3.7.1", "3.9.0", "4.1.1", "4.3.1"])
 def test_a_version_boots_from_artifacts_and_survives_a_restart(
     engine: docker.DockerClient, tmp_path: Path, version: str
@@ -110,7 +109,6 @@ def test_a_version_boots_from_artifacts_and_survives_a_restart(
         assert container.logs().count(b"Formatting") <= 1, "a formatted disk was formatted again"
 
 
-@pytest.mark.usefixtures("jars")
 def test_an_image_tells_what_is_in_it(engine: docker.DockerClient) -> None:
     image = ensure_image("4.3.1", "artifacts", client=engine)
     labels = engine.images.get(image.reference).labels

@@ -5,7 +5,6 @@ from collections.abc import Iterator
 import pytest
 from pyspark.sql import SparkSession
 
-from results.pipeline.java import find_java
 from results.pipeline.session import opened
 
 SETTINGS = {
@@ -18,9 +17,6 @@ SETTINGS = {
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
-    java = find_java()
-    if java.problem:
-        pytest.skip(f"{java.problem}: {java.got} (Debian: apt-get install openjdk-17-jre-headless)")
     with opened("local[2]", app="tests of the pipeline") as session:
         for name, value in SETTINGS.items():
             session.conf.set(name, value)
