@@ -80,7 +80,7 @@ class JournalHeader(msgspec.Struct, frozen=True):
 class History(msgspec.Struct, frozen=True, dict=True):
     """All operations of one run, merged and indexed.
 
-    Equality, copies, pickles and JSON know the four fields only, not what `once` keeps beside them.
+    Equality, copies, pickles and JSON know the fields only, not what `once` keeps beside them.
 
     Attributes:
         run: the run's id.
@@ -88,12 +88,15 @@ class History(msgspec.Struct, frozen=True, dict=True):
         operations: sorted by ``(time_ns, journal, index)``; ``index`` is the position here.
         damage: what could not be read (a line cut short at the end of a journal), one text each; a
             damaged history can be judged invalid or unknown, never valid.
+        lacking: names of the journals that were lost, or lack what was written from some moment on; who asks
+            for them is `checkers.sources`.
     """
 
     run: str
     began_at: str
     operations: tuple[Operation, ...]
     damage: tuple[str, ...] = ()
+    lacking: frozenset[str] = frozenset()
 
     @cached_property
     def _kept(self) -> dict[Any, Any]:

@@ -1,0 +1,58 @@
+"""Which journals hold what a rule needs, and what is missing of them.
+
+A journal that was lost, cut short or emptied says nothing of what its writer did from some moment on.  A
+rule that needs it can't decide, and all others still can: what was done and is not recorded must become
+neither a green verdict nor an anomaly.
+"""
+
+import re
+from enum import StrEnum
+
+from checkers.history import History
+
+
+class Source(StrEnum):
+    """What is recorded by one kind of writer, in journals of its own."""
+
+    CLIENTS = "clients"
+    FAULTS = "faults"
+    ADMIN = "admin operations"
+    MOVES = "moves of the script"
+    RUNNER = "the runner"
+    NODES = "states of the nodes' processes"
+    QUORUM = "answers of the quorum's leaders"
+    QUORUM_STATE = "quorum-state files"
+    PARTITIONS = "brokers' views of partitions"
+    REASSIGNMENTS = "reassignments under way"
+    DISKS = "the nodes' disks"
+
+
+_JOURNALS = {
+    Source.CLIENTS: re.compile(r"worker-\d+|script"),
+    Source.FAULTS: re.compile(r"nemesis|holds"),
+    Source.ADMIN: re.compile(r"admin(-\d+)?"),
+    Source.MOVES: re.compile(r"moves"),
+    Source.RUNNER: re.compile(r"runner"),
+    Source.NODES: re.compile(r"nodes"),
+    Source.QUORUM: re.compile(r"observer-quorum-(?!state$).*"),
+    Source.QUORUM_STATE: re.compile(r"observer-quorum-state"),
+    Source.PARTITIONS: re.compile(r"observer-partitions-.*"),
+    Source.REASSIGNMENTS: re.compile(r"observer-reassignments"),
+    Source.DISKS: re.compile(r"replicas"),
+}
+"""Names of the journals of each source, see docs/histories.md."""
+
+
+def lacking(history: History, *sources: Source) -> str | None:
+    """Why a rule that needs all that some sources recorded can't decide; None where all of it is there.
+
+    Args:
+        history: as `checkers.reading.read_history` returns it.
+        sources: what the rule needs.
+    """
+    told = [
+        f"{source} ({', '.join(names)})"
+        for source in sources
+        if (names := sorted(name for name in history.lacking if _JOURNALS[source].fullmatch(name)))
+    ]
+    return f"not all is there that was recorded of {' and '.join(told)}" if told else None

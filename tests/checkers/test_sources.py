@@ -1,0 +1,40 @@
+"""What is missing of some journals concerns exactly the rules that need them."""
+
+import pytest
+
+from checkers.history import History
+from checkers.sources import Source, lacking
+
+
+def told(*names: str) -> History:
+    return History(run="r", began_at="2026-11-22T20:21:02Z", operations=(), lacking=frozenset(names))
+
+
+@pytest.mark.parametrize(
+    ("name", "source"),
+    [
+        ("worker-12", Source.CLIENTS),
+        ("nemesis", Source.FAULTS),
+        ("holds", Source.FAULTS),
+        ("admin", Source.ADMIN),
+        ("admin-2", Source.ADMIN),
+        ("moves", Source.MOVES),
+        ("runner", Source.RUNNER),
+        ("nodes", Source.NODES),
+        ("observer-quorum-n1", Source.QUORUM),
+        ("observer-quorum-state", Source.QUORUM_STATE),
+        ("observer-partitions-n2", Source.PARTITIONS),
+        ("observer-reassignments", Source.REASSIGNMENTS),
+        ("replicas", Source.DISKS),
+    ],
+)
+def test_each_journal_has_one_source(name: str, source: Source) -> None:
+    assert [each for each in Source if lacking(told(name), each)] == [source]
+
+
+def test_what_is_lacking_is_named() -> None:
+    history = told("admin", "worker-3", "worker-1")
+    told_of = lacking(history, Source.CLIENTS, Source.FAULTS, Source.ADMIN)
+    expected = "clients (worker-1, worker-3) and admin operations (admin)"
+    assert told_of == f"not all is there that was recorded of {expected}"
+    assert lacking(history, Source.FAULTS) is None
