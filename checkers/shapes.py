@@ -73,13 +73,17 @@ Consumed = list[tuple[str, Partition, list[Offset], list[Any]]]
 
 
 class Txn(msgspec.Struct, frozen=True):
-    """What a transaction does; in a completion, what it did."""
+    """What a transaction does; in a completion, what it did.
+
+    Neither its commit nor its abort was asked for before `ending_ns`.
+    """
 
     client: str
     mops: list[TxnSend | TxnOffsets | TxnPoll]
     consumed: Consumed = []
     isolation: Isolation = "read_committed"
     assigned: list[tuple[Partition, Offset]] | None = None
+    ending_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] | None = None
 
 
 class GroupAsked(msgspec.Struct, frozen=True):

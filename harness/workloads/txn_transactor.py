@@ -55,11 +55,19 @@ class Intent(NamedTuple):
 
 
 class _End(NamedTuple):
-    """How a transaction ended: its outcome, the end that was acknowledged, and why not the one meant."""
+    """How a transaction ended.
+
+    Attributes:
+        outcome: of the whole operation.
+        ended: the end that was acknowledged, if any.
+        error: why it is not the one that was meant.
+        ending_ns: a time before which neither commit nor abort was asked for; None where neither was at all.
+    """
 
     outcome: OperationType
     ended: str | None
     error: str | None = None
+    ending_ns: int | None = None
 
 
 class Staff(NamedTuple):
@@ -136,7 +144,7 @@ class Transactor:
         sent: list[Sent] = []
         self._staff.recorder.invoke("txn", self._name, self._told(intent, sent))
         end = self._perform(self._client, intent, sent)
-        value = {**self._told(intent, sent), "ended": end.ended}
+        value = {**self._told(intent, sent), "ended": end.ended, "ending_ns": end.ending_ns}
         self._staff.recorder.complete(end.outcome, value, end.error)
         if end.error is not None:
             self.give_up()
@@ -156,9 +164,10 @@ class Transactor:
         sent += client.send(records)
         trouble = _trouble(sent) or _offsets_trouble(client, intent)
         self._staff.stopping.wait(intent.pause_s)
-        if intent.commits and trouble is None:
-            return _committed(client)
-        return _aborted(client, trouble)
+        ending_ns = self._staff.recorder.journal.clock.now_ns()
+        commits = intent.commits and trouble is None
+        end = _committed(client) if commits else _aborted(client, trouble)
+        return end._replace(ending_ns=ending_ns)
 
     def _told(self, intent: Intent, sent: Sequence[Sent]) -> dict[str, Any]:
         """The transaction as a history has it, with the offsets of what was sent."""

@@ -85,6 +85,18 @@ def test_a_committed_transaction_tells_offsets_and_its_end(bench: Bench) -> None
     assert transactor.ready
 
 
+@pytest.mark.parametrize("commits", [True, False])
+def test_the_end_was_asked_for_after_a_time_between_the_records_and_the_answer(
+    bench: Bench, *, commits: bool
+) -> None:
+    transactor = bench.transactor()
+    transactor.initialise()
+    transactor.carry_out(TWO._replace(commits=commits, pause_s=0.01))
+    begun, ended = bench.operations("txn")
+    assert begun.time_ns + 10_000_000 <= ended.value["ending_ns"] <= ended.time_ns
+    assert "ending_ns" not in begun.value
+
+
 def test_an_initialisation_tells_who_the_producer_is(bench: Bench) -> None:
     assert bench.transactor().initialise()
     begun, ended = bench.operations("init-transactions")
@@ -123,7 +135,7 @@ def test_a_transaction_that_did_not_begin_sent_nothing(bench: Bench) -> None:
     bench.coordinator.on_begin = always(TransactionError("refused"))
     assert not transactor.carry_out(TWO)
     ended = bench.ended()
-    assert (ended.type, ended.value["ended"]) == (FAIL, None)
+    assert (ended.type, ended.value["ended"], ended.value["ending_ns"]) == (FAIL, None, None)
     assert all(len(mop) == len(("send", "topic", "partition", "value")) for mop in ended.value["mops"])
     assert bench.coordinator.records == []
     assert not transactor.ready
