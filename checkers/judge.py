@@ -87,8 +87,11 @@ def verdict_of(results: Sequence[CheckerResult], setup: Setup | None) -> Verdict
 
 
 def combined(validities: Iterable[Validity]) -> Validity:
-    """The validity of a whole: invalid outweighs unknown, unknown outweighs valid; of nothing: unknown."""
-    found = set(validities)
+    """The validity of a whole: invalid outweighs unknown, unknown outweighs valid; of nothing: unknown.
+
+    Checkers that were not exercised say nothing of it.
+    """
+    found = set(validities) - {Validity.NOT_EXERCISED}
     if Validity.INVALID in found:
         return Validity.INVALID
     return Validity.VALID if found == {Validity.VALID} else Validity.UNKNOWN
