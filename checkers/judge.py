@@ -22,6 +22,8 @@ from checkers.log.findings import PROMISES
 from checkers.metadata import check_metadata
 from checkers.metadata import kinds as metadata
 from checkers.nodes import check_nodes
+from checkers.partitions import check_partitions
+from checkers.partitions import kinds as partitions
 from checkers.quorum import check_quorum
 from checkers.reassignments import check_reassignments
 from checkers.reassignments import kinds as reassignments
@@ -45,6 +47,7 @@ CHECKERS: Mapping[str, Checker] = {
     "registers": check_registers,
     "metadata": check_metadata,
     "quorum": check_quorum,
+    "partitions": check_partitions,
     "elections": check_elections,
     "reassignments": check_reassignments,
     "recovery": check_recovery,
@@ -136,6 +139,7 @@ def known_anomalies() -> dict[str, AnomalyKind]:
                 **nonlinearizable.ANOMALIES,
                 **registers.ANOMALIES,
                 **metadata.ANOMALIES,
+                **partitions.ANOMALIES,
                 **elections.ANOMALIES,
                 **reassignments.ANOMALIES,
             }.items()
