@@ -4,7 +4,7 @@ It finds no anomalies.  What it finds unmet makes a verdict unknown, because not
 run that did not try what it was meant to try.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -32,7 +32,7 @@ def check_assumptions(history: History) -> CheckerResult:
     """
     setup = setup_of(history)
     windows = fault_windows(history)
-    met = [_setup_present(setup), _undamaged(history), _complete(history)]
+    met = [_setup_present(setup), _undamaged(history), _complete(history), *_harness_lasted(history)]
     if setup is not None:
         acked = acknowledged(history)
         met += [_injected(history, setup, windows), _loaded(acked, history, setup), _polled(history, setup)]
@@ -61,6 +61,18 @@ def _complete(history: History) -> Assumption:
     phases = [str(operation.key) for operation in history.of("phase")]
     found = f"ended in phase {phases[-1]}" if phases else "no phase began"
     return Assumption("run-complete", "done" in phases, "the run reached phase done", found)
+
+
+def _harness_lasted(history: History) -> Iterator[Assumption]:
+    """What went wrong with the harness itself, where something did: less was tried than was meant to be."""
+    found = [f"during {o.key}: {o.value['error']}" for o in history.of("harness-failure")]
+    if found:
+        yield Assumption(
+            name="harness-lasted",
+            met=False,
+            expected="a harness that nothing befell",
+            observed="; ".join(found),
+        )
 
 
 def _injected(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> Assumption:

@@ -1,7 +1,8 @@
 """The spine of a run, from a plan to a verdict.
 
 A stranger who reads `execute` knows the program: build the cluster, load it while the schedule of faults is
-carried out, heal, wait for recovery, read everything back, gather evidence, judge.
+carried out, heal, wait for recovery, read everything back, gather evidence, judge.  Whatever goes wrong with
+the harness itself on the way, what was recorded by then is judged.
 """
 
 import threading
@@ -9,7 +10,7 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -21,13 +22,14 @@ from harness.cluster.engine import engine_errors_told
 from harness.cluster.watching import NodeWatcher
 from harness.crew import Crew
 from harness.disks import gather_disks
-from harness.errors import disk_errors_told
+from harness.errors import KrucibleError, disk_errors_told
 from harness.events import Listener, RunEnded
 from harness.evidence import gather_logs
 from harness.faults.hold import ConnectionHolds
 from harness.folder import RUNS
 from harness.healing import bench_of
-from harness.journal import Recorder
+from harness.journal import JournalError, Recorder
+from harness.mishaps import Mishaps
 from harness.observers import Observers
 from harness.planning import RunPlan
 from harness.recovery import await_recovery
@@ -59,11 +61,25 @@ class Host(msgspec.Struct, frozen=True):
     keep: bool = False
 
 
+class Ended(NamedTuple):
+    """A run that was judged.
+
+    Attributes:
+        folder: the run's.
+        history: read back from there.
+        verdict: on it.
+        failure: what went wrong with the harness itself, if anything; the history tells of it too.
+    """
+
+    folder: Path
+    history: History
+    verdict: Verdict
+    failure: KrucibleError | None
+
+
 @disk_errors_told()
 @engine_errors_told()
-def execute(
-    plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event
-) -> tuple[Path, History, Verdict]:
+def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event) -> Ended:
     """Carry out a plan and judge what happened.
 
     Args:
@@ -72,29 +88,56 @@ def execute(
         listener: hears what goes on, from several threads.
         cancelled: when set, the schedule ends early and the run is judged by what there is.
 
-    Returns:
-        The run's folder, its history and the verdict.
+    Raises:
+        KrucibleError: if the run did not come so far that there is anything to judge, or the history could
+            not be written; whatever was recorded stays in the folder.
+    """
+    folder, failure = _played(plan, host, listener, cancelled)
+    history = read_history(folder)
+    verdict = judge(history)
+    listener(RunEnded(str(folder), verdict, plan.reproduce))
+    return Ended(folder, history, verdict, failure)
+
+
+def _played(
+    plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event
+) -> tuple[Path, KrucibleError | None]:
+    """The run's folder once all is recorded and the cluster is gone, and what went wrong with the harness.
 
     Raises:
-        KrucibleError: if the harness could not do its work; faults are healed and the cluster is removed,
-            and whatever was recorded stays in the folder.
+        KrucibleError: there is nothing to judge, or the history could not be written.
     """
-    with watched(), open_stage(plan, host.runs, listener, keep=host.keep) as stage:
-        context = _context(stage)
-        with _observed(stage, context) as observers:
-            with _loaded(stage, context) as load:
-                crew = Crew(stage, observers.view, lambda: _check(load, observers), cancelled)
-                _carry_out(stage, crew, cancelled)
-                if not cancelled.is_set():
-                    _recover(stage, context, cancelled)
-                    _settle(stage, crew)
+    mishaps: Mishaps | None = None
+    try:
+        with watched(), open_stage(plan, host.runs, listener, keep=host.keep) as stage:
+            mishaps = Mishaps(stage)
+            _play(stage, mishaps, cancelled)
+    except JournalError:
+        raise
+    except KrucibleError as error:
+        # A cluster that can't be taken away is no reason to throw away what was seen of it.
+        if mishaps is None:
+            raise
+        return stage.folder, mishaps.failure or error
+    return stage.folder, mishaps.failure
+
+
+def _play(stage: Stage, mishaps: Mishaps, cancelled: threading.Event) -> None:
+    """All that is done to the cluster; a mishap ends what is going on, and heals what is in force."""
+    context = _context(stage)
+    with mishaps.survived("observing"), _observed(stage, context) as observers:
+        with mishaps.survived("the load"), _loaded(stage, context) as load:
+            crew = Crew(stage, observers.view, lambda: _check(load, observers), cancelled)
+            _carry_out(stage, crew, mishaps, cancelled)
             if not cancelled.is_set():
+                with mishaps.survived("recovery"):
+                    _recover(stage, context, cancelled)
+                _settle(stage, crew)
+        if mishaps.healed and not cancelled.is_set():
+            with mishaps.survived("the final read"):
                 _read_everything(stage, context)
+    with mishaps.survived("gathering evidence"):
         _gather_evidence(stage, cancelled)
-    history = read_history(stage.folder)
-    verdict = judge(history)
-    listener(RunEnded(str(stage.folder), verdict, plan.reproduce))
-    return stage.folder, history, verdict
 
 
 def _context(stage: Stage) -> Context[Any]:
@@ -141,18 +184,20 @@ def _check(load: Load, observers: Observers) -> None:
     observers.check()
 
 
-def _carry_out(stage: Stage, crew: Crew, cancelled: threading.Event) -> None:
+def _carry_out(stage: Stage, crew: Crew, mishaps: Mishaps, cancelled: threading.Event) -> None:
     """The schedule, and in any case the end of every fault; none begins once a worker has died."""
     needed = stage.plan.scenario.assumptions.acked_before
     stage.tally.await_more(needed, TRAFFIC_BOUND_S, cancelled)
     try:
-        crew.carry_out(stage.plan.schedule)
+        with mishaps.survived("the schedule"):
+            crew.carry_out(stage.plan.schedule)
     finally:
         try:
             stage.phase("heal")
         finally:
             # A disk that no longer takes the phase must not keep faults in force.
             crew.nemesis.heal_all()
+    mishaps.healed = True
 
 
 def _recover(stage: Stage, context: Context[Any], cancelled: threading.Event) -> None:

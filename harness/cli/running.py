@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from checkers.reading import HistoryError
-from checkers.verdict import Verdict
+from checkers.verdict import Validity, Verdict
 from harness.chance import KINDS
 from harness.cli.campaigns import Campaign
 from harness.cli.console import console_for
@@ -82,10 +82,18 @@ def _options(scenario: str, seed: int, given: dict[str, Any]) -> RunOptions:
 
 
 def run_one(plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
-    """Run, judge, write verdict and report, and say how it ended."""
+    """Run, judge, write verdict and report, and say how it ended.
+
+    Raises:
+        KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.
+    """
     with console_for(sys.stdout) as console:
-        folder, history, verdict = execute(plan, host, console.hear, cancelled)
+        folder, history, verdict, failure = execute(plan, host, console.hear, cancelled)
     show(keep(folder, history, verdict))
+    if failure is not None and verdict.validity is not Validity.INVALID:
+        raise failure
+    if failure is not None:
+        click.echo(f"krucible: the harness failed as well, which takes nothing back: {failure}", err=True)
     return folder, verdict
 
 

@@ -18,8 +18,7 @@ from confluent_kafka.cimpl import NewTopic
 from checkers.history import OperationType
 from harness.clients.administrator import AdministratorOptions, Answer
 from harness.clients.bounded import within
-from harness.clients.confluent import client_config
-from harness.journal import describe
+from harness.clients.confluent import client_config, told
 
 _MS_PER_S = 1000
 _GRACE_S = 0.5
@@ -62,14 +61,12 @@ class ConfluentAdministrator:
     def config(self, topic: str, key: str) -> Answer:
         """See `Administrator.config`; of whichever broker the library likes best."""
         resource = ConfigResource(ResourceType.TOPIC, topic)
-        told = self._asked(
+        described = self._asked(
             lambda admin: admin.describe_configs([resource], **self._timeouts), OperationType.FAIL
         )
-        if told.outcome is not OperationType.OK:
-            return told
-        entry = told.value[key]
-        own = entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
-        return Answer(OperationType.OK, int(entry.value) if own else None)
+        if described.outcome is not OperationType.OK:
+            return described
+        return _told(lambda: _own_number(described.value[key]), OperationType.FAIL)
 
     def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
         """See `Administrator.create_topic`; the library does not tell the id."""
@@ -107,12 +104,11 @@ class ConfluentAdministrator:
         self, ask: Callable[[AdminClient], dict[Any, Any]], otherwise: OperationType = OperationType.INFO
     ) -> Answer:
         """What the only one of the futures that a call returns says."""
-        if self._admin is None:
-            self._admin = AdminClient(client_config(self._options.bootstrap, self._options.request_ms))
-        admin = self._admin
 
         def result() -> Any:
-            (future,) = ask(admin).values()
+            if self._admin is None:
+                self._admin = AdminClient(client_config(self._options.bootstrap, self._options.request_ms))
+            (future,) = ask(self._admin).values()
             return future.result(timeout=self._wait_s)
 
         answer = _told(result, otherwise)
@@ -161,10 +157,10 @@ class _Group:
         Raises:
             KafkaException: it was not told.
         """
-        (told,) = self._consumer.committed([where], timeout=timeout_s)
-        if told.error is not None:
-            raise KafkaException(told.error)
-        offset: int = told.offset
+        (found,) = self._consumer.committed([where], timeout=timeout_s)
+        if found.error is not None:
+            raise KafkaException(found.error)
+        offset: int = found.offset
         return offset if offset >= 0 else None
 
     def close(self) -> None:
@@ -176,11 +172,14 @@ class _Group:
             self._ended[partition.offset] = error or partition.error
 
 
+def _own_number(entry: Any) -> int | None:
+    """The number that a topic was given itself; None where it has none of its own."""
+    own = entry.source == ConfigSource.DYNAMIC_TOPIC_CONFIG.value
+    return int(entry.value) if own else None
+
+
 def _told(ask: Callable[[], Any], otherwise: OperationType = OperationType.INFO) -> Answer:
     try:
         return Answer(OperationType.OK, ask())
-    except KafkaException as error:
-        cause = error.args[0]
-        return Answer(otherwise, error=f"{cause.name()}: {cause.str()}")
-    except (RuntimeError, TimeoutError) as error:
-        return Answer(otherwise, error=describe(error))
+    except Exception as error:  # noqa: BLE001 - whatever the library says is the request's fate
+        return Answer(otherwise, error=told(error))

@@ -55,7 +55,10 @@ class KafkaPythonAdministrator:
             if isinstance(error, BrokerResponseError) and error.errno in NOT_FOUND:
                 return Answer(OperationType.FAIL, error=f"{describe(error)} (no coordinator, nothing sent)")
             return Answer(OperationType.INFO, error=describe(error))
-        refused = told[place]
+        refused = told.get(place)
+        if refused is None:
+            self.spent = True
+            return Answer(OperationType.INFO, error="the answer says nothing of that partition")
         if refused.errno == 0:
             return Answer(OperationType.OK)
         self.spent = True

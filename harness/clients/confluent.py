@@ -18,6 +18,7 @@ from checkers.history import OperationType
 from harness.clients.bounded import within
 from harness.clients.errors import Source, classify, raised_by_send
 from harness.clients.interface import (
+    ClientFailedError,
     ConsumerOptions,
     Message,
     ProducerOptions,
@@ -29,6 +30,8 @@ from harness.journal import describe
 
 _GRACE_S = 1.0
 _POLL_S = 0.1
+REPORTS_AFTER_FATAL_S = 1.0
+"""How long delivery reports are awaited once the library has given a producer up."""
 _FIRST_LOCAL_ERROR = -100
 """Codes below are librdkafka's own, the others are brokers'."""
 _EOF = KafkaError._PARTITION_EOF  # noqa: SLF001 - a public constant in spite of its name
@@ -37,6 +40,38 @@ _OUT_OF_RANGE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE, 
 _SILENT = logging.getLogger("krucible.librdkafka")
 _SILENT.propagate = False
 _SILENT.addHandler(logging.NullHandler())
+
+
+def made(kind: Callable[[dict[str, Any]], Any], config: dict[str, Any]) -> Any:
+    """A client of the library.
+
+    Raises:
+        ClientFailedError: the library could not make it.
+    """
+    try:
+        return kind(config)
+    except Exception as error:
+        raise ClientFailedError(told(error)) from error
+
+
+def subscribe(consumer: Any, topic: str, **callbacks: Callable[..., None]) -> None:
+    """Have a consumer of the library subscribe to a topic.
+
+    Raises:
+        ClientFailedError: the library refuses.
+    """
+    try:
+        consumer.subscribe([topic], **callbacks)
+    except Exception as error:
+        raise ClientFailedError(told(error)) from error
+
+
+def told(error: BaseException) -> str:
+    """What the library raised as one line, with Kafka's name of the error where it has one."""
+    cause = error.args[0] if isinstance(error, KafkaException) and error.args else None
+    if not isinstance(cause, KafkaError):
+        return describe(error)
+    return f"{cause.name()}: {cause.str()}{' (fatal)' if cause.fatal() else ''}"
 
 
 def client_config(bootstrap: tuple[str, ...], request_ms: int, **config: Any) -> dict[str, Any]:
@@ -62,7 +97,7 @@ class ConfluentProducer:
 
     def __init__(self, options: ProducerOptions) -> None:
         self._options = options
-        self._producer = Producer(producer_config(options))
+        self._producer = made(Producer, producer_config(options))
 
     def send(self, batch: Sequence[Record]) -> list[Sent]:
         """See `LogProducer.send`."""
@@ -77,13 +112,25 @@ class ConfluentProducer:
                     partition=record.partition,
                     on_delivery=self._reporter(fates, index),
                 )
-            except (BufferError, KafkaException, ValueError) as error:
-                outcome, reason = raised_by_send(describe(error))
-                fates[index] = Sent(outcome, error=reason)
-        while None in fates and (left_s := deadline - time.monotonic()) > 0:
-            self._producer.poll(min(left_s, _POLL_S))
-        silent = Sent(OperationType.INFO, error="no delivery report within the delivery timeout")
+            except Exception as error:  # noqa: BLE001 - whatever the library says is the record's fate
+                fates[index] = refused(error)
+        silent = Sent(OperationType.INFO, error=self._await(fates, deadline))
         return [fate or silent for fate in fates]
+
+    def _await(self, fates: list[Sent | None], deadline: float) -> str:
+        """Wait for the delivery reports; why a record may have none.
+
+        A fatal error is raised here once, whichever record it is about; the reports follow it.
+        """
+        why = "no delivery report within the delivery timeout"
+        while None in fates and (left_s := deadline - time.monotonic()) > 0:
+            try:
+                self._producer.poll(min(left_s, _POLL_S))
+            except Exception as error:  # noqa: BLE001 - whatever the library says is the records' fate
+                why = told(error)
+                deadline = min(deadline, time.monotonic() + REPORTS_AFTER_FATAL_S)
+                time.sleep(_POLL_S)
+        return why
 
     def close(self, timeout_s: float) -> None:
         """See `LogProducer.close`."""
@@ -116,6 +163,14 @@ def producer_config(options: ProducerOptions) -> dict[str, Any]:
     )
 
 
+def refused(error: Exception) -> Sent:
+    """The fate of a record at which the library's own call raised."""
+    if not isinstance(error, (BufferError, KafkaException, ValueError)):
+        return Sent(OperationType.INFO, error=told(error))
+    outcome, reason = raised_by_send(told(error))
+    return Sent(outcome, error=reason)
+
+
 def fate_of(error: KafkaError | None, offset: int | None, options: ProducerOptions) -> Sent:
     """What a delivery report says of a record."""
     if error is None:
@@ -140,7 +195,8 @@ class ConfluentConsumer:
         self._options = options
         self._pending: ReadError | None = None
         self._positions: dict[int, int] = {}
-        self._consumer = Consumer(
+        self._consumer = made(
+            Consumer,
             client_config(
                 options.bootstrap,
                 options.request_ms,
@@ -153,7 +209,7 @@ class ConfluentConsumer:
                 check_crcs=True,
                 fetch_wait_max_ms=min(250, options.request_ms),
                 fetch_error_backoff_ms=100,
-            )
+            ),
         )
 
     def assign(self, positions: Mapping[int, int]) -> None:
@@ -161,7 +217,10 @@ class ConfluentConsumer:
         topic = self._options.topic
         self._pending = None
         self._positions = dict(positions)
-        self._consumer.assign([TopicPartition(topic, p, offset) for p, offset in positions.items()])
+        try:
+            self._consumer.assign([TopicPartition(topic, p, offset) for p, offset in positions.items()])
+        except Exception as error:
+            raise ReadError(told(error)) from error
 
     def poll(self, max_wait_s: float) -> list[Message]:
         """See `LogConsumer.poll`; an error that comes behind records is raised by the next call."""
@@ -193,8 +252,8 @@ class ConfluentConsumer:
                 pair = self._consumer.get_watermark_offsets(
                     TopicPartition(self._options.topic, partition), timeout=left_s
                 )
-            except (KafkaException, RuntimeError) as error:
-                raise ReadError(describe(error)) from error
+            except Exception as error:
+                raise ReadError(told(error)) from error
             if pair is None:
                 raise ReadError(f"no offsets of partition {partition} within {timeout_s:.1f} s")
             found[partition] = pair
@@ -211,8 +270,8 @@ class ConfluentConsumer:
             if first is None:
                 return []
             more = self._consumer.consume(num_messages=self._options.poll_records_max - 1, timeout=0)
-        except (KafkaException, RuntimeError) as error:
-            raise ReadError(describe(error)) from error
+        except Exception as error:
+            raise ReadError(told(error)) from error
         return [first, *more]
 
 

@@ -12,15 +12,14 @@ from collections import deque
 from collections.abc import Mapping
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 
 from checkers.history import OperationType
 from harness.clients.administrator import Answer
 from harness.clients.bounded import within
-from harness.clients.confluent import client_config
+from harness.clients.confluent import client_config, made, subscribe, told
 from harness.clients.group import Assigned, Gathered, MemberOptions, Membership
 from harness.clients.interface import ClientFailedError, Message, ReadError
-from harness.journal import describe
 
 _MS_PER_S = 1000
 _METADATA = b"CGMDv2:"
@@ -40,7 +39,8 @@ class ConfluentMember:
         self._returned = threading.Event()
         self._returned.set()
         self._owned: frozenset[int] = frozenset()
-        self._consumer = Consumer(
+        self._consumer = made(
+            Consumer,
             client_config(
                 options.bootstrap,
                 options.request_ms,
@@ -55,9 +55,9 @@ class ConfluentMember:
                 check_crcs=True,
                 fetch_wait_max_ms=250,
                 fetch_error_backoff_ms=100,
-            )
+            ),
         )
-        self._consumer.subscribe([options.topic], on_assign=self._on_assign, on_revoke=self._on_revoke)
+        subscribe(self._consumer, options.topic, on_assign=self._on_assign, on_revoke=self._on_revoke)
 
     @property
     def owned(self) -> frozenset[int]:
@@ -72,8 +72,8 @@ class ConfluentMember:
             first = self._consumer.poll(max_wait_s)
             assigned, self._assigned = self._assigned, None
             more = [] if first is None else self._rest()
-        except (KafkaException, RuntimeError) as error:
-            raise ReadError(describe(error)) from error
+        except Exception as error:
+            raise ReadError(told(error)) from error
         if self._failure is not None:
             raise ReadError(self._failure)
         messages = _messages([] if first is None else [first])
@@ -85,18 +85,19 @@ class ConfluentMember:
 
     def commit(self, offsets: Mapping[int, int]) -> Answer:
         """See `GroupMember.commit`."""
-        if (
-            self._membership is None
-            or membership_of(self._consumer.consumer_group_metadata()) != self._membership
-        ):
+        try:
+            known = membership_of(self._consumer.consumer_group_metadata())
+        except Exception as error:  # noqa: BLE001 - whatever the library says, nothing was sent
+            return Answer(OperationType.FAIL, error=f"{told(error)}, nothing sent")
+        if self._membership is None or known != self._membership:
             return Answer(OperationType.FAIL, error="the membership has ended, nothing sent")
         where = [TopicPartition(self._options.topic, p, offset) for p, offset in offsets.items()]
-        told: list[Any] = []
+        answered: list[Any] = []
         self._returned.clear()
 
         def ask() -> None:
             try:
-                told.extend(self._consumer.commit(offsets=where, asynchronous=False))
+                answered.extend(self._consumer.commit(offsets=where, asynchronous=False))
             finally:
                 self._returned.set()
 
@@ -104,8 +105,8 @@ class ConfluentMember:
             within(self._options.commit_ms / _MS_PER_S, "the commit", ask)
         except ClientFailedError as error:
             return Answer(OperationType.INFO, error=str(error))
-        failed = [place.error for place in told if place.error is not None]
-        if failed or len(told) < len(where):
+        failed = [place.error for place in answered if place.error is not None]
+        if failed or len(answered) < len(where):
             text = "; ".join(f"{error.name()}: {error.str()}" for error in failed[:3])
             return Answer(OperationType.INFO, error=f"{text} (an earlier attempt may have been appended)")
         return Answer(OperationType.OK)
@@ -132,8 +133,8 @@ class ConfluentMember:
             failed = [place.error for place in known if place.error is not None]
             if failed:
                 self._failure = f"no committed offsets: {failed[0].name()}: {failed[0].str()}"
-        except (KafkaException, RuntimeError) as error:
-            self._failure = f"no committed offsets: {describe(error)}"
+        except Exception as error:  # noqa: BLE001 - told by the poll that serves this
+            self._failure = f"no committed offsets: {told(error)}"
         if self._failure is not None:
             consumer.assign([])
             return

@@ -12,7 +12,7 @@ from typing import Any
 from kafka import KafkaConsumer, TopicPartition
 from kafka.consumer.subscription_state import AsyncConsumerRebalanceListener
 from kafka.coordinator.assignors.range import RangePartitionAssignor
-from kafka.errors import BrokerResponseError, CommitFailedError, KafkaError
+from kafka.errors import BrokerResponseError, CommitFailedError
 from kafka.structs import OffsetAndMetadata
 
 from checkers.history import OperationType
@@ -21,7 +21,7 @@ from harness.clients.administrator_errors import classify_commit
 from harness.clients.group import Assigned, Gathered, MemberOptions, Membership
 from harness.clients.interface import ReadError
 from harness.clients.kafka_python import polled_in_group
-from harness.clients.kafka_python_making import end_consumer, made_client
+from harness.clients.kafka_python_making import end_consumer, made_client, subscribe
 from harness.journal import describe
 
 _MS_PER_S = 1000
@@ -54,7 +54,7 @@ class KafkaPythonMember:
         )
         self._coordinator = self._consumer._coordinator  # noqa: SLF001 - nothing public sends one commit once
         self._listener = _Listener(self._consumer, options)
-        self._consumer.subscribe([options.topic], listener=self._listener)
+        subscribe(self._consumer, options.topic, self._listener)
 
     @property
     def owned(self) -> frozenset[int]:
@@ -75,10 +75,16 @@ class KafkaPythonMember:
         }
         try:
             ready = self._coordinator.ensure_coordinator_ready(timeout_ms=self._options.commit_ms)
-        except KafkaError as error:
+        except Exception as error:  # noqa: BLE001 - whatever the library says, nothing was sent
             return Answer(OperationType.FAIL, error=f"{describe(error)} (no coordinator, nothing sent)")
         if not ready:
             return Answer(OperationType.FAIL, error="no coordinator was found, nothing sent")
+        try:
+            return self._sent_once(where, deadline)
+        except Exception as error:  # noqa: BLE001 - whatever the library says is the commit's fate
+            return Answer(OperationType.INFO, error=describe(error))
+
+    def _sent_once(self, where: Mapping[Any, Any], deadline: float) -> Answer:
         manager = self._coordinator._manager  # noqa: SLF001 - as the library's own commits do
         future = manager.call_soon(self._coordinator._send_offset_commit_request, where)  # noqa: SLF001 - as above
         try:

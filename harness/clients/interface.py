@@ -128,7 +128,11 @@ class LogConsumer(Protocol):
     """Reads assigned partitions from explicit offsets; used by one thread."""
 
     def assign(self, positions: Mapping[int, int]) -> None:
-        """Read these partitions from these offsets on; replaces what was assigned before."""
+        """Read these partitions from these offsets on; replaces what was assigned before.
+
+        Raises:
+            ReadError: the library refuses.
+        """
         ...
 
     def poll(self, max_wait_s: float) -> list[Message]:

@@ -62,8 +62,12 @@ def polled_in_group(consumer: Any, max_wait_s: float) -> list[Message]:
     """
     messages = polled(consumer, max_wait_s)
     coordinator = consumer._coordinator  # noqa: SLF001 - nothing public tells of a join under way
-    if coordinator.rejoining:
-        coordinator.request_rejoin()
+    try:
+        if coordinator.rejoining:
+            coordinator.request_rejoin()
+    except Exception as error:
+        # The member is given up, so that what was returned is read by the next one.
+        raise ReadError(describe(error)) from error
     return messages
 
 
@@ -165,9 +169,12 @@ class KafkaPythonConsumer:
 
     def assign(self, positions: Mapping[int, int]) -> None:
         """See `LogConsumer.assign`."""
-        self._consumer.assign(self._partitions(positions))
-        for partition, offset in positions.items():
-            self._consumer.seek(TopicPartition(self._options.topic, partition), offset)
+        try:
+            self._consumer.assign(self._partitions(positions))
+            for partition, offset in positions.items():
+                self._consumer.seek(TopicPartition(self._options.topic, partition), offset)
+        except Exception as error:
+            raise ReadError(describe(error)) from error
 
     def poll(self, max_wait_s: float) -> list[Message]:
         """See `LogConsumer.poll`."""

@@ -13,7 +13,6 @@ from socket import socket as Socket
 from typing import Any
 
 from kafka import KafkaProducer
-from kafka.errors import KafkaError
 from kafka.net.compat import KafkaNetClient
 from kafka.net.inet import KafkaNetSocket
 
@@ -108,7 +107,7 @@ def made_client(owner: type[Any], bootstrap: Sequence[str], **config: Any) -> An
     quiet = {"metrics_enabled": False} if "metrics_enabled" in owner.DEFAULT_CONFIG else {}
     try:
         return owner(bootstrap_servers=servers, kafka_client=networks, **quiet, **_QUICK, **config)
-    except (KafkaError, OSError) as error:
+    except Exception as error:
         networks.close()
         raise ClientFailedError(describe(error)) from error
 
@@ -147,6 +146,18 @@ def producer_bounds(delivery_ms: int, request_ms: int, connect_ms: int) -> dict[
         "bootstrap_timeout_ms": connect_ms,
         "allow_auto_create_topics": False,
     }
+
+
+def subscribe(consumer: Any, topic: str, listener: Any) -> None:
+    """Have a consumer of the library subscribe to a topic.
+
+    Raises:
+        ClientFailedError: the library refuses.
+    """
+    try:
+        consumer.subscribe([topic], listener=listener)
+    except Exception as error:
+        raise ClientFailedError(describe(error)) from error
 
 
 def end_consumer(consumer: Any, timeout_s: float, what: str) -> None:

@@ -15,7 +15,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, Topi
 
 from checkers.history import OperationType
 from harness.clients.bounded import within
-from harness.clients.confluent import client_config
+from harness.clients.confluent import client_config, made, subscribe, told
 from harness.clients.errors import Source
 from harness.clients.interface import ClientFailedError, Message, ReadError, Sent
 from harness.clients.transactional import (
@@ -43,7 +43,8 @@ class ConfluentTransactionalProducer:
     def __init__(self, options: TransactionalOptions) -> None:
         self._options = options
         self._hangs: str | None = None
-        self._producer = Producer(
+        self._producer = made(
+            Producer,
             client_config(
                 options.bootstrap,
                 options.request_ms,
@@ -54,7 +55,7 @@ class ConfluentTransactionalProducer:
                 delivery_timeout_ms=options.delivery_ms,
                 request_timeout_ms=options.request_ms,
                 linger_ms=0,
-            )
+            ),
         )
 
     def initialise(self, timeout_s: float) -> Identity:
@@ -66,8 +67,8 @@ class ConfluentTransactionalProducer:
         """See `TransactionalProducer.begin`."""
         try:
             self._producer.begin_transaction()
-        except KafkaException as error:
-            raise TransactionError(_text(error.args[0]), OperationType.FAIL) from error
+        except Exception as error:
+            raise TransactionError(told(error), OperationType.FAIL) from error
 
     def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
         """See `TransactionalProducer.send`."""
@@ -81,8 +82,8 @@ class ConfluentTransactionalProducer:
                     partition=record.partition,
                     on_delivery=_reporter(fates, index),
                 )
-            except (BufferError, KafkaException, ValueError) as error:
-                fates[index] = Sent(OperationType.INFO, error=describe(error))
+            except Exception as error:  # noqa: BLE001 - whatever the library says is the record's fate
+                fates[index] = Sent(OperationType.INFO, error=told(error))
         silent = self._await(fates, deadline)
         return [fate or silent for fate in fates]
 
@@ -91,9 +92,9 @@ class ConfluentTransactionalProducer:
         try:
             while None in fates and (left_s := deadline - time.monotonic()) > 0:
                 self._producer.poll(min(left_s, _POLL_S))
-        except KafkaException as error:
+        except Exception as error:  # noqa: BLE001 - whatever the library says is the records' fate
             # A producer that was fenced raises from poll, and may report nothing any more.
-            return Sent(OperationType.INFO, error=_text(error.args[0]))
+            return Sent(OperationType.INFO, error=told(error))
         return Sent(OperationType.INFO, error="no delivery report within the delivery timeout")
 
     def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
@@ -151,7 +152,8 @@ class ConfluentGroupConsumer:
 
     def __init__(self, options: GroupOptions) -> None:
         self._options = options
-        self._consumer = Consumer(
+        self._consumer = made(
+            Consumer,
             client_config(
                 options.bootstrap,
                 options.request_ms,
@@ -166,9 +168,9 @@ class ConfluentGroupConsumer:
                 check_crcs=True,
                 fetch_wait_max_ms=250,
                 fetch_error_backoff_ms=100,
-            )
+            ),
         )
-        self._consumer.subscribe([options.topic], on_assign=_served_in_poll, on_revoke=_served_in_poll)
+        subscribe(self._consumer, options.topic, on_assign=_served_in_poll, on_revoke=_served_in_poll)
 
     def poll(self, max_wait_s: float) -> list[Message]:
         """See `GroupConsumer.poll`."""
@@ -177,8 +179,8 @@ class ConfluentGroupConsumer:
             if first is None:
                 return []
             more = self._consumer.consume(num_messages=self._options.poll_records_max - 1, timeout=0)
-        except (KafkaException, RuntimeError) as error:
-            raise ReadError(describe(error)) from error
+        except Exception as error:
+            raise ReadError(told(error)) from error
         returned: list[Any] = [first, *more]
         failed = [message.error() for message in returned if message.error() is not None]
         if failed:
@@ -191,15 +193,15 @@ class ConfluentGroupConsumer:
         try:
             for partition, offset in positions.items():
                 self._consumer.seek(TopicPartition(self._options.topic, partition, offset))
-        except (KafkaException, RuntimeError) as error:
-            raise ReadError(describe(error)) from error
+        except Exception as error:
+            raise ReadError(told(error)) from error
 
     def membership(self) -> Any:
         """See `GroupConsumer.membership`."""
         try:
             return self._consumer.consumer_group_metadata()
-        except (KafkaException, RuntimeError) as error:
-            raise ReadError(describe(error)) from error
+        except Exception as error:
+            raise ReadError(told(error)) from error
 
     def close(self, timeout_s: float) -> None:
         """See `GroupConsumer.close`."""
@@ -235,15 +237,17 @@ def committed_offsets(
 
     Raises:
         ReadError: there was no answer.
+        ClientFailedError: the client could not be made, or not be closed.
     """
-    consumer = Consumer(
+    consumer = made(
+        Consumer,
         client_config(
             options.bootstrap,
             options.request_ms,
             group_id=options.group,
             enable_auto_commit=False,
             isolation_level="read_committed",
-        )
+        ),
     )
     try:
         found: list[Any] = consumer.committed(

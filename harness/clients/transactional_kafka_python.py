@@ -21,7 +21,13 @@ from harness.clients.bounded import within
 from harness.clients.errors import Source
 from harness.clients.interface import Message, ReadError, Sent
 from harness.clients.kafka_python import polled_in_group
-from harness.clients.kafka_python_making import EndableProducer, end_consumer, made_client, producer_bounds
+from harness.clients.kafka_python_making import (
+    EndableProducer,
+    end_consumer,
+    made_client,
+    producer_bounds,
+    subscribe,
+)
 from harness.clients.transactional import (
     GroupOffsets,
     GroupOptions,
@@ -67,7 +73,7 @@ class KafkaPythonTransactionalProducer:
         """See `TransactionalProducer.begin`."""
         try:
             self._producer.begin_transaction()
-        except KafkaError as error:
+        except Exception as error:
             raise TransactionError(describe(error), OperationType.FAIL) from error
 
     def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
@@ -97,8 +103,10 @@ class KafkaPythonTransactionalProducer:
                 ending = _queued_end(self._manager)
         except KafkaError as error:
             raise TransactionError(f"{describe(error)} ({REFUSED})", OperationType.FAIL) from error
-        self._producer._sender.wakeup()  # noqa: SLF001 - as the library's own method does
+        except Exception as error:
+            raise TransactionError(describe(error)) from error
         try:
+            self._producer._sender.wakeup()  # noqa: SLF001 - as the library's own method does
             _await(result, timeout_s, "EndTxn")
         except Exception as error:
             source, key = _keyed(error)
@@ -153,7 +161,7 @@ class KafkaPythonGroupConsumer:
             bootstrap_timeout_ms=options.connect_ms,
             allow_auto_create_topics=False,
         )
-        self._consumer.subscribe([options.topic], listener=_Forgetful(self._consumer))
+        subscribe(self._consumer, options.topic, _Forgetful(self._consumer))
 
     def poll(self, max_wait_s: float) -> list[Message]:
         """See `GroupConsumer.poll`."""
@@ -169,7 +177,10 @@ class KafkaPythonGroupConsumer:
 
     def membership(self) -> Any:
         """See `GroupConsumer.membership`."""
-        return self._consumer.group_metadata()
+        try:
+            return self._consumer.group_metadata()
+        except Exception as error:
+            raise ReadError(describe(error)) from error
 
     def close(self, timeout_s: float) -> None:
         """See `GroupConsumer.close`."""

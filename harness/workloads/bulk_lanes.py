@@ -7,9 +7,9 @@ from typing import Any
 from confluent_kafka import KafkaError, Producer
 
 from checkers.history import OperationType
-from harness.clients.confluent import fate_of, producer_config
+from harness.clients.confluent import REPORTS_AFTER_FATAL_S, fate_of, made, producer_config, told
 from harness.clients.errors import raised_by_send
-from harness.clients.interface import ProducerOptions, Sent
+from harness.clients.interface import ClientFailedError, ProducerOptions, Sent
 from harness.journal import Recorder
 from harness.workloads.producing import complete_send
 from harness.workloads.values import Values
@@ -46,6 +46,7 @@ class Lane:
         self._payloads: list[bytes] = []
         self._reported: list[tuple[bytes, int | None, KafkaError | None]] = []
         self._refused: dict[bytes, Sent] = {}
+        self._silent = _NO_REPORT
         self._deadline_s = 0.0
 
     @property
@@ -55,8 +56,14 @@ class Lane:
 
     def poll(self) -> None:
         """Take what was reported meanwhile."""
-        if self._producer is not None:
+        if self._producer is None:
+            return
+        try:
             self._producer.poll(0)
+        except Exception as error:  # noqa: BLE001 - whatever the library says is the records' fate
+            # A fatal error, raised once; the reports of what it befell follow.
+            self._silent = Sent(OperationType.INFO, error=told(error))
+            self._deadline_s = min(self._deadline_s, time.monotonic() + REPORTS_AFTER_FATAL_S)
 
     def retire(self) -> Producer | None:
         """The producer, which the lane gives up."""
@@ -73,20 +80,28 @@ class Lane:
         self._recorder.invoke("send", self._options.topic, self._stretch())
         self._payloads = [b"%b%d" % (self._prefix, self._first + index) for index in range(self._batch)]
         self._reported = reported = []
+        self._silent = _NO_REPORT
         self._deadline_s = time.monotonic() + self._options.delivery_ms / 1000 + _REPORT_GRACE_S
 
         def report(error: KafkaError | None, message: Any) -> None:
             reported.append((message.value(), message.offset(), error))
 
         records: list[dict[str, Any]] = [{"value": payload} for payload in self._payloads]
-        if self._producer is None:
-            self._producer = Producer(producer_config(self._options))
-        self._producer.produce_batch(
-            self._options.topic, records, partition=self._partition, on_delivery=report
-        )
-        self._refused = {
-            record["value"]: Sent(*_refusal(record["_error"])) for record in records if "_error" in record
-        }
+        try:
+            if self._producer is None:
+                self._producer = made(Producer, producer_config(self._options))
+            self._producer.produce_batch(
+                self._options.topic, records, partition=self._partition, on_delivery=report
+            )
+        except ClientFailedError as error:
+            nothing = Sent(OperationType.FAIL, error=f"no client, nothing sent: {error}")
+            self._refused = dict.fromkeys(self._payloads, nothing)
+        except Exception as error:  # noqa: BLE001 - whatever the library says is the records' fate
+            self._refused = dict.fromkeys(self._payloads, Sent(OperationType.INFO, error=told(error)))
+        else:
+            self._refused = {
+                record["value"]: Sent(*_refusal(record["_error"])) for record in records if "_error" in record
+            }
 
     def finish(self) -> tuple[OperationType, int] | None:
         """Complete the batch if every record was reported, or no longer can be; how, and how many were ok.
@@ -104,7 +119,7 @@ class Lane:
         fates = self._refused | {
             payload: fate_of(error, offset, self._options) for payload, offset, error in self._reported
         }
-        sent = [fates.get(payload, _NO_REPORT) for payload in payloads]
+        sent = [fates.get(payload, self._silent) for payload in payloads]
         values = [(self._partition, self._first + index) for index in range(self._batch)]
         kind = complete_send(self._recorder, values, sent)
         return kind, sum(one.outcome is OperationType.OK for one in sent)

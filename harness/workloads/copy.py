@@ -146,7 +146,7 @@ class OffsetsReader(Worker):
                 found = self._ask(
                     group_options(self._context), range(self._context.workload.partitions), _OFFSETS_S
                 )
-            except ReadError as error:
+            except (ClientFailedError, ReadError) as error:
                 failure = str(error)
                 self.stopping.wait(_REMAKE_PAUSE_S)
                 continue

@@ -10,7 +10,7 @@ from checkers.history import OperationType
 from harness.clients.administrator_opening import Make, open_administrator
 from harness.clients.interface import ClientKind
 from harness.clients.metadata_views import described_config, listed_topics
-from harness.journal import Recorder
+from harness.journal import Recorder, describe
 from harness.vocabulary import MetadataWorkload
 from harness.wire import Connection, WireError
 from harness.workloads.context import Address, Context
@@ -206,6 +206,9 @@ def _asked(address: Address, question: Callable[[Connection], T]) -> T | WireErr
             return question(connection)
     except WireError as error:
         return error
+    except (LookupError, ValueError) as error:
+        # An answer that lacks what was asked for, or has something else in its place.
+        return WireError(describe(error))
 
 
 def _text(address: Address) -> str:

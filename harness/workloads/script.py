@@ -17,6 +17,7 @@ from harness.clients.raw_transactions import (
     init_producer,
     produce,
 )
+from harness.journal import describe
 from harness.vocabulary import ScriptedTransactions
 from harness.wire import Connection, Endpoint, TopicAnswer, WireError
 from harness.workloads.context import Context
@@ -97,7 +98,10 @@ class Stagehand:
     def leader(self, partition: int) -> int:
         """Id of the partition's leader."""
         self._topic = self._look()
-        return next(state.leader for state in self._topic.partitions if state.partition == partition)
+        leaders = {state.partition: state.leader for state in self._topic.partitions}
+        if partition not in leaders:
+            raise ScriptError(f"the broker tells nothing of partition {partition}")
+        return leaders[partition]
 
     def coordinator(self, transactional_id: str) -> int:
         """Id of the broker that coordinates the transactional id."""
@@ -239,7 +243,7 @@ class Stagehand:
         endpoint = Endpoint(*self.context.brokers[0])
         try:
             return endpoint.cluster([TOPIC]).topics[TOPIC]
-        except WireError as error:
-            raise ScriptError(str(error)) from error
+        except (KeyError, WireError) as error:
+            raise ScriptError(describe(error)) from error
         finally:
             endpoint.close()

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from confluent_kafka import KafkaError
+from confluent_kafka import KafkaError, KafkaException
 
 from checkers.history import Operation, OperationType
-from harness.clients.interface import ProducerOptions
+from harness.clients.interface import ClientFailedError, ProducerOptions
 from harness.errors import KrucibleError
 from harness.events import Acknowledged, Event
 from harness.journal import Clock, JournalError, Journals, Recorder
@@ -46,6 +46,7 @@ class FakeProducer:
     def __init__(self) -> None:
         self.queue_full_from = BATCH
         self.taken: list[bytes] = []
+        self.raised: Exception | None = None
         self.report: Callable[[Any, Any], None] = lambda _error, _message: None
 
     def produce_batch(
@@ -61,6 +62,11 @@ class FakeProducer:
             record["_error"] = KafkaError(KafkaError._QUEUE_FULL)
         self.report = on_delivery
         return len(self.taken)
+
+    def poll(self, _timeout_s: float) -> int:
+        if self.raised is not None:
+            raise self.raised
+        return 0
 
     def acknowledge(self, *offsets: int) -> None:
         for value, offset in zip(self.taken, offsets, strict=True):
@@ -149,6 +155,46 @@ def test_what_the_library_refuses_was_not_sent(tmp_path: Path) -> None:
     bench.producer.acknowledge(4)
     assert bench.lane.finish() == (INFO, 1)
     assert [entry[3] for entry in bench.last().value] == ["ok", "fail", "fail", "fail"]
+    bench.journals.close()
+
+
+FATAL = KafkaException(KafkaError(45, "the broker lost records", fatal=True))
+
+
+def test_a_fatal_error_is_the_fate_of_what_was_outstanding(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The library's poll raises it, which ended the process, and the run with it."""
+    monkeypatch.setattr(bulk_lanes, "REPORTS_AFTER_FATAL_S", 0.0)
+    bench.producer.raised = FATAL
+    bench.producer.report(None, Message(bench.producer.taken[0], 7))
+    bench.lane.poll()
+    assert bench.lane.finish() == (INFO, 1)
+    told = bench.last()
+    assert [entry[3] for entry in told.value] == ["ok", "info", "info", "info"]
+    assert told.error == "OUT_OF_ORDER_SEQUENCE_NUMBER: the broker lost records (fatal)"
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome"),
+    [(ClientFailedError("no such configuration"), "fail"), (TypeError("odd"), "info")],
+)
+def test_a_batch_that_can_not_be_queued_is_completed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, outcome: str
+) -> None:
+    bench = Bench(tmp_path)
+    bench.producer.acknowledge(0, 1, 2, 3)
+    bench.lane.finish()
+    bench.lane.retire()
+
+    def refuse(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(bulk_lanes, "made", refuse)
+    bench.lane.begin()
+    bench.lane.poll()
+    assert bench.lane.finish() == (OperationType(outcome), 0)
+    assert str(error) in (bench.last().error or "")
     bench.journals.close()
 
 

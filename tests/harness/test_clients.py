@@ -2,10 +2,12 @@
 
 import gc
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from confluent_kafka import KafkaError, KafkaException, Producer
+from kafka import KafkaConsumer
 
 from checkers.history import OperationType
 from harness.clients import (
@@ -19,10 +21,11 @@ from harness.clients import (
     ReadError,
     Record,
     Sent,
+    kafka_python_making,
 )
 from harness.clients.bounded import within
-from harness.clients.confluent import ConfluentConsumer, ConfluentProducer
-from harness.clients.kafka_python import KafkaPythonConsumer, KafkaPythonProducer
+from harness.clients.confluent import ConfluentConsumer, ConfluentProducer, made, subscribe
+from harness.clients.kafka_python import KafkaPythonConsumer, KafkaPythonProducer, polled_in_group
 from harness.clients.opening import open_consumer, open_producer
 from tests.harness.fake_broker import LIST_OFFSETS, PRODUCE, FakeBroker
 from tests.harness.fake_node import METADATA
@@ -231,6 +234,113 @@ def test_a_defect_of_the_library_leaves_everything_open(broker: FakeBroker) -> N
         INFO,
         "KeyError: 'endpoint_type' (not in the table: nothing is known of it)",
     )
+
+
+OUT_OF_ORDER, OLD_EPOCH, FENCED = 45, 47, 90
+NAMES = {
+    OUT_OF_ORDER: ("OUT_OF_ORDER_SEQUENCE_NUMBER", "[Error 45]"),
+    OLD_EPOCH: ("INVALID_PRODUCER_EPOCH", "[Error 47]"),
+    FENCED: ("PRODUCER_FENCED", "[Error 90]"),
+}
+
+
+@pytest.mark.parametrize("code", NAMES)
+def test_what_ends_a_producer_is_the_fate_of_its_records(
+    broker: FakeBroker, kind: ClientKind, code: int
+) -> None:
+    """Librdkafka's poll raises a fatal error, kafka-python tells it of each record; neither escapes."""
+    client = producer(broker.bootstrap, kind, idempotent=True)
+    assert outcomes(client.send([Record(0, b"a")])) == [OK]
+    broker.produce_error = code
+    refused = client.send([Record(0, b"b"), Record(1, b"c")])
+    after = client.send([Record(0, b"d")])
+    client.close(BOUND_S)
+    assert outcomes(refused) == [INFO, INFO]
+    assert all(any(name in (one.error or "") for name in NAMES[code]) for one in refused)
+    assert after[0].outcome is not OK
+
+
+class Raising:
+    """Fails each call as librdkafka's module does where a test says so."""
+
+    def __init__(self, error: Exception) -> None:
+        self._error = error
+
+    def __getattr__(self, _name: str) -> Callable[..., None]:
+        def fail(*_args: object, **_kwargs: object) -> None:
+            raise self._error
+
+        return fail
+
+
+FATAL = KafkaException(KafkaError(OUT_OF_ORDER, "the broker lost records", fatal=True))
+
+
+@pytest.mark.parametrize(
+    ("error", "outcome", "text"),
+    [
+        (
+            FATAL,
+            FAIL,
+            "OUT_OF_ORDER_SEQUENCE_NUMBER: the broker lost records (fatal): raised before anything",
+        ),
+        (TypeError("odd"), INFO, "TypeError: odd"),
+    ],
+)
+def test_a_call_of_confluent_kafka_that_raises_is_the_records_fate(
+    broker: FakeBroker, error: Exception, outcome: OperationType, text: str
+) -> None:
+    client = ConfluentProducer(ProducerOptions((broker.bootstrap,), "log-0"))
+    client.close(BOUND_S)
+    client._producer = Raising(error)
+    (sent,) = client.send([Record(0, b"a")])
+    assert sent.outcome is outcome
+    assert (sent.error or "").startswith(text)
+
+
+def test_a_poll_that_raises_again_and_again_is_bounded(
+    broker: FakeBroker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("harness.clients.confluent.REPORTS_AFTER_FATAL_S", 0.2)
+    client = ConfluentProducer(ProducerOptions((broker.bootstrap,), "log-0"))
+    client.close(BOUND_S)
+    client._producer = Raising(FATAL)
+    client._producer.produce = lambda *_args, **_kwargs: None
+    (sent,) = client.send([Record(0, b"a")])
+    assert sent == Sent(INFO, None, "OUT_OF_ORDER_SEQUENCE_NUMBER: the broker lost records (fatal)")
+
+
+def test_a_reader_whose_library_refuses_reads_nothing(broker: FakeBroker, kind: ClientKind) -> None:
+    client = consumer(broker.bootstrap, kind)
+    client.close(BOUND_S)
+    client._consumer = Raising(TypeError("odd"))  # type: ignore[attr-defined]  # both have one
+    for call in (lambda: client.assign({0: 0}), lambda: client.poll(0), lambda: client.offsets([0], 0.1)):
+        with pytest.raises(ReadError, match="odd"):
+            call()
+
+
+def test_a_client_that_the_library_does_not_make_is_told_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(ClientFailedError, match="No such configuration property"):
+        made(Producer, {"no.such.property": 1})
+    with pytest.raises(ClientFailedError, match="odd"):
+        subscribe(Raising(TypeError("odd")), "log-0")
+    with pytest.raises(ClientFailedError, match="odd"):
+        kafka_python_making.subscribe(Raising(TypeError("odd")), "log-0", None)
+    monkeypatch.setattr(kafka_python_making, "answers", lambda *_: True)
+    with pytest.raises(ClientFailedError, match="Unrecognized configs"):
+        kafka_python_making.made_client(KafkaConsumer, [NOBODY], no_such_property=1)
+
+
+def test_a_join_that_can_not_be_asked_for_again_ends_the_member() -> None:
+    class Odd(Raising):
+        def poll(self, **_: int) -> dict[object, object]:
+            return {}
+
+        class _coordinator:  # noqa: N801 - the library's name
+            rejoining = True
+
+    with pytest.raises(ReadError, match="request_rejoin"):
+        polled_in_group(Odd(TypeError("odd")), 0)
 
 
 def test_a_missing_delivery_report_leaves_a_record_open(

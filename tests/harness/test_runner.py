@@ -1,13 +1,24 @@
-"""The spine: whatever goes wrong, faults are healed."""
+"""The spine: whatever goes wrong, faults are healed, and what was recorded is judged."""
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
 from unittest.mock import MagicMock
 
 import pytest
 
+from checkers.verdict import Validity, Verdict
 from harness import runner
+from harness.cli import running
+from harness.errors import EngineError, KrucibleError
 from harness.journal import JournalError
+from harness.mishaps import Mishaps
 from harness.wire import WireError
+from harness.workloads.worker import WorkloadError
+
+DIED = WorkloadError("worker producer-1 died")
 
 
 def test_faults_are_healed_even_when_the_history_takes_nothing_more() -> None:
@@ -15,7 +26,7 @@ def test_faults_are_healed_even_when_the_history_takes_nothing_more() -> None:
     stage.phase.side_effect = JournalError("the history can't be written")
 
     with pytest.raises(JournalError):
-        runner._carry_out(stage, crew, threading.Event())
+        runner._carry_out(stage, crew, Mishaps(stage), threading.Event())
 
     crew.nemesis.heal_all.assert_called_once_with()
 
@@ -25,7 +36,7 @@ def test_faults_are_healed_when_the_schedule_breaks_off() -> None:
     crew.carry_out.side_effect = KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        runner._carry_out(stage, crew, threading.Event())
+        runner._carry_out(stage, crew, Mishaps(stage), threading.Event())
 
     crew.nemesis.heal_all.assert_called_once_with()
 
@@ -37,3 +48,123 @@ def test_limits_that_nobody_takes_away_are_told() -> None:
     runner._settle(stage, crew)
 
     stage.tell.assert_called_once_with("recover", "limits on moving replicas stay: no broker answers")
+
+
+class Play:
+    """A run whose parts only say that they were reached; one of them may raise."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
+        self.reached: list[str] = []
+        self.raised: dict[str, Exception] = {}
+        self.stage = MagicMock(folder=folder)
+        self.nemesis = SimpleNamespace(heal_all=lambda: self.reach("heal"))
+        crew = SimpleNamespace(carry_out=lambda _schedule: self.reach("schedule"), nemesis=self.nemesis)
+        monkeypatch.setattr(runner, "Crew", lambda *_: crew)
+        monkeypatch.setattr(runner, "_context", lambda _stage: None)
+        for name in ("recover", "settle", "read_everything", "gather_evidence"):
+            monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name: self.reach(name))
+        for name in ("observed", "loaded"):
+            monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name: self.around(name))
+        monkeypatch.setattr(runner, "open_stage", lambda *_, **__: self.opened())
+
+    def reach(self, name: str) -> None:
+        self.reached.append(name)
+        if name in self.raised:
+            raise self.raised[name]
+
+    @contextmanager
+    def around(self, name: str) -> Iterator[MagicMock]:
+        try:
+            yield MagicMock()
+        finally:
+            self.reach(f"end of {name}")
+
+    @contextmanager
+    def opened(self) -> Iterator[MagicMock]:
+        self.reach("start")
+        yield self.stage
+        self.reach("removal")
+
+    def play(self) -> KrucibleError | None:
+        plan, host = MagicMock(), runner.Host()
+        folder, failure = runner._played(plan, host, lambda _event: None, threading.Event())
+        assert folder == self.stage.folder
+        return failure
+
+
+@pytest.fixture
+def play(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Play:
+    return Play(monkeypatch, tmp_path)
+
+
+ALL = [
+    "start", "schedule", "heal", "recover", "settle", "end of loaded", "read_everything", "end of observed",
+    "gather_evidence", "removal",
+]  # fmt: skip
+
+
+def test_a_run_in_order(play: Play) -> None:
+    assert play.play() is None
+    assert play.reached == ALL
+
+
+@pytest.mark.parametrize(
+    "where",
+    ["schedule", "recover", "end of loaded", "read_everything", "end of observed", "gather_evidence"],
+)
+def test_a_mishap_prevents_neither_healing_nor_reading_nor_evidence(play: Play, where: str) -> None:
+    play.raised[where] = DIED
+    assert play.play() is DIED
+    assert play.reached == ALL
+
+
+def test_what_could_not_be_healed_is_neither_awaited_nor_read(play: Play) -> None:
+    play.raised["heal"] = EngineError("the engine refused")
+    assert isinstance(play.play(), EngineError)
+    assert play.reached == [
+        "start", "schedule", "heal", "end of loaded", "end of observed", "gather_evidence", "removal",
+    ]  # fmt: skip
+
+
+def test_a_cluster_that_can_not_be_removed_is_told_once_it_is_judged(play: Play) -> None:
+    play.raised["removal"] = EngineError("the engine refused")
+    assert isinstance(play.play(), EngineError)
+    play.raised["schedule"] = DIED
+    assert play.play() is DIED
+
+
+@pytest.mark.parametrize(
+    ("where", "error"),
+    [
+        ("start", EngineError("the engine refused")),
+        ("schedule", JournalError("the history can't be written")),
+        ("removal", JournalError("the history can't be written")),
+    ],
+)
+def test_without_a_history_there_is_nothing_to_judge(play: Play, where: str, error: KrucibleError) -> None:
+    play.raised[where] = error
+    with pytest.raises(type(error)):
+        play.play()
+
+
+@pytest.mark.parametrize("validity", Validity)
+@pytest.mark.parametrize("failure", [None, DIED])
+def test_an_invalid_verdict_outweighs_a_harness_that_failed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, validity: Validity, failure: KrucibleError | None
+) -> None:
+    verdict = Verdict(validity=validity, results=())
+    ended = runner.Ended(tmp_path, MagicMock(), verdict, failure)
+    monkeypatch.setattr(running, "execute", lambda *_: ended)
+    kept: list[Verdict] = []
+    monkeypatch.setattr(running, "keep", lambda _folder, _history, one: kept.append(one))
+    monkeypatch.setattr(running, "show", lambda _text: None)
+
+    def run() -> tuple[Path, Verdict]:
+        return running.run_one(MagicMock(), runner.Host(), threading.Event())
+
+    if failure is not None and validity is not Validity.INVALID:
+        with pytest.raises(WorkloadError):
+            run()
+    else:
+        assert run() == (tmp_path, verdict)
+    assert kept == [verdict]

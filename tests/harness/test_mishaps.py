@@ -1,0 +1,60 @@
+"""What befalls the harness ends what goes on, and throws nothing away."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from harness.errors import KrucibleError
+from harness.journal import Clock, JournalError, Journals, Recorder
+from harness.mishaps import FAILURES_FILE, Mishaps
+from harness.workloads.worker import WorkloadError
+from tests.harness.recorded import recorded
+
+
+class FakeStage:
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.journals = Journals(folder, "run", Clock())
+        self.recorder = Recorder(self.journals.open("runner"), "runner")
+        self.told: list[tuple[str, str]] = []
+
+    def tell(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
+        del limit_s
+        self.told.append((phase, detail))
+
+
+@pytest.fixture
+def stage(tmp_path: Path) -> Iterator[FakeStage]:
+    made = FakeStage(tmp_path)
+    yield made
+    made.journals.close()
+
+
+def test_a_mishap_is_recorded_and_told(stage: FakeStage) -> None:
+    mishaps = Mishaps(stage)
+    with mishaps.survived("the load"):
+        raise TypeError("a defect")
+    (told,) = recorded(stage.folder, "runner")
+    assert (told.f, told.key, told.value) == ("harness-failure", "the load", {"error": "TypeError: a defect"})
+    assert stage.told == [("the load", "TypeError: a defect")]
+    assert "Traceback" in (stage.folder / FAILURES_FILE).read_text()
+    assert isinstance(mishaps.failure, KrucibleError)
+    assert "report this" in mishaps.failure.next_step
+
+
+def test_the_first_one_counts_and_each_is_told_once(stage: FakeStage) -> None:
+    mishaps = Mishaps(stage)
+    died = WorkloadError("worker producer-1 died", got="TypeError: a defect")
+    for error in (died, WorkloadError("worker producer-1 died", got="TypeError: a defect"), OSError("full")):
+        with mishaps.survived("the load"):
+            raise error
+    assert mishaps.failure is died
+    assert len(recorded(stage.folder, "runner")) == 2
+
+
+def test_a_history_that_can_not_be_written_is_not_survived(stage: FakeStage) -> None:
+    mishaps = Mishaps(stage)
+    with pytest.raises(JournalError), mishaps.survived("the load"):
+        raise JournalError("the history can't be written")
+    assert mishaps.failure is None
