@@ -11,6 +11,8 @@ from checkers.history import Operation, OperationType
 from checkers.replicas.leader_epochs import LeaderEpochsSeen
 from checkers.replicas.observed import MetadataLogSeen, ReplicaSeen, columns_problem
 from checkers.shapes import (
+    END,
+    OPENED,
     Answered,
     AnsweredRun,
     Committing,
@@ -21,6 +23,8 @@ from checkers.shapes import (
     GroupAsked,
     GroupFound,
     GroupPollAsked,
+    JournalEnded,
+    JournalOpened,
     Offset,
     Partition,
     PartitionsSeen,
@@ -181,6 +185,8 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("read", _Type.INVOKE): Shape(str, None),
     ("setup", _Type.OK): Shape(Any, Setup),
     ("phase", _Type.OK): Shape(str, Any),
+    (OPENED, _Type.OK): Shape(str, JournalOpened),
+    (END, _Type.OK): Shape(Any, JournalEnded),
     ("inject", _Type.INVOKE): Shape(str, Fault),
     ("heal", _Type.INVOKE): Shape(str, Fault),
     ("observe partitions", _Type.OK): Shape(Any, PartitionsSeen),

@@ -15,8 +15,10 @@ import msgspec
 
 _T = TypeVar("_T")
 
-FORMAT_VERSION = 1
-"""Version of the journal format; a reader refuses what it does not know."""
+FORMAT_VERSION = 2
+"""Version of the journal format that is written: each journal has an end, the runner's lists all."""
+READABLE_VERSIONS = frozenset({1, FORMAT_VERSION})
+"""Versions that are read; others are refused."""
 
 
 class OperationType(StrEnum):

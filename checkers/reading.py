@@ -1,20 +1,23 @@
 """Reads a run's journals and merges them into one history, or says precisely why it cannot.
 
-What a crash leaves behind (a last line cut short, a journal without a line) is dropped and noted as damage.
-Everything else that does not fit docs/histories.md was changed after it was written, and is refused.
+What a crash leaves behind (a last line cut short, a journal without a line or without its end) and what got
+lost since (lines, whole journals) is noted as damage, and the journal as lacking.  Everything else that does
+not fit docs/histories.md was changed after it was written, and is refused.
 """
 
 import re
 from collections.abc import Sequence
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import BinaryIO, NamedTuple
 
 import msgspec
 
 from checkers.fitting import Misfit, all_fit, misfit_of
-from checkers.history import FORMAT_VERSION, INVOKE, OK, History, JournalHeader, Operation
-from checkers.shapes import LARGEST, OBSERVATIONS, is_answered, sends_of
+from checkers.history import OK, READABLE_VERSIONS, History, JournalHeader, Operation
+from checkers.journals import RUNNER, Run, absent_journals, journal_of
+from checkers.shapes import END, LARGEST, JournalEnded
+from checkers.turns import out_of_turn
 
 _RESTORE = "restore the journal as the run wrote it, or run the scenario again"
 
@@ -57,13 +60,17 @@ class _Journal:
 
     Attributes:
         file: its name.
+        name: of the journal that it should hold.
         header: its header; None where the run ended before it was written.
         operations: its operations.
         damage: what of it could not be read.
+        ended: what its last line says; None where it has none.
     """
 
     def __init__(self, file: str) -> None:
         self.file = file
+        self.name = journal_of(file) or file
+        self.ended: JournalEnded | None = None
         self.header: JournalHeader | None = None
         self.operations: list[Operation] = []
         self.damage: str | None = f"{file}: empty, the run ended before its header was written"
@@ -86,6 +93,7 @@ class _Journal:
         """
         if self._is_whole(text):
             self.header = _header_of(_Line(self.file, 1, text))
+            self.name = journal_of(self.file) or self.header.journal
             self.damage = None
 
     def take_all(self, texts: list[bytes]) -> bool:
@@ -113,8 +121,29 @@ class _Journal:
             HistoryError: one of them does not fit.
         """
         for text in texts:
-            if self._is_whole(text):
+            if self.damage is None and self._is_whole(text):
                 self._take(_Line(self.file, self.lines + 1, text))
+
+    def conclude(self) -> None:
+        """Take the last line for what it says of the others, once all were taken; format 1 has none."""
+        if self.header is None or self.header.krucible_history == 1:
+            return
+        if self.header.journal != self.name:
+            self.operations = []
+            self.damage = f"{self.file}: holds the journal {self.header.journal}, left out"
+        elif self.damage is None:
+            self._take_end()
+
+    def _take_end(self) -> None:
+        lines = self.lines
+        ends = [operation for operation in self.operations if operation.f == END and operation.type is OK]
+        if not ends:
+            self.damage = f"{self.file}: has no end, what was written from some moment on may be missing"
+            return
+        self.ended = msgspec.convert(ends[0].value, JournalEnded)
+        if self.ended.lines != lines:
+            self.damage = f"{self.file}: has {lines} lines, and an end that tells of {self.ended.lines}"
+        self.operations = [operation for operation in self.operations if operation.f != END]
 
     def _is_whole(self, text: bytes) -> bool:
         """Whether a line was not cut short; notes it where it was, which only the last can be."""
@@ -128,6 +157,12 @@ class _Journal:
             operation = _decode_operation(line.text)
         except _UNDECODABLE as error:
             raise _undecodable(error, line) from None
+        if operation.index > len(self.operations):
+            missing = f"index {operation.index} where {len(self.operations)} was due"
+            self.damage = (
+                f"{self.file}, line {line.number}: {missing}, lines are missing, the rest is left out"
+            )
+            return
         in_order = operation.index == len(self.operations) and self.latest_ns <= operation.time_ns <= LARGEST
         misfit = misfit_of(operation)
         if misfit is not None or not in_order:
@@ -156,23 +191,63 @@ def read_history(folder: Path) -> History:
             place=str(folder),
             next_step="name the folder of a run, for example runs/latest",
         )
-    return read_journals(paths)
+    journals = [_read_journal(path) for path in paths]
+    history = _history_of(journals)
+    lost = {**_contradicted(journals), **absent_journals(_told_by(journals, history.operations))}
+    if not lost:
+        return history
+    return msgspec.structs.replace(
+        history,
+        damage=(*history.damage, *(f"history-{name}.jsonl: {why}" for name, why in lost.items())),
+        lacking=history.lacking.union(lost),
+    )
 
 
 def read_journals(paths: Sequence[Path]) -> History:
-    """Read journals of one run, as `read_history` reads all of them.
+    """Read some journals of one run, as `read_history` reads all of them; the others are not missed.
 
     Raises:
         HistoryError: one of them holds what the format does not allow.
     """
-    journals = [_read_journal(path) for path in paths]
+    return _history_of([_read_journal(path) for path in paths])
+
+
+def _history_of(journals: list[_Journal]) -> History:
+    """What journals of one run say together.
+
+    Raises:
+        HistoryError: they are not of one run, or one holds what the format does not allow.
+    """
     run, began_at = _run_of(journals)
+    damaged = [(journal.name, journal.damage) for journal in journals if journal.damage is not None]
     return History(
         run=run,
         began_at=began_at,
         operations=_merged(journals),
-        damage=tuple(journal.damage for journal in journals if journal.damage is not None),
+        damage=tuple(damage for _, damage in damaged),
+        lacking=frozenset(name for name, _ in damaged),
     )
+
+
+def _told_by(journals: list[_Journal], operations: Sequence[Operation]) -> Run:
+    listed = [name for journal in journals if journal.ended for name, _, _ in journal.ended.journals]
+    return Run(operations, {journal.name: len(journal.operations) for journal in journals}, listed)
+
+
+def _contradicted(journals: list[_Journal]) -> dict[str, str]:
+    """Journals that are whole by what they say, and of which the runner tells another number of lines."""
+    told = {
+        name: lines
+        for journal in journals
+        if journal.ended is not None and journal.name == RUNNER
+        for name, _, lines in journal.ended.journals
+    }
+    found = {journal.name: journal.ended.lines for journal in journals if journal.ended is not None}
+    return {
+        name: f"has {found[name]} lines, and the run wrote {lines}"
+        for name, lines in told.items()
+        if lines is not None and found.get(name, lines) != lines
+    }
 
 
 def _read_journal(path: Path) -> _Journal:
@@ -207,6 +282,7 @@ def _journal_of(name: str, file: BinaryIO) -> _Journal:
         # Almost always all of them fit; only where one does not is it asked which, and why.
         if not journal.take_all(texts):
             journal.take_each(texts)
+    journal.conclude()
     return journal
 
 
@@ -222,7 +298,7 @@ def _refusal(operation: Operation, misfit: Misfit | None, earliest_ns: int, line
     index = line.number - 2
     if operation.index != index:
         return HistoryError(
-            f"index {operation.index}: a line is missing, or was added",
+            f"index {operation.index}: a line was added",
             expected=f"index {index}",
             place=line.place(line.column_of("index")),
         )
@@ -252,10 +328,10 @@ def _header_of(line: _Line) -> JournalHeader:
         header = msgspec.json.decode(line.text, type=JournalHeader)
     except _UNDECODABLE as error:
         raise _undecodable(error, line) from None
-    if header.krucible_history != FORMAT_VERSION:
+    if header.krucible_history not in READABLE_VERSIONS:
         raise HistoryError(
             f"history format {header.krucible_history} is unknown to this krucible",
-            expected=f"format {FORMAT_VERSION}",
+            expected=f"one of the formats {sorted(READABLE_VERSIONS)}",
             place=line.place(line.column_of("krucible_history")),
             next_step="judge it with the krucible that wrote it",
         )
@@ -304,71 +380,14 @@ def _merged(journals: list[_Journal]) -> tuple[Operation, ...]:
 
 def _check_processes(operations: list[Operation], journals: list[_Journal]) -> None:
     """Refuse completions of nothing, and invocations beside an outstanding one."""
-    outstanding: dict[int | str, Operation] = {}
-    for operation in operations:
-        if operation.f in OBSERVATIONS:
-            continue
-        invoked = outstanding.pop(operation.process, None)
-        problem = _out_of_turn(invoked, operation)
-        if problem is not None:
-            raise HistoryError(
-                f"process {operation.process}: {problem}",
-                expected="an invocation, then its completion, one at a time",
-                place=f"{_file_of(operation, journals)}, line {operation.index + 2}, column 1",
-            )
-        if operation.type is INVOKE:
-            outstanding[operation.process] = operation
+    for operation, problem in out_of_turn(operations):
+        raise HistoryError(
+            f"process {operation.process}: {problem}",
+            expected="an invocation, then its completion, one at a time",
+            place=f"{_file_of(operation, journals)}, line {operation.index + 2}, column 1",
+        )
 
 
 def _file_of(operation: Operation, journals: list[_Journal]) -> str:
     """The file that an operation was read from."""
     return next(j.file for j in journals if any(operation is other for other in j.operations))
-
-
-def _out_of_turn(invoked: Operation | None, operation: Operation) -> str | None:
-    """Why an operation may not follow what its process has outstanding; None if it may."""
-    if operation.type is INVOKE:
-        return None if invoked is None else f"invokes {operation.f} while {invoked.f} is outstanding"
-    if invoked is None:
-        return f"completes {operation.f} without an invocation"
-    if (operation.f, operation.key) != (invoked.f, invoked.key):
-        return f"completes {operation.f} {operation.key} while {invoked.f} {invoked.key} is outstanding"
-    if operation.f == "send":
-        return _answers_another(invoked, operation)
-    transaction = operation.f == "txn" and operation.value is not None
-    if transaction and _records_of(operation) != _records_of(invoked):
-        return "answers other records than the transaction sent"
-    return None
-
-
-def _answers_another(invoked: Operation, operation: Operation) -> str | None:
-    """Why a completion does not answer its send; None if it does."""
-    if is_answered(operation.value):
-        if not _is_same(invoked.value, operation.value):
-            return "answers other records than were sent"
-    elif operation.type is OK and invoked.value:
-        return "answers no record of those that were sent"
-    return None
-
-
-def _is_same(asked: list[Any] | dict[str, Any], answered: list[Any] | dict[str, Any]) -> bool:
-    """Whether an answer is about the records that were asked for, each in its place."""
-    if isinstance(asked, dict) and isinstance(answered, dict):
-        return _extent_of(asked) == _extent_of(answered)
-    listed = _listed(answered) if isinstance(answered, dict) else [entry[:2] for entry in answered]
-    return listed == (_listed(asked) if isinstance(asked, dict) else asked)
-
-
-def _extent_of(run: dict[str, Any]) -> tuple[int, int, int]:
-    return run["partition"], run["first"], run["count"]
-
-
-def _listed(run: dict[str, Any]) -> list[list[Any]]:
-    """Partition and value of each record of a run."""
-    first = run["first"]
-    return [[run["partition"], number] for number in range(first, first + run["count"])]
-
-
-def _records_of(transaction: Operation) -> list[list[Any]]:
-    """Topic, partition and value of each record that a transaction sends."""
-    return [mop[1:4] for mop in sends_of(transaction)]

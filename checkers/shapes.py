@@ -237,7 +237,30 @@ class Fault(msgspec.Struct, frozen=True):
     kind: str
 
 
-OBSERVATIONS = frozenset({"observe", "setup", "phase"})
+class JournalOpened(msgspec.Struct, frozen=True):
+    """What a journal is that the run begins; None where nobody said."""
+
+    role: str | None = None
+
+
+class JournalEnded(msgspec.Struct, frozen=True):
+    """How many lines a journal has, the first and this last one among them.
+
+    Attributes:
+        lines: of this journal.
+        journals: in the runner's: name, role and number of lines of every other one; None where that is not
+            known, because another OS process writes it or its writer was given up.
+    """
+
+    lines: int
+    journals: tuple[tuple[str, str | None, int | None], ...] = ()
+
+
+END = "end"
+"""Function of a journal's last line."""
+OPENED = "journal"
+"""Function by which the runner tells that a journal begins."""
+OBSERVATIONS = frozenset({"observe", "setup", "phase", OPENED, END})
 """Functions whose operations stand alone, without an invocation."""
 
 

@@ -28,7 +28,7 @@ class Source(StrEnum):
 
 
 _JOURNALS = {
-    Source.CLIENTS: re.compile(r"worker-\d+|script"),
+    Source.CLIENTS: re.compile(r"(worker|bulk)-\d+|script"),
     Source.FAULTS: re.compile(r"nemesis|holds"),
     Source.ADMIN: re.compile(r"admin(-\d+)?"),
     Source.MOVES: re.compile(r"moves"),

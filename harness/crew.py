@@ -43,7 +43,7 @@ class Crew:
         self._cancelled = cancelled
         self._operators: list[Operator] = []
         self._acting: Acting | None = None
-        recorder = Recorder(stage.journals.open("nemesis"), "nemesis")
+        recorder = Recorder(stage.journals.open("nemesis", "nemesis"), "nemesis")
         self.nemesis = Nemesis(recorder, stage.ledger, bench_of(stage.cluster), self._sight, cancelled)
 
     def carry_out(self, schedule: Planned) -> None:
@@ -76,7 +76,7 @@ class Crew:
             raise failures[0]
 
     def _play(self, schedule: ScriptedSchedule) -> None:
-        recorder = Recorder(self._stage.journals.open("moves"), "moves")
+        recorder = Recorder(self._stage.journals.open("moves", "script"), "moves")
         cluster = self._stage.cluster
         scene = Scene(
             self._situation,
@@ -104,7 +104,7 @@ class Crew:
         """One more operator: ``admin``, ``admin-2`` and so on."""
         number = len(self._operators) + 1
         name = "admin" if number == 1 else f"admin-{number}"
-        recorder = Recorder(self._stage.journals.open(name), name)
+        recorder = Recorder(self._stage.journals.open(name, "operator"), name)
         self._operators.append(Operator(self._stage.cluster, recorder, self._situation))
         return self._operators[-1]
 

@@ -58,7 +58,7 @@ def gather_disks(
     from harness.metadata_logs import gather_metadata_logs  # noqa: PLC0415 - loads numba, half a second
     from harness.replicas import ReplicaReader  # noqa: PLC0415 - the same, which `krucible list` need not pay
 
-    recorder = Recorder(journals.open(JOURNAL), PROCESS)
+    recorder = Recorder(journals.open(JOURNAL, "observer"), PROCESS)
     nodes = cluster.folder / "nodes"
     brokers = {node.name: cluster.disks(node) for node in cluster.nodes if node.is_broker}
     partitions = [(topic.name, state.partition) for topic in topics for state in topic.partitions]

@@ -9,8 +9,8 @@ import errno
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from checkers.history import FORMAT_VERSION, JournalHeader, Operation, OperationType
+from checkers.shapes import END, OPENED
 from harness.errors import KrucibleError
 from harness.events import Event, Listener, Recorded
 
@@ -29,8 +30,16 @@ _NEXT_STEPS = {
 }
 
 
+RUNNER = "runner"
+"""Name of the journal that lists all others."""
+
+
 class JournalError(KrucibleError):
     """The history can't be written any further; what was written before is kept."""
+
+
+_FIRST_AND_LAST = 2
+"""Lines that are no operations of anybody: a journal's header and its end."""
 
 
 class Clock:
@@ -74,9 +83,11 @@ class Journal:
     ) -> None:
         self.path = path
         self.clock = clock
+        self.name = header.journal
         self._listener = listener
         self._lock = threading.Lock()
         self._index = 0
+        self._outstanding: dict[int | str, str] = {}
         self._broken: JournalError | None = None
         self._fd = self._open()
         try:
@@ -97,19 +108,53 @@ class Journal:
         """
         with self._lock:
             when = self.clock.now_ns() if time_ns is None else time_ns
-            operation = Operation(self._index, when, *entry)
-            self._write(msgspec.json.encode(operation) + b"\n")
-            self._index += 1
+            operation = self._put(entry, when)
         if self._listener is not None:
             self._listener(Recorded(operation))
         return operation
 
+    def end(self, journals: Sequence[tuple[str, str | None, int | None]] = ()) -> int | None:
+        """Write the last line and close the file: whoever reads it knows that nothing is missing.
+
+        A journal with an outstanding operation gets none, for its writer was given up.
+
+        Args:
+            journals: what the runner's tells of the others.
+
+        Returns:
+            How many lines the journal has; None where it got no end.
+        """
+        with self._lock, suppress(JournalError):  # a disk that is full has been told of
+            if not self._outstanding:
+                lines = self._index + _FIRST_AND_LAST
+                value: dict[str, Any] = {"lines": lines, **({"journals": journals} if journals else {})}
+                entry = Entry(self.name, OperationType.OK, END, value=value)
+                self._put(entry, self.clock.now_ns())
+                self._close()
+                return lines
+        self.close()
+        return None
+
     def close(self) -> None:
         """Close the file; a second call does nothing."""
         with self._lock:
-            if self._fd >= 0:
-                os.close(self._fd)
-                self._fd = -1
+            self._close()
+
+    def _close(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
+
+    def _put(self, entry: Entry, time_ns: int) -> Operation:
+        """Write an operation, and note whether its process has something outstanding behind it."""
+        operation = Operation(self._index, time_ns, *entry)
+        self._write(msgspec.json.encode(operation) + b"\n")
+        self._index += 1
+        if entry.type is OperationType.INVOKE:
+            self._outstanding[entry.process] = entry.f
+        elif self._outstanding.get(entry.process) == entry.f:
+            del self._outstanding[entry.process]
+        return operation
 
     def _open(self) -> int:
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
@@ -135,7 +180,10 @@ class Journal:
 
 
 class Journals:
-    """The journals of one run: a folder, a run id, a clock, and a listener that hears all of them."""
+    """The journals of one run: a folder, a run id, a clock, and a listener that hears all of them.
+
+    The journal of the runner, opened first, tells of each other one when it begins, and lists all at its end.
+    """
 
     def __init__(self, folder: Path, run: str, clock: Clock, listener: Listener | None = None) -> None:
         self.folder = folder
@@ -143,20 +191,45 @@ class Journals:
         self.clock = clock
         self.began_at = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         self._listener = listener
-        self._opened: list[Journal] = []
+        self._opened: dict[str, Journal] = {}
+        self._roles: dict[str, str | None] = {}
         self._lock = threading.Lock()
 
-    def open(self, name: str) -> Journal:
+    def open(self, name: str, role: str | None = None) -> Journal:
         """Begin a journal of this name, unique in the run; the file is ``history-<name>.jsonl``.
+
+        Args:
+            name: of the journal.
+            role: what its writer is, such as ``producer`` or ``observer``.
 
         Raises:
             JournalError: there is one of that name, or the disk refuses.
         """
-        header = JournalHeader(FORMAT_VERSION, self.run, name, self.began_at)
-        journal = Journal(self.folder / f"history-{name}.jsonl", header, self.clock, self._listener)
+        # Listed first: what is listed and not there is told, what is there and not listed could get lost.
+        self.expect(name, role)
+        journal = Journal(
+            self.folder / f"history-{name}.jsonl", self.header(name), self.clock, self._listener
+        )
         with self._lock:
-            self._opened.append(journal)
+            self._opened[name] = journal
         return journal
+
+    def expect(self, name: str, role: str | None = None) -> None:
+        """List a journal that another OS process begins and ends.
+
+        Raises:
+            JournalError: the disk refuses.
+        """
+        with self._lock:
+            runner = self._opened.get(RUNNER)
+            known = name in self._roles
+            self._roles.setdefault(name, role)
+        if runner is not None and not known:
+            runner.append(Entry(RUNNER, OperationType.OK, OPENED, name, {"role": role}))
+
+    def header(self, name: str) -> JournalHeader:
+        """First line of a journal of this run."""
+        return JournalHeader(FORMAT_VERSION, self.run, name, self.began_at)
 
     def announce(self, event: Event) -> None:
         """Tell the listener of what no journal of this process records."""
@@ -164,11 +237,15 @@ class Journals:
             self._listener(event)
 
     def close(self) -> None:
-        """Close all of them."""
+        """End and close all of them, the runner's last; a second call does nothing."""
         with self._lock:
-            for journal in self._opened:
-                journal.close()
-            self._opened.clear()
+            opened, self._opened = self._opened, {}
+        runner = opened.pop(RUNNER, None)
+        lines = {name: journal.end() for name, journal in opened.items()}
+        if runner is not None:
+            runner.end(
+                [(name, role, lines.get(name)) for name, role in self._roles.items() if name != RUNNER]
+            )
 
 
 class Outcome:

@@ -144,7 +144,7 @@ def _context(stage: Stage) -> Context[Any]:
     workload = stage.plan.scenario.workload
     bootstrap = tuple(stage.cluster.bootstrap)
     brokers = tuple(stage.cluster.observe_listeners.values())
-    recorder = Recorder(stage.journals.open("holds"), "nemesis-holds")
+    recorder = Recorder(stage.journals.open("holds", "nemesis"), "nemesis-holds")
     holds = ConnectionHolds(bench_of(stage.cluster), stage.ledger, recorder)
     clients = clients_for(workload, bootstrap)
     controllers = tuple(stage.cluster.controller_listeners.values())
@@ -158,7 +158,7 @@ def _observed(stage: Stage, context: Context[Any]) -> Iterator[Observers]:
     observers = Observers(
         stage.cluster, context.topics, stage.journals, OBSERVE_INTERVAL_MS, reassignments=moving
     )
-    watcher = NodeWatcher(stage.cluster.containers, stage.journals.open("nodes"))
+    watcher = NodeWatcher(stage.cluster.containers, stage.journals.open("nodes", "observer"))
     with ExitStack() as ending:
         for observer in (observers, watcher):
             observer.start()

@@ -21,7 +21,7 @@ from harness.events import Event, Listener, PhaseBegan, RunBegan
 from harness.evidence import LOG_FILE, save_logs
 from harness.folder import SCHEDULE_FILE, create_run_folder
 from harness.identification import identify
-from harness.journal import Clock, Journals, Recorder
+from harness.journal import RUNNER, Clock, Journals, Recorder
 from harness.ledger import Ledger, RunOpened, RunRemoved
 from harness.ownership import this_process
 from harness.planning import RunPlan
@@ -56,7 +56,7 @@ class Stage:
         self.journals = journals
         self.ledger = ledger
         self.tally = tally
-        self.recorder = Recorder(journals.open("runner"), "runner")
+        self.recorder = Recorder(journals.open(RUNNER, RUNNER), "runner")
         self._listener = listener
         self.cluster: Cluster
         self.topics: tuple[TopicAnswer, ...]

@@ -23,7 +23,7 @@ class Observer(Worker):
         super().__init__(name)
         self.clock = journals.clock
         self._interval_s = interval_s
-        self._recorder = Recorder(journals.open(name), name)
+        self._recorder = Recorder(journals.open(name, "observer"), name)
         self._told: dict[tuple[str, str], tuple[Any, float]] = {}
 
     def work(self) -> None:

@@ -8,7 +8,6 @@ from typing import IO
 
 import msgspec
 
-from checkers.history import FORMAT_VERSION, JournalHeader
 from harness.clients.interface import ProducerOptions
 from harness.errors import KrucibleError
 from harness.events import Acknowledged
@@ -44,6 +43,7 @@ class BulkWriter(Worker):
             JournalError: it could not write its history.
             KrucibleError: it died of anything else.
         """
+        self._journals.expect(self._plan.header.journal, "producer")
         with tempfile.TemporaryFile() as complaints:
             process = subprocess.Popen(
                 [sys.executable, "-m", "harness.workloads.bulk_writer"],
@@ -86,7 +86,7 @@ def _plan(context: BulkContext, number: int) -> WriterPlan:
     workload, journals = context.workload, context.journals
     return WriterPlan(
         folder=str(journals.folder),
-        header=JournalHeader(FORMAT_VERSION, journals.run, f"bulk-{number}", journals.began_at),
+        header=journals.header(f"bulk-{number}"),
         began_ns=journals.clock.began_ns,
         options=ProducerOptions(
             context.bootstrap, context.topic, delivery_ms=DELIVERY_MS, request_ms=REQUEST_MS

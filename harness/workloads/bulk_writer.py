@@ -56,7 +56,7 @@ class Writer:
 
     def __init__(self, plan: WriterPlan, stopping: threading.Event) -> None:
         path = Path(plan.folder) / f"history-{plan.header.journal}.jsonl"
-        journal = Journal(path, plan.header, Clock(plan.began_ns))
+        self._journal = journal = Journal(path, plan.header, Clock(plan.began_ns))
         prefix = ValueCodec(plan.header.run).prefix
         self._plan = plan
         self._stopping = stopping
@@ -88,6 +88,7 @@ class Writer:
         self._tell()
         for lane in self._lanes:
             self._close(lane)
+        self._journal.end()
         for thread in self._closing:
             thread.join()
 

@@ -34,7 +34,7 @@ class ConsumerWorker(Worker):
         self._codec = context.codec
         self._kind = tuple(ClientKind)[index % len(ClientKind)]
         self._isolation = tuple(Isolation)[(index + index // 2) % len(Isolation)]
-        self._recorder = context.recorder(number)
+        self._recorder = context.recorder(number, "consumer")
         self._client: LogConsumer | None = None
         self._positions = dict.fromkeys(range(context.workload.partitions), 0)
         self._lost: frozenset[int] = frozenset()

@@ -168,9 +168,9 @@ class Context(msgspec.Struct, Generic[W_co], frozen=True):
         key = self.workload.key_of(value)
         return Record(partition, self.codec.encode(value), None if key is None else str(key).encode())
 
-    def recorder(self, number: int) -> Recorder:
-        """What worker `number` writes its operations with, into a journal of its own."""
-        return Recorder(self.journals.open(f"worker-{number}"), number, self.workers)
+    def recorder(self, number: int, role: str | None = None) -> Recorder:
+        """What worker `number` writes its operations with, into a journal of its own that tells its role."""
+        return Recorder(self.journals.open(f"worker-{number}", role), number, self.workers)
 
 
 def workers_of(workload: Workload) -> int:

@@ -66,7 +66,7 @@ class CopyingWorker(Worker):
         self._kind = tuple(ClientKind)[index % len(ClientKind)]
         self._values = Values(number)
         self._random = random.Random(number)
-        staff = Staff(context.recorder(number), self.stopping, self.dismiss)
+        staff = Staff(context.recorder(number, "copier"), self.stopping, self.dismiss)
         self._transactor = Transactor(context, staff, self._kind, f"copy-{index}", make)
         self._member: GroupConsumer | None = None
 
@@ -134,7 +134,7 @@ class OffsetsReader(Worker):
         self._context = context
         self._deadline = deadline
         self._ask = ask
-        self._recorder = context.recorder(context.first_final_worker)
+        self._recorder = context.recorder(context.first_final_worker, "final reader")
 
     def work(self) -> None:
         """Ask until there is an answer or no time left."""

@@ -104,7 +104,7 @@ class FinalReader(Worker):
         number = context.probe + 1 + index
         self._context = context
         self._kind, self._isolation = context.final_readers[index]
-        self._recorder = context.recorder(number)
+        self._recorder = context.recorder(number, "final reader")
         self._deadline = deadline
         self._missing = missing
         self._topic = context.topic

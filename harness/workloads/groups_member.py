@@ -42,7 +42,7 @@ class Membered(Worker):
         super().__init__(f"member-{number}")
         self._context = context
         self._join = join
-        self._recorder: Recorder = context.recorder(number)
+        self._recorder: Recorder = context.recorder(number, "member")
         self.options = options
         self.group = options.group
         self._kind = kind

@@ -73,7 +73,7 @@ class CreatorWorker(Worker):
         super().__init__(f"creator-{index}")
         workload = context.workload
         self._number = workload.clients + index
-        self._recorder = context.recorder(self._number)
+        self._recorder = context.recorder(self._number, "creator")
         self._random = random.Random(self._number)
         self._pace = Pace(workload.creators / workload.topic_rate, index / workload.topic_rate)
         self._keeper = Keeper(self, context, tuple(ClientKind)[index % len(ClientKind)], make)
@@ -152,7 +152,7 @@ class ViewerWorker(Worker):
         super().__init__(f"viewer-{index}")
         workload = context.workload
         number = workload.clients + workload.creators + index
-        self._viewing = Viewing(context.recorder(number))
+        self._viewing = Viewing(context.recorder(number, "viewer"))
         self._random = random.Random(number)
         self._topics = context.topics
         self._listeners = client_listeners(context)
@@ -173,7 +173,7 @@ class FinalViewer(Worker):
 
     def __init__(self, context: MetadataContext, index: int, deadline: float) -> None:
         super().__init__("final-viewer")
-        self._viewing = Viewing(context.recorder(context.first_final_worker + index))
+        self._viewing = Viewing(context.recorder(context.first_final_worker + index, "final reader"))
         self._context = context
         self._deadline = deadline
 

@@ -25,7 +25,7 @@ class WriteProbe:
     def __init__(self, context: Context[Any]) -> None:
         self._context = context
         self._values = Values(context.probe)
-        self._recorder = context.recorder(context.probe)
+        self._recorder = context.recorder(context.probe, "probe")
         self._attempts = 0
         self.complaints: list[str] = []
 

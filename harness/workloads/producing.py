@@ -49,7 +49,7 @@ class ProducerWorker(Worker):
         self._values = Values(number)
         self._random = random.Random(number)
         self._pace = Pace(workload.producers / workload.rate, number / workload.rate)
-        self._recorder = context.recorder(number)
+        self._recorder = context.recorder(number, "producer")
         self._client: LogProducer | None = None
         everything = range(workload.partitions)
         self._everywhere = tuple(everything)

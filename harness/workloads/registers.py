@@ -77,7 +77,7 @@ class RegisterWorker(Worker):
         super().__init__(f"register-client-{number}")
         rate = context.workload.rate
         self._pace = Pace(clients / rate, number / rate)
-        self._recorder = context.recorder(number)
+        self._recorder = context.recorder(number, "register client")
         self._random = random.Random(number)
         self._values = Values(number)
         self._keeper = Keeper(self, context, tuple(ClientKind)[number % len(ClientKind)], make)
@@ -126,7 +126,7 @@ class FinalRegisterReader(Worker):
         self, context: AnyContext, index: int, registers: Sequence[Register], deadline: float, make: Make
     ) -> None:
         super().__init__(f"final-register-reader-{index}")
-        self._recorder = context.recorder(context.first_final_worker + index)
+        self._recorder = context.recorder(context.first_final_worker + index, "final reader")
         self._keeper = Keeper(self, context, tuple(ClientKind)[index % len(ClientKind)], make)
         self._registers = tuple(registers)
         self._deadline = deadline

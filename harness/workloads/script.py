@@ -77,7 +77,7 @@ class Stagehand:
         self.context = context
         self.protocol = Protocol(workload.transaction_version)
         self.values = Values(first)
-        self._recorders = [context.recorder(number) for number in (first, first + 1)]
+        self._recorders = [context.recorder(number, "script") for number in (first, first + 1)]
         self._cleanup = cleanup
         self._begun: dict[str, int] = {}
         self._topic: TopicAnswer = self._look()

@@ -36,7 +36,7 @@ class ScriptWorker(Worker):
     def __init__(self, context: ScriptContext) -> None:
         super().__init__("script")
         self._context = context
-        self._recorder = Recorder(context.journals.open("script"), "script")
+        self._recorder = Recorder(context.journals.open("script", "script"), "script")
 
     def work(self) -> None:
         """Wait for some traffic, then play."""

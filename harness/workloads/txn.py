@@ -65,7 +65,7 @@ class TransactionWorker(Worker):
         self._drawing = Drawing(context, number)
         rate = workload.transaction_rate
         self._pace = Pace(workload.transactors / rate, index / rate)
-        staff = Staff(context.recorder(number), self.stopping, self.dismiss)
+        staff = Staff(context.recorder(number, "transactor"), self.stopping, self.dismiss)
         kind = tuple(ClientKind)[index % len(ClientKind)]
         self._transactor = Transactor(context, staff, kind, _name(index), make)
 
@@ -90,7 +90,7 @@ class FencingWorker(Worker):
         self._make = make
         number = context.workload.first_transactor + context.workload.transactors
         self._drawing = Drawing(context, number)
-        self._staff = Staff(context.recorder(number), self.stopping, self.dismiss)
+        self._staff = Staff(context.recorder(number, "transactor"), self.stopping, self.dismiss)
         self._kept: Transactor | None = None
 
     def work(self) -> None:

@@ -5,16 +5,18 @@ from pathlib import Path
 import msgspec
 
 from checkers.history import Operation
+from checkers.shapes import END
 
 
 def recorded(folder: Path, name: str = "worker-*") -> list[Operation]:
-    """Operations of all journals of that name, journal by journal; none where there is no journal yet.
+    """Operations of all journals of that name, journal by journal, without their ends; none if there is none.
 
     A line is one ``write``, but whoever reads meanwhile may see its beginning only: what has no end yet is
     left for the next time.
     """
-    return [
+    operations = (
         msgspec.json.decode(line, type=Operation)
         for path in sorted(folder.glob(f"history-{name}.jsonl"))
         for line in path.read_bytes().rpartition(b"\n")[0].split(b"\n")[1:]
-    ]
+    )
+    return [operation for operation in operations if operation.f != END]

@@ -13,6 +13,7 @@ import msgspec
 import pytest
 
 from checkers.history import JournalHeader, Operation, OperationType
+from checkers.reading import read_history
 from harness.events import Event, Recorded
 from harness.journal import Clock, Entry, Journal, JournalError, Journals, Recorder, describe
 
@@ -48,7 +49,7 @@ def test_a_journal_begins_with_its_header_and_numbers_its_lines(journals: Journa
     journal.append(Entry(3, INVOKE, "send", "log", [[2, 3_000_000_001]]))
     journal.append(Entry(3, OK, "send", "log", [[2, 3_000_000_001, 17, "ok"]]), time_ns=12)
     header, operations = lines(journal)
-    assert (header.krucible_history, header.run, header.journal) == (1, "abc", "worker-3")
+    assert (header.krucible_history, header.run, header.journal) == (2, "abc", "worker-3")
     assert [operation.index for operation in operations] == [0, 1]
     assert operations[1].time_ns == 12
     assert journal.path.name == "history-worker-3.jsonl"
@@ -226,3 +227,67 @@ def test_an_invocation_survives_a_kill_of_the_harness(tmp_path: Path) -> None:
     assert ended.returncode == -signal.SIGKILL
     _, line = (tmp_path / "history-worker-0.jsonl").read_bytes().splitlines()
     assert msgspec.json.decode(line, type=Operation).value == [[0, 1]]
+
+
+def test_a_journal_that_is_closed_in_order_ends_with_the_number_of_its_lines(journals: Journals) -> None:
+    journal = journals.open("worker-3")
+    recorder = Recorder(journal, 3, workers=5)
+    recorder.invoke("send")
+    recorder.complete(INFO)
+    journals.close()
+    journals.close()
+    _, operations = lines(journal)
+    assert (operations[-1].f, operations[-1].process, operations[-1].value) == (
+        "end",
+        "worker-3",
+        {"lines": 4},
+    )
+    with pytest.raises(JournalError, match="closed"):
+        recorder.invoke("send")
+
+
+def test_a_journal_whose_writer_was_given_up_has_no_end(journals: Journals) -> None:
+    journal = journals.open("worker-3")
+    recorder = Recorder(journal, 3, workers=5)
+    other = Recorder(journal, "runner")
+    recorder.invoke("send")
+    other.observe("phase", "load")
+    assert journal.end() is None
+    assert [operation.f for operation in lines(journal)[1]] == ["send", "phase"]
+
+
+def test_a_journal_on_a_full_disk_is_closed_without_an_end() -> None:
+    journal = Journal.__new__(Journal)
+    with pytest.raises(JournalError):
+        journal.__init__(Path("/dev/full"), JournalHeader(2, "r", "j", "now"), Clock())  # type: ignore[misc]
+    assert journal.end() is None
+
+
+def test_the_runners_journal_tells_of_each_other_one_and_lists_all_at_its_end(journals: Journals) -> None:
+    runner = journals.open("runner", "runner")
+    given_up = Recorder(journals.open("worker-0", "producer"), 0, workers=1)
+    given_up.invoke("send")
+    journals.expect("bulk-0", "producer")
+    journals.expect("bulk-0", "producer")
+    journals.open("nemesis")
+    journals.close()
+    *opened, end = lines(runner)[1]
+    assert [(operation.f, operation.key, operation.value) for operation in opened] == [
+        ("journal", "worker-0", {"role": "producer"}),
+        ("journal", "bulk-0", {"role": "producer"}),
+        ("journal", "nemesis", {"role": None}),
+    ]
+    listed = [["worker-0", "producer", None], ["bulk-0", "producer", None], ["nemesis", None, 2]]
+    assert end.value == {"lines": 5, "journals": listed}
+
+
+def test_what_the_journals_of_a_run_say_of_themselves_is_what_is_read(journals: Journals) -> None:
+    recorder = Recorder(journals.open("runner", "runner"), "runner")
+    for name in ("nemesis", "worker-0"):
+        journals.open(name)
+    recorder.observe("phase", "load")
+    journals.close()
+    history = read_history(journals.folder)
+    assert (history.damage, history.lacking) == ((), frozenset())
+    (journals.folder / "history-worker-0.jsonl").unlink()
+    assert read_history(journals.folder).lacking == {"worker-0"}

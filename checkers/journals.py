@@ -1,0 +1,134 @@
+"""Which journals a run must have left: those that its runner listed, and those that follow from its set-up.
+
+A run of format 1 lists none.  What it had to write follows from its set-up and from how far it came; of what
+it may have written (operators, scripts) nothing can be known.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from checkers.history import Operation
+from checkers.shapes import OPENED
+
+RUNNER = "runner"
+_FILE = re.compile(r"history-(.+)\.jsonl")
+_OWN = frozenset({"nemesis", "holds", "nodes", "replicas", "observer-quorum-state"})
+"""Journals that only a run of krucible's own has; where some are, its runner wrote one too."""
+_OWN_AT_LEAST = 2
+_SCRIPTED = "scripted-transactions"
+_OF_SCRIPT = 2
+"""The last processes of such a workload, which write nothing before their script begins."""
+_WORKERS_MAX = 1_000
+"""No run has as many; what a changed set-up claims beyond is not believed."""
+
+
+class Run(msgspec.Struct, frozen=True):
+    """What journals tell of the journals that there must be.
+
+    Attributes:
+        operations: of all of them.
+        names: those that are there, with the number of operations in each.
+        listed: those that the runner listed at its end.
+    """
+
+    operations: Sequence[Operation]
+    names: Mapping[str, int]
+    listed: Sequence[str] = ()
+
+
+class _Nodes(msgspec.Struct, frozen=True):
+    name: str
+    roles: tuple[str, ...] = ()
+
+
+class _Workload(msgspec.Struct, frozen=True):
+    kind: str = "log"
+    durable_processes: tuple[int, ...] = ()
+    writers: int = 0
+
+
+class _Planned(msgspec.Struct, frozen=True):
+    """What of a set-up tells who writes."""
+
+    nodes: tuple[_Nodes, ...] = ()
+    workload: _Workload = _Workload()
+    final_readers: int = 0
+    planned_faults: int | None = None
+    evidence: tuple[str, ...] = ()
+
+
+def journal_of(file: str) -> str | None:
+    """Name of the journal that a file should hold; None where its name does not tell."""
+    named = _FILE.fullmatch(file)
+    return named[1] if named else None
+
+
+def absent_journals(run: Run) -> dict[str, str]:
+    """Names of journals that must be there and are not, or must not be empty and are; with the reason."""
+    if RUNNER not in run.names:
+        own = len(_OWN.intersection(run.names)) >= _OWN_AT_LEAST
+        return {RUNNER: "the run wrote it, and it is not there"} if own else {}
+    told = [str(operation.key) for operation in run.operations if operation.f == OPENED]
+    absent = {
+        name: "the run listed it, and it is not there"
+        for name in dict.fromkeys([*told, *run.listed])
+        if name not in run.names
+    }
+    for name in _written(run):
+        if name not in run.names:
+            absent.setdefault(name, "a run of this set-up writes it, and it is not there")
+        elif not run.names[name]:
+            absent[name] = "a run of this set-up writes something there, and it is empty"
+    return absent
+
+
+def _written(run: Run) -> Iterator[str]:
+    """Names of the journals in which a run of this set-up must have written something."""
+    planned = _planned_of(run.operations)
+    phases = {operation.key for operation in run.operations if operation.f == "phase"}
+    if planned is None or "heal" not in phases:
+        return
+    processes = min(next(iter(planned.workload.durable_processes), 0), _WORKERS_MAX)
+    yield from _observers(planned)
+    yield from _load(planned.workload, processes)
+    if planned.planned_faults:
+        yield "nemesis"
+    # What a phase opens is there for certain only once the next one has begun.
+    if "final-read" in phases:
+        yield f"worker-{processes}"
+    if {"final-read", "evidence"} <= phases:
+        yield from (f"worker-{processes + 1 + n}" for n in range(min(planned.final_readers, _WORKERS_MAX)))
+    if "done" in phases and planned.evidence:
+        yield "replicas"
+
+
+def _observers(planned: _Planned) -> Iterator[str]:
+    yield "nodes"
+    yield "observer-quorum-state"
+    for node in planned.nodes:
+        if "controller" in node.roles:
+            yield f"observer-quorum-{node.name}"
+        if "broker" in node.roles:
+            yield f"observer-partitions-{node.name}"
+
+
+def _load(workload: _Workload, processes: int) -> Iterator[str]:
+    if workload.kind == "bulk":
+        yield from (f"bulk-{number}" for number in range(min(workload.writers, _WORKERS_MAX)))
+        return
+    certain = processes - _OF_SCRIPT if workload.kind == _SCRIPTED else processes
+    yield from (f"worker-{number}" for number in range(certain))
+
+
+def _planned_of(operations: Sequence[Operation]) -> _Planned | None:
+    """What the set-up tells, where it is one of krucible's own runs; None where it can't be read."""
+    value: Any = next((operation.value for operation in operations if operation.f == "setup"), None)
+    if not isinstance(value, dict) or "scenario" not in value:
+        return None
+    try:
+        return msgspec.convert(value, _Planned)
+    except msgspec.ValidationError:
+        return None
