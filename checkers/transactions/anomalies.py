@@ -134,6 +134,13 @@ _KAFKA = (
         "From the moment a newer instance has initialised, an older one with its transactional id is fenced.",
         "KIP-98, Exactly Once Delivery and Transactional Messaging, zombie fencing; KIP-360",
     ),
+    AnomalyKind(
+        "precommitted-read",
+        "A reader of committed records was given a record before its transaction's commit was asked for.",
+        "A read_committed consumer is given a record of a transaction only once that is committed.",
+        "KIP-98, Exactly Once Delivery and Transactional Messaging, isolation.level; "
+        "Jepsen, jepsen.tests.kafka, precommitted-read",
+    ),
 )
 
 ANOMALIES = by_id(*(_of_layer(kind, layer) for kind in _CYCLES for layer in Layer), *_OTHERS, *_KAFKA)

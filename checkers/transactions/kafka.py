@@ -5,16 +5,22 @@ a ww edge, G-single, G-nonadjacent and G2-item.  Illegal are
 
 1. ``G1c`` of wr edges alone: two transactions that were each given the other's committed records;
 2. ``torn-transaction`` and ``hanging-transaction`` (`kafka_visibility`);
-3. ``zombie-accepted`` (`kafka_fencing`).
+3. ``zombie-accepted`` (`kafka_fencing`);
+4. ``precommitted-read`` (`kafka_precommitted`).
 
 What single records show (aborted reads, lost writes, duplicates, phantoms) is the log checker's.
 """
 
+from collections.abc import Iterator
+
+from checkers.columns import NONE
 from checkers.history import History
 from checkers.licences import licences_of
+from checkers.sources import Source, lacking
 from checkers.transactions.judging import Judged, judge_edges
 from checkers.transactions.kafka_edges import KafkaStory, flow_of, graph_of
 from checkers.transactions.kafka_fencing import zombies
+from checkers.transactions.kafka_precommitted import compared, precommitted_reads
 from checkers.transactions.kafka_records import KafkaTransactions, has_transactions, kafka_transactions_of
 from checkers.transactions.kafka_visibility import hanging_transactions, torn_transactions
 from checkers.transactions.telling import drawings
@@ -38,7 +44,7 @@ def check_transactions(history: History) -> CheckerResult:
     observed = judge_edges(graph, story, lambda _: False)
     circular = judge_edges(flow, KafkaStory(kafka, flow), lambda identity: identity == "G1c")
     others = [*torn_transactions(kafka, story, licences_of(history)), *hanging_transactions(kafka)]
-    others += zombies(kafka, story)
+    others += [*zombies(kafka, story), *precommitted_reads(kafka, story)]
     # The flow alone is judged more strictly: a circle in it is no longer merely observed.
     known = {anomaly.witness for anomaly in circular.anomalies}
     legal = [anomaly for anomaly in observed.anomalies if anomaly.witness not in known]
@@ -51,11 +57,21 @@ def check_transactions(history: History) -> CheckerResult:
         figures={
             "transactions": _number(kafka),
             "records": len(kafka.columns.sends.value),
+            "ends_timed": int((kafka.ending_ns != NONE).sum()),
+            "reads_timed": len(compared(kafka)),
             **observed.figures,
             "cycles": drawings(circular.drawn + observed.drawn),
         },
-        unknown_because="; ".join((*history.damage, *kafka.operations.malformed)) or None,
+        unknown_because="; ".join(_doubts(kafka)) or None,
     )
+
+
+def _doubts(kafka: KafkaTransactions) -> Iterator[str]:
+    yield from kafka.history.damage
+    yield from kafka.operations.malformed
+    missing = lacking(kafka.history, Source.CLIENTS)
+    if missing is not None:
+        yield missing
 
 
 def _number(kafka: KafkaTransactions) -> int:

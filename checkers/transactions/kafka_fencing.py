@@ -1,6 +1,8 @@
 """Instances that a newer one with the same transactional id had fenced, and that committed all the same."""
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import NamedTuple
 
 from checkers.columns import NONE, Outcome
@@ -26,11 +28,25 @@ class Instance(NamedTuple):
     end: int
 
 
-def zombies(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
-    """Transactions that began after a newer instance had initialised, and took effect.
+class _Moment(NamedTuple):
+    """A step of a transaction before which its producer may have been fenced.
 
-    The newer instance began to initialise after every initialisation of the zombie's process was complete.
-    One that initialised again since, or may have, is not older.
+    Attributes:
+        position: of the first operation in the history that may have come after it.
+        text: the step in words.
+    """
+
+    position: int
+    text: str
+
+
+def zombies(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
+    """Transactions that took effect although a newer instance had initialised before they began.
+
+    Or before their commit was asked for, where that is known: whoever initialises waits until the
+    coordinator has aborted what the older instance had begun.  The newer instance began to initialise after
+    every initialisation of the zombie's process was complete.  One that initialised again since, or may have,
+    is not older.
     """
     instances = _instances(kafka)
     operations = kafka.operations
@@ -43,9 +59,20 @@ def zombies(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
         if operations.outcome[node] != Outcome.OK and node not in visible:
             continue
         operation = kafka.history.operations[begin]
-        newer = _fenced_by(instances.get(operation.key, []), operation.process, begin)
-        if newer is not None:
-            yield _zombie(kafka, story, node, newer)
+        for moment in _moments(kafka, node):
+            newer = _fenced_by(instances.get(operation.key, []), operation.process, moment.position)
+            if newer is not None:
+                yield _zombie(kafka, story, node, newer, moment)
+                break
+
+
+def _moments(kafka: KafkaTransactions, node: int) -> Iterator[_Moment]:
+    yield _Moment(int(kafka.operations.begin[node]), "began T")
+    ending_ns = int(kafka.ending_ns[node])
+    # Of one that failed only an abort may have been asked for, and whoever saw it saw an aborted record.
+    if ending_ns != NONE and kafka.operations.outcome[node] != Outcome.FAIL:
+        position = bisect_left(kafka.history.operations, ending_ns, key=attrgetter("time_ns"))
+        yield _Moment(position, "asked for the commit of T")
 
 
 def _sends(mops: list[list[object]]) -> bool:
@@ -53,17 +80,19 @@ def _sends(mops: list[list[object]]) -> bool:
     return any(mop[0] in {"send", "offsets"} for mop in mops)
 
 
-def _fenced_by(instances: list[Instance], process: int | str, begin: int) -> Instance | None:
+def _fenced_by(instances: list[Instance], process: int | str, position: int) -> Instance | None:
     """The first instance that fenced a process before a position in the history, None if none did."""
-    mine = [each for each in instances if each.process == process and each.begin < begin]
+    mine = [each for each in instances if each.process == process and each.begin < position]
     if not mine or any(each.end == NONE for each in mine):
         return None
     since = max(each.end for each in mine)
     others = (each for each in instances if each.process != process and since < each.begin)
-    return next((each for each in others if NONE != each.end < begin), None)
+    return next((each for each in others if NONE != each.end < position), None)
 
 
-def _zombie(kafka: KafkaTransactions, story: KafkaStory, node: int, newer: Instance) -> Anomaly:
+def _zombie(
+    kafka: KafkaTransactions, story: KafkaStory, node: int, newer: Instance, moment: _Moment
+) -> Anomaly:
     operations = kafka.history.operations
     begin = int(kafka.operations.begin[node])
     key, process = operations[begin].key, operations[begin].process
@@ -78,7 +107,7 @@ def _zombie(kafka: KafkaTransactions, story: KafkaStory, node: int, newer: Insta
             f"Process {process} had initialised {key} before process {newer.process} began to.",
             f"Process {newer.process} was told that it had (operation {newer.end}).",
             f"T = {story.transaction(node)[:NAME_CHARACTERS]}",
-            f"After that process {process} began T, which {how}.",
+            f"After that process {process} {moment.text}, which {how}.",
         ),
     )
 

@@ -62,20 +62,30 @@ class KafkaTransactions:
         columns: the columns of its log.
         operations: its transactions and polls.
         node_of_send: shape (sends,), whose record each row of `Columns.sends` is.
-        seen: shape (sends,), whether some reader was given each record at read_committed.
+        read: shape (sends,), row of the first of `Columns.reads` that returned each record at read_committed,
+            `NONE` without one.
         offset: shape (sends,), where each stands, by its acknowledgement or by a reader; `NONE` if unknown.
         records: records that took effect.
         given: what readers were given.
+        ending_ns: shape (operations,), nanoseconds: neither commit nor abort was asked for before; `NONE`
+            where nobody tells.
     """
 
     history: History
     columns: Columns
     operations: Transactions
     node_of_send: Integers
-    seen: Booleans
+    read: Integers
     offset: Integers
     records: Records
     given: Given
+    ending_ns: Integers
+
+    @property
+    def seen(self) -> Booleans:
+        """Shape (sends,), whether some reader was given each record at read_committed."""
+        seen: Booleans = self.read != NONE
+        return seen
 
     def partition(self, code: int) -> PartitionName:
         """A partition by its code."""
@@ -109,17 +119,26 @@ def kafka_transactions_of(history: History) -> KafkaTransactions:
     found = np.append(reads.offset, NONE)[where]
     offset = np.where(sends.offset == NONE, found, sends.offset)
     chosen = np.flatnonzero(committed)
-    seen = Index(reads.partition[chosen], reads.value[chosen]).find(sends.partition, sends.value) != NONE
+    first = Index(reads.partition[chosen], reads.value[chosen]).find(sends.partition, sends.value)
+    read = np.append(chosen, NONE)[first]
     return KafkaTransactions(
         history,
         columns,
         operations,
         node,
-        seen,
+        read,
         offset,
-        _records(columns, node, offset, seen),
+        _records(columns, node, offset, read != NONE),
         _given(columns, operations, node_of, committed),
+        np.array([_ending_ns(history, each) for each in operations.completion.tolist()], dtype=np.int64),
     )
+
+
+def _ending_ns(history: History, completion: int) -> int:
+    """When the end of an operation was asked for, at the earliest; `NONE` where nobody tells."""
+    value = None if completion == NONE else history.operations[completion].value
+    ending_ns = value.get("ending_ns") if isinstance(value, dict) else None
+    return NONE if ending_ns is None else ending_ns
 
 
 def _committed(columns: Columns) -> Booleans:

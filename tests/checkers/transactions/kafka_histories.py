@@ -4,6 +4,7 @@ p0 init a                          process 0 initialises transactional id a; ``p
 p0 txn a 0@7=1 1@3=2               a transaction that commits: partition@offset=value, ``-`` for no offset
 p0 txn a 0@7=1 fail                or ``info``, or ``open``: it is never complete
 p0 txn a 1@3=2 <0@7=1              polled within the transaction; ``(0@7`` is what it says that it consumed
+p0 txn a 0@7=1 asked=5            its end was asked for at 5 ms, the time of operation 5
 p0 > txn a 0@7=1                   only begins; the next ``p0 < txn …`` completes it
 p0 send 0@5=9                      one record by itself
 p9 assign 0@0                      process 9 begins to read
@@ -67,6 +68,7 @@ class Story:
             )
 
     def txn(self, process: int, words: list[str], stages: tuple[OperationType, ...]) -> None:
+        asked_at = [int(words.pop()[6:]) * MS] if words[-1].startswith("asked=") else []
         end = words.pop() if words[-1] in {"fail", "info", "open"} else "ok"
         sends = [_record(word) for word in words[1:] if word[0] not in "<("]
         polls = [["poll", TOPIC, [_chunk(word[1:])]] for word in words[1:] if word[0] == "<"]
@@ -77,7 +79,8 @@ class Story:
         if _T.INVOKE in stages:
             self.add(process, _T.INVOKE, "txn", words[0], base | {"mops": asked})
         if _T.OK in stages and end != "open":
-            self.add(process, _T(end), "txn", words[0], base | {"mops": done + polls, "ended": None})
+            ended = {"mops": done + polls, "ended": None} | ({"ending_ns": asked_at[0]} if asked_at else {})
+            self.add(process, _T(end), "txn", words[0], base | ended)
 
     def send(self, process: int, words: list[str], stages: tuple[OperationType, ...]) -> None:
         records = [_record(word) for word in words]

@@ -1,5 +1,6 @@
 """Kafka's transactions: what is illegal, what is observed and legal, and what is neither."""
 
+import msgspec
 import pytest
 
 from checkers.history import History, Operation, OperationType
@@ -157,6 +158,83 @@ def test_a_fenced_instance_whose_records_are_visible_is_a_zombie() -> None:
 def test_what_is_no_zombie(text: str) -> None:
     """It did not commit; nobody newer was certainly there; it initialised again; it began before."""
     assert "zombie-accepted" not in judged(text).counts
+
+
+FENCED_BEFORE_COMMIT = "p0 init a\n p0 > txn a 0@0=1\n p1 init a\n p0 < txn a 0@0=1 asked=5"
+
+
+def test_one_that_was_fenced_between_its_beginning_and_its_commit_is_a_zombie() -> None:
+    anomaly = of(judged(FENCED_BEFORE_COMMIT), "zombie-accepted")
+    assert anomaly.witness == (2, 3, 4, 5)
+    assert (
+        anomaly.explanation[-1]
+        == "After that process 0 asked for the commit of T, which was acknowledged as committed."
+    )
+
+
+def test_one_that_was_fenced_before_its_commit_and_is_visible_is_a_zombie() -> None:
+    text = FENCED_BEFORE_COMMIT.replace("0@0=1 asked=5", "0@0=1 info asked=5") + "\n p9 poll 0@0=1"
+    assert "is visible" in of(judged(text), "zombie-accepted").summary
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        FENCED_BEFORE_COMMIT.replace("asked=5", "asked=4"),
+        FENCED_BEFORE_COMMIT.replace("0@0=1 asked=5", "0@0=1 fail asked=5"),
+        FENCED_BEFORE_COMMIT.replace("0@0=1 asked=5", "0@0=1 fail asked=5") + "\n p9 poll 0@0=1",
+        FENCED_BEFORE_COMMIT.replace("0@0=1 asked=5", "0@0=1 info asked=5"),
+    ],
+)
+def test_what_is_no_zombie_by_the_time_of_its_commit(text: str) -> None:
+    """Its commit may have left before; it did not commit, or nobody knows; its abort was asked for."""
+    assert "zombie-accepted" not in judged(text).counts
+
+
+READ_BEFORE_COMMIT = """
+    p9 assign 0@0
+    p0 > txn a 0@0=1 0@1=2
+    p9 poll 0@0=1
+    p9 poll 0@1=2
+    p0 < txn a 0@0=1 0@1=2 asked=7
+"""
+
+
+def test_a_record_read_before_its_commit_was_asked_for() -> None:
+    result = judged(READ_BEFORE_COMMIT)
+    assert result.counts == {"G-single": 1, "precommitted-read": 1}
+    anomaly = of(result, "precommitted-read")
+    assert anomaly.witness == (2, 4, 7)
+    assert anomaly.summary == (
+        "kafka-python (read_committed) was given 1 (txn-0/0@0) 3.0 ms before the commit of its transaction "
+        "was asked for"
+    )
+    assert (result.figures["ends_timed"], result.figures["reads_timed"]) == (1, 2)
+
+
+def test_a_record_read_early_of_a_transaction_of_unknown_fate() -> None:
+    assert judged(READ_BEFORE_COMMIT.replace("asked", "info asked")).counts["precommitted-read"] == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        READ_BEFORE_COMMIT.replace("asked=7", ""),
+        READ_BEFORE_COMMIT.replace("asked=7", "asked=4"),
+        READ_BEFORE_COMMIT.replace("asked=7", "fail asked=7"),
+        f"{READ_BEFORE_COMMIT} p1 txn b 0@0=1 0@1=2",
+        READ_BEFORE_COMMIT.replace("p9 poll 0@0=1", "").replace("p9 poll 0@1=2", "u final 0 0..1 0@0=1"),
+    ],
+)
+def test_records_that_were_not_read_too_early(text: str) -> None:
+    """Nobody knows when; it may have been asked for; it is an aborted read; another attempt; uncommitted."""
+    assert "precommitted-read" not in judged(text).counts
+
+
+def test_a_client_whose_journal_is_gone_leaves_open_what_it_did() -> None:
+    history = msgspec.structs.replace(told("p0 txn a 0@0=1"), lacking=frozenset({"worker-3"}))
+    result = check_transactions(history)
+    assert result.unknown_because == ("not all is there that was recorded of clients (worker-3)")
 
 
 def test_transactions_that_were_given_each_others_records() -> None:
