@@ -4,8 +4,9 @@ Records have no times of their own.  What the quorum's leaders told of their log
 a high watermark had been appended when that was answered, and one at or above the end of a leader's log, in
 the record's epoch, had not when that was asked.
 
-Of logs that were read, the one of the newest epoch is taken, and of those the longest.  Where it is a
-replica's that lagged behind, or was cut off, leaders have told of more than it has.
+Of logs that were read, the one of the newest epoch is taken, of those the longest, and of equals the one that
+begins first.  Where it is a replica's that lagged behind, or was cut off, leaders have told of more than it
+has.
 """
 
 from bisect import bisect_right
@@ -64,7 +65,7 @@ def farthest(history: History) -> MetadataLog | None:
         for operation in history.observed(METADATA_LOG)
     ]
     readable = [log for log in logs if log.seen.error is None and log.seen.decoder_error is None]
-    return max(readable, key=lambda log: (log.epoch, log.end), default=None)
+    return max(readable, key=lambda log: (log.epoch, log.end, -(log.seen.log_start or 0)), default=None)
 
 
 class _Told(msgspec.Struct, frozen=True):
@@ -123,12 +124,13 @@ class AppendTimes:
         shows that no later epoch had begun when it was appended, and what stands before it is in the log.
         Where a leader of an earlier epoch had more, committed records are gone, and nothing is certain.
         """
-        beyond = {epoch for epoch, mark in self._told if mark > log.end}
-        beyond |= {epoch for epoch, mark in self._told if epoch > log.epoch and mark != NONE}
+        newest, end = log.epoch, log.end
+        beyond = {epoch for epoch, mark in self._told if mark > end}
+        beyond |= {epoch for epoch, mark in self._told if epoch > newest and mark != NONE}
         if not beyond:
             return NEVER
-        committed = min(max((m for epoch, m in self._told if epoch == log.epoch), default=0), log.end)
-        return 0 if min(beyond) < log.epoch else self.span(committed - 1, log.epoch).from_ns
+        committed = min(max((m for epoch, m in self._told if epoch == newest), default=0), end)
+        return 0 if min(beyond) < newest else self.span(committed - 1, newest).from_ns
 
 
 append_times = once(AppendTimes)

@@ -9,15 +9,17 @@ what a list lacks or still has is judged by the last one of each broker in the f
    was not, the broker that forwarded it may have asked twice, and the topic come back after its deletion.
 3. What was acknowledged stands in the last lists: ``lost-topic``, ``resurrected-topic``.
 4. The last lists are the same: ``divergent-metadata``.
+5. The metadata log has what was acknowledged, topics or not, and had it in time (`kept`).
 
 Where a majority of a static quorum's disks was wiped, what was acknowledged may be lost (`wipes`).
-Configs are registers, which `checkers.registers` judges.
+Configs are registers too, which `checkers.registers` judges.
 """
 
 import msgspec
 
 from checkers.history import History
 from checkers.metadata.findings import find_changed_ids, find_divergence, find_in_final, find_phantoms
+from checkers.metadata.kept import judge_kept
 from checkers.metadata.loading import Metadata, MetadataShapeError, metadata_of
 from checkers.metadata.wipes import licensed
 from checkers.setup import SetupNode
@@ -52,12 +54,13 @@ def check_metadata(history: History) -> CheckerResult:
         ]
     except MetadataShapeError as error:
         return result_of(CHECKER, [], unknown_because=str(error))
+    kept = judge_kept(history, metadata)
     return result_of(
         CHECKER,
-        licensed(anomalies, history),
+        [*licensed(anomalies, history), *kept.anomalies],
         assumptions=tuple(_assumptions(history, metadata)),
-        figures=_figures(metadata),
-        unknown_because="; ".join(history.damage) or None,
+        figures=_figures(metadata) | kept.figures,
+        unknown_because="; ".join([*history.damage, *([kept.doubt] if kept.doubt else [])]) or None,
     )
 
 

@@ -35,6 +35,33 @@ DIVERGENT_METADATA = AnomalyKind(
     guarantee="Brokers apply the one metadata log in its order, so that all reach the same state.",
     source=_SOURCE,
 )
+METADATA_ACK_LOST = AnomalyKind(
+    id="metadata-ack-lost",
+    meaning="A change of the metadata was acknowledged, and the log that a majority keeps does not have it.",
+    guarantee=_KEPT,
+    source="KIP-631, The Controller; KIP-853, Add Voter and Remove Voter; Kafka's QuorumController",
+)
+METADATA_ACK_EARLY = AnomalyKind(
+    id="metadata-ack-early",
+    meaning="A change of the metadata was acknowledged before its record was appended, or committed.",
+    guarantee="A controller answers a change after its records are committed, so that no failover undoes it.",
+    source="KIP-631, The Controller; Kafka's QuorumController.ControllerWriteEvent, DeferredEventQueue",
+)
+TOPIC_UNKNOWN = AnomalyKind(
+    id="acknowledged-topic-unknown",
+    meaning="A deletion was refused since the topic was unknown, although its creation was acknowledged.",
+    guarantee="A controller that leads alone knows each topic that is in its log and was not deleted.",
+    source="KIP-631, The Controller; Kafka's ControllerApis.deleteTopics",
+)
 
-ANOMALIES = by_id(PHANTOM_TOPIC, CHANGED_TOPIC_ID, LOST_TOPIC, RESURRECTED_TOPIC, DIVERGENT_METADATA)
+ANOMALIES = by_id(
+    PHANTOM_TOPIC,
+    CHANGED_TOPIC_ID,
+    LOST_TOPIC,
+    RESURRECTED_TOPIC,
+    DIVERGENT_METADATA,
+    METADATA_ACK_LOST,
+    METADATA_ACK_EARLY,
+    TOPIC_UNKNOWN,
+)
 """All of them by id."""

@@ -12,8 +12,10 @@ import msgspec
 
 from checkers.faults import fault_windows
 from checkers.history import History
+from checkers.quorum.changes import dynamic_since_ns
 from checkers.quorum.views import views_of
 from checkers.quorum.wipes import filled, wipes_of
+from checkers.setup import setup_of
 from checkers.verdict import Anomaly
 
 _LOSSES = frozenset({"lost-topic", "resurrected-topic", "changed-topic-id"})
@@ -49,6 +51,32 @@ def licensed(anomalies: Iterable[Anomaly], history: History) -> list[Anomaly]:
         else anomaly
         for anomaly in found
     ]
+
+
+def emptied(history: History, before_ns: int) -> str | None:
+    """Why what was committed at a time may be gone from the log; None if no wiped disk explains it.
+
+    One disk is enough that votes with an empty log, be it wiped before and not filled until then, or later.
+    Of disks with a new identity, which have no vote, a majority must be gone.
+
+    Raises:
+        msgspec.ValidationError: the set-up is not as docs/histories.md says.
+    """
+    setup = setup_of(history)
+    wipes = wipes_of(history, fault_windows(history)).wipes
+    if setup is None or not wipes:
+        return None
+    claims, dynamic_ns = views_of(history).claims, dynamic_since_ns(history, setup.features)
+    empty = [
+        (name, wipe.mute(dynamic_ns))
+        for wipe in wipes
+        for voter, name in setup.controllers.items()
+        if wipe.window.concerns(name) and not filled(voter, wipe.window, claims, before_ns)
+    ]
+    names = sorted({name for name, _ in empty})
+    if not names or (all(mute for _, mute in empty) and 2 * len(names) <= len(setup.controllers)):
+        return None
+    return f"the disks of {', '.join(names)} had been wiped"
 
 
 def _majority_wiped(history: History) -> tuple[int, str] | None:

@@ -7,6 +7,8 @@ so that the record's time is known to within a millisecond.
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+import msgspec
+
 from checkers.history import History, Operation, OperationType
 from tests.checkers.log_histories import MS
 from tests.checkers.replicas.replica_histories import Batch, metadata, replica
@@ -201,8 +203,5 @@ class AdminStory:
             )
             operations.append(log)
         operations.sort(key=lambda operation: operation.time_ns)
-        placed = [
-            Operation(i, o.time_ns, o.process, o.type, o.f, o.key, o.value, node=o.node)
-            for i, o in enumerate(operations)
-        ]
+        placed = [msgspec.structs.replace(operation, index=i) for i, operation in enumerate(operations)]
         return History("run", "", tuple(placed))
