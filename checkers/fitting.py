@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 import msgspec
 
 from checkers import administration
+from checkers.bounds import partitions_problem
 from checkers.history import Operation, OperationType
 from checkers.replicas.leader_epochs import LeaderEpochsSeen
 from checkers.replicas.observed import MetadataLogSeen, ReplicaSeen, columns_problem
@@ -151,6 +152,10 @@ def _transaction_paired(value: Txn) -> str | None:
     return next(filter(None, map(_paired, polls)), None)
 
 
+def _few_partitions(value: Setup) -> str | None:
+    return partitions_problem(value.topics)
+
+
 def _perhaps_paired(value: Txn | None) -> str | None:
     return None if value is None else _transaction_paired(value)
 
@@ -183,7 +188,7 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("configure", _Type.INVOKE): Shape(str, administration.NodeConfigured),
     ("write", _Type.INVOKE): Shape(str, Any),
     ("read", _Type.INVOKE): Shape(str, None),
-    ("setup", _Type.OK): Shape(Any, Setup),
+    ("setup", _Type.OK): Shape(Any, Setup, _few_partitions),
     ("phase", _Type.OK): Shape(str, Any),
     (OPENED, _Type.OK): Shape(str, JournalOpened),
     (END, _Type.OK): Shape(Any, JournalEnded),

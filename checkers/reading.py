@@ -13,31 +13,15 @@ from typing import BinaryIO, NamedTuple
 
 import msgspec
 
+from checkers.bounds import check_file, check_records
 from checkers.fitting import Misfit, all_fit, misfit_of
 from checkers.history import OK, READABLE_VERSIONS, History, JournalHeader, Operation
 from checkers.journals import RUNNER, Run, absent_journals, journal_of
+from checkers.refusal import HistoryError
 from checkers.shapes import END, LARGEST, JournalEnded
 from checkers.turns import out_of_turn
 
-_RESTORE = "restore the journal as the run wrote it, or run the scenario again"
-
-
-class HistoryError(Exception):
-    """A folder holds no history that can be judged.
-
-    Attributes:
-        problem: what is wrong, with what was found.
-        expected: what should have been there.
-        place: folder, or file with line and column.
-        next_step: what to do about it.
-    """
-
-    def __init__(self, problem: str, *, expected: str, place: str, next_step: str = _RESTORE) -> None:
-        super().__init__(f"{place}: {problem}; expected {expected}. Next: {next_step}.")
-        self.problem = problem
-        self.expected = expected
-        self.place = place
-        self.next_step = next_step
+__all__ = ["HistoryError", "read_history", "read_journals"]
 
 
 class _Line(NamedTuple):
@@ -191,7 +175,7 @@ def read_history(folder: Path) -> History:
             place=str(folder),
             next_step="name the folder of a run, for example runs/latest",
         )
-    journals = [_read_journal(path) for path in paths]
+    journals = _journals_of(paths)
     history = _history_of(journals)
     lost = {**_contradicted(journals), **absent_journals(_told_by(journals, history.operations))}
     if not lost:
@@ -209,7 +193,18 @@ def read_journals(paths: Sequence[Path]) -> History:
     Raises:
         HistoryError: one of them holds what the format does not allow.
     """
-    return _history_of([_read_journal(path) for path in paths])
+    return _history_of(_journals_of(paths))
+
+
+def _journals_of(paths: Sequence[Path]) -> list[_Journal]:
+    """What all files hold.
+
+    Raises:
+        HistoryError: one cannot be read, a line does not fit, or they are said to hold more than any run has.
+    """
+    journals = [_read_journal(path) for path in paths]
+    check_records((operation for journal in journals for operation in journal.operations), paths)
+    return journals
 
 
 def _history_of(journals: list[_Journal]) -> History:
@@ -257,6 +252,7 @@ def _read_journal(path: Path) -> _Journal:
         HistoryError: it cannot be read, or a line does not fit.
     """
     try:
+        check_file(path)
         with path.open("rb") as file:
             return _journal_of(path.name, file)
     except OSError as error:
@@ -290,7 +286,7 @@ _decode_operation = msgspec.json.Decoder(Operation).decode
 _INDEX, _TIME_NS = attrgetter("index"), attrgetter("time_ns")
 _BLOCK_BYTES = 1 << 20
 """About how much of a journal is taken at once: decoded values are held twice while they are checked."""
-_UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError)
+_UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
 
 
 def _refusal(operation: Operation, misfit: Misfit | None, earliest_ns: int, line: _Line) -> HistoryError:
@@ -318,7 +314,7 @@ def _refusal(operation: Operation, misfit: Misfit | None, earliest_ns: int, line
 def _is_json(text: bytes) -> bool:
     try:
         msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except _UNDECODABLE:
         return False
     return True
 
@@ -338,8 +334,12 @@ def _header_of(line: _Line) -> JournalHeader:
     return header
 
 
-def _undecodable(error: msgspec.DecodeError | UnicodeDecodeError, line: _Line) -> HistoryError:
+def _undecodable(
+    error: msgspec.DecodeError | UnicodeDecodeError | RecursionError, line: _Line
+) -> HistoryError:
     """Why a line is no header, or no operation."""
+    if isinstance(error, RecursionError):
+        return HistoryError("nested too deeply", expected="one JSON object", place=line.place(1))
     if isinstance(error, UnicodeDecodeError):
         return HistoryError(f"not UTF-8 ({error.reason})", expected="UTF-8", place=line.place(1))
     if isinstance(error, msgspec.ValidationError):

@@ -235,5 +235,6 @@ def _log(operation: Operation) -> ReplicaLog:
         seen=seen,
         op=operation.index,
         time_ns=operation.time_ns,
-        columns=empty | {name: unpack(texts[name], name) for name in COLUMN_TYPES if name in texts},
+        columns=empty
+        | {name: unpack(texts[name], name, seen.count) for name in COLUMN_TYPES if name in texts},
     )

@@ -38,6 +38,8 @@ COLUMN_TYPES: Mapping[str, np.dtype[Any]] = {
 """Every column of a replica's batches and the type of its numbers."""
 
 _COMPRESSION_LEVEL = 1
+BATCHES_FREE = 100_000
+"""More than these need at least a character each; real logs have 13, for checksums can't be compressed."""
 
 Natural = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
 Tail = tuple[str, Natural, Natural, Literal["cut", "zeros"]]
@@ -99,18 +101,26 @@ def pack(column: NDArray[Any], name: str) -> str:
     return base64.b64encode(zlib.compress(numbers.tobytes(), _COMPRESSION_LEVEL)).decode()
 
 
-def unpack(text: str, name: str) -> NDArray[Any]:
+def unpack(text: str, name: str, count: int) -> NDArray[Any]:
     """The column that `pack` made a text of.
 
+    Args:
+        text: what `pack` returned.
+        name: the column's name.
+        count: how many numbers it is said to have; a text may stand for gigabytes, and no more are unpacked.
+
     Raises:
-        ValueError: the text is no such column.
+        ValueError: the text is no such column, or one of another length.
     """
+    width = COLUMN_TYPES[name].itemsize
+    size = count * width
     try:
-        numbers = zlib.decompress(base64.b64decode(text, validate=True))
+        numbers = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), size + 1)
     except (ValueError, zlib.error) as error:
         raise ValueError(f"column {name}: {error}") from None
-    if len(numbers) % COLUMN_TYPES[name].itemsize:
-        raise ValueError(f"column {name}: {len(numbers)} bytes are no whole number of its integers")
+    if len(numbers) != size:
+        found = "more" if len(numbers) > size else f"{len(numbers) / width:g}"
+        raise ValueError(f"Expected {count} numbers in column {name}, got {found}")
     return np.frombuffer(numbers, dtype=COLUMN_TYPES[name])
 
 
@@ -126,13 +136,16 @@ def columns_problem(value: ReplicaSeen) -> str | None:
     missing = sorted(COLUMN_TYPES.keys() - value.batches.keys())
     if missing:
         return f"Expected a column {missing[0]}"
-    for name in COLUMN_TYPES:
-        try:
-            length = len(unpack(value.batches[name], name))
-        except ValueError as error:
-            return str(error)
-        if length != value.count:
-            return f"Expected {value.count} numbers in column {name}, got {length}"
+    characters = sum(map(len, value.batches.values()))
+    if value.count > max(BATCHES_FREE, characters):
+        return (
+            f"Expected at most {characters:,} batches in columns of so many characters, got {value.count:,}"
+        )
+    try:
+        for name in COLUMN_TYPES:
+            unpack(value.batches[name], name, value.count)
+    except ValueError as error:
+        return str(error)
     return None
 
 

@@ -174,7 +174,7 @@ def test_a_folder_without_journals(tmp_path: Path) -> None:
 
 
 def test_a_journal_that_cannot_be_read(tmp_path: Path) -> None:
-    (tmp_path / "history-a.jsonl").mkdir()
+    (tmp_path / "history-a.jsonl").symlink_to("nowhere")
     assert "cannot be read" in refusal(tmp_path).problem
 
 

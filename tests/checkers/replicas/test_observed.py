@@ -23,13 +23,28 @@ def test_a_column_comes_back_as_it_was(name: str, data: st.DataObject) -> None:
     text = pack(np.array(column, dtype=COLUMN_TYPES[name]), name)
 
     assert text.isascii()
-    assert unpack(text, name).tolist() == column
+    assert unpack(text, name, len(column)).tolist() == column
 
 
 @pytest.mark.parametrize("text", ["é", "no base64!", "AAAA", pack(np.zeros(1), "producer_epoch")])
 def test_what_is_no_column_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="column base_offset"):
-        unpack(text, "base_offset")
+        unpack(text, "base_offset", 1)
+
+
+@pytest.mark.parametrize(("count", "found"), [(2, "more"), (1, "more"), (4, "3")])
+def test_a_column_of_another_length_is_refused(count: int, found: str) -> None:
+    with pytest.raises(ValueError, match=f"Expected {count} numbers in column crc, got {found}"):
+        unpack(pack(np.zeros(3), "crc"), "crc", count)
+
+
+def test_a_short_text_unpacks_no_more_than_is_said(tmp_path: Path) -> None:
+    many = 200_000_000
+    batches = dict.fromkeys(COLUMN_TYPES, pack(np.zeros(10**6), "base_offset"))
+    with pytest.raises(
+        HistoryError, match=r"Expected at most [0-9,]+ batches in columns of so many characters"
+    ):
+        read(tmp_path, REPLICA, replica([]) | {"count": many, "batches": batches})
 
 
 def read(folder: Path, key: str, value: Any) -> None:
