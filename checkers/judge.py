@@ -22,6 +22,8 @@ from checkers.log.findings import PROMISES
 from checkers.metadata import check_metadata
 from checkers.metadata import kinds as metadata
 from checkers.nodes import check_nodes
+from checkers.partitions import check_partitions
+from checkers.partitions import kinds as partitions
 from checkers.quorum import check_quorum
 from checkers.reassignments import check_reassignments
 from checkers.reassignments import kinds as reassignments
@@ -45,6 +47,7 @@ CHECKERS: Mapping[str, Checker] = {
     "registers": check_registers,
     "metadata": check_metadata,
     "quorum": check_quorum,
+    "partitions": check_partitions,
     "elections": check_elections,
     "reassignments": check_reassignments,
     "recovery": check_recovery,
@@ -87,8 +90,11 @@ def verdict_of(results: Sequence[CheckerResult], setup: Setup | None) -> Verdict
 
 
 def combined(validities: Iterable[Validity]) -> Validity:
-    """The validity of a whole: invalid outweighs unknown, unknown outweighs valid; of nothing: unknown."""
-    found = set(validities)
+    """The validity of a whole: invalid outweighs unknown, unknown outweighs valid; of nothing: unknown.
+
+    Checkers that were not exercised say nothing of it.
+    """
+    found = set(validities) - {Validity.NOT_EXERCISED}
     if Validity.INVALID in found:
         return Validity.INVALID
     return Validity.VALID if found == {Validity.VALID} else Validity.UNKNOWN
@@ -133,6 +139,7 @@ def known_anomalies() -> dict[str, AnomalyKind]:
                 **nonlinearizable.ANOMALIES,
                 **registers.ANOMALIES,
                 **metadata.ANOMALIES,
+                **partitions.ANOMALIES,
                 **elections.ANOMALIES,
                 **reassignments.ANOMALIES,
             }.items()

@@ -2,22 +2,27 @@
 
 The log is replayed as brokers do (KIP-631): ``PARTITION_RECORD`` makes a partition, and
 ``PARTITION_CHANGE_RECORD`` changes the fields that it has.  A change that names a leader, be it -1 for none,
-begins a new leader epoch.  When a record was appended is known to within bounds (`checkers.metadata_log`).
+begins a new leader epoch.  ``CLEAR_ELR_RECORD`` empties what is eligible of a topic (KIP-966).  When a record
+was appended is known to within bounds (`checkers.metadata_log`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from checkers.columns import NEVER, PartitionName
 from checkers.history import History, once
 from checkers.metadata_log import AppendTimes, Span, append_times, farthest
-from checkers.replicas.observed import MetadataLogSeen
+from checkers.replicas.observed import MetadataLogSeen, MetadataRecord
+
+_T = TypeVar("_T")
 
 NOBODY = -1
 """The leader of a partition that has none."""
+MADE, CHANGED, ELR_CLEARED = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD", "CLEAR_ELR_RECORD"
+"""Types of the records that are about partitions."""
 _RECOVERING = 1
 _UNFENCED = -1
 
@@ -36,6 +41,7 @@ class PartitionState(NamedTuple):
         last_known: ids of the last known leader where ISR and ELR are empty (KIP-966).
         adding: ids that a reassignment adds.
         removing: ids that it removes.
+        directories: ids of the log directories of the replicas, in their order; none where nothing told.
         recovering: whether its leader was elected uncleanly and has not yet told that it recovered (KIP-704).
         elected: whether this record chose a leader.
         unclean: whether it chose one that was neither in sync nor eligible.
@@ -53,11 +59,19 @@ class PartitionState(NamedTuple):
     last_known: tuple[int, ...] = ()
     adding: tuple[int, ...] = ()
     removing: tuple[int, ...] = ()
+    directories: tuple[str, ...] = ()
     recovering: bool = False
     elected: bool = False
     unclean: bool = False
     last_leader: bool = False
     was_eligible: bool = False
+
+    def __str__(self) -> str:
+        leader = "nobody led" if self.leader == NOBODY else f"broker {self.leader} led"
+        sets = f"replicas {list(self.replicas)}, ISR {list(self.isr)}, ELR {list(self.elr)}"
+        return (
+            f"From offset {self.offset} of the metadata log on {leader} in epoch {self.leader_epoch}: {sets}."
+        )
 
     @property
     def target(self) -> tuple[int, ...]:
@@ -89,8 +103,8 @@ class BrokerState(NamedTuple):
     active: bool
 
 
-class _Told(msgspec.Struct, frozen=True, rename="camel"):
-    """Content of a record, as far as it matters here; None where it changes nothing."""
+class PartitionTold(msgspec.Struct, frozen=True, rename="camel"):
+    """Content of a partition's record, as far as it matters here; None where it changes nothing."""
 
     partition_id: int
     topic_id: str
@@ -103,6 +117,30 @@ class _Told(msgspec.Struct, frozen=True, rename="camel"):
     adding_replicas: tuple[int, ...] | None = None
     removing_replicas: tuple[int, ...] | None = None
     leader_recovery_state: int | None = None
+    directories: tuple[str, ...] | None = None
+
+
+class Step(NamedTuple):
+    """A record of the metadata log that made a partition, or changed it.
+
+    Attributes:
+        record: the record.
+        partition: its name; where nothing named the topic, the id stands for that.
+        before: how it stood; None where nothing told of it.
+        after: how it stands; None where a change is told of a partition that nothing told of.
+        told: what the record has.
+    """
+
+    record: MetadataRecord
+    partition: PartitionName
+    before: PartitionState | None
+    after: PartitionState | None
+    told: PartitionTold
+
+    @property
+    def kind(self) -> str:
+        """The record's type."""
+        return self.record[2]
 
 
 class _BrokerTold(msgspec.Struct, frozen=True, rename="camel"):
@@ -114,6 +152,10 @@ class _BrokerTold(msgspec.Struct, frozen=True, rename="camel"):
 class _TopicTold(msgspec.Struct, frozen=True, rename="camel"):
     name: str
     topic_id: str
+
+
+class _ElrCleared(msgspec.Struct, frozen=True, rename="camel"):
+    topic_name: str = ""
 
 
 class _TopicRemoved(msgspec.Struct, frozen=True, rename="camel"):
@@ -175,28 +217,80 @@ def partition_changes(history: History) -> PartitionChanges:
 
 
 def _replayed(seen: MetadataLogSeen) -> dict[PartitionName, tuple[PartitionState, ...]]:
-    names: dict[str, str] = {}
-    removed: set[str] = set()
+    replay = Replay(seen)
     states: dict[PartitionName, list[PartitionState]] = {}
-    for _, _, kind, data in seen.checkpoint[1] if seen.checkpoint else ():
-        if kind == "TOPIC_RECORD":
-            topic = msgspec.convert(data, _TopicTold)
-            names[topic.topic_id] = topic.name
-    for offset, epoch, kind, data in seen.records:
-        if kind == "TOPIC_RECORD":
-            topic = msgspec.convert(data, _TopicTold)
-            names[topic.topic_id] = topic.name
-        elif kind == "REMOVE_TOPIC_RECORD":
-            topic_id = msgspec.convert(data, _TopicRemoved).topic_id
-            removed.add(names.get(topic_id, topic_id))
-        elif kind in {"PARTITION_RECORD", "PARTITION_CHANGE_RECORD"}:
-            told = msgspec.convert(data, _Told)
-            partition = PartitionName(names.get(told.topic_id, told.topic_id), told.partition_id)
-            if kind == "PARTITION_RECORD":
-                states[partition] = [_made(offset, epoch, told)]
-            elif partition in states:
-                states[partition].append(_changed(offset, epoch, states[partition][-1], told))
+    for step in (step for record in seen.records for step in replay.take(record)):
+        if step.after is not None and step.kind == MADE:
+            states[step.partition] = [step.after]
+        elif step.after is not None and step.partition in states:
+            states[step.partition].append(step.after)
+    removed = replay.removed
     return {partition: tuple(some) for partition, some in states.items() if partition.topic not in removed}
+
+
+class Replay:
+    """Replays the records of a metadata log that are about partitions.
+
+    Args:
+        seen: the log; of its snapshot the names of topics are taken.
+
+    Attributes:
+        removed: names of the topics that were removed by the records that were taken.
+
+    Raises:
+        msgspec.ValidationError: a record is not as docs/histories.md says.
+    """
+
+    def __init__(self, seen: MetadataLogSeen) -> None:
+        self.removed: set[str] = set()
+        self._names: dict[str, str] = {}
+        self._states: dict[tuple[str, int], PartitionState] = {}
+        for _, _, kind, data in seen.checkpoint[1] if seen.checkpoint else ():
+            if kind == "TOPIC_RECORD":
+                self._name(data)
+
+    def take(self, record: MetadataRecord) -> Iterator[Step]:
+        """What the next record does; those of topics that are removed later too.
+
+        Raises:
+            msgspec.ValidationError: it is not as docs/histories.md says.
+        """
+        _, _, kind, data = record
+        if kind == "TOPIC_RECORD":
+            self._name(data)
+        elif kind == "REMOVE_TOPIC_RECORD":
+            self._remove(msgspec.convert(data, _TopicRemoved).topic_id)
+        elif kind == ELR_CLEARED:
+            yield from self._cleared(record, msgspec.convert(data, _ElrCleared).topic_name)
+        elif kind in {MADE, CHANGED}:
+            yield self._step(record, msgspec.convert(data, PartitionTold))
+
+    def _name(self, data: Any) -> None:
+        topic = msgspec.convert(data, _TopicTold)
+        self._names[topic.topic_id] = topic.name
+
+    def _remove(self, topic_id: str) -> None:
+        self.removed.add(self._names.get(topic_id, topic_id))
+        self._states = {place: state for place, state in self._states.items() if place[0] != topic_id}
+
+    def _cleared(self, record: MetadataRecord, topic: str) -> Iterator[Step]:
+        """Steps of the partitions of a topic, or of all where it has no name, that have any eligible."""
+        for (topic_id, number), state in list(self._states.items()):
+            if (state.elr or state.last_known) and topic in {"", self._names.get(topic_id)}:
+                told = PartitionTold(number, topic_id, eligible_leader_replicas=(), last_known_elr=())
+                yield self._step(record, told)
+
+    def _step(self, record: MetadataRecord, told: PartitionTold) -> Step:
+        offset, epoch, kind, _ = record
+        place = (told.topic_id, told.partition_id)
+        before = self._states.get(place)
+        after = None
+        if kind == MADE:
+            after = self._states[place] = _made(offset, epoch, told)
+        elif before is not None:
+            after = self._states[place] = _changed(offset, epoch, before, told)
+        name = PartitionName(self._names.get(told.topic_id, told.topic_id), told.partition_id)
+        return Step(record, name, before, after, told)
 
 
 def _brokers(seen: MetadataLogSeen) -> dict[int, tuple[BrokerState, ...]]:
@@ -212,7 +306,7 @@ def _brokers(seen: MetadataLogSeen) -> dict[int, tuple[BrokerState, ...]]:
     return {broker: tuple(some) for broker, some in states.items()}
 
 
-def _made(offset: int, epoch: int, told: _Told) -> PartitionState:
+def _made(offset: int, epoch: int, told: PartitionTold) -> PartitionState:
     return PartitionState(
         offset,
         epoch,
@@ -224,11 +318,12 @@ def _made(offset: int, epoch: int, told: _Told) -> PartitionState:
         last_known=told.last_known_elr or (),
         adding=told.adding_replicas or (),
         removing=told.removing_replicas or (),
+        directories=told.directories or (),
         recovering=told.leader_recovery_state == _RECOVERING,
     )
 
 
-def _changed(offset: int, epoch: int, old: PartitionState, told: _Told) -> PartitionState:
+def _changed(offset: int, epoch: int, old: PartitionState, told: PartitionTold) -> PartitionState:
     leader = old.leader if told.leader is None else told.leader
     isr = old.isr if told.isr is None else told.isr
     elected = told.leader is not None and leader != NOBODY
@@ -246,6 +341,7 @@ def _changed(offset: int, epoch: int, old: PartitionState, told: _Told) -> Parti
         last_known=_or(told.last_known_elr, old.last_known),
         adding=_or(told.adding_replicas, old.adding),
         removing=_or(told.removing_replicas, old.removing),
+        directories=_or(told.directories, old.directories),
         recovering=old.recovering if recovery is None else recovery == _RECOVERING,
         elected=elected,
         unclean=elected and (recovery == _RECOVERING or again),
@@ -254,5 +350,5 @@ def _changed(offset: int, epoch: int, old: PartitionState, told: _Told) -> Parti
     )
 
 
-def _or(told: tuple[int, ...] | None, old: tuple[int, ...]) -> tuple[int, ...]:
+def _or(told: tuple[_T, ...] | None, old: tuple[_T, ...]) -> tuple[_T, ...]:
     return old if told is None else told

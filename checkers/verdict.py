@@ -10,11 +10,16 @@ EXAMPLES_PER_ANOMALY = 20
 
 
 class Validity(StrEnum):
-    """The three values of a verdict."""
+    """The three values of a verdict, and a fourth one of a checker that had nothing to judge."""
 
     VALID = "valid"
     INVALID = "invalid"
     UNKNOWN = "unknown"
+    NOT_EXERCISED = "not exercised"
+
+
+VERDICTS = (Validity.VALID, Validity.INVALID, Validity.UNKNOWN)
+"""The values that a verdict can have."""
 
 
 class Anomaly(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -66,7 +71,8 @@ class CheckerResult(msgspec.Struct, frozen=True, omit_defaults=True):
 
     Attributes:
         checker: its name.
-        validity: invalid iff an illegal anomaly was found; unknown iff it could not decide.
+        validity: invalid iff an illegal anomaly was found; unknown iff it could not decide; not exercised iff
+            the history has nothing that it judges.
         counts: exact number of anomalies per id, legal ones included.
         anomalies: at most `EXAMPLES_PER_ANOMALY` of each id, in order of time.
         assumptions: conditions it tested.
@@ -112,6 +118,7 @@ def result_of(
     assumptions: tuple[Assumption, ...] = (),
     figures: dict[str, Any] | None = None,
     unknown_because: str | None = None,
+    exercised: bool = True,
 ) -> CheckerResult:
     """Put a checker's findings together; an illegal anomaly outweighs any doubt.
 
@@ -122,6 +129,7 @@ def result_of(
         assumptions: conditions the checker tested.
         figures: numbers worth keeping.
         unknown_because: why it cannot decide; ignored where an illegal anomaly decides.
+        exercised: whether the history has anything that the checker judges.
     """
     exact = dict(counts) if counts is not None else {}
     examples: dict[str, list[Anomaly]] = {}
@@ -137,7 +145,7 @@ def result_of(
     elif unknown_because is not None or not all(assumption.met for assumption in assumptions):
         validity = Validity.UNKNOWN
     else:
-        validity = Validity.VALID
+        validity = Validity.VALID if exercised else Validity.NOT_EXERCISED
     listed = sorted((a for kept in examples.values() for a in kept), key=lambda a: (a.time_ns or 0, a.id))
     return CheckerResult(
         checker=checker,

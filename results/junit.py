@@ -2,7 +2,7 @@
 
 The form is that of Ant's JUnit schema, which Jenkins and its followers read: properties, then cases, then
 what was said. What is expected passes; a checker that could not decide is an error, because nobody may take
-a doubt for a success.
+a doubt for a success.  A checker that had nothing to judge is skipped.
 """
 
 import re
@@ -30,11 +30,12 @@ _NOT_XML = re.compile("[\ufffe\uffff]")
 
 
 class Standing(StrEnum):
-    """What became of a case; a failure was seen, an error could not be decided."""
+    """What became of a case; an error could not be decided, and a skipped one had nothing to judge."""
 
     PASSED = "passed"
     FAILURE = "failure"
     ERROR = "error"
+    SKIPPED = "skipped"
 
 
 class Case(msgspec.Struct, frozen=True, kw_only=True):
@@ -87,7 +88,7 @@ def suite_of(
 ) -> Suite:
     """The suite of a judged run."""
     cases = tuple(_case(result, verdict) for result in verdict.results)
-    reds = any(case.standing is not Standing.PASSED for case in cases)
+    reds = any(case.standing in {Standing.FAILURE, Standing.ERROR} for case in cases)
     return Suite(
         name=identity.scenario if identity else folder.parent.name,
         cases=(*cases, _expectation(verdict, told_already=reds)),
@@ -167,6 +168,9 @@ def save_junit(folder: Path, suite: Suite) -> Path:
 
 def _case(result: CheckerResult, verdict: Verdict) -> Case:
     """A checker's case; where the whole is as expected, so is each of its parts."""
+    if result.validity is Validity.NOT_EXERCISED:
+        message = "the history has nothing that this checker judges"
+        return Case(name=result.checker, standing=Standing.SKIPPED, message=message)
     if result.validity is Validity.VALID or passes(verdict):
         return Case(name=result.checker)
     text = "\n".join(explained(result))
@@ -210,7 +214,7 @@ def _suite_element(number: int, suite: Suite) -> ET.Element:
             "tests": str(len(suite.cases)),
             "failures": str(count[Standing.FAILURE]),
             "errors": str(count[Standing.ERROR]),
-            "skipped": "0",
+            "skipped": str(count[Standing.SKIPPED]),
             "time": _seconds(suite.duration_ms),
         },
     )
@@ -228,7 +232,9 @@ def _case_elements(suite: Suite) -> Iterator[ET.Element]:
         took = suite.duration_ms if position == len(suite.cases) else 0  # a run's time belongs to its whole
         attributes = {"name": _text(case.name), "classname": _text(suite.name), "time": _seconds(took)}
         element = ET.Element("testcase", attributes)
-        if case.standing is not Standing.PASSED:
+        if case.standing is Standing.SKIPPED:
+            ET.SubElement(element, case.standing.value, {"message": _text(case.message)})
+        elif case.standing is not Standing.PASSED:
             told = {"type": _text(case.kind), "message": _text(case.message)}
             ET.SubElement(element, case.standing.value, told).text = _lines(case.text)
         yield element

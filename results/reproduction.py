@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from checkers.verdict import Anomaly, Validity, Verdict
+from checkers.verdict import VERDICTS, Anomaly, Validity, Verdict
 from results.wilson import wilson
 
 _IDS = re.compile(r"(?<![\w-])(?=[\w-]*\d)[A-Za-z0-9_-]{22}(?![\w-])")
@@ -115,7 +115,7 @@ def reproduction_of(wanted: Signature, attempts: Sequence[Attempt]) -> Reproduct
     found = [attempt.found for attempt in attempts if attempt.found is not None]
     deciding = [each for each in found if Validity.UNKNOWN not in {each.validity} - {wanted.validity}]
     same = [each for each in deciding if came_back(wanted, each)]
-    counts = {validity.value: sum(each.validity is validity for each in found) for validity in Validity}
+    counts = {validity.value: sum(each.validity is validity for each in found) for validity in VERDICTS}
     return Reproduction(
         wanted,
         rate_of(len(same), len(deciding)),

@@ -1,12 +1,13 @@
 """The last lines of a run as plain text: what was found, why, in numbers, where it lies, what to do next."""
 
 import shlex
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
 from checkers.identity import RunIdentity
-from checkers.verdict import Anomaly, Validity, Verdict
+from checkers.verdict import VERDICTS, Anomaly, Validity, Verdict
 from results.cleaning import clean
 from results.coverage import coverage_line
 from results.measures import Measures
@@ -47,6 +48,7 @@ def closing_lines(
     """
     lines = [Line("verdict", headline(verdict)), *_labelled("why", _reasons(verdict))]
     lines += _labelled("anomalies", _anomalies(verdict))
+    lines += _labelled("checkers", _checkers(verdict))
     if measures is not None:
         lines += _labelled("figures", figures(measures))
     if identity is not None:
@@ -153,6 +155,17 @@ def _anomalies(verdict: Verdict) -> Iterator[str]:
         legal = " (legal)" if example is not None and not example.illegal else ""
         summary = f": {example.summary}" if example is not None else ""
         yield clean(f"{count:,} {anomaly_id}{legal}{summary}", _TEXT_MAX)
+
+
+def _checkers(verdict: Verdict) -> Iterator[str]:
+    """How many checkers said what, and which had nothing to judge."""
+    said = Counter(result.validity for result in verdict.results)
+    idle = [result.checker for result in verdict.results if result.validity is Validity.NOT_EXERCISED]
+    told = [f"{said[validity]} {validity}" for validity in VERDICTS if said[validity]]
+    if idle:
+        told.append(f"not exercised: {', '.join(idle)}")
+    if told:
+        yield clean("; ".join(told), _TEXT_MAX)
 
 
 def _labelled(label: str, texts: Iterator[str] | tuple[str, ...]) -> list[Line]:

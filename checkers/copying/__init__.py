@@ -50,14 +50,15 @@ class Matched(NamedTuple):
 
 
 def check_copying(history: History) -> CheckerResult:
-    """Judge the copies of a history; one whose transactions answer nothing is valid.
+    """Judge the copies of a history; not exercised by one whose transactions answer nothing.
 
     Args:
         history: as `checkers.reading.read_history` returns it.
     """
     copying = copying_of(history)
     if not copying.transactions and not _means_to_copy(history):
-        return result_of(CHECKER, [], figures={"inputs": 0, "copies": 0, "aborted_attempts": 0})
+        nothing = {"inputs": 0, "copies": 0, "aborted_attempts": 0}
+        return result_of(CHECKER, [], figures=nothing, exercised=False)
     matched = _matched(copying)
     found = {
         kind.id: list(anomalies)

@@ -54,7 +54,13 @@ def check_elections(history: History) -> CheckerResult:
     if not any(hit.kind in {WIPE, DEAD} for hit in scene.windows):
         # or else a broker may be up, and the directory of its replica not be there (KIP-858)
         anomalies += find_withheld(changes, _permitting(scene), _complete_ns(scene))
-    return result_of(CHECKER, anomalies, figures=_figures(scene), unknown_because=_doubt(scene))
+    return result_of(
+        CHECKER,
+        anomalies,
+        figures=_figures(scene),
+        unknown_because=_doubt(scene),
+        exercised=bool(scene.elections) or changes.op is not None,
+    )
 
 
 def _doubt(scene: Scene) -> str | None:

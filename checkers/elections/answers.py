@@ -114,13 +114,5 @@ def _contradiction(
         subject=str(partition),
         time_ns=request.to_ns,
         witness=(*request.operations, *(() if op is None else (op,))),
-        explanation=[_sentence(state) for state in states],
-    )
-
-
-def _sentence(state: PartitionState) -> str:
-    leader = "nobody led" if state.leader == NOBODY else f"broker {state.leader} led"
-    sets = f"replicas {list(state.replicas)}, ISR {list(state.isr)}, ELR {list(state.elr)}"
-    return (
-        f"From offset {state.offset} of the metadata log on {leader} in epoch {state.leader_epoch}: {sets}."
+        explanation=map(str, states),
     )

@@ -45,7 +45,7 @@ class _Expected(NamedTuple):
 
 
 def check_groups(history: History) -> CheckerResult:
-    """Judge the groups of a history; one without any, that means to have none, is valid.
+    """Judge the groups of a history; not exercised by one without any that means to have none.
 
     Args:
         history: as `checkers.reading.read_history` returns it.
@@ -76,6 +76,7 @@ def check_groups(history: History) -> CheckerResult:
         assumptions=tuple(assumptions),
         figures=figures,
         unknown_because="; ".join(doubts) or None,
+        exercised=bool(figures),
     )
 
 

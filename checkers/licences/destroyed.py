@@ -19,10 +19,11 @@ from checkers.licences.disks import (
     in_sync,
     strikes_of,
 )
+from checkers.licences.epoch_bounds import bound_at
 from checkers.licences.permission import alterations
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
-from checkers.licences.unclean import bounded, epoch_after
+from checkers.licences.unclean import epoch_after
 from checkers.shapes import Topic
 
 _MIN_ISR = "min.insync.replicas"
@@ -49,11 +50,10 @@ def unsynced(scene: Scene) -> Iterator[Event]:
         for strike in strikes:
             hit = active(strikes, strike)
             if all_hit(scene, partition, strike, hit) and any(each.window.kind in UNSYNCED for each in hit):
-                epoch = epoch_after(scene, partition, strike.from_ns)
-                text, above, doubt = bounded(scene, partition, epoch)
+                bound = bound_at(scene, partition, epoch_after(scene, partition, strike.from_ns))
                 until_ns = max(each.to_ns for each in hit)
-                told = f"{_told(hit)}, all copies of {partition} in sync; {text}"
-                yield Event(strike.from_ns, until_ns, partition, told, above=above, doubt=doubt)
+                told = f"{_told(hit)}, all copies of {partition} in sync"
+                yield bound.limits(Event(strike.from_ns, until_ns, partition, told))
 
 
 def last_wiped(scene: Scene) -> Iterator[Event]:

@@ -23,6 +23,7 @@ class Event(NamedTuple):
             so its end may have been written anew.
         above: where the log was truncated, what stood below this offset is still due; None: nothing is.
         doubt: why nobody can say what it permits exactly, where that is so.
+        known_from_ns: it is about records alone that were known to be there at this time, or later.
     """
 
     from_ns: int
@@ -32,6 +33,7 @@ class Event(NamedTuple):
     below: int | None = None
     above: int | None = None
     doubt: str | None = None
+    known_from_ns: int = 0
 
 
 class Permit(NamedTuple):
@@ -116,6 +118,7 @@ def first_permit(
     for index in reversed(range(len(permits))):
         event = permits[index].event
         covered = (event.from_ns <= until_ns) & (event.to_ns >= since_ns)
+        covered &= since_ns >= event.known_from_ns
         if event.below is not None:
             covered &= removable & (offset != NONE) & (offset < event.below)
         if event.above is not None:

@@ -13,7 +13,7 @@ from checkers.config_changes import ConfigChanges, config_changes
 from checkers.faults import FaultWindow, fault_windows
 from checkers.history import History
 from checkers.partition_changes import PartitionChanges, partition_changes
-from checkers.replicas.leader_epochs import LeaderEpochs
+from checkers.replicas.leader_epochs import LeaderEpochs, leader_epochs
 from checkers.shapes import PartitionsSeen, Setup
 
 ELR_FEATURE = "eligible.leader.replicas.version"
@@ -88,7 +88,7 @@ class Scene:
     @cached_property
     def epochs(self) -> LeaderEpochs:
         """Where leader epochs began."""
-        return LeaderEpochs(self.history)
+        return leader_epochs(self.history)
 
     @cached_property
     def views(self) -> dict[PartitionName, list[View]]:

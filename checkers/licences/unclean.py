@@ -1,9 +1,8 @@
 """Unclean elections: which there were, and what of a log they may have cost.
 
-The metadata log tells each of them with its leader epoch.  The elected replica's log ended where that epoch
-begins: what stood at or above that offset may be gone, what stood below it was on that replica and must not
-be (KIP-101, KIP-704).  Where the metadata log does not reach back to the partition's creation, a request is
-taken for an election in the first epoch that nobody had seen when it was made.
+The metadata log tells each of them with its leader epoch; where that epoch began bounds what is gone
+(`checkers.licences.epoch_bounds`).  Where the metadata log does not reach back to the partition's creation, a
+request is taken for an election in the first epoch that nobody had seen when it was made.
 """
 
 from collections.abc import Iterator
@@ -12,6 +11,7 @@ from checkers.administration import UNCLEAN, Election
 from checkers.columns import NEVER, PartitionName
 from checkers.licences.asked import by_request
 from checkers.licences.disturbances import faults, moves, span_text
+from checkers.licences.epoch_bounds import bound_at, bounds_of
 from checkers.licences.permission import permitted
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
@@ -29,7 +29,7 @@ def requested(scene: Scene) -> Iterator[Event]:
             asked = by_request(scene, partition)
             for state in scene.changes.states[partition]:
                 for election in asked.get(state.offset, ()):
-                    yield _as_told(scene, election, partition, state)
+                    yield from _as_told(scene, election, partition, state)
         else:
             for election in unclean:
                 if election.may_have_elected(partition):
@@ -46,7 +46,7 @@ def configured(scene: Scene) -> Iterator[Event]:
         for state in states:
             span = scene.changes.span(state)
             if state.unclean and any(span.meets(*allowed) for allowed in spans.get(partition.topic, ())):
-                yield _told(scene, partition, state)
+                yield from _told(scene, partition, state)
     untold = {partition for partition in scene.partitions if partition not in scene.changes.states}
     for partition, event in _perhaps(scene, untold):
         for allowed in spans[partition.topic]:
@@ -59,7 +59,7 @@ def last_known(scene: Scene) -> Iterator[Event]:
     for partition, states in scene.changes.states.items():
         for state in states:
             if state.unclean and state.last_leader:
-                yield _told(scene, partition, state)
+                yield from _told(scene, partition, state)
 
 
 def epoch_after(scene: Scene, partition: PartitionName, time_ns: int) -> int | None:
@@ -68,68 +68,55 @@ def epoch_after(scene: Scene, partition: PartitionName, time_ns: int) -> int | N
     return max(seen) + 1 if seen else None
 
 
-def bounded(scene: Scene, partition: PartitionName, epoch: int | None) -> tuple[str, int | None, str | None]:
-    """What of a log an event may have cost that ended with an epoch: in words, the offset, the doubt."""
-    start = None if epoch is None else scene.epochs.start_of(partition, epoch)
-    if start is None:
-        return "nothing tells from which offset on", None, _doubt(partition)
-    return f"leader epoch {epoch} begins at offset {start}, and what stood below it is still due", start, None
-
-
 def _perhaps(scene: Scene, untold: set[PartitionName]) -> Iterator[tuple[PartitionName, Event]]:
     """Moves of leaders, and faults, of which nobody can say whether they brought unclean elections about."""
     for move in moves(scene):
         if move.partition in untold:
-            text, above, doubt = bounded(scene, move.partition, move.known + 1)
             within = span_text(move.from_ns, move.to_ns)
-            told = f"the leader epoch of {move.partition} moved on from {move.known} {within}; {text}"
-            event = Event(move.from_ns, move.to_ns, move.partition, told, above=above, doubt=doubt)
-            yield move.partition, event
+            told = f"the leader epoch of {move.partition} moved on from {move.known} {within}"
+            event = Event(move.from_ns, move.to_ns, move.partition, told)
+            yield move.partition, bound_at(scene, move.partition, move.known + 1).limits(event)
     for event in faults(scene):
         for partition in sorted(untold):
-            epoch = epoch_after(scene, partition, event.from_ns)
-            text, above, doubt = bounded(scene, partition, epoch)
-            told = f"{event.text}; {text}"
-            yield partition, event._replace(where=partition, text=told, above=above, doubt=doubt)
+            bound = bound_at(scene, partition, epoch_after(scene, partition, event.from_ns))
+            yield partition, bound.limits(event._replace(where=partition))
 
 
-def _doubt(partition: PartitionName) -> str:
-    return f"records of {partition} may have been truncated legally, and nothing tells from which offset on"
-
-
-def _as_told(scene: Scene, election: Election, partition: PartitionName, state: PartitionState) -> Event:
+def _as_told(
+    scene: Scene, election: Election, partition: PartitionName, state: PartitionState
+) -> Iterator[Event]:
     """An election that a request brought about, as the metadata log tells it."""
-    event, request = _told(scene, partition, state), election.request
-    text = f"{_asked(election, partition)}; {event.text}"
-    return event._replace(from_ns=max(event.from_ns, request.from_ns), text=text)
+    request = election.request
+    for event in _told(scene, partition, state):
+        text = f"{_asked(election, partition)}; {event.text}"
+        yield event._replace(from_ns=max(event.from_ns, request.from_ns), text=text)
 
 
 def _as_seen(scene: Scene, election: Election, partition: PartitionName) -> Event:
     """An election that a request may have brought about, by what brokers told of epochs."""
     request = election.request
     epoch = epoch_after(scene, partition, request.from_ns)
-    text, above, doubt = bounded(scene, partition, epoch)
     # What was not answered may have been done at any time, in a later epoch too.
     until_ns = NEVER if epoch is None or request.unknown else _settled_ns(scene, partition, epoch)
-    text = f"{_asked(election, partition)}; {text}"
-    return Event(request.from_ns, until_ns, partition, text, above=above, doubt=doubt)
+    event = Event(request.from_ns, until_ns, partition, _asked(election, partition))
+    return bound_at(scene, partition, epoch).limits(event)
 
 
 def _asked(election: Election, partition: PartitionName) -> str:
     return f"operation {election.request.began.index} asked for an election of {partition}"
 
 
-def _told(scene: Scene, partition: PartitionName, state: PartitionState) -> Event:
-    """An unclean election that the metadata log tells of."""
+def _told(scene: Scene, partition: PartitionName, state: PartitionState) -> Iterator[Event]:
+    """An unclean election that the metadata log tells of, once for each bound that it has."""
     span = scene.changes.span(state)
     views = scene.views.get(partition, [])
     older = max((view.leader_epoch for view in views if view.leader_epoch < state.leader_epoch), default=-1)
     sightings = (view.time_ns for view in views if view.leader_epoch == older)
     from_ns = max(span.from_ns, min(sightings, default=0))
     until_ns = _settled_ns(scene, partition, state.leader_epoch)
-    text, above, doubt = bounded(scene, partition, state.leader_epoch)
     who = f"broker {state.leader} was elected uncleanly {span_text(from_ns, until_ns)}"
-    return Event(from_ns, until_ns, partition, f"{who}; {text}", above=above, doubt=doubt)
+    for bound in bounds_of(scene, partition, state):
+        yield bound.limits(Event(from_ns, until_ns, partition, who))
 
 
 def _settled_ns(scene: Scene, partition: PartitionName, epoch: int) -> int:

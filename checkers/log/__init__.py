@@ -108,6 +108,7 @@ def put_together(overview: Overview, parts: Sequence[Part]) -> CheckerResult:
         assumptions=overview.assumptions,
         figures=overview.figures(found),
         unknown_because=overview.unknown_because(found),
+        exercised=overview.exercised,
     )
 
 

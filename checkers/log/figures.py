@@ -161,6 +161,11 @@ class Overview(msgspec.Struct, frozen=True, kw_only=True):
     keyless: tuple[str, ...]
     foreign: bool
 
+    @property
+    def exercised(self) -> bool:
+        """Whether anything was sent or read."""
+        return bool(sum(self.outcomes) or self.polled or self.final)
+
     def unknown_because(self, found: Part) -> str | None:
         """Why a history without illegal anomalies is not valid; None if it is."""
         unmet = [assumption.observed for assumption in self.assumptions if not assumption.met]

@@ -36,7 +36,7 @@ DELETED_MIN = 5
 
 
 def check_metadata(history: History) -> CheckerResult:
-    """Judge the topics that come and go; valid where a history has none and none were meant to be.
+    """Judge the topics that come and go; not exercised where a history has none and none were meant to be.
 
     Args:
         history: as `checkers.reading.read_history` returns it.
@@ -61,6 +61,7 @@ def check_metadata(history: History) -> CheckerResult:
         assumptions=tuple(_assumptions(history, metadata)),
         figures=_figures(metadata) | kept.figures,
         unknown_because="; ".join([*history.damage, *([kept.doubt] if kept.doubt else [])]) or None,
+        exercised=bool(metadata.created or metadata.deleted or metadata.listings),
     )
 
 

@@ -74,6 +74,7 @@ def check_reassignments(history: History) -> CheckerResult:
         ],
         figures=_figures(asked, changes, steps) | _observed(history),
         unknown_because=_doubt(asked, changes),
+        exercised=bool(asked) or any(s.moving for some in changes.states.values() for s in some),
     )
 
 

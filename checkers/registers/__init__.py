@@ -57,7 +57,7 @@ class Judgeable:
 
 
 def check_registers(history: History, initial: Any = None) -> CheckerResult:
-    """Judge the registers of a history; valid where it has none.
+    """Judge the registers of a history; not exercised by one that has none.
 
     Args:
         history: as `checkers.reading.read_history` returns it.
@@ -83,7 +83,7 @@ def judgeable(history: History, initial: Any = None) -> Judgeable | CheckerResul
         return result_of(CHECKER, [], unknown_because=registers.reason)
     if registers is None or not len(registers.rows.key):
         doubt = None if registers is None else swapped(registers)
-        return result_of(CHECKER, [], figures=_figures(registers), unknown_because=doubt)
+        return result_of(CHECKER, [], figures=_figures(registers), unknown_because=doubt, exercised=False)
     kept = _workload_of(history) in KINDS
     overview = Overview(
         registers=len(registers.keys),

@@ -92,6 +92,7 @@ def check_replicas(history: History) -> CheckerResult:
         counts=dict(findings.counts),
         figures={name: findings.figures[name] for name in FIGURES},
         unknown_because=findings.unknown_because(),
+        exercised=bool(batches.logs or batches.metadata_logs),
     )
 
 

@@ -137,7 +137,11 @@ CLUSTER_STATE = table(
 
 VERDICTS = table(
     column("checker", TEXT, "name of the checker, `*` for the whole"),
-    column("validity", TEXT, "`valid`, `invalid` or `unknown`"),
+    column(
+        "validity",
+        TEXT,
+        "`valid`, `invalid` or `unknown`; `not exercised` of a checker alone",
+    ),
     column("unknown_because", TEXT, "why it could not decide"),
     column("reasons", TEXTS, "why it is not valid, one sentence each"),
     column("figures", TEXT, "the checker's numbers, JSON"),

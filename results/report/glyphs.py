@@ -20,6 +20,7 @@ _VERDICTS = {
     "valid": ("M12 1a11 11 0 1 0 .01 0Z", "M6.5 12.5l3.8 3.8 7.2-8"),
     "invalid": ("M7.5 1h9L23 7.5v9L16.5 23h-9L1 16.5v-9Z", "M8 8l8 8M16 8l-8 8"),
     "unknown": ("M12 1.5L23.5 22H.5Z", "M9.6 11a2.4 2.2 0 1 1 3.4 2q-1 .6-1 2M12 18.2v.6"),
+    "not exercised": ("M12 1a11 11 0 1 0 .01 0Z", "M7 12h10"),
 }
 _OUTCOMES = {
     "info": "M0 -3.4L3.2 2.6H-3.2Z",
@@ -49,13 +50,13 @@ def fault_icon(kind: str) -> Markup:
 
 @lru_cache(maxsize=64)
 def verdict(validity: str, size: int) -> Markup:
-    """A circle with a tick, an octagon with a cross or a triangle with a question mark."""
+    """A circle with a tick or a dash, an octagon with a cross, or a triangle with a question mark."""
     outline, sign = _VERDICTS[validity]
     return svg.element(
         "svg",
         svg.element("path", d=outline, class_="outline"),
         svg.element("path", d=sign, class_="sign"),
-        class_=f"verdict-glyph {validity}",
+        class_=f"verdict-glyph {validity.replace(' ', '-')}",
         viewBox="0 0 24 24",
         width=size,
         height=size,

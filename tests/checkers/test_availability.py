@@ -16,7 +16,7 @@ Story = Callable[..., History]
 
 def test_nothing_is_available_and_nothing_wrong_where_nothing_was_sent(story: Story) -> None:
     result = check_availability(story(""))
-    assert result.validity is Validity.VALID
+    assert result.validity is Validity.NOT_EXERCISED
     assert result.figures == {
         "unavailable_ms_max": None,
         "latency_in_faults_ms": None,

@@ -241,7 +241,7 @@ class TestEvidence:
     def test_without_the_metadata_log_nothing_is_known(self) -> None:
         story = AdminStory()
         story.created()
-        assert judged(story, metadata_log=False).validity is Validity.VALID
+        assert judged(story, metadata_log=False).validity is Validity.NOT_EXERCISED
         story.elect(60, 62)
         result = judged(story, metadata_log=False)
         assert result.validity is Validity.UNKNOWN
@@ -277,8 +277,8 @@ class TestEvidence:
         story.elect(60, 62)
         assert judged(story).validity is Validity.VALID
 
-    def test_an_empty_history_is_valid(self) -> None:
-        assert check_elections(History("", "", ())).validity is Validity.VALID
+    def test_an_empty_history_does_not_exercise_it(self) -> None:
+        assert check_elections(History("", "", ())).validity is Validity.NOT_EXERCISED
 
 
 def _answer(kind: str, leader: int) -> tuple[int, int | None]:

@@ -49,6 +49,7 @@ def test_a_whole_run_is_valid(story: Story) -> None:
         "registers",
         "metadata",
         "quorum",
+        "partitions",
         "elections",
         "reassignments",
         "recovery",
@@ -142,6 +143,9 @@ def test_what_was_expected_is_kept(story: Story) -> None:
         ((VALID, UNKNOWN), UNKNOWN),
         ((UNKNOWN, INVALID, VALID), INVALID),
         ((), UNKNOWN),
+        ((Validity.VALID, Validity.NOT_EXERCISED), Validity.VALID),
+        ((Validity.NOT_EXERCISED,), Validity.UNKNOWN),
+        ((Validity.NOT_EXERCISED, Validity.INVALID), Validity.INVALID),
     ],
 )
 def test_combined(validities: tuple[Validity, ...], whole: Validity) -> None:

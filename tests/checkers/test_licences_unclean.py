@@ -300,14 +300,133 @@ class TestLastKnownLeader:
         assert (judged(story).validity is Validity.VALID) is valid
 
 
-def test_the_replica_that_came_farthest_tells_where_epochs_began() -> None:
-    story = lossy()
-    story.elect(60, 62)
-    story.epochs((0, 0), node="n1")
-    story.epochs((0, 0), (2, 7), node="n2")
-    story.epochs((2, 7), node="n3")
-    story.epochs((0, 0), node="n4")
-    assert judged(story).validity is Validity.VALID
+class TestWhoseNoteCounts:
+    """The elected replica's own; broker 2 is elected in epoch 2."""
+
+    def lost(self, story: AdminStory) -> dict[str, bool]:
+        story.elect(60, 62)
+        found = judged(story).anomalies
+        return {str(a.subject).partition("@")[2]: a.illegal for a in found if a.id == "lost-write"}
+
+    @pytest.mark.parametrize(("of_others", "of_leader"), [(7, 9), (9, 7), (7, 7)])
+    def test_others_do_not_change_it(self, of_others: int, of_leader: int) -> None:
+        story = lossy()
+        for node, start in (("n1", of_others), ("n2", of_leader), ("n3", of_others)):
+            story.epochs((0, 0), (2, start), node=node)
+        assert self.lost(story) == {str(offset): offset < of_leader for offset in (7, 8, 9)}
+
+    def test_one_whose_disk_was_wiped_since_has_it_from_others(self) -> None:
+        story = lossy()
+        story.fault(90, 95, "wipe-disk", "n2", scope="all")
+        story.epochs((0, 0), (2, 9), node="n2")
+        story.epochs((0, 0), (2, 9), node="n1")
+        assert self.lost(story) == {"7": True, "8": True, "9": False}
+
+    def test_one_whose_disk_was_wiped_before_is_believed(self) -> None:
+        story = lossy()
+        story.fault(2, 4, "wipe-disk", "n2", scope="all")
+        story.epochs((0, 0), (2, 9), node="n2")
+        story.epochs((0, 0), (2, 7), node="n1")
+        assert self.lost(story) == {"7": True, "8": True, "9": False}
+
+    def test_others_that_disagree_are_a_doubt(self) -> None:
+        story = lossy()
+        story.epochs((0, 0), (2, 6), node="n1")
+        story.epochs((0, 0), (2, 9), node="n3")
+        story.elect(60, 62)
+        result = judged(story)
+        assert result.validity is Validity.UNKNOWN
+        assert "replicas disagree whether leader epoch 2 begins at offset 6 or 9" in str(
+            result.unknown_because
+        )
+        assert "replicas disagree" in str(judged(story, metadata_log=False).unknown_because)
+
+    def test_above_all_that_they_say_there_is_no_doubt(self) -> None:
+        story = lossy()
+        story.epochs((0, 0), (2, 5), node="n1")
+        story.epochs((0, 0), (2, 7), node="n3")
+        assert self.lost(story) == {"7": False, "8": False, "9": False}
+        assert judged(story).validity is Validity.VALID
+
+    def test_nothing_that_is_told_is_a_doubt(self) -> None:
+        story = lossy()
+        story.elect(60, 62)
+        assert judged(story).validity is Validity.UNKNOWN
+
+    def test_an_epoch_that_added_nothing_began_where_the_next_one_did(self) -> None:
+        story = lossy()
+        story.changed(72, isr=[2, 3])
+        story.changed(75, leader=3)
+        story.epochs((0, 0), (3, 8), node="n2")
+        assert self.lost(story) == {"7": True, "8": False, "9": False}
+
+    @pytest.mark.parametrize(("leader", "validity"), [(2, Validity.INVALID), (3, Validity.UNKNOWN)])
+    def test_unless_another_one_was_elected_uncleanly_meanwhile(
+        self, leader: int, validity: Validity
+    ) -> None:
+        story = lossy()
+        story.changed(72, leader=-1)
+        story.changed(75, isr=[leader], leader=leader, leaderRecoveryState=1)
+        story.view(77, 4, [leader])
+        story.epochs((0, 0), (4, 8), node=f"n{leader}")
+        story.elect(60, 62)
+        assert judged(story).validity is validity
+
+    def test_the_metadata_log_tells_who_leads_in_a_later_epoch(self) -> None:
+        """Of a loss of power, which ends with the first epoch that nobody had seen."""
+        story = AdminStory()
+        story.created()
+        story.view(5, 0, [1, 2])
+        story.send(10, 100, 0)
+        story.send(11, 101, 1)
+        story.fault(20, 30, "power-loss", "n1", "n2", "n3")
+        story.changed(31, leader=-1)
+        story.changed(32, leader=2)
+        story.epochs((0, 0), (2, 2), node="n1")
+        story.epochs((0, 0), (2, 1), node="n2")
+        story.final((0, 100), end=1)
+        assert judged(story).validity is Validity.VALID
+
+
+class TestMissedEpochs:
+    """Broker 2 has ten records of epoch 0, broker 3 leads in epoch 1 from 5 on, then broker 2 again."""
+
+    def forked(self, *, sent_ms: float = 45) -> AdminStory:
+        story = AdminStory()
+        story.created([2, 3, 1])
+        story.view(5, 0, [2])
+        story.changed(40, isr=[3], leader=3)
+        story.view(42, 1, [3])
+        story.send(sent_ms, 100, 6)
+        story.changed(50, leader=-1)
+        story.elect(60, 62)
+        story.changed(61, isr=[2], leader=2, leaderRecoveryState=1)
+        story.view(63, 3, [2])
+        story.epochs((0, 0), (3, 10), node="n2")
+        story.final(end=10)
+        return story
+
+    def test_what_was_appended_in_one_may_vanish(self) -> None:
+        story = self.forked()
+        story.epochs((0, 0), (1, 5), node="n3")
+        result = judged(story)
+        assert result.validity is Validity.VALID
+        assert "leader epoch 1 begins at offset 5" in str(result.anomalies[0].licence)
+
+    @pytest.mark.parametrize("start", [7, 10, 12])
+    def test_what_stood_below_it_is_due(self, start: int) -> None:
+        story = self.forked()
+        story.epochs((0, 0), (1, start), node="n3")
+        assert "lost-write" in illegal(judged(story))
+
+    def test_what_was_there_before_it_is_due(self) -> None:
+        story = self.forked(sent_ms=10)
+        story.epochs((0, 0), (1, 5), node="n3")
+        assert "lost-write" in illegal(judged(story))
+
+    def test_where_nothing_tells_where_it_began_there_is_a_doubt(self) -> None:
+        assert judged(self.forked()).validity is Validity.UNKNOWN
+        assert "lost-write" in illegal(judged(self.forked(sent_ms=10)))
 
 
 def test_a_broker_that_did_not_know_yet_may_have_acknowledged() -> None:

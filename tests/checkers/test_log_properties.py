@@ -76,7 +76,7 @@ def one_acknowledged(data: st.DataObject, history: History) -> tuple[int, int, i
 def test_a_correct_log_is_valid(seed: int, partitions: int, steps: int) -> None:
     result = check_log(simulated(seed, partitions, steps))
     assert result.counts == {}
-    assert result.validity is Validity.VALID
+    assert result.validity in {Validity.VALID, Validity.NOT_EXERCISED}
 
 
 @FEW

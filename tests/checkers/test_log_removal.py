@@ -149,7 +149,7 @@ class TestCompaction:
         )
 
     def test_nothing_was_sent(self) -> None:
-        assert judged(self.SETUP + "a final 0 0..0").validity is Validity.VALID
+        assert judged(self.SETUP + "a final 0 0..0").validity is Validity.NOT_EXERCISED
 
 
 class TestDurableProcesses:

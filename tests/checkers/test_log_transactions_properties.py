@@ -18,7 +18,7 @@ SEEDS = st.integers(0, 2**32)
 def test_a_correct_log_is_valid(seed: int, partitions: int, steps: int) -> None:
     result = check_log(TransactionalSimulation(seed, partitions, steps).history())
     assert result.counts == {}
-    assert result.validity is Validity.VALID
+    assert result.validity in {Validity.VALID, Validity.NOT_EXERCISED}
 
 
 @pytest.mark.parametrize("defect", DEFECTS)

@@ -137,3 +137,14 @@ def test_states_are_told_until_the_log_ends() -> None:
     assert not changes.tells(PartitionName("other", 0), 0)
     assert partition_changes(story.history()).tells(HERE, NEVER)
     assert partition_changes(story.history(metadata_log=False)).complete_until_ns == 0
+
+
+@pytest.mark.parametrize(("topic", "cleared"), [(TOPIC, True), ("", True), ("other", False)])
+def test_what_is_eligible_may_be_cleared_of_a_topic_or_of_all(topic: str, *, cleared: bool) -> None:
+    story = AdminStory()
+    story.created([1, 2])
+    story.record(10, "PARTITION_RECORD", {"partitionId": 1, "topicId": TOPIC_ID, "replicas": [1]})
+    story.changed(20, isr=[1], eligibleLeaderReplicas=[2])
+    story.record(30, "CLEAR_ELR_RECORD", {"topicName": topic})
+    assert states(story)[-1].elr == (() if cleared else (2,))
+    assert len(partition_changes(story.history()).states[PartitionName(TOPIC, 1)]) == 1

@@ -28,6 +28,9 @@ def test_doubt_gives_way_to_proof_only() -> None:
 
     assert result_of("log", []).validity is Validity.VALID
     assert result_of("log", [anomaly(1, illegal=False)]).validity is Validity.VALID
+    assert result_of("log", [], exercised=False).validity is Validity.NOT_EXERCISED
+    unsure = result_of("log", [], exercised=False, unknown_because="no final read")
+    assert unsure.validity is Validity.UNKNOWN
     assert result_of("log", [], unknown_because="no final read").validity is Validity.UNKNOWN
     assert result_of("log", [], assumptions=(unmet,)).validity is Validity.UNKNOWN
     decided = result_of("log", [anomaly(1)], assumptions=(unmet,), unknown_because="no final read")

@@ -6,7 +6,7 @@ import pytest
 
 from checkers.columns import PartitionName
 from checkers.reading import read_history
-from checkers.replicas.leader_epochs import LeaderEpochs
+from checkers.replicas.leader_epochs import Starts, leader_epochs
 from harness.journal import Clock, Journals, Recorder
 from harness.leader_epochs import CHECKPOINT, gather_leader_epochs, read_checkpoint
 
@@ -52,4 +52,4 @@ def test_what_replicas_noted_is_in_the_history(tmp_path: Path) -> None:
     history = read_history(tmp_path)
     told = [(o.node, o.value["directory_id"], o.value["entries"]) for o in history.operations]
     assert told == [("n1", "AAAAAAAAAAAAAAAAAAAAAQ", [[0, 0]]), ("n2", None, [[0, 0], [4, 17]])]
-    assert LeaderEpochs(history).start_of(PartitionName("log-0", 0), 2) == 17
+    assert leader_epochs(history).starts(PartitionName("log-0", 0), 2) == Starts(4, (17,))

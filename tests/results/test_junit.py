@@ -19,6 +19,7 @@ from tests.results.story import IDENTITY, Run
 FOLDER = Path("runs/smoke/partition/20261120T215657Z-7")
 ZOMBIE = Anomaly("zombie-leader", "n1 led on", "it resigns", "KIP-595", explanation=("first <a>", "then & b"))
 LOST = Anomaly("lost-write", "7 is gone", "it stays", "docs")
+IDLE = result_of("groups", [], exercised=False)
 HEAD = ("package", "id", "name", "timestamp", "hostname", "tests", "failures", "errors", "skipped", "time")
 
 
@@ -58,12 +59,13 @@ def assert_is_of_the_schema(root: ET.Element) -> None:
         count = tags.count("testcase")
         assert tags == ["properties", *["testcase"] * count, "system-out", "system-err"]
         assert int(suite.attrib["tests"]) == count
-        for name, tag in (("failures", "failure"), ("errors", "error")):
+        for name, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
             assert int(suite.attrib[name]) == len(suite.findall(f"testcase/{tag}"))
         for case in suite.findall("testcase"):
             assert tuple(case.attrib) == ("name", "classname", "time")
             assert len(case) <= 1
-            assert all(tuple(child.attrib) == ("type", "message") for child in case)
+            named = {"skipped": ("message",)}
+            assert all(tuple(child.attrib) == named.get(child.tag, ("type", "message")) for child in case)
         assert all(tuple(one.attrib) == ("name", "value") for one in suite.iterfind("properties/property"))
 
 
@@ -172,3 +174,10 @@ def test_very_long_proofs_are_cut(tmp_path: Path) -> None:
     place = save_junit(tmp_path, suite_of(FOLDER, verdict(endless)))
     assert place.stat().st_size < 10_000
     assert "more lines" in place.read_text()
+
+
+def test_a_checker_that_had_nothing_to_judge_is_skipped() -> None:
+    judged = Verdict(Validity.VALID, (result_of("log", []), IDLE), Validity.VALID, (), as_expected=True)
+    assert colours(judged) == {"log": "passed", "groups": "skipped", EXPECTATION: "passed"}
+    skipped = cases(judged)["groups"][0]
+    assert skipped.attrib == {"message": "the history has nothing that this checker judges"}

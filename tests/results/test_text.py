@@ -40,6 +40,7 @@ def test_a_green_run_is_short(green_run: Run) -> None:
     assert lines == [
         ("verdict", "VALID (as expected: valid)"),
         ("anomalies", "none found"),
+        ("checkers", "5 valid"),
         ("folder", str(FOLDER)),
         ("report", f"{FOLDER}/report.html   (open it in a browser)"),
         ("next", f"krucible report {FOLDER}"),
@@ -72,7 +73,16 @@ def test_terminal_escapes_do_not_get_through() -> None:
     verdict = Verdict(Validity.INVALID, (result_of("log", [hostile]),), reasons=("\x1b[31m",))
     told = closing_text(FOLDER, verdict)
     assert "\x1b" not in told
-    assert len(told.splitlines()) == 6
+    assert len(told.splitlines()) == 7
+
+
+def test_checkers_that_had_nothing_to_judge_are_named() -> None:
+    results = (
+        result_of("log", []),
+        *(result_of(name, [], exercised=False) for name in ("groups", "copying")),
+    )
+    told = closing_text(FOLDER, Verdict(Validity.VALID, results))
+    assert "\ncheckers   1 valid; not exercised: groups, copying\n" in told
 
 
 def test_many_reasons_are_cut_short() -> None:

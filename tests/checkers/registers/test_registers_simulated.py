@@ -23,18 +23,21 @@ def illegal(result: CheckerResult) -> set[str]:
     return {anomaly.id for anomaly in result.anomalies if anomaly.illegal}
 
 
+SOUND = {Validity.VALID, Validity.NOT_EXERCISED}
+
+
 @SOME
 @given(SEEDS, st.integers(1, 4), st.integers(0, 300))
 def test_linearizable_registers_are_valid(seed: int, registers: int, steps: int) -> None:
     result = check_registers(Simulation(seed, registers, steps).history())
-    assert (result.validity, result.counts) == (Validity.VALID, {})
+    assert (result.validity in SOUND, result.counts) == (True, {})
 
 
 @SOME
 @given(SEEDS, st.integers(1, 4), st.integers(0, 300))
 def test_runs_with_linearizable_registers_are_valid(seed: int, registers: int, steps: int) -> None:
     result = check_registers(Simulation(seed, registers, steps).run())
-    assert (result.validity, result.counts) == (Validity.VALID, {})
+    assert (result.validity in SOUND, result.counts) == (True, {})
 
 
 @SOME
@@ -42,7 +45,7 @@ def test_runs_with_linearizable_registers_are_valid(seed: int, registers: int, s
 def test_stale_reads_are_judged_as_by_all_linearizations(seed: int, registers: int, steps: int) -> None:
     history = Simulation(seed, registers, steps, Defects(stale_reads=True)).history()
     result = check_registers(history)
-    assert (result.validity is Validity.VALID) is linearizable(history)
+    assert (result.validity in SOUND) is linearizable(history)
     assert set(result.counts) <= {"nonlinearizable"}
 
 
@@ -50,7 +53,7 @@ def test_stale_reads_are_judged_as_by_all_linearizations(seed: int, registers: i
 @given(SEEDS, st.integers(1, 3), st.integers(0, 25))
 def test_lost_writes_are_judged_as_by_all_linearizations(seed: int, registers: int, steps: int) -> None:
     history = Simulation(seed, registers, steps, Defects(lost_writes=True)).history()
-    assert (check_registers(history).validity is Validity.VALID) is linearizable(history)
+    assert (check_registers(history).validity in SOUND) is linearizable(history)
 
 
 def test_each_defect_is_found_sooner_or_later() -> None:

@@ -258,17 +258,17 @@ def test_long_lists_of_doubts_are_cut() -> None:
 
 
 @pytest.mark.parametrize("evidence", [{"evidence": []}, {"evidence": ["metadata-log"], "nodes": []}])
-def test_without_evidence_that_was_not_meant_it_is_valid(evidence: dict[str, Any]) -> None:
+def test_without_evidence_that_was_not_meant_it_is_not_exercised(evidence: dict[str, Any]) -> None:
     result = check_replicas(history_of(recovered(), final_read(7), setup=evidence))
 
-    assert result.validity is VALID
+    assert result.validity is Validity.NOT_EXERCISED
     assert set(result.figures.values()) == {0}
 
 
-def test_a_history_without_a_setup_is_valid() -> None:
+def test_a_history_without_a_setup_does_not_exercise_it() -> None:
     operation = Operation(0, 0, "runner", OperationType.OK, "phase", "load")
 
-    assert check_replicas(History("", "", (operation,))).validity is VALID
+    assert check_replicas(History("", "", (operation,))).validity is Validity.NOT_EXERCISED
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,150 @@
+"""From which offset on a log may have been truncated when a leader was elected uncleanly.
+
+The elected replica's log ended where its epoch begins: what stood at or above that offset may be gone, what
+stood below it was on that replica and must not be (KIP-101, KIP-704).  Only that replica's own note counts.
+Others may have noted another offset, and the difference is evidence of its own (`checkers.replicas`):
+
+1. Its note may be gone: its disk was wiped, or no record was appended in the epoch.  What the others noted of
+   that epoch comes from its batches, so it counts if they agree.  If nobody knows the epoch, the next one
+   began at the same offset if all elections since were clean, or if it was elected itself.
+2. A replica that was out of sync may have records that a leader before had never seen.  Epochs that it missed
+   may have begun below its log's end; records that were appended in them were truncated there (KIP-279).
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from checkers.columns import PartitionName
+from checkers.licences.disks import WIPE, strikes_of
+from checkers.licences.permits import Event
+from checkers.licences.scene import Scene
+from checkers.partition_changes import NOBODY, PartitionState
+from checkers.replicas.leader_epochs import Entries, Starts
+
+
+class Bound(NamedTuple):
+    """What of a log an event may have cost.
+
+    Attributes:
+        text: in words.
+        above: what stood below this offset is still due; None: nothing is.
+        doubt: why nobody can say so for certain.
+        known_from_ns: it is about records alone that were known to be there at this time, or later.
+    """
+
+    text: str
+    above: int | None
+    doubt: str | None = None
+    known_from_ns: int = 0
+
+    def limits(self, event: Event) -> Event:
+        """An event within this bound, with its words at the end of the event's."""
+        return event._replace(
+            text=f"{event.text}; {self.text}",
+            above=self.above,
+            doubt=self.doubt,
+            known_from_ns=self.known_from_ns,
+        )
+
+
+def bounds_of(scene: Scene, partition: PartitionName, state: PartitionState) -> Iterator[Bound]:
+    """Bounds of an unclean election that the metadata log tells of; each permits what it covers."""
+    entries = _own_entries(scene, partition, state)
+    places = [place for place, (epoch, _) in enumerate(entries) if epoch == state.leader_epoch]
+    if not places:
+        yield from _by_others(scene, partition, state)
+        return
+    place = places[0]
+    start = entries[place][1]
+    yield certain(state.leader_epoch, start)
+    if place:
+        yield from _of_missed(scene, partition, state, (entries[place - 1][0], start))
+
+
+def bound_at(scene: Scene, partition: PartitionName, epoch: int | None) -> Bound:
+    """The bound of an event that ended with an epoch, or with the first one behind it that had a leader."""
+    if epoch is None:
+        return _untold(partition)
+    later = (state for state in scene.changes.states.get(partition, ()) if state.leader_epoch >= epoch)
+    state = next((state for state in later if state.leader != NOBODY), None)
+    own = dict(_own_entries(scene, partition, state)) if state is not None else {}
+    if state is not None and state.leader_epoch in own:
+        return certain(state.leader_epoch, own[state.leader_epoch])
+    starts = scene.epochs.starts(partition, epoch)
+    if starts is None:
+        return _untold(partition)
+    return certain(epoch, starts.offsets[0]) if len(starts.offsets) == 1 else _disputed(partition, starts)
+
+
+def certain(epoch: int, start: int) -> Bound:
+    """The bound where nothing is in doubt."""
+    return Bound(
+        f"leader epoch {epoch} begins at offset {start}, and what stood below it is still due", start
+    )
+
+
+def _own_entries(scene: Scene, partition: PartitionName, state: PartitionState) -> Entries:
+    """What the leader of a state noted, unless its disk was wiped since: then that came from others."""
+    node = next((name for name, number in scene.ids.items() if number == state.leader), "")
+    since_ns = scene.changes.span(state).from_ns
+    strikes = strikes_of(scene, partition, {WIPE})
+    if any(strike.replica == state.leader and strike.window.end_ns >= since_ns for strike in strikes):
+        return []
+    return scene.epochs.of(partition, node)
+
+
+def _by_others(scene: Scene, partition: PartitionName, state: PartitionState) -> Iterator[Bound]:
+    """Bounds where the elected replica's note is gone."""
+    starts = scene.epochs.starts(partition, state.leader_epoch)
+    if starts is None:
+        yield _untold(partition)
+        return
+    yield certain(state.leader_epoch, starts.offsets[-1])
+    if len(starts.offsets) > 1:
+        yield _disputed(partition, starts)
+    elif starts.epoch > state.leader_epoch and not _same_start(scene, partition, state, starts.epoch):
+        yield _untold(partition)
+
+
+def _same_start(scene: Scene, partition: PartitionName, state: PartitionState, epoch: int) -> bool:
+    """Whether an epoch of which nothing is left began no lower than the next one that somebody noted."""
+    later = [
+        each
+        for each in scene.changes.states[partition]
+        if each.elected and state.leader_epoch < each.leader_epoch <= epoch
+    ]
+    return not any(each.unclean for each in later) or later[-1].leader == state.leader
+
+
+def _of_missed(
+    scene: Scene, partition: PartitionName, state: PartitionState, known: tuple[int, int]
+) -> Iterator[Bound]:
+    """Bounds for records of epochs that the elected replica never saw; `known`: its last epoch, its end."""
+    last, end = known
+    for missed in _missed(scene.changes.states[partition], last, state):
+        since_ns = scene.changes.span(missed).from_ns
+        start = dict(_own_entries(scene, partition, missed)).get(missed.leader_epoch)
+        if start is None:
+            yield _untold(partition)._replace(known_from_ns=since_ns)
+        elif start < end:
+            yield certain(missed.leader_epoch, start)._replace(known_from_ns=since_ns)
+
+
+def _missed(states: Sequence[PartitionState], last: int, until: PartitionState) -> Iterator[PartitionState]:
+    """First state of each epoch after one and before another in which somebody else led."""
+    for state in states:
+        if last < state.leader_epoch < until.leader_epoch and state.leader not in {NOBODY, until.leader}:
+            last = state.leader_epoch
+            yield state
+
+
+def _untold(partition: PartitionName) -> Bound:
+    told = f"records of {partition} may have been truncated legally, and nothing tells from which offset on"
+    return Bound("nothing tells from which offset on", None, told)
+
+
+def _disputed(partition: PartitionName, starts: Starts) -> Bound:
+    offsets = " or ".join(map(str, starts.offsets))
+    text = f"replicas disagree whether leader epoch {starts.epoch} begins at offset {offsets}"
+    told = f"records of {partition} may have been truncated legally, and {text}"
+    return Bound(text, starts.offsets[0], told)

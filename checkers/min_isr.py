@@ -1,0 +1,94 @@
+"""What ``min.insync.replicas`` is of a topic, as the metadata log and the properties of nodes say.
+
+Kafka takes the topic's own value, else a dynamic one of the node, else the cluster's, else that of the node's
+properties, else 1 (KIP-226).  A node's are its own, so several values may be in force at once.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.history import History
+from checkers.setup import setup_of
+
+CONFIG = "min.insync.replicas"
+CONFIG_RECORD = "CONFIG_RECORD"
+_TOPIC, _BROKER = 2, 4
+"""Kafka's numbers for configs of topics, and of brokers."""
+_CLUSTER = ""
+"""The name of that broker whose dynamic configs are everybody's."""
+_DEFAULT = "1"
+
+
+class Bounds(NamedTuple):
+    """The lowest and the highest value that may be in force."""
+
+    low: int
+    high: int
+
+
+class _Told(msgspec.Struct, frozen=True, rename="camel"):
+    resource_type: int
+    resource_name: str
+    name: str
+    value: str | None = None
+
+
+class MinIsr:
+    """The values as they are after the records that were taken.
+
+    Args:
+        static: values that properties of nodes give, `None` for those without one.
+    """
+
+    def __init__(self, static: set[str]) -> None:
+        self._static = static
+        self._told: dict[tuple[int, str], str] = {}
+
+    def take(self, data: Mapping[str, Any]) -> str | None:
+        """Take a config's record.
+
+        Returns:
+            The topic that has another value now; an empty text for all topics; None where none has.
+
+        Raises:
+            msgspec.ValidationError: the record is not as docs/histories.md says.
+        """
+        if data.get("name") != CONFIG:
+            return None
+        told = msgspec.convert(data, _Told)
+        place = (told.resource_type, told.resource_name)
+        if told.value is None:
+            self._told.pop(place, None)
+        else:
+            self._told[place] = told.value
+        return told.resource_name if told.resource_type == _TOPIC else ""
+
+    def of(self, topic: str) -> Bounds:
+        """What may be in force for a topic."""
+        own = self._told.get((_TOPIC, topic))
+        values = sorted(map(int, [own] if own is not None else self._of_nodes()))
+        return Bounds(values[0], values[-1])
+
+    def _of_nodes(self) -> set[str]:
+        """What may be in force on one node or another for a topic without a value of its own."""
+        dynamic = {v for (kind, name), v in self._told.items() if kind == _BROKER and name != _CLUSTER}
+        cluster = self._told.get((_BROKER, _CLUSTER))
+        return dynamic | (self._static if cluster is None else {cluster})
+
+
+def min_isr_of(history: History) -> MinIsr:
+    """The values before the first record of the metadata log: those of the properties of nodes.
+
+    Raises:
+        msgspec.ValidationError: the setup is not as docs/histories.md says.
+    """
+    setup = setup_of(history)
+    if setup is None:
+        return MinIsr({_DEFAULT})
+    everywhere = setup.config.get(CONFIG, _DEFAULT)
+    static = {str(setup.node_config.get(node.name, {}).get(CONFIG, everywhere)) for node in setup.nodes}
+    configured = (o.value["properties"] for o in history.of("configure") if o.value)
+    static |= {str(each[CONFIG] or _DEFAULT) for each in configured if CONFIG in each}
+    return MinIsr(static or {str(everywhere)})

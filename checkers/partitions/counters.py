@@ -1,0 +1,65 @@
+"""Numbers of the metadata log that only grow: epochs of brokers, and the blocks of producers' ids.
+
+A controller gives a broker that registers the offset at which it writes next as its epoch, or the same again
+where the same process registers twice; who changes a registration names its epoch.  Nobody can replay what
+does not keep to that.
+"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+
+_REGISTERED = "REGISTER_BROKER_RECORD"
+_REGISTRATION_CHANGED = "BROKER_REGISTRATION_CHANGE_RECORD"
+_PRODUCER_IDS = "PRODUCER_IDS_RECORD"
+
+
+class _Registered(msgspec.Struct, frozen=True, rename="camel"):
+    broker_id: int
+    broker_epoch: int = -1
+    incarnation_id: str = ""
+
+
+class _ProducerIds(msgspec.Struct, frozen=True, rename="camel"):
+    next_producer_id: int
+
+
+class Counters:
+    """The numbers as they stand after the records that were taken."""
+
+    def __init__(self) -> None:
+        self._registered: dict[int, _Registered] = {}
+        self._next_producer_id = 0
+        self.seen = 0
+
+    def take(self, kind: str, data: Any) -> Iterator[tuple[str, str]]:
+        """Take a record; tell of whom a number goes back, and how.
+
+        Raises:
+            msgspec.ValidationError: the record is not as docs/histories.md says.
+        """
+        if kind in {_REGISTERED, _REGISTRATION_CHANGED}:
+            self.seen += 1
+            broker = msgspec.convert(data, _Registered)
+            known = self._registered.get(broker.broker_id)
+            name = f"broker {broker.broker_id}"
+            if kind == _REGISTERED:
+                yield from ((name, text) for text in _older(broker, known))
+                self._registered[broker.broker_id] = broker
+            elif known is not None and known.broker_epoch != broker.broker_epoch:
+                yield name, f"it is of epoch {broker.broker_epoch}, registered is {known.broker_epoch}"
+        elif kind == _PRODUCER_IDS:
+            self.seen += 1
+            following = msgspec.convert(data, _ProducerIds).next_producer_id
+            if following <= self._next_producer_id:
+                yield "producer ids", f"{following} comes next, after {self._next_producer_id} did"
+            self._next_producer_id = max(following, self._next_producer_id)
+
+
+def _older(broker: _Registered, known: _Registered | None) -> Iterator[str]:
+    """How a registration is not newer than the one before it."""
+    if known is None or broker.broker_epoch > known.broker_epoch:
+        return
+    if broker.incarnation_id != known.incarnation_id or broker.broker_epoch < known.broker_epoch:
+        yield f"it registers with epoch {broker.broker_epoch}, after {known.broker_epoch}"

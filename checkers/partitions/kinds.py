@@ -1,0 +1,67 @@
+"""What the checker of partitions can find."""
+
+from checkers.kinds import AnomalyKind, by_id
+
+LEADER_OUTSIDE_ISR = AnomalyKind(
+    id="leader-outside-isr",
+    meaning="A record of the metadata log left a partition with a leader that is not in its ISR.",
+    guarantee="Whoever leads is in the ISR once the change is made, after an unclean election too.",
+    source="Kafka's PartitionChangeBuilder.tryElection; KIP-704; KIP-966",
+)
+ISR_OUTSIDE_REPLICAS = AnomalyKind(
+    id="isr-outside-replicas",
+    meaning="A record of the metadata log left a partition with an ISR of which a member is no replica.",
+    guarantee="The ISR is a subset of the replicas.",
+    source="Kafka's ReplicationControlManager.validateAlterPartitionData and PartitionReassignmentReplicas; "
+    "KIP-455",
+)
+ISR_AND_ELR = AnomalyKind(
+    id="isr-and-elr",
+    meaning="A record of the metadata log left a broker both in the ISR and in the ELR of a partition.",
+    guarantee="The ISR and the ELR are disjoint.",
+    source="KIP-966; Kafka's PartitionChangeBuilder.maybePopulateTargetElr",
+)
+ELR_BESIDE_ISR = AnomalyKind(
+    id="elr-beside-isr",
+    meaning="A change left a partition with an ELR although its ISR has min.insync.replicas members.",
+    guarantee="The ELR is empty while the ISR has at least min.insync.replicas members.",
+    source="KIP-966; Kafka's PartitionChangeBuilder.maybePopulateTargetElr",
+)
+RESTATED = AnomalyKind(
+    id="restated-change",
+    meaning="A change of a partition restates what the metadata log held already.",
+    guarantee="A controller writes only what changes its state, which is what its log says.  A leader is "
+    "restated where replicas are removed, and by old metadata versions where the ISR shrinks.",
+    source="Kafka's PartitionChangeBuilder.build; KAFKA-15021",
+)
+UNFLAGGED = AnomalyKind(
+    id="unflagged-election",
+    meaning="A broker that was neither in sync nor eligible was elected alone, and nothing tells that this "
+    "was unclean.",
+    guarantee="An unclean election marks the partition as recovering (leaderRecoveryState).",
+    source="KIP-704; Kafka's PartitionChangeBuilder.tryElection",
+)
+CHANGE_OF_NOTHING = AnomalyKind(
+    id="change-of-nothing",
+    meaning="The metadata log changes a partition that it did not make, or that it removed before.",
+    guarantee="A change is about a partition that exists; no controller or broker can replay another.",
+    source="Kafka's ReplicationControlManager.replay(PartitionChangeRecord); KAFKA-19383",
+)
+EPOCH_WENT_BACK = AnomalyKind(
+    id="epoch-went-back",
+    meaning="An epoch, or a block of producer ids, in the metadata log is not beyond the one before it.",
+    guarantee="The epochs of partitions and of brokers, and the ids of producers, only grow.",
+    source="Kafka's ClusterControlManager and ProducerIdControlManager.replay; KIP-631; KIP-730",
+)
+
+ANOMALIES = by_id(
+    LEADER_OUTSIDE_ISR,
+    ISR_OUTSIDE_REPLICAS,
+    ISR_AND_ELR,
+    ELR_BESIDE_ISR,
+    RESTATED,
+    UNFLAGGED,
+    CHANGE_OF_NOTHING,
+    EPOCH_WENT_BACK,
+)
+"""All of them by id."""
