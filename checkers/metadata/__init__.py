@@ -61,7 +61,12 @@ def check_metadata(history: History) -> CheckerResult:
         assumptions=tuple(_assumptions(history, metadata)),
         figures=_figures(metadata) | kept.figures,
         unknown_because="; ".join([*history.damage, *([kept.doubt] if kept.doubt else [])]) or None,
-        exercised=bool(metadata.created or metadata.deleted or metadata.listings),
+        exercised=bool(
+            metadata.created
+            or metadata.deleted
+            or metadata.listings
+            or kept.figures["acknowledgements_compared"]
+        ),
     )
 
 
