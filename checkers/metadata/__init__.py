@@ -65,7 +65,7 @@ def check_metadata(history: History) -> CheckerResult:
             metadata.created
             or metadata.deleted
             or metadata.listings
-            or kept.figures["acknowledgements_compared"]
+            or kept.figures.get("acknowledgements_compared")
         ),
     )
 
