@@ -1,7 +1,7 @@
 """A campaign's summary as a Markdown page: what went wrong first, then what was done, then every run."""
 
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from results.coverage import reached
 from results.markdown import code, distinct, number, table, told
@@ -23,6 +23,7 @@ def render_campaign(summary: Summary) -> str:
         *what_ran(summary),
         *_faults(summary),
         *_reached(summary),
+        *_looked(summary),
         "## Runs",
         _runs(summary),
     ]
@@ -117,6 +118,21 @@ def _reached(summary: Summary) -> Iterator[str]:
     if found:
         rows = [(one.label, f"{one.runs:,} of {one.told:,}", f"{one.total:,}") for one in found]
         yield table(("reached", ">in runs", ">number"), rows)
+
+
+def _looked(summary: Summary) -> Iterator[str]:
+    """What valid rests on: a rule that looked at nothing found nothing."""
+    if summary.checkers:
+        yield "## What the checkers looked at"
+        rows = [
+            (told(one.checker), f"{one.runs:,} of {one.of:,}", _counted(one.figures))
+            for one in summary.checkers
+        ]
+        yield table(("checker", ">exercised in runs", "looked at, all runs together"), rows)
+
+
+def _counted(figures: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {told(name.replace('_', ' '))}" for name, count in figures.items())
 
 
 def _runs(summary: Summary) -> str:

@@ -9,6 +9,7 @@ import msgspec
 
 from checkers.identity import RunIdentity
 from checkers.verdict import Verdict
+from results.looked import CheckerTotal, Looked, looked_at, totals
 from results.measures import Measures, load_measures
 from results.store import RunUnreadableError, anomaly_counts, load_identity, load_verdict
 
@@ -37,6 +38,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
         illegal: ids of those that break a promise; the others were observed where they are permitted.
         reasons: why it is not valid, or why it failed.
         measures: its numbers; None where they were not kept.
+        looked: what its checkers looked at; None where it was not judged.
     """
 
     folder: str
@@ -47,6 +49,7 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     illegal: tuple[str, ...] = ()
     reasons: tuple[str, ...] = ()
     measures: Measures | None = None
+    looked: Looked | None = None
 
 
 class AnomalyTotal(msgspec.Struct, frozen=True):
@@ -86,6 +89,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         anomalies: by id.
         faults: by kind.
         recovery: of the runs that recovered.
+        checkers: what they looked at in the runs that were judged.
         runs: in the order of their seeds.
     """
 
@@ -99,6 +103,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     anomalies: tuple[AnomalyTotal, ...]
     faults: tuple[FaultTotal, ...]
     recovery: Spread | None
+    checkers: tuple[CheckerTotal, ...]
     runs: tuple[RunOutcome, ...]
 
 
@@ -133,6 +138,7 @@ def judged(
         illegal=tuple(sorted({a.id for result in verdict.results for a in result.anomalies if a.illegal})),
         reasons=verdict.reasons[:REASONS_MAX],
         measures=measures,
+        looked=looked_at(verdict.results),
     )
 
 
@@ -152,6 +158,7 @@ def summarise(runs: Iterable[RunOutcome]) -> Summary:
         anomalies=_anomalies(ordered),
         faults=_faults(measured),
         recovery=_spread([m.recovery_ms for m in measured if m.recovered and m.recovery_ms is not None]),
+        checkers=totals(run.looked for run in ordered if run.looked is not None),
         runs=ordered,
     )
 

@@ -222,6 +222,12 @@ None was found in 48,000 acknowledged records under 4 faults.
 Unavailability is the longest time that any one partition acknowledged nothing, of all such times that \
 overlap the fault.
 
+## What the checkers looked at
+
+| checker | exercised in runs | looked at, all runs together |
+| --- | --: | --- |
+| log | 2 of 2 |  |
+
 ## Runs
 
 | seed | verdict | expected | faults | acknowledged | unknown | failed | longest unavailability | recovery \

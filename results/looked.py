@@ -1,0 +1,77 @@
+"""What checkers looked at: how many things of each kind, summed over runs.
+
+A verdict of valid says as much as was looked at.  Only what can be summed is told: the largest, the smallest,
+durations and rates of single runs are left out.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from checkers.verdict import CheckerResult, Validity
+
+Looked = dict[str, dict[str, int]]
+"""By checker, of those that were exercised: how many things of each kind it looked at."""
+
+_NO_SUM = re.compile(r"_(max|min|ms|ns|s)$")
+
+
+class CheckerTotal(msgspec.Struct, frozen=True):
+    """What one checker looked at in several runs.
+
+    Attributes:
+        checker: its name.
+        runs: in how many of them it had anything to judge.
+        of: how many runs there are.
+        figures: sums by name, largest first.
+    """
+
+    checker: str
+    runs: int
+    of: int
+    figures: dict[str, int]
+
+
+def looked_at(results: Iterable[CheckerResult]) -> Looked:
+    """What the checkers of one run looked at; those that were not exercised are left out."""
+    return {
+        result.checker: _summable(result.figures)
+        for result in results
+        if result.validity is not Validity.NOT_EXERCISED
+    }
+
+
+def totals(runs: Iterable[Looked]) -> tuple[CheckerTotal, ...]:
+    """Sum up what was looked at in several runs, checkers in the order in which they first appear."""
+    all_runs = list(runs)
+    names = dict.fromkeys(name for looked in all_runs for name in looked)
+    return tuple(_total(name, all_runs) for name in names)
+
+
+def _total(name: str, runs: list[Looked]) -> CheckerTotal:
+    mine = [looked[name] for looked in runs if name in looked]
+    figures: Counter[str] = Counter()
+    for each in mine:
+        figures.update(each)
+    return CheckerTotal(name, len(mine), len(runs), {key: n for key, n in figures.most_common() if n})
+
+
+def _summable(figures: Mapping[str, Any]) -> dict[str, int]:
+    """Counts, and sums of counts by kind, such as answers by their codes."""
+    found: Counter[str] = Counter()
+    for name, value in figures.items():
+        if isinstance(value, Mapping):
+            found.update({name: sum(_counts(value).values())})
+    found.update(_counts(figures))
+    return dict(found)
+
+
+def _counts(figures: Mapping[str, Any]) -> dict[str, int]:
+    return {
+        name: value
+        for name, value in figures.items()
+        if isinstance(value, int) and not isinstance(value, bool) and not _NO_SUM.search(name)
+    }
