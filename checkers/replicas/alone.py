@@ -48,15 +48,6 @@ def find_alone(log: ReplicaLog) -> Iterator[Finds]:
             yield finds
 
 
-def sequence_gaps(log: ReplicaLog) -> int:
-    """How often a producer's next batch does not begin with the next sequence number.
-
-    No anomaly: a log that begins later, or lost its tail by a licence, has them too.
-    """
-    found = _sequences(log)
-    return int((found.same[1:] & (found.first[1:] > found.last[:-1] + 1)).sum())
-
-
 def open_transactions(log: ReplicaLog) -> Integers:
     """Rows of the last batch of each producer whose transaction no later marker of it ends (KIP-98).
 
@@ -81,7 +72,7 @@ def _sequences(log: ReplicaLog) -> Sequences:
     return Sequences(rows, first, last, same)
 
 
-def _told(log: ReplicaLog, row: int) -> str:
+def batch_told(log: ReplicaLog, row: int) -> str:
     """One batch in words."""
     names = ("base_offset", "last_offset", "leader_epoch", "producer_id", "producer_epoch", "base_sequence")
     first, last, leader_epoch, producer, epoch, sequence = (int(log.columns[name][row]) for name in names)
@@ -99,7 +90,7 @@ def _finds(log: ReplicaLog, kind: AnomalyKind, pairs: list[tuple[int, int]], wha
             subject=f"{log.partition}@{int(log.columns['base_offset'][pair[1]])}",
             time_ns=log.time_ns,
             witness=(log.op,),
-            explanation=[_told(log, row) for row in pair],
+            explanation=[batch_told(log, row) for row in pair],
         )
         for pair in pairs[:EXAMPLES_PER_ANOMALY]
     )

@@ -13,10 +13,11 @@ COMPACT = "compact"
 
 
 class End(NamedTuple):
-    """The committed end of one partition, and the operation that listed it."""
+    """The committed end of one partition, the operation that listed it, and the highest start listed."""
 
     offset: int
     op: int
+    start: int = 0
 
 
 class InSync(NamedTuple):
@@ -61,6 +62,7 @@ class _Topic(msgspec.Struct, frozen=True):
     name: str
     partitions: int = 0
     config: dict[str, Any] = {}
+    topic_id: str | None = None
 
 
 class Meant(msgspec.Struct, frozen=True):
@@ -71,12 +73,14 @@ class Meant(msgspec.Struct, frozen=True):
         nodes: every Kafka process.
         topics: the run's topics.
         config: Kafka properties of every node.
+        node_config: those of single nodes, by their names.
     """
 
     evidence: tuple[str, ...] = ()
     nodes: tuple[_Node, ...] = ()
     topics: tuple[_Topic, ...] = ()
     config: dict[str, Any] = {}
+    node_config: dict[str, dict[str, Any]] = {}
 
     @property
     def names(self) -> dict[int, str]:
@@ -89,6 +93,11 @@ class Meant(msgspec.Struct, frozen=True):
         if EVIDENCE_REPLICAS not in self.evidence:
             return ()
         return tuple(PartitionName(topic.name, i) for topic in self.topics for i in range(topic.partitions))
+
+    def is_of_topic(self, partition: PartitionName, topic_id: str | None) -> bool:
+        """Whether a log is of the topic that the run created, and not of another one of that name."""
+        ids = {topic.topic_id for topic in self.topics if topic.name == partition.topic}
+        return topic_id is None or topic_id in ids or not ids - {None}
 
     def compacted(self, partition: PartitionName) -> bool:
         """Whether batches of that partition may be rewritten."""
@@ -139,14 +148,16 @@ def committed_ends(history: History) -> dict[PartitionName, End]:
     A reader of committed records lists the last stable offset, which is lower while transactions are open.
     """
     ends: dict[PartitionName, End] = {}
+    starts: dict[PartitionName, int] = {}
     for operation in history.of("final-read"):
         if operation.type in (INVOKE, FAIL):
             continue
         offset = operation.value.get("end")
         partition = PartitionName(operation.key, operation.value["partition"])
+        starts[partition] = max(starts.get(partition, 0), operation.value.get("start") or 0)
         if offset is not None and (partition not in ends or offset > ends[partition].offset):
             ends[partition] = End(offset, operation.index)
-    return ends
+    return {partition: end._replace(start=starts[partition]) for partition, end in ends.items()}
 
 
 def in_sync(history: History, names: Mapping[int, str]) -> dict[PartitionName, InSync]:

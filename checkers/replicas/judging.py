@@ -1,12 +1,15 @@
 """The replicas checker: the nodes' logs as they lay on disk at the end, each by itself and all together.
 
 1. Every log by itself (`alone`): ``corrupt-batch``, ``overlapping-batches``, ``leader-epoch-regression``,
-   ``duplicate-batch``.
+   ``duplicate-batch``; and what is missing in it (`gaps`): ``offset-gap``, ``sequence-gap``,
+   ``producer-epoch-regression``.
 2. The logs of the replicas that all brokers told in sync last (`together`), each with the leader's, from
    where both have begun to the end that final reads listed: ``replica-divergence``; one that ends before it:
    ``short-replica``.
 3. The metadata logs of all nodes, below the last high watermark that the quorum's leader told, as far as the
    leader knows that a node has fetched its log: ``metadata-divergence``.
+4. The leader epochs that replicas noted and have batches of (`epochs`): ``epoch-note-contradicted``,
+   ``epoch-start-divergence``, ``epoch-without-election``.
 
 What differs legally: where logs begin (retention, DeleteRecords, snapshots); what stands above the committed
 end; compacted topics, whose batches each broker rewrites by itself, and which are not compared; replicas out
@@ -14,12 +17,13 @@ of sync.  Where the setup says that evidence was to be gathered, what is missing
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from checkers.columns import PartitionName
 from checkers.history import History
-from checkers.replicas.alone import find_alone, open_transactions, sequence_gaps
+from checkers.partition_changes import PartitionChanges, partition_changes
+from checkers.replicas.alone import Finds, find_alone, open_transactions
 from checkers.replicas.committed import (
     End,
     InSync,
@@ -30,8 +34,19 @@ from checkers.replicas.committed import (
     meant_by,
     metadata_end,
 )
+from checkers.replicas.epochs import (
+    epochs_told,
+    find_contradicted,
+    find_different_starts,
+    find_unelected,
+    judged_rows,
+    unexplained,
+)
 from checkers.replicas.evidence import Batches, ReplicaLog, batches_of
+from checkers.replicas.gaps import find_missing_offsets, find_wrong_numbers, produced
 from checkers.replicas.kinds import METADATA_DIVERGENCE, REPLICA_DIVERGENCE
+from checkers.replicas.leader_epochs import Noted, checkpoints_of
+from checkers.replicas.limits import Limits, limits_of
 from checkers.replicas.observed import EVIDENCE_METADATA, MetadataLogSeen
 from checkers.replicas.together import Stretch, batches_within, find_divergence, find_short
 from checkers.verdict import Anomaly, CheckerResult, result_of
@@ -62,6 +77,11 @@ class _Findings:
             self.anomalies.append(anomaly)
             self.counts[anomaly.id] += 1
 
+    def take(self, found: Iterator[Finds]) -> None:
+        for finds in found:
+            self.anomalies.extend(finds.examples)
+            self.counts[finds.kind.id] += finds.number
+
     def unknown_because(self) -> str | None:
         if not self.doubts:
             return None
@@ -83,8 +103,16 @@ def check_replicas(history: History) -> CheckerResult:
     for log in (*batches.logs, *batches.metadata_logs):
         _judge_alone(log, findings)
     ends, synced = committed_ends(history), in_sync(history, meant.names)
+    limits, changes = limits_of(history, meant), partition_changes(history)
+    notes = {(noted.partition, noted.node): noted for noted in checkpoints_of(history)}
     for partition in sorted({*batches.partitions, *meant.partitions}):
-        _judge_partition(partition, batches, meant, (ends.get(partition), synced.get(partition)), findings)
+        told = (ends.get(partition), synced.get(partition))
+        of_it = [noted for (where, _), noted in notes.items() if where == partition]
+        _judge_gaps(partition, batches, limits, told[0], findings)
+        _judge_elections(partition, batches, of_it, (meant, changes), findings)
+        logs = _judge_partition(partition, batches, meant, told, findings)
+        if notes and logs and told[0] is not None and told[1] is not None:
+            _judge_notes(logs, {noted.node: noted for noted in of_it}, limits, (*told,), findings)
     _judge_metadata(batches.metadata_logs, meant, metadata_end(history, meant.names), findings)
     return result_of(
         CHECKER,
@@ -107,22 +135,23 @@ FIGURES = (
     "metadata_logs_compared",
     "metadata_batches_compared",
     "open_transactions",
-    "sequence_gaps",
     "torn_tails",
+    "neighbours_compared",
+    "producer_batches",
+    "epochs_traced",
+    "epoch_notes",
+    "epoch_batches",
 )
 """What a result tells beside anomalies: numbers over all logs; what was compared counts once per pair."""
 
 
 def _judge_alone(log: ReplicaLog, findings: _Findings) -> None:
-    for found in find_alone(log):
-        findings.anomalies.extend(found.examples)
-        findings.counts[found.kind.id] += found.number
+    findings.take(find_alone(log))
     findings.figures.update(
         logs_read=int(log.readable),
         bytes_read=log.seen.bytes,
         batches_read=len(log),
         open_transactions=len(open_transactions(log)),
-        sequence_gaps=sequence_gaps(log),
         torn_tails=int(log.seen.tail is not None),
     )
 
@@ -133,13 +162,13 @@ def _judge_partition(
     meant: Meant,
     told: tuple[End | None, InSync | None],
     findings: _Findings,
-) -> None:
-    """Compare the in-sync replicas of one partition."""
+) -> list[ReplicaLog]:
+    """Compare the in-sync replicas of one partition, and return their logs, the leader's first."""
     end, synced = told
     if end is None or synced is None:
         missing = "the committed end" if end is None else "the in-sync replicas"
         findings.doubts.append(f"nobody told {missing} of {partition}")
-        return
+        return []
     findings.figures["left_isr"] += len(synced.left)
     found = {log.node: log for log in batches.of(partition) if log.readable}
     findings.doubts += [_unread(batches, partition, node) for node in synced.nodes if node not in found]
@@ -149,13 +178,81 @@ def _judge_partition(
     findings.add(find_short(logs, end.offset, witness))
     if meant.compacted(partition):
         findings.figures["compacted_partitions"] += 1
-        return
+        return logs
     findings.figures["partitions_compared"] += len(logs) > 1
     reason = f"{', '.join(synced.nodes)} were in sync; {end.offset} was committed."
     for log in logs[1:]:
         stretch = _shared(logs[0], log, Stretch(0, end.offset, witness, reason))
         findings.figures["batches_compared"] += batches_within(log, stretch)
         findings.add(find_divergence(REPLICA_DIVERGENCE, logs[0], log, stretch))
+    return logs
+
+
+def _judge_gaps(
+    partition: PartitionName, batches: Batches, limits: Limits, end: End | None, findings: _Findings
+) -> None:
+    """Look for offsets and sequence numbers that are missing in any log."""
+    if partition.topic in limits.compacted:
+        return
+    logs = [log for log in batches.of(partition) if log.readable]
+    if not limits.forgetting:
+        findings.take(find_wrong_numbers(logs))
+        findings.figures["producer_batches"] += sum(len(produced(log).rows) for log in logs)
+    if partition.topic not in limits.retained:
+        synced = [log for log in logs if log.node not in limits.unsynced]
+        findings.take(find_missing_offsets(synced, 0 if end is None else end.start))
+        findings.figures["neighbours_compared"] += sum(max(len(log) - 1, 0) for log in synced)
+
+
+def _judge_elections(
+    partition: PartitionName,
+    batches: Batches,
+    notes: Sequence[Noted],
+    against: tuple[Meant, PartitionChanges],
+    findings: _Findings,
+) -> None:
+    """Look for leader epochs that no election began."""
+    meant, changes = against
+    logs = [log for log in batches.of(partition) if meant.is_of_topic(partition, log.seen.topic_id)]
+    if partition not in changes.states:
+        return
+    found = list(find_unelected(partition, [*logs, *notes], changes))
+    findings.figures["epochs_traced"] += len(epochs_told([*logs, *notes]))
+    doubt = unexplained(partition, found, changes)
+    if doubt is None:
+        findings.add(iter(found))
+    else:
+        findings.doubts.append(doubt)
+
+
+def _judge_notes(
+    logs: Sequence[ReplicaLog],
+    notes: Mapping[str, Noted],
+    limits: Limits,
+    told: tuple[End, InSync],
+    findings: _Findings,
+) -> None:
+    """Compare what in-sync replicas noted of leader epochs with their batches, and with the leader's."""
+    end, synced = told
+    partition = logs[0].partition
+    reason = f"{', '.join(synced.nodes)} were in sync; {end.offset} was committed."
+    committed = Stretch(end.start, end.offset, (synced.op, end.op), reason)
+    reference = notes.get(logs[0].node)
+    for log in logs:
+        noted = notes.get(log.node)
+        if noted is None:
+            if len(log):
+                findings.doubts.append(f"nobody told what {log.node} noted of leader epochs of {partition}")
+            continue
+        if log.node in limits.unsynced:
+            continue
+        begins = noted.entries[0][1] if noted.entries and partition.topic in limits.retained else end.start
+        stretch = committed._replace(first=begins)
+        findings.add(find_contradicted(log, noted, stretch))
+        findings.figures["epoch_notes"] += len(noted.entries)
+        findings.figures["epoch_batches"] += len(judged_rows(log, stretch))
+        if reference is not None and partition.topic not in limits.compacted:
+            findings.add(find_different_starts(reference, noted, committed))
 
 
 def _shared(left: ReplicaLog, right: ReplicaLog, committed: Stretch) -> Stretch:

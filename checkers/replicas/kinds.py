@@ -38,6 +38,42 @@ CORRUPT_BATCH = AnomalyKind(
     guarantee="A broker keeps batches as they were appended, and drops from the log what is damaged.",
     source="Kafka documentation, Implementation, Message Format (crc) and Log (recovery)",
 )
+OFFSET_GAP = AnomalyKind(
+    id="offset-gap",
+    meaning="Between two batches of a log that is not compacted there are offsets that no batch has.",
+    guarantee="A log gives every record the offset after the last one; only compaction leaves gaps.",
+    source="Kafka documentation, Implementation, Log and Design, Log Compaction",
+)
+SEQUENCE_GAP = AnomalyKind(
+    id="sequence-gap",
+    meaning="Before a batch in a log, sequence numbers of its idempotent producer are missing.",
+    guarantee="A broker appends nothing but its producer's next batch, or the first one of a newer epoch.",
+    source="KIP-98, KIP-360",
+)
+PRODUCER_EPOCH_REGRESSION = AnomalyKind(
+    id="producer-epoch-regression",
+    meaning="A log holds a batch of a producer's epoch behind a batch, or a marker, of a later one.",
+    guarantee="A broker appends nothing of a producer's epoch once it knows a later one.",
+    source="KIP-98, KIP-360",
+)
+EPOCH_NOTE_CONTRADICTED = AnomalyKind(
+    id="epoch-note-contradicted",
+    meaning="An in-sync replica noted beginnings of leader epochs that its own batches contradict.",
+    guarantee="A replica notes for each leader epoch the offset of the first record appended in it.",
+    source="KIP-101",
+)
+EPOCH_START_DIVERGENCE = AnomalyKind(
+    id="epoch-start-divergence",
+    meaning="Two in-sync replicas noted different first offsets of the same leader epoch.",
+    guarantee="All replicas know the same history of leader epochs, by which they truncate their logs.",
+    source="KIP-101, KIP-279",
+)
+EPOCH_WITHOUT_ELECTION = AnomalyKind(
+    id="epoch-without-election",
+    meaning="A replica has batches or a note of a leader epoch that began with no election.",
+    guarantee="A leader appends in the leader epoch that the controller gave it when it was elected.",
+    source="KIP-101, KIP-631 (PartitionChangeRecord)",
+)
 METADATA_DIVERGENCE = AnomalyKind(
     id="metadata-divergence",
     meaning="Two nodes' metadata logs hold different batches below the committed offset.",
@@ -52,5 +88,11 @@ ANOMALIES = by_id(
     OVERLAPPING_BATCHES,
     DUPLICATE_BATCH,
     CORRUPT_BATCH,
+    OFFSET_GAP,
+    SEQUENCE_GAP,
+    PRODUCER_EPOCH_REGRESSION,
+    EPOCH_NOTE_CONTRADICTED,
+    EPOCH_START_DIVERGENCE,
+    EPOCH_WITHOUT_ELECTION,
     METADATA_DIVERGENCE,
 )
