@@ -106,13 +106,13 @@ def check_replicas(history: History) -> CheckerResult:
     limits, changes = limits_of(history, meant), partition_changes(history)
     notes = {(noted.partition, noted.node): noted for noted in checkpoints_of(history)}
     for partition in sorted({*batches.partitions, *meant.partitions}):
-        told = (ends.get(partition), synced.get(partition))
+        end, members = ends.get(partition), synced.get(partition)
         of_it = [noted for (where, _), noted in notes.items() if where == partition]
-        _judge_gaps(partition, batches, limits, told[0], findings)
+        _judge_gaps(partition, batches, limits, end, findings)
         _judge_elections(partition, batches, of_it, (meant, changes), findings)
-        logs = _judge_partition(partition, batches, meant, told, findings)
-        if notes and logs and told[0] is not None and told[1] is not None:
-            _judge_notes(logs, {noted.node: noted for noted in of_it}, limits, (*told,), findings)
+        logs = _judge_partition(partition, batches, meant, (end, members), findings)
+        if notes and logs and end is not None and members is not None:
+            _judge_notes(logs, {noted.node: noted for noted in of_it}, limits, (end, members), findings)
     _judge_metadata(batches.metadata_logs, meant, metadata_end(history, meant.names), findings)
     return result_of(
         CHECKER,
