@@ -1,11 +1,12 @@
 """Anomalies that single reads and transactions of a list-append history show, without any cycle."""
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 
 from checkers.columns import NONE, Booleans, Integers, Outcome
+from checkers.transactions.coding import frozen
 from checkers.transactions.findings import Example, Found, anomalies_of
 from checkers.transactions.list_edges import ListStory, taking_part
 from checkers.transactions.lists import Lists
@@ -33,7 +34,7 @@ def find_in_lists(
         _incompatible(lists),
         _intermediate(lists),
         _lost_updates(lists, touches),
-        _internal(lists, touches),
+        *_within(lists, touches),
     )
     return anomalies_of(found, story, model)
 
@@ -209,8 +210,8 @@ def _ok(lists: Lists) -> Booleans:
     return ok
 
 
-def _internal(lists: Lists, touches: Touches) -> Found:
-    """Transactions whose reads do not follow from what they read and appended before.
+def _within(lists: Lists, touches: Touches) -> tuple[Found, Found]:
+    """What single transactions show: that they read what they appended only later, or contradict themselves.
 
     Where the reads agree, a micro-operation leaves a transaction at one place of its key's order and the
     next one must begin there: a read ends behind its last element, an append behind its own.
@@ -225,20 +226,53 @@ def _internal(lists: Lists, touches: Touches) -> Found:
     due = touches.before_reads(operations)
     wrong = due[1:] & (begin[touches.order][1:] != end[touches.order][:-1])
     of = operations.transaction
-    wrong_of = of[touches.order[1:][wrong]]
-    candidates = np.union1d(wrong_of, of[odd]).tolist()
-    found = [number for number in candidates if _slips(lists, number)]
     disordered = _disordered(lists, touches)
-    disordered = disordered[~np.isin(lists.appends.transaction[disordered], found)]
+    suspects = np.union1d(of[touches.order[1:][wrong]], of[odd])
+    # Whoever reads an element and appends it later appends before what it has read, or reads less in between.
+    suspects = np.union1d(suspects, appends.transaction[disordered]).tolist()
+    early = [number for number in suspects if _future_reads(lists, number)]
+    slipped = [number for number in suspects if _slips(lists, number)]
+    disordered = disordered[~np.isin(appends.transaction[disordered], [*early, *slipped])]
+    return _future(lists, early), _internal(lists, slipped, disordered)
+
+
+def _future(lists: Lists, early: list[int]) -> Found:
+    """Transactions that read their own later appends: a circle of one, which is no edge of the graph."""
 
     def example(index: int) -> Example:
-        if index >= len(found):
-            return _disorder(lists, int(disordered[index - len(found)]))
-        key, expected, seen = next(iter(_slips(lists, found[index])))
-        text = f"T1 read {shown(seen)} of {shown(key)} where by its own operations it must be {expected}"
-        return Example(text, (found[index],), shown(key))
+        key, element, seen = _future_reads(lists, early[index])[0]
+        text = f"T1 read {shown(seen)} of {shown(key)} before it appended {shown(element)} itself"
+        return Example(f"{text} (a future read)", (early[index],), shown(key))
 
-    return Found("internal", len(found) + len(disordered), example)
+    return Found("G1c", len(early), example)
+
+
+def _internal(lists: Lists, slipped: list[int], disordered: Integers) -> Found:
+    """Transactions whose reads or appends do not follow from what they read and appended before."""
+
+    def example(index: int) -> Example:
+        if index >= len(slipped):
+            return _disorder(lists, int(disordered[index - len(slipped)]))
+        key, expected, seen = _slips(lists, slipped[index])[0]
+        text = f"T1 read {shown(seen)} of {shown(key)} where by its own operations it must be {expected}"
+        return Example(text, (slipped[index],), shown(key))
+
+    return Found("internal", len(slipped) + len(disordered), example)
+
+
+def _future_reads(lists: Lists, transaction: int) -> list[tuple[Any, Any, list[Any]]]:
+    """What a committed transaction read before it appended it: key, element, and what was read."""
+    if lists.transactions.outcome[transaction] != Outcome.OK:
+        return []
+    read: dict[tuple[Hashable, Hashable], list[Any]] = {}
+    found = []
+    for word, key, argument in lists.transactions.values[transaction]:
+        if word == "r":
+            for element in argument or ():
+                read.setdefault((frozen(key), frozen(element)), argument)
+        elif (frozen(key), frozen(argument)) in read:
+            found.append((key, argument, read[frozen(key), frozen(argument)]))
+    return found
 
 
 def _disordered(lists: Lists, touches: Touches) -> Integers:

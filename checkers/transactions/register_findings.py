@@ -19,6 +19,7 @@ def find_in_registers(
         _phantoms(registers),
         _aborted(registers),
         _intermediate(registers),
+        _future(registers),
         _internal(registers),
         _lost_updates(registers),
         _circles(registers),
@@ -82,6 +83,21 @@ def _intermediate(registers: Registers) -> Found:
         return Example(text, (_of(registers, row), int(writer[row])), shown(registers.key_of(row)))
 
     return Found("G1b", len(rows), example)
+
+
+def _future(registers: Registers) -> Found:
+    """Reads of what their own transaction wrote only later: a circle of one, which is no edge of the graph."""
+    operations, version = registers.operations, registers.version
+    own = registers.writer(version) == operations.transaction
+    # A version is the row of its write, and the rows of a transaction are in the order of what it did.
+    rows = np.flatnonzero(~operations.write & own & (version > np.arange(len(version))))
+
+    def example(index: int) -> Example:
+        row = int(rows[index])
+        text = f"T1 read {_read(registers, row)} before it wrote that itself (a future read)"
+        return Example(text, (_of(registers, row),), shown(registers.key_of(row)))
+
+    return Found("G1c", len(rows), example)
 
 
 def _internal(registers: Registers) -> Found:

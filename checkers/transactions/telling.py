@@ -1,5 +1,6 @@
 """Puts values into words, and what a front found into a result."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -57,7 +58,8 @@ def result_with(
         doubts: why it can't decide, if nothing illegal was found.
         model: the model that it judged by.
     """
-    counts = {**judged.counts, **others[1]}
+    # A circle of one transaction is found without the graph, and counts like the others of its class.
+    counts = dict(Counter(judged.counts) + Counter(others[1]))
     figures = {
         **sizes,
         **judged.figures,

@@ -212,7 +212,7 @@ def test_a_transaction_that_sees_its_own_writes(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["0 rx1 ax1", "0 > ax1 ax2\n 1 rx21", "0 ax1 ax2\n 1 rx2", "0 > ax1 ax2\n 0 ? ax1\n 1 rx21"]
+    "text", ["0 > ax1 ax2\n 1 rx21", "0 ax1 ax2\n 1 rx2", "0 > ax1 ax2\n 0 ? ax1\n 1 rx21"]
 )
 def test_a_transaction_whose_own_writes_are_out_of_order(text: str) -> None:
     result = lists(text)

@@ -1,0 +1,61 @@
+"""Tiny histories at random, whose reads are plausible, for brute force."""
+
+import random
+from typing import Any
+
+from checkers.history import History, Operation, OperationType
+
+
+def tiny(seed: int, *, registers: bool) -> History:
+    """Up to five transactions at random, whose reads are plausible: of one order of each key's writes."""
+    rng = random.Random(seed)
+    write = "w" if registers else "append"
+    plans: list[list[list[Any]]] = []
+    written: dict[str, list[int]] = {"x": [], "y": []}
+    element = 0
+    for _ in range(rng.randint(1, 5)):
+        plan: list[list[Any]] = []
+        for _ in range(rng.randint(1, 3)):
+            key = rng.choice("xy")
+            if rng.random() < 0.5:
+                element += 1
+                written[key].append(element)
+                plan.append([write, key, element])
+            else:
+                plan.append(["r", key, None])
+        plans.append(plan)
+    for order in written.values():
+        if rng.random() < 0.5:
+            rng.shuffle(order)
+    return History("run", "", tuple(_played(rng, plans, written, registers=registers)))
+
+
+def _played(
+    rng: random.Random, plans: list[list[list[Any]]], written: dict[str, list[int]], *, registers: bool
+) -> list[Operation]:
+    events: list[tuple[int, OperationType, list[list[Any]]]] = []
+    waiting, running = list(enumerate(plans)), []
+    while waiting or running:
+        if waiting and (not running or rng.random() < 0.5):
+            process, plan = waiting.pop(0)
+            running.append((process, plan))
+            events.append((process, OperationType.INVOKE, plan))
+            continue
+        process, plan = running.pop(rng.randrange(len(running)))
+        kind = rng.choices([OperationType.OK, OperationType.INFO, OperationType.FAIL], [8, 1, 1])[0]
+        value = [
+            [word, key, _guess(rng, written[key], registers=registers) if word == "r" else argument]
+            for word, key, argument in plan
+        ]
+        events.append((process, kind, value if kind is OperationType.OK else plan))
+    return [
+        Operation(index, index, process, kind, "txn", None, value)
+        for index, (process, kind, value) in enumerate(events)
+    ]
+
+
+def _guess(rng: random.Random, order: list[int], *, registers: bool) -> Any:
+    length = rng.randint(0, len(order))
+    if registers:
+        return order[length - 1] if length else None
+    return order[:length]
