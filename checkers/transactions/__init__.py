@@ -22,7 +22,9 @@ The method is Adya's (Weak Consistency, 1999), made to work on what clients obse
    forbids before what it allows.  Counts are of components.
 4. A breadth-first search finds a short cycle to show, within a budget; where the budget cuts the search for a
    stronger class short, the proof says so, and the history is invalid all the same.
-5. `judge_edges` tells each cycle as a proof, with the models that it rules out; `draw_cycle` draws it.
+5. Where nothing illegal was found in a small history, the orders of versions that nothing settles are tried
+   (`version_orders`): none may explain it.
+6. `judge_edges` tells each cycle as a proof, with the models that it rules out; `draw_cycle` draws it.
 
 To judge edges of another source: build a `Graph`, write a `Story` (what a transaction is, why an edge holds),
 and call ``judge_edges(graph, story, forbidden)`` with a function that tells which anomaly ids are illegal.
@@ -37,10 +39,12 @@ from checkers.transactions.judging import Judged, Story, judge_edges
 from checkers.transactions.kafka import check_transactions
 from checkers.transactions.list_append import check_list_append
 from checkers.transactions.models import ConsistencyModel
+from checkers.transactions.register_orders import Declared
 from checkers.transactions.rw_register import check_rw_register
 
 __all__ = [
     "ConsistencyModel",
+    "Declared",
     "Graph",
     "GraphBuilder",
     "Judged",

@@ -17,7 +17,7 @@ _CYCLES = (
     ),
     AnomalyKind(
         "G1c",
-        "Transactions see each other's writes in a circle.",
+        "Transactions see each other's writes in a circle, or one sees its own before it does them.",
         "Information flows one way: nobody reads what depends on his own writes.",
         f"{_ADYA}, G1c circular information flow",
     ),
@@ -106,6 +106,13 @@ _OTHERS = (
         "Versions of one object follow each other in a circle.",
         "The versions of an object follow each other in one order.",
         f"{_ELLE}, cyclic versions",
+    ),
+    AnomalyKind(
+        "no-version-order",
+        "Whichever order the versions of some objects have, transactions stand in a circle.",
+        "The versions of an object follow each other in one order, which explains what everybody read.",
+        "Biswas and Enea, On the Complexity of Checking Transactional Consistency (2019); Papadimitriou, The "
+        "Serializability of Concurrent Database Updates (1979)",
     ),
     AnomalyKind(
         "phantom",

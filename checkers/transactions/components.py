@@ -11,7 +11,7 @@ from checkers.transactions.graph import Kind, Kinds, Nodes
 
 Rows = npt.NDArray[np.int64]
 
-RW_KINDS = (Kind.RW, Kind.RW_BY_TIME)
+RW_KINDS = (Kind.RW, Kind.RW_BY_TIME, Kind.RW_BY_PROCESS)
 """Anti-dependencies."""
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from checkers.columns import NEVER, NONE
 from checkers.transactions.adjacency import Adjacency
-from checkers.transactions.components import Rows, is_rw, layered
+from checkers.transactions.components import RW_KINDS, Rows, is_rw, layered
 from checkers.transactions.graph import Graph, Kind, Nodes
 from checkers.transactions.models import Layer, suffixed
 
@@ -220,12 +220,12 @@ def layer_of(cycle: Cycle) -> Layer:
     kinds = {step.kind for step in cycle}
     if kinds & {Kind.REALTIME, Kind.RW_BY_TIME}:
         return Layer.REALTIME
-    return Layer.PROCESS if Kind.PROCESS in kinds else Layer.DATA
+    return Layer.PROCESS if kinds & {Kind.PROCESS, Kind.WW_BY_PROCESS, Kind.RW_BY_PROCESS} else Layer.DATA
 
 
 def name_of(cycle: Cycle) -> str:
     """Which anomaly a cycle is (Adya, 1999, chapter 4; Kingsbury and Alvaro, Elle, 2020)."""
-    anti = [step.kind in (Kind.RW, Kind.RW_BY_TIME) for step in cycle]
+    anti = [step.kind in RW_KINDS for step in cycle]
     count = sum(anti)
     adjacent = any(one and other for one, other in zip(anti, [*anti[1:], anti[0]], strict=True))
     if count == 0:

@@ -28,6 +28,8 @@ class Kind(IntEnum):
         REALTIME: the source was complete before the target began.
         VIA: goes on from a joint that an anti-dependency entered.
         RW_BY_TIME: an anti-dependency that rests on the real-time order of two writes.
+        WW_BY_PROCESS: a later version, as one process met both in this order.
+        RW_BY_PROCESS: an anti-dependency that rests on the order in which one process met two versions.
     """
 
     WW = 0
@@ -37,6 +39,8 @@ class Kind(IntEnum):
     REALTIME = 4
     VIA = 5
     RW_BY_TIME = 6
+    WW_BY_PROCESS = 7
+    RW_BY_PROCESS = 8
 
 
 class Edges(NamedTuple):
@@ -154,6 +158,7 @@ class GraphBuilder:
         self,
         readers: tuple[Integers, Integers, Integers],
         writers: tuple[Integers, Integers],
+        kind: Kind = Kind.RW,
     ) -> None:
         """Let every reader of a group come before every writer of the group but itself.
 
@@ -164,6 +169,7 @@ class GraphBuilder:
         Args:
             readers: transaction, group and reference of each reader.
             writers: transaction and group of each writer; a transaction at most once in a group.
+            kind: of the edges that leave readers, an anti-dependency.
         """
         transaction, group = writers
         order = np.lexsort((transaction, group))
@@ -172,20 +178,21 @@ class GraphBuilder:
         first = np.searchsorted(group, of, side="left")
         last = np.searchsorted(group, of, side="right") - 1
         lone = first == last
-        self.add(Kind.RW, reader[lone], transaction[first[lone]], reference[lone])
+        self.add(kind, reader[lone], transaction[first[lone]], reference[lone])
         many = first < last
         if many.any():
             bounds = (first[many], last[many])
-            self._add_chains((reader[many], reference[many]), bounds, transaction, group)
+            self._add_chains((reader[many], reference[many]), bounds, (transaction, group), kind)
 
     def _add_chains(
         self,
         readers: tuple[Integers, Integers],
         bounds: tuple[Integers, Integers],
-        transaction: Integers,
-        group: Integers,
+        writers: tuple[Integers, Integers],
+        kind: Kind,
     ) -> None:
         reader, reference = readers
+        transaction, group = writers
         first, last = bounds
         later, earlier = self.joints(len(transaction)), self.joints(len(transaction))
         inner = np.flatnonzero(group[1:] == group[:-1])
@@ -196,9 +203,9 @@ class GraphBuilder:
         place = _own_places(reader, bounds, transaction, group)
         after = np.where(place == NONE, first, place + 1)
         fits = after <= last
-        self.add(Kind.RW, reader[fits], later[after[fits]], reference[fits])
+        self.add(kind, reader[fits], later[after[fits]], reference[fits])
         fits = (place != NONE) & (place > first)
-        self.add(Kind.RW, reader[fits], earlier[place[fits] - 1], reference[fits])
+        self.add(kind, reader[fits], earlier[place[fits] - 1], reference[fits])
 
     def graph(self) -> Graph:
         """All that was added."""

@@ -27,6 +27,8 @@ _SIGNS = {
     Kind.PROCESS: "process",
     Kind.REALTIME: "rt",
     Kind.RW_BY_TIME: "rw",
+    Kind.WW_BY_PROCESS: "ww",
+    Kind.RW_BY_PROCESS: "rw",
 }
 
 

@@ -7,11 +7,14 @@
 3. Versions give edges, edges give cycles (`list_edges`, `judging`).
 """
 
+from functools import partial
+
 import numpy as np
 
 from checkers.history import History
+from checkers.transactions.findings import Unsettled, of_orders
 from checkers.transactions.judging import judge_edges
-from checkers.transactions.list_edges import ListStory, graph_of
+from checkers.transactions.list_edges import ListStory, contested_appends, graph_of
 from checkers.transactions.list_findings import find_in_lists
 from checkers.transactions.lists import Lists, lists_of
 from checkers.transactions.loading import (
@@ -47,7 +50,8 @@ def check_list_append(
 
 
 def _judged(history: History, lists: Lists, model: ConsistencyModel) -> CheckerResult:
-    graph = graph_of(lists)
+    # Whoever may read what is not committed may see an order that no version ever had.
+    graph = graph_of(lists, disputed_too=model is not ConsistencyModel.READ_UNCOMMITTED)
     story = ListStory(history, lists, graph)
     judged = judge_edges(graph, story, lambda identity: forbids(model, identity))
     doubts = [*history.damage, *lists.transactions.malformed]
@@ -56,10 +60,12 @@ def _judged(history: History, lists: Lists, model: ConsistencyModel) -> CheckerR
         row = int(unclear[0])
         what = f"{shown(lists.element(row))} to {shown(lists.key_of(int(lists.appends.key[row])))}"
         doubts.append(f"an element is appended twice, so its writer is not known: {what}")
+    unsettled = Unsettled(graph, partial(contested_appends, lists), lambda key: shown(lists.key_of(key)))
     return result_with(
         CHECKER,
         judged,
         find_in_lists(lists, story, model),
+        partial(of_orders, unsettled, story, model),
         sizes={
             "transactions": len(lists.transactions.begin),
             "micro_operations": len(lists.operations.key),

@@ -6,23 +6,28 @@ from checkers.columns import NONE, Booleans, Integers, Outcome
 from checkers.history import History
 from checkers.transactions.cycles import Step
 from checkers.transactions.graph import Graph, GraphBuilder, Kind
-from checkers.transactions.lists import Lists
+from checkers.transactions.lists import Lists, is_last
 from checkers.transactions.telling import micro_operations, shown
+from checkers.transactions.version_orders import Contested, Version
 
 
-def graph_of(lists: Lists) -> Graph:
+def graph_of(lists: Lists, *, disputed_too: bool = True) -> Graph:
     """All that a history says about the order of its transactions.
 
     A transaction of unknown fate counts as committed where one of its elements was read.  An element of a
     committed transaction that no read shows stands behind the longest read of its key, wherever exactly.
 
     The reference of a ww edge is the target's row of appends, that of a wr or rw edge the row of the read.
+
+    Args:
+        lists: the history.
+        disputed_too: whether the longest read of a key shows its order although other reads contradict it.
     """
     transactions = lists.transactions
     builder = GraphBuilder(transactions.begin, transactions.end)
     part = taking_part(lists)
     before, after = good_neighbours(lists.elements.good)
-    _add_ww(builder, lists, before)
+    _add_ww(builder, lists, before, disputed_too=disputed_too)
     _add_wr(builder, lists)
     _add_rw(builder, lists, after)
     _add_unread(builder, lists, before)
@@ -47,9 +52,11 @@ def good_neighbours(good: Booleans) -> tuple[Integers, Integers]:
     return before, np.where(after == len(good), NONE, after)
 
 
-def _add_ww(builder: GraphBuilder, lists: Lists, before: Integers) -> None:
+def _add_ww(builder: GraphBuilder, lists: Lists, before: Integers, *, disputed_too: bool) -> None:
     elements, appends = lists.elements, lists.appends
     rows = np.flatnonzero(elements.good[1:]) + 1
+    if not disputed_too:
+        rows = rows[~_disputed(lists)[elements.key[rows]]]
     earlier = before[rows - 1]
     rows = rows[(earlier != NONE) & (elements.key[earlier] == elements.key[rows])]
     target = elements.append[rows]
@@ -78,13 +85,19 @@ def _add_rw(builder: GraphBuilder, lists: Lists, after: Integers) -> None:
 
 
 def unread_of(lists: Lists) -> Integers:
-    """Rows of committed appends that no read shows, of keys whose reads agree; the last of a writer."""
-    appends, reads = lists.appends, lists.reads
+    """Rows of committed appends that no read shows, of keys whose reads agree; the last of each writer's."""
+    appends = lists.appends
     committed = taking_part(lists)[appends.transaction]
+    unread = committed & appends.clear & (appends.place == NONE)
+    free = np.flatnonzero(unread & ~_disputed(lists)[appends.key])
+    return free[is_last(appends.transaction[free], appends.key[free])]
+
+
+def _disputed(lists: Lists) -> Booleans:
+    """By key, whether its reads contradict each other."""
     disputed = np.zeros(len(lists.operations.keys), dtype=np.bool_)
-    disputed[reads.key[~reads.agrees]] = True
-    free = committed & appends.clear & (appends.place == NONE) & appends.final
-    return np.flatnonzero(free & ~disputed[appends.key])
+    disputed[lists.reads.key[~lists.reads.agrees]] = True
+    return disputed
 
 
 def _add_unread(builder: GraphBuilder, lists: Lists, before: Integers) -> None:
@@ -108,6 +121,15 @@ def _add_unread(builder: GraphBuilder, lists: Lists, before: Integers) -> None:
     builder.add_fans(
         (reads.transaction[rows], reads.key[rows], rows), (appends.transaction[unread], appends.key[unread])
     )
+
+
+def contested_appends(lists: Lists) -> list[Contested]:
+    """Appends of each key that no read shows, where they are more than one."""
+    by_key: dict[int, list[Version]] = {}
+    for row in unread_of(lists).tolist():
+        version = Version(int(lists.appends.transaction[row]), ())
+        by_key.setdefault(int(lists.appends.key[row]), []).append(version)
+    return [Contested(key, tuple(some)) for key, some in by_key.items() if len(some) > 1]
 
 
 class ListStory:

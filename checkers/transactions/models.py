@@ -103,6 +103,11 @@ def ruled_out(identity: str) -> RuledOut:
     return RuledOut(weakest, tuple(model for model in models if model not in weakest))
 
 
+def not_weaker(model: ConsistencyModel) -> tuple[ConsistencyModel, ...]:
+    """A model and all that imply it: what a history that breaks it breaks too."""
+    return tuple(each for each in ConsistencyModel if _implies(each, model))
+
+
 def _implies(strong: ConsistencyModel, weak: ConsistencyModel) -> bool:
     """Whether whatever keeps to one model keeps to another."""
     one, other = RULES[strong], RULES[weak]

@@ -1,34 +1,50 @@
 """Edges between the transactions of an rw-register history, and why each holds.
 
 The order of versions is inferred: the initial version comes first; what a transaction wrote follows what it
-read; and by real time, if a transaction that ended with one version was complete before another began with
-a second one, the second follows.  What rests on the last rule has a kind of its own, `Kind.RW_BY_TIME`.
+read (`register_orders`); by the order of one process, if its transaction ended with one version and its next
+one on that key began with another; and by real time, if a transaction that ended with one version was
+complete before another began with a second one (`register_zones`).  What rests on the last two rules has
+kinds of its own, unless keys are declared to keep to them.
 """
 
 import numpy as np
 
 from checkers.columns import NONE, Booleans, Integers
 from checkers.history import History
-from checkers.transactions.components import components_of
 from checkers.transactions.cycles import Step
 from checkers.transactions.graph import Graph, GraphBuilder, Kind
+from checkers.transactions.register_orders import Certain, Declared, Pairs, process_pairs
 from checkers.transactions.register_zones import add_by_time
 from checkers.transactions.registers import Registers
 from checkers.transactions.telling import micro_operations, shown
 
+_REPLACED = ", which replaced it"
+_LATER = {
+    Kind.RW_BY_TIME: " later, in the order of real time",
+    Kind.RW_BY_PROCESS: " later, in the order in which one process met them",
+    Kind.WW_BY_PROCESS: " later, in the order in which one process met them",
+}
 
-def graph_of(registers: Registers) -> Graph:
+
+def graph_of(registers: Registers, declared: Declared, certain: Certain) -> Graph:
     """All that a history says about the order of its transactions.
 
     The reference of an edge is the row of micro-operations that shows it: the read of a wr or rw edge, the
     write of a ww edge.
+
+    Args:
+        registers: the history.
+        declared: what is known of each key.
+        certain: the order of versions that follows from it.
     """
     transactions = registers.transactions
     builder = GraphBuilder(transactions.begin, transactions.end)
     _add_wr(builder, registers)
-    _add_followers(builder, registers)
+    _add_pairs(builder, registers, certain.straight(registers), (Kind.WW, Kind.RW))
+    if not declared.sequential:
+        _add_pairs(builder, registers, process_pairs(registers), (Kind.WW_BY_PROCESS, Kind.RW_BY_PROCESS))
     _add_first(builder, registers)
-    add_by_time(builder, registers)
+    add_by_time(builder, registers, declared_so=declared.linearizable)
     builder.add_process_order(transactions.process, registers.taking_part)
     builder.add_real_time(registers.taking_part)
     return builder.graph()
@@ -42,44 +58,36 @@ def _add_wr(builder: GraphBuilder, registers: Registers) -> None:
     )
 
 
-def succession_of(registers: Registers) -> tuple[Integers, Integers]:
-    """Version that a transaction read first, and the version by which it replaced it; one row each."""
-    operations, touches = registers.operations, registers.touches
-    read = touches.updates(operations, registers.ok)
-    finals = np.flatnonzero(registers.final)
-    codes = operations.transaction * len(operations.keys) + operations.key
-    order = finals[np.argsort(codes[finals], kind="stable")]
-    later = order[np.searchsorted(codes[order], codes[read])] if len(order) else read
-    known = (registers.version[read] >= 0) & (registers.version[later] >= 0)
-    return registers.version[read[known]], later[known]
+def _add_pairs(builder: GraphBuilder, registers: Registers, pairs: Pairs, kinds: tuple[Kind, Kind]) -> None:
+    """Whoever wrote or read a version comes before whoever wrote one that follows it.
 
-
-def circular_keys(registers: Registers) -> Integers:
-    """Keys whose versions follow each other in a circle."""
-    earlier, later = succession_of(registers)
-    apart = earlier != later
-    nodes = registers.initial + len(registers.operations.keys)
-    ends = earlier[apart].astype(np.int32), later[apart].astype(np.int32)
-    components = components_of(*ends, nodes)
-    label = components.label[ends[0]]
-    within = components.cyclic[label] & (label == components.label[ends[1]])
-    return np.unique(registers.operations.key[ends[1][within]])
-
-
-def _add_followers(builder: GraphBuilder, registers: Registers) -> None:
-    """Whoever wrote or read a version comes before whoever read and replaced it."""
-    earlier, later = succession_of(registers)
-    straight = ~np.isin(registers.operations.key[later], circular_keys(registers))
-    earlier, later = earlier[straight], later[straight]
+    Args:
+        builder: takes the edges.
+        registers: the registers.
+        pairs: pairs of versions.
+        kinds: of the edges from writers, and from readers.
+    """
+    earlier, later = pairs
     target = registers.operations.transaction[later]
     source = registers.writer(earlier)
     known = (source != NONE) & registers.taking_part[source]
-    builder.add(Kind.WW, source[known], target[known], later[known])
+    builder.add(kinds[0], source[known], target[known], later[known])
     rows = registers.good_reads()
     rows = rows[np.isin(registers.version[rows], earlier)]
     builder.add_fans(
-        (registers.operations.transaction[rows], registers.version[rows], rows), (target, earlier)
+        (registers.operations.transaction[rows], registers.version[rows], rows),
+        _distinct(target, earlier),
+        kinds[1],
     )
+
+
+def _distinct(target: Integers, group: Integers) -> tuple[Integers, Integers]:
+    """Pairs of transaction and group, each once."""
+    order = np.lexsort((target, group))
+    target, group = target[order], group[order]
+    first = np.ones(len(target), dtype=np.bool_)
+    first[1:] = (target[1:] != target[:-1]) | (group[1:] != group[:-1])
+    return target[first], group[first]
 
 
 def _add_first(builder: GraphBuilder, registers: Registers) -> None:
@@ -136,11 +144,27 @@ class RegisterStory:
         key, value = shown(registers.key_of(row)), shown(registers.value(row))
         if step.kind is Kind.WR:
             return f"{source} wrote {value} to {key}, and {target} read it"
-        if step.kind is Kind.WW:
-            return f"{target} read what {source} had written to {key}, and replaced it by {value}"
+        if step.kind in {Kind.WW, Kind.WW_BY_PROCESS}:
+            return self._overwritten(step, row, source, target)
         other = shown(self._written(step.target, int(registers.operations.key[row])))
-        how = " later, in the order of real time" if step.kind is Kind.RW_BY_TIME else ", which replaced it"
-        return f"{source} read {value} of {key}, and {target} wrote {other}{how}"
+        return f"{source} read {value} of {key}, and {target} wrote {other}{_LATER.get(step.kind, _REPLACED)}"
+
+    def _overwritten(self, step: Step, row: int, source: str, target: str) -> str:
+        """Why what one wrote follows what another did."""
+        code = int(self._registers.operations.key[row])
+        key = shown(self._registers.key_of(row))
+        other, value = (shown(self._written(number, code)) for number in (step.source, step.target))
+        if step.kind is Kind.WW and self._read(step.target, step.source, row):
+            return f"{target} read what {source} had written to {key}, and replaced it by {value}"
+        how = _LATER.get(step.kind, " later, as the order of its versions is declared to be")
+        return f"{source} wrote {other} to {key}, and {target} wrote {value}{how}"
+
+    def _read(self, reader: int, writer: int, row: int) -> bool:
+        """Whether one transaction read what another wrote to the key of a row."""
+        registers = self._registers
+        mine = registers.operations.transaction == reader
+        mine &= (registers.operations.key == registers.operations.key[row]) & ~registers.operations.write
+        return bool((registers.writer(registers.version[mine]) == writer).any())
 
     def _written(self, transaction: int, key: int) -> object:
         """The last that a transaction wrote to a key."""

@@ -5,14 +5,15 @@ import numpy as np
 from checkers.columns import NONE, Integers, Outcome
 from checkers.transactions.findings import Example, Found, anomalies_of
 from checkers.transactions.models import ConsistencyModel
-from checkers.transactions.register_edges import RegisterStory, circular_keys, overwritten, succession_of
+from checkers.transactions.register_edges import RegisterStory, overwritten
+from checkers.transactions.register_orders import Certain, succession_of
 from checkers.transactions.registers import UNCLEAR, Registers
 from checkers.transactions.telling import shown
 from checkers.verdict import Anomaly
 
 
 def find_in_registers(
-    registers: Registers, story: RegisterStory, model: ConsistencyModel
+    registers: Registers, story: RegisterStory, model: ConsistencyModel, certain: Certain
 ) -> tuple[list[Anomaly], dict[str, int]]:
     """Everything that needs no graph: examples, and the exact number of each id."""
     found = (
@@ -22,7 +23,7 @@ def find_in_registers(
         _future(registers),
         _internal(registers),
         _lost_updates(registers),
-        _circles(registers),
+        _circles(registers, certain),
     )
     return anomalies_of(found, story, model)
 
@@ -86,7 +87,7 @@ def _intermediate(registers: Registers) -> Found:
 
 
 def _future(registers: Registers) -> Found:
-    """Reads of what their own transaction wrote only later: a circle of one, which is no edge of the graph."""
+    """Reads of what their own transaction wrote only later: a circle of one, no edge of the graph."""
     operations, version = registers.operations, registers.version
     own = registers.writer(version) == operations.transaction
     # A version is the row of its write, and the rows of a transaction are in the order of what it did.
@@ -151,13 +152,12 @@ def _version(registers: Registers, version: int) -> str:
     return "nil" if version >= registers.initial else shown(registers.value(version))
 
 
-def _circles(registers: Registers) -> Found:
-    keys = circular_keys(registers)
+def _circles(registers: Registers, certain: Certain) -> Found:
+    pairs, keys = certain
 
     def example(index: int) -> Example:
         key = int(keys[index])
-        _, later = succession_of(registers)
-        rows = later[registers.operations.key[later] == key]
+        rows = pairs.later[registers.operations.key[pairs.later] == key]
         name = shown(registers.operations.keys[key])
         text = f"the versions of {name} follow each other in a circle, as {_transactions(rows)} replaced them"
         return Example(text, tuple(_of(registers, row) for row in rows[:8].tolist()), name)

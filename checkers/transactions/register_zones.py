@@ -39,20 +39,36 @@ class Zones(NamedTuple):
     first_end: Integers
 
 
-def add_by_time(builder: GraphBuilder, registers: Registers) -> None:
-    """Let each reader of a version come before the writers of those that follow it in real time."""
+def add_by_time(builder: GraphBuilder, registers: Registers, *, declared_so: bool = False) -> None:
+    """Let each reader of a version come before the writers of those that follow it in real time.
+
+    Args:
+        builder: takes the edges.
+        registers: the registers.
+        declared_so: whether keys are declared to be linearizable.  Then these are dependencies like others,
+            and the writer of a version comes before those writers too.
+    """
     zones = zones_of(registers)
-    operations = registers.operations
     rows = registers.good_reads()
     rows = rows[registers.version[rows] < registers.initial]
+    _add(builder, registers, zones, rows, (Kind.RW if declared_so else Kind.RW_BY_TIME, Kind.VIA))
+    if declared_so:
+        _add(builder, registers, zones, zones.version, (Kind.WW, Kind.WW))
+
+
+def _add(
+    builder: GraphBuilder, registers: Registers, zones: Zones, rows: Integers, kinds: tuple[Kind, Kind]
+) -> None:
+    """Edges from the transactions of rows past their versions; kinds of the first, and of what goes on."""
+    operations = registers.operations
     ends = zones.first_end[registers.version[rows]]
     rows, ends = rows[ends != NEVER], ends[ends != NEVER]
     if not len(rows) or not len(zones.key):
         return
     joints = builder.joints(len(zones.key))
     inner = np.flatnonzero(zones.key[1:] == zones.key[:-1])
-    builder.add(Kind.VIA, joints[inner], joints[inner + 1])
-    builder.add(Kind.VIA, joints, zones.writer)
+    builder.add(kinds[1], joints[inner], joints[inner + 1])
+    builder.add(kinds[1], joints, zones.writer, zones.version)
     key, reader = operations.key[rows], operations.transaction[rows]
     span = int(max(zones.last_begin.max(), ends.max())) + 2
     codes = zones.key * span + zones.last_begin
@@ -62,12 +78,12 @@ def add_by_time(builder: GraphBuilder, registers: Registers) -> None:
     low, high = np.sort(np.stack((zones.place[registers.version[rows]], own)), axis=0)
     after = np.maximum(np.maximum(low, high) + 1, first)
     fits = after < beyond
-    builder.add(Kind.RW_BY_TIME, reader[fits], joints[after[fits]], rows[fits])
+    builder.add(kinds[0], reader[fits], joints[after[fits]], rows[fits])
     for begin, end in (
         (first, np.minimum(low, beyond)),
         (np.maximum(first, low + 1), np.minimum(high, beyond)),
     ):
-        _add_between(builder, zones, (reader, rows), (begin, end))
+        _add_between(builder, zones, (reader, rows), (begin, end), kinds[0])
 
 
 def zones_of(registers: Registers) -> Zones:
@@ -109,6 +125,7 @@ def _add_between(
     zones: Zones,
     readers: tuple[Integers, Integers],
     span: tuple[Integers, Integers],
+    kind: Kind,
 ) -> None:
     """Single edges to the first rows of zones in each reader's span."""
     reader, rows = readers
@@ -116,4 +133,4 @@ def _add_between(
     sizes = np.clip(end - begin, 0, DIRECT)
     of = np.repeat(np.arange(len(rows)), sizes)
     step = np.arange(len(of)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    builder.add(Kind.RW_BY_TIME, reader[of], zones.writer[begin[of] + step], rows[of])
+    builder.add(kind, reader[of], zones.writer[begin[of] + step], rows[of])

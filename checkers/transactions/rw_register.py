@@ -7,7 +7,10 @@
 3. Versions give edges, edges give cycles (`judging`).
 """
 
+from functools import partial
+
 from checkers.history import History
+from checkers.transactions.findings import Unsettled, of_orders
 from checkers.transactions.judging import judge_edges
 from checkers.transactions.loading import (
     UnreadableError,
@@ -18,8 +21,14 @@ from checkers.transactions.loading import (
 from checkers.transactions.models import ConsistencyModel, forbids
 from checkers.transactions.register_edges import RegisterStory, graph_of
 from checkers.transactions.register_findings import find_in_registers, unclear_write
+from checkers.transactions.register_orders import (
+    NOTHING_DECLARED,
+    Declared,
+    certain_order,
+    contested_versions,
+)
 from checkers.transactions.registers import registers_of
-from checkers.transactions.telling import result_with
+from checkers.transactions.telling import result_with, shown
 from checkers.verdict import CheckerResult, result_of
 
 CHECKER = "rw-register"
@@ -27,7 +36,9 @@ CHECKER = "rw-register"
 
 
 def check_rw_register(
-    history: History, model: ConsistencyModel = ConsistencyModel.STRICT_SERIALIZABLE
+    history: History,
+    model: ConsistencyModel = ConsistencyModel.STRICT_SERIALIZABLE,
+    declared: Declared = NOTHING_DECLARED,
 ) -> CheckerResult:
     """Judge an rw-register history.
 
@@ -36,20 +47,29 @@ def check_rw_register(
             ``["r", key, value]`` (null in an invocation, and for the initial state); real time is the order
             of operations.
         model: what the history must keep to; anomalies that it allows are reported as legal.
+        declared: what is known of each key by itself, whatever the model.
     """
+    # Where transactions may read whatever was written, what one wrote need not follow what it read.
+    if model is not ConsistencyModel.READ_UNCOMMITTED:
+        declared = declared._replace(writes_follow_reads=True)
     try:
         transactions = transactions_of(history, names_of_transactions(history))
         registers = registers_of(transactions, micro_operations_of(transactions, "w"))
     except UnreadableError as error:
         return result_of(CHECKER, [], unknown_because=str(error))
-    graph = graph_of(registers)
+    certain = certain_order(registers, declared)
+    graph = graph_of(registers, declared, certain)
     story = RegisterStory(history, registers, graph)
     judged = judge_edges(graph, story, lambda identity: forbids(model, identity))
     unclear = unclear_write(registers)
+    unsettled = Unsettled(
+        graph, partial(contested_versions, registers), lambda key: shown(registers.operations.keys[key])
+    )
     return result_with(
         CHECKER,
         judged,
-        find_in_registers(registers, story, model),
+        find_in_registers(registers, story, model, certain),
+        partial(of_orders, unsettled, story, model),
         sizes={
             "transactions": len(transactions.begin),
             "micro_operations": len(registers.operations.key),

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.columns import Booleans
-from checkers.transactions.components import Rows, components_of, layered
+from checkers.transactions.components import RW_KINDS, Rows, components_of, layered
 from checkers.transactions.cycles import Cycle, any_cycle, cycle_without_neighbours, name_of, part_of
 from checkers.transactions.graph import Graph, Kind
 from checkers.transactions.models import Layer, suffixed
@@ -20,9 +20,9 @@ TELLING = 500
 _DATA = (Kind.WW, Kind.WR, Kind.RW, Kind.VIA)
 _BY_LAYER = {
     Layer.DATA: (),
-    Layer.PROCESS: (Kind.PROCESS,),
+    Layer.PROCESS: (Kind.PROCESS, Kind.WW_BY_PROCESS, Kind.RW_BY_PROCESS),
     # Whatever one process orders, real time orders too.
-    Layer.REALTIME: (Kind.REALTIME, Kind.RW_BY_TIME),
+    Layer.REALTIME: (Kind.REALTIME, Kind.RW_BY_TIME, Kind.WW_BY_PROCESS, Kind.RW_BY_PROCESS),
 }
 
 
@@ -69,7 +69,7 @@ class _Class(NamedTuple):
     def kinds(self) -> tuple[Kind, ...]:
         data = {"G0": (Kind.WW,), "G1c": (Kind.WW, Kind.WR)}.get(self.name, _DATA)
         more = _BY_LAYER[self.layer]
-        return (*data, *(kind for kind in more if kind is not Kind.RW_BY_TIME or data is _DATA))
+        return (*data, *(kind for kind in more if kind not in RW_KINDS or data is _DATA))
 
 
 CLASSES = tuple(_Class(name, layer) for layer in Layer for name in ("G0", "G1c", "G-nonadjacent", "G2-item"))

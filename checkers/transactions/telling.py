@@ -1,13 +1,13 @@
 """Puts values into words, and what a front found into a result."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import msgspec
 
 from checkers.transactions.judging import Drawn, Judged, models_ruled_out
-from checkers.transactions.models import ConsistencyModel
+from checkers.transactions.models import ConsistencyModel, not_weaker
 from checkers.verdict import Anomaly, CheckerResult, result_of
 
 LIST_SHOWN = 12
@@ -39,10 +39,18 @@ def drawings(drawn: Iterable[Drawn]) -> list[Any]:
     return [msgspec.json.decode(msgspec.json.encode(each)) for each in drawn]
 
 
+def _ruled_out(counts: dict[str, int], model: ConsistencyModel) -> list[str]:
+    """All models that a history breaks; what only a search showed breaks the one that was asked for."""
+    found = set(models_ruled_out(counts))
+    found |= {each.value for each in not_weaker(model)} if "no-version-order" in counts else set()
+    return [each.value for each in ConsistencyModel if each.value in found]
+
+
 def result_with(
     checker: str,
     judged: Judged,
     others: tuple[list[Anomaly], dict[str, int]],
+    unsettled: Callable[[], list[Anomaly]],
     *,
     sizes: dict[str, int],
     doubts: list[str],
@@ -54,22 +62,25 @@ def result_with(
         checker: its name.
         judged: what the graph shows.
         others: anomalies that need no graph, and the exact number of each id.
+        unsettled: finds what no order of versions explains; asked where nothing else is illegal.
         sizes: how much it looked at.
         doubts: why it can't decide, if nothing illegal was found.
         model: the model that it judged by.
     """
+    anomalies = [*judged.anomalies, *others[0]]
+    more = [] if any(anomaly.illegal for anomaly in anomalies) else unsettled()
     # A circle of one transaction is found without the graph, and counts like the others of its class.
-    counts = dict(Counter(judged.counts) + Counter(others[1]))
+    counts = dict(Counter(judged.counts) + Counter(others[1]) + Counter(each.id for each in more))
     figures = {
         **sizes,
         **judged.figures,
         "model": model.value,
-        "models_ruled_out": models_ruled_out(counts),
+        "models_ruled_out": _ruled_out(counts, model),
         "cycles": drawings(judged.drawn),
     }
     return result_of(
         checker,
-        [*judged.anomalies, *others[0]],
+        [*anomalies, *more],
         counts=counts,
         figures=figures,
         unknown_because="; ".join(doubts) or None,

@@ -98,7 +98,7 @@ def _before(model: ConsistencyModel) -> Before:
         return lambda one, other: (
             one.process == other.process and one.end is not None and one.end < other.begin
         )
-    return lambda one, other: False
+    return lambda _one, _other: False
 
 
 def _orders(model: ConsistencyModel, done: list[Done], _: list[Done]) -> bool:
@@ -177,7 +177,7 @@ def _reads(each: Done) -> Iterator[tuple[Any, list[Any]]]:
 
 
 def _is_clean(read: tuple[Done, Any, list[Any]], done: list[Done]) -> bool:
-    """Whether a read shows nothing aborted, ends with a final write, or with one that the reader did before."""
+    """Whether a read shows nothing aborted or still to come, and ends with a final write or the reader's."""
     reader, key, shown = read
     writers = {(each.number, value): each for each in done for value in each.writes(key)}
     by_value = {value: each for (_, value), each in writers.items()}
@@ -207,11 +207,11 @@ def _order_of(key: Any, reads: list[tuple[Any, Any, list[Any]]], done: list[Done
     if not any(mop[0] == "append" for each in done for mop in each.value):
         return []
     writers = {value: each for each in done for value in each.writes(key)}
-    contents = [[v for v in shown if v in writers] for _, of, shown in reads if of == key]
+    contents = [shown for _, of, shown in reads if of == key]
     longest = max(contents, key=len)
     if any(longest[: len(content)] != content for content in contents):
         return None
-    return [writers[value] for value in longest]
+    return [writers[value] for value in longest if value in writers]
 
 
 def _wrote(one: Done, key: Any, shown: list[Any]) -> bool:

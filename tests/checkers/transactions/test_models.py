@@ -32,7 +32,8 @@ def test_the_weakest_models_that_an_anomaly_rules_out(
 
 
 def test_what_forbids_everything_forbids_every_anomaly_of_elle() -> None:
-    elle = [identity for identity in ANOMALIES if not ANOMALIES[identity].source.startswith("KIP")]
+    kafka = {name for name, kind in ANOMALIES.items() if kind.source.startswith("KIP")}
+    elle = [identity for identity in ANOMALIES if identity not in {*kafka, "no-version-order"}]
     assert len(elle) == 5 * 3 + 9
     assert all(forbids(_M.STRICT_SERIALIZABLE, identity) for identity in elle)
 

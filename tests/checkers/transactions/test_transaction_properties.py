@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from checkers.history import History, Operation, OperationType
 from checkers.transactions import ConsistencyModel, check_list_append, check_rw_register
 from checkers.verdict import Validity
-from tests.checkers.transactions.transaction_oracle import is_strictly_serializable
+from tests.checkers.transactions.tiny_histories import tiny
 from tests.checkers.transactions.transaction_simulators import STORES, simulated
 
 SEEDS = st.integers(0, 2**32)
@@ -134,96 +134,6 @@ def test_a_writer_that_failed_after_all_is_found(seed: int, data: st.DataObject)
 def test_the_same_history_gives_the_same_result(seed: int) -> None:
     history = simulated(STORES["read-committed"](), seed)
     assert msgspec.json.encode(check_list_append(history)) == msgspec.json.encode(check_list_append(history))
-
-
-def tiny(seed: int, *, registers: bool) -> History:
-    """Up to five transactions at random, whose reads are plausible: of one order of each key's writes."""
-    rng = random.Random(seed)
-    write = "w" if registers else "append"
-    plans: list[list[list[Any]]] = []
-    written: dict[str, list[int]] = {"x": [], "y": []}
-    element = 0
-    for _ in range(rng.randint(1, 5)):
-        plan: list[list[Any]] = []
-        for _ in range(rng.randint(1, 3)):
-            key = rng.choice("xy")
-            if rng.random() < 0.5:
-                element += 1
-                written[key].append(element)
-                plan.append([write, key, element])
-            else:
-                plan.append(["r", key, None])
-        plans.append(plan)
-    for order in written.values():
-        if rng.random() < 0.5:
-            rng.shuffle(order)
-    return History("run", "", tuple(_played(rng, plans, written, registers=registers)))
-
-
-def _played(
-    rng: random.Random, plans: list[list[list[Any]]], written: dict[str, list[int]], *, registers: bool
-) -> list[Operation]:
-    events: list[tuple[int, OperationType, list[list[Any]]]] = []
-    waiting, running = list(enumerate(plans)), []
-    while waiting or running:
-        if waiting and (not running or rng.random() < 0.5):
-            process, plan = waiting.pop(0)
-            running.append((process, plan))
-            events.append((process, OperationType.INVOKE, plan))
-            continue
-        process, plan = running.pop(rng.randrange(len(running)))
-        kind = rng.choices([OperationType.OK, OperationType.INFO, OperationType.FAIL], [8, 1, 1])[0]
-        value = [
-            [word, key, _guess(rng, written[key], registers=registers) if word == "r" else argument]
-            for word, key, argument in plan
-        ]
-        events.append((process, kind, value if kind is OperationType.OK else plan))
-    return [
-        Operation(index, index, process, kind, "txn", None, value)
-        for index, (process, kind, value) in enumerate(events)
-    ]
-
-
-def _guess(rng: random.Random, order: list[int], *, registers: bool) -> Any:
-    length = rng.randint(0, len(order))
-    if registers:
-        return order[length - 1] if length else None
-    return order[:length]
-
-
-def appended(state: list[int], element: int) -> list[int]:
-    return [*state, element]
-
-
-def replaced(_: object, value: int) -> int:
-    return value
-
-
-@MANY
-@given(SEEDS)
-def test_lists_are_valid_if_and_only_if_some_order_explains_them(seed: int) -> None:
-    history = tiny(seed, registers=False)
-    expected = is_strictly_serializable(history, [], appended)
-    result = check_list_append(history)
-    assert (result.validity is Validity.VALID) == expected, result.counts
-
-
-@MANY
-@given(SEEDS)
-def test_registers_that_some_order_explains_are_valid(seed: int) -> None:
-    """Only so: the order of versions is inferred where it is certain, so some wrong histories pass."""
-    history = tiny(seed, registers=True)
-    if is_strictly_serializable(history, None, replaced):
-        result = check_rw_register(history)
-        assert (result.counts, result.validity) == ({}, Validity.VALID)
-
-
-def test_most_wrong_registers_are_found() -> None:
-    histories = [tiny(seed, registers=True) for seed in range(600)]
-    wrong = [each for each in histories if not is_strictly_serializable(each, None, replaced)]
-    found = [each for each in wrong if check_rw_register(each).validity is Validity.INVALID]
-    assert len(wrong) > 100
-    assert len(found) / len(wrong) > 0.9
 
 
 @MANY

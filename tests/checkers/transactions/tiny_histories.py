@@ -7,13 +7,13 @@ from checkers.history import History, Operation, OperationType
 
 
 def tiny(seed: int, *, registers: bool) -> History:
-    """Up to five transactions at random, whose reads are plausible: of one order of each key's writes."""
+    """Up to six transactions at random, whose reads are plausible: of one order of each key's writes."""
     rng = random.Random(seed)
     write = "w" if registers else "append"
     plans: list[list[list[Any]]] = []
     written: dict[str, list[int]] = {"x": [], "y": []}
     element = 0
-    for _ in range(rng.randint(1, 5)):
+    for _ in range(rng.randint(1, 6)):
         plan: list[list[Any]] = []
         for _ in range(rng.randint(1, 3)):
             key = rng.choice("xy")
@@ -34,10 +34,14 @@ def _played(
     rng: random.Random, plans: list[list[list[Any]]], written: dict[str, list[int]], *, registers: bool
 ) -> list[Operation]:
     events: list[tuple[int, OperationType, list[list[Any]]]] = []
-    waiting, running = list(enumerate(plans)), []
+    waiting, running = list(plans), []
+    free, processes = [0], 1
     while waiting or running:
         if waiting and (not running or rng.random() < 0.5):
-            process, plan = waiting.pop(0)
+            if not free or rng.random() < 0.3:
+                free.append(processes)
+                processes += 1
+            process, plan = free.pop(), waiting.pop(0)
             running.append((process, plan))
             events.append((process, OperationType.INVOKE, plan))
             continue
@@ -48,6 +52,7 @@ def _played(
             for word, key, argument in plan
         ]
         events.append((process, kind, value if kind is OperationType.OK else plan))
+        free += [] if kind is OperationType.INFO else [process]
     return [
         Operation(index, index, process, kind, "txn", None, value)
         for index, (process, kind, value) in enumerate(events)
@@ -55,7 +60,8 @@ def _played(
 
 
 def _guess(rng: random.Random, order: list[int], *, registers: bool) -> Any:
+    """Some version; now and then a list that fits no other."""
     length = rng.randint(0, len(order))
     if registers:
         return order[length - 1] if length else None
-    return order[:length]
+    return order[:length] if rng.random() < 0.95 else rng.sample(order, length)
