@@ -10,23 +10,22 @@ Operations are those of docs/histories.md: *poll* with ``group`` (and, where it 
 
 A record may be given to a group again and again, after every rebalance: that is a figure.  What was given and
 what is there is compared by offsets; whether the records are right, and whether a member was given them in
-order within its assignment, the log's checker tells (`checkers.log`).
+order within its assignment, the log's checker tells (`checkers.log`).  An event that permits records to
+vanish excuses findings of the partitions that it may have befallen, and of no others (`excuses`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from checkers.columns import PartitionName
 from checkers.groups.beginnings import beginnings, told
 from checkers.groups.delivery import Delivery, delivery_of, find_undelivered
+from checkers.groups.excuses import Excuses, Found
 from checkers.groups.fencing import find_two_owners, find_zombies
 from checkers.groups.figures import figures_of
 from checkers.groups.kinds import UNDELIVERED
 from checkers.groups.loading import Groups, groups_of
 from checkers.groups.settling import find_stuck, unsettled
 from checkers.history import History
-from checkers.licences import licences_of
-from checkers.licences.internal import OFFSETS_TOPIC, may_have_lost
 from checkers.verdict import Anomaly, Assumption, CheckerResult, result_of
 
 __all__ = ["check_groups"]
@@ -59,20 +58,20 @@ def check_groups(history: History) -> CheckerResult:
     for group in sorted({*groups.names, *expected.groups}):
         deliveries = [delivery_of(groups, place) for place in groups.places(group)]
         found = [*_events(groups, group), *_undelivered(groups, deliveries)]
-        anomalies += found
-        _count(counts, found, deliveries)
+        judged = list(Excuses(history, group).judged(found))
+        anomalies += judged
+        _count(counts, judged, deliveries)
         figures[group] = figures_of(groups, group, deliveries)
         if group in expected.groups:
             assumptions += _assumed(group, figures[group])
             doubt = unsettled(groups, group, deliveries)
             doubts += [] if doubt is None else [doubt]
-    permitted = _permitted(history, groups)
-    if permitted is not None:
-        doubts.append(f"what groups were given or committed may have vanished: {permitted}")
+    excused = {anomaly.licence: anomaly for anomaly in reversed(anomalies) if anomaly.licence is not None}
+    doubts += [f"{one.id} of {one.subject} may follow from {text}" for text, one in excused.items()]
     return result_of(
         CHECKER,
-        [] if permitted else anomalies,
-        counts={} if permitted else counts,
+        anomalies,
+        counts=counts,
         assumptions=tuple(assumptions),
         figures=figures,
         unknown_because="; ".join(doubts) or None,
@@ -86,26 +85,28 @@ def _expected(history: History) -> _Expected:
     return _Expected(tuple(workload.get("groups", ()))) if workload.get("kind") == KIND else _Expected()
 
 
-def _events(groups: Groups, group: str) -> Iterable[Anomaly]:
+def _events(groups: Groups, group: str) -> Iterator[Found]:
     """Everything but undelivered records."""
-    yield from (told(one, register) for one, register in beginnings(groups, group) if one.wrong)
-    yield from find_zombies(groups, group)
-    yield from find_two_owners(groups, group)
-    yield from find_stuck(groups, group)
+    for one, register in beginnings(groups, group):
+        if one.wrong:
+            yield Found(told(one, register), one.place)
+    for find in (find_zombies, find_two_owners, find_stuck):
+        yield from map(Found, find(groups, group))
 
 
-def _undelivered(groups: Groups, deliveries: Iterable[Delivery]) -> Iterable[Anomaly]:
+def _undelivered(groups: Groups, deliveries: Iterable[Delivery]) -> Iterator[Found]:
     for delivery in deliveries:
-        yield from find_undelivered(groups, delivery)
+        found = zip(find_undelivered(groups, delivery), delivery.passed.tolist(), strict=False)
+        yield from (Found(anomaly, delivery.place, offset) for anomaly, offset in found)
 
 
-def _count(counts: dict[str, int], found: Iterable[Anomaly], deliveries: Iterable[Delivery]) -> None:
-    """Add exact numbers: of undelivered records there are more than findings."""
+def _count(counts: dict[str, int], found: Sequence[Anomaly], deliveries: Iterable[Delivery]) -> None:
+    """Add exact numbers: of undelivered records there are more than findings, where any may be judged."""
     for anomaly in found:
         if anomaly.id != UNDELIVERED.id:
             counts[anomaly.id] = counts.get(anomaly.id, 0) + 1
     passed = sum(len(delivery.passed) for delivery in deliveries)
-    if passed:
+    if passed and any(anomaly.id == UNDELIVERED.id for anomaly in found):
         counts[UNDELIVERED.id] = counts.get(UNDELIVERED.id, 0) + passed
 
 
@@ -123,16 +124,3 @@ def _assumed(group: str, figures: Mapping[str, Any]) -> Iterable[Assumption]:
         f"at least {COMMITS_MIN} acknowledged commits",
         str(commits),
     )
-
-
-def _permitted(history: History, groups: Groups) -> str | None:
-    """An event that permits records of what is read, or of groups' offsets, to vanish."""
-    setup = next(iter(history.of("setup")), None)
-    if groups.names and setup is not None:
-        lost = may_have_lost(history, OFFSETS_TOPIC)
-        if lost is not None:
-            return lost
-    licences = licences_of(history)
-    topics = {topic for group in groups.names for topic in groups.topics.get(group, {})}
-    partitions = [PartitionName(*where) for where in groups.listed if where[0] in topics]
-    return next((permit.text for where in partitions for permit in licences.of(where)), None)

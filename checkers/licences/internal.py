@@ -5,7 +5,7 @@ topic's partitions, or disks that were struck one by one until every replica in 
 of them had come back into the ISR meanwhile.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from checkers.administration import UNCLEAN
 from checkers.columns import NEVER, PartitionName
@@ -18,8 +18,8 @@ from checkers.shapes import Topic
 OFFSETS_TOPIC = "__consumer_offsets"
 
 
-def may_have_lost(history: History, topic: str) -> str | None:
-    """An event by which a topic may have lost acknowledged records; None where there is none.
+def may_have_lost(history: History, topic: str, partition: int | None = None) -> str | None:
+    """An event by which a topic, or one of its partitions, may have lost acknowledged records; None without.
 
     Where no metadata log tells of the topic to the end, there may have been any unclean election that
     somebody asked for or configs allowed; where none does at all, any struck disk may have been that of its
@@ -29,7 +29,11 @@ def may_have_lost(history: History, topic: str) -> str | None:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
     scene = Scene(history)
-    told = [name for name in scene.changes.states if name.topic == topic]
+    told = [
+        name
+        for name in scene.changes.states
+        if name.topic == topic and (partition is None or name.partition == partition)
+    ]
     states = [state for name in told for state in scene.changes.states[name]]
     unclean = next((state for state in states if state.unclean), None)
     if unclean is not None:
@@ -38,7 +42,7 @@ def may_have_lost(history: History, topic: str) -> str | None:
     perhaps = None if told_of_all else _unclean_untold(scene, topic)
     if perhaps is not None:
         return perhaps
-    struck = _struck(scene, topic) if not states else next(_all_struck(scene, topic), frozenset())
+    struck = _struck(scene, topic) if not states else next(_all_struck(scene, told), frozenset())
     return f"disks of {topic} were struck: those of brokers {sorted(struck)}" if struck else None
 
 
@@ -63,10 +67,10 @@ def _struck(scene: Scene, topic: str) -> frozenset[int]:
     return frozenset(scene.ids[name] for name in names if name in scene.ids)
 
 
-def _all_struck(scene: Scene, topic: str) -> Iterator[frozenset[int]]:
+def _all_struck(scene: Scene, partitions: Iterable[PartitionName]) -> Iterator[frozenset[int]]:
     """Ids of brokers whose strikes together may have hit all that had everything of a partition."""
-    for partition in scene.changes.states:
-        strikes = strikes_of(scene, partition) if partition.topic == topic else []
+    for partition in partitions:
+        strikes = strikes_of(scene, partition)
         for strike in strikes:
             hit = active(strikes, strike)
             untold = not scene.changes.tells(partition, strike.window.end_ns)

@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 
+from checkers.columns import PartitionName
+from checkers.coordinators import number_of, offsets_partition
 from checkers.groups import check_groups
 from checkers.history import OperationType
 from checkers.licences.internal import OFFSETS_TOPIC, may_have_lost
@@ -109,9 +111,43 @@ def test_so_groups_are_not_known_to_be_wrong() -> None:
     story = kept(workload={"kind": "groups", "groups": ["g"]})
     asked = {"client": "c", "topic": "log-0", "offsets": [[0, 1]], "membership": ["m", 1]}
     story.both(25, 26, "commit", asked, key="g")
-    assert "were struck" not in str(check_groups(story.history()).unknown_because)
+    asked = {"client": "c", "isolation": "read_committed", "group": "g"}
+    answer = {**asked, "records": [], "assigned": [[0, 5]], "membership": ["m", 2]}
+    story.both(50, 51, "poll", asked, answer=answer, key="log-0")
+    assert check_groups(story.history()).validity is Validity.INVALID
     story.fault(30, 40, "wipe-disk", "n2", "n3", **ALL)
-    assert "were struck" in str(check_groups(story.history()).unknown_because)
+    result = check_groups(story.history())
+    assert (result.validity, set(result.counts)) == (Validity.UNKNOWN, {"committed-offset-lost"})
+    assert "were struck" in str(result.unknown_because)
+
+
+@pytest.mark.parametrize(
+    ("group", "number"),
+    [("g", 3), ("group-0", 48), ("grüße-𝄞", 22), ("copy-group", 45), ("polygenelubricants", 0)],
+)
+def test_a_group_is_kept_in_one_partition(group: str, number: int) -> None:
+    """Of fifty, by hashes that Java computed; the last one is an int without an absolute value."""
+    assert number_of(group, 50) == number
+
+
+def test_of_a_topic_that_is_not_told_whole_no_partition_is_known() -> None:
+    story = AdminStory()
+    assert offsets_partition(story.history(), "g") is None
+    story.record(1, "TOPIC_RECORD", {"name": OFFSETS_TOPIC, "topicId": TOPIC_ID})
+    told = {"topicId": TOPIC_ID, "replicas": [1], "isr": [1], "leader": 1, "leaderEpoch": 0}
+    story.record(2, "PARTITION_RECORD", {"partitionId": 1, **told})
+    assert offsets_partition(story.history(), "g") is None
+    story.record(3, "PARTITION_RECORD", {"partitionId": 0, **told})
+    assert offsets_partition(story.history(), "g") == PartitionName(OFFSETS_TOPIC, 1)
+
+
+def test_one_partition_that_may_have_lost_records_says_nothing_of_another() -> None:
+    story = kept()
+    told = {"topicId": TOPIC_ID, "replicas": [1], "isr": [1], "leader": 1, "leaderEpoch": 0}
+    story.record(21, "PARTITION_RECORD", {"partitionId": 1, **told})
+    story.fault(30, 40, "wipe-disk", "n1", **ALL)
+    assert may_have_lost(story.history(), OFFSETS_TOPIC, 0) is None
+    assert may_have_lost(story.history(), OFFSETS_TOPIC, 1) is not None
 
 
 @pytest.mark.parametrize(("name", "licensed"), [("offset/g/log-0/0", True), ("config/log-0/x", False)])

@@ -1,9 +1,12 @@
 """Every finding of the checker of groups: the smallest history that shows it, and one beside it without."""
 
+import msgspec
 import pytest
 
-from checkers.groups import check_groups
+from checkers.columns import NEVER, PartitionName
+from checkers.groups import check_groups, excuses
 from checkers.history import OperationType
+from checkers.licences import Event, Licences, Permit
 from checkers.verdict import Anomaly, CheckerResult, Validity
 from tests.checkers.groups.group_histories import FAIL, GROUP, INFO, INVOKE, OK, TOPIC, GroupStory
 
@@ -385,19 +388,86 @@ def test_an_unclean_election_may_take_offsets() -> None:
     story.assigned(1, 1, {0: 5})
 
     result = judged(story)
-    assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
+    assert (result.validity, result.counts) == (Validity.UNKNOWN, {"committed-offset-lost": 1})
     assert "unclean" in str(result.unknown_because)
+    assert not result.anomalies[0].illegal
 
 
-def test_a_licence_for_the_records_makes_the_result_unknown() -> None:
+def deletes(story: GroupStory, partition: int = 0) -> None:
+    story.add(7, INVOKE, "delete-records", TOPIC, [[partition, 3]])
+    story.add(7, OK, "delete-records", TOPIC, [[partition, 3]])
+
+
+def test_a_beginning_may_follow_from_what_became_of_its_partition() -> None:
     story = GroupStory()
     story.setup(GROUP, kind="log")
+    deletes(story)
     story.assigned(1, 1, {0: 5})
-    story.add(7, INVOKE, "delete-records", TOPIC, [[0, 3]])
-    story.add(7, OK, "delete-records", TOPIC, [[0, 3]])
     story.reads([5], start=3)
 
-    assert "may have vanished" in str(judged(story).unknown_because)
+    result = judged(story)
+    assert (result.validity, result.counts) == (Validity.UNKNOWN, {"committed-offset-lost": 1})
+    assert "may follow from DeleteRecords" in str(result.unknown_because)
+
+
+def test_a_beginning_does_not_follow_from_what_became_of_it_later_or_of_another_partition() -> None:
+    story = GroupStory()
+    story.setup(GROUP, kind="log")
+    deletes(story, partition=1)
+    story.assigned(1, 1, {0: 5})
+    deletes(story)
+    story.reads([5], start=3)
+
+    only(judged(story), "committed-offset-lost")
+
+
+def test_what_was_removed_on_request_excuses_no_record_that_is_there() -> None:
+    story = GroupStory()
+    story.setup(GROUP, kind="log")
+    deletes(story)
+    story.assigned(1, 1, {0: 0}, {0: [0, 1]})
+    story.commits(1, {0: 5})
+    story.reads([3, 4, 5], start=3)
+
+    only(judged(story), "undelivered")
+
+
+@pytest.mark.parametrize(("partition", "from_offset", "illegal"), [(0, 1, False), (0, 2, True), (1, 0, True)])
+def test_a_truncation_excuses_what_stood_behind_it_in_its_partition(
+    monkeypatch: pytest.MonkeyPatch, partition: int, from_offset: int, *, illegal: bool
+) -> None:
+    event = Event(0, NEVER, PartitionName(TOPIC, partition), "cut", above=from_offset)
+    licences = Licences({TOPIC: [Permit(event, covers_returned=True, text="a permit")]})
+    monkeypatch.setattr(excuses, "licences_of", lambda _: licences)
+    story = GroupStory()
+    story.setup(GROUP, kind="log")
+    story.assigned(1, 1, {0: 0}, {0: [0, 2]})
+    story.commits(1, {0: 3})
+    story.reads([0, 1, 2])
+
+    result = judged(story)
+    assert result.counts == {"undelivered": 1}
+    assert [anomaly.illegal for anomaly in result.anomalies] == [illegal]
+
+
+@pytest.mark.parametrize(
+    ("journal", "left"),
+    [
+        ("nemesis", set()),
+        ("admin", set()),
+        ("worker-3", {"zombie-commit"}),
+        ("observer-quorum-1", {"zombie-commit", "undelivered"}),
+    ],
+)
+def test_what_may_be_in_a_journal_that_is_gone_shows_nothing(journal: str, left: set[str]) -> None:
+    story = GroupStory()
+    story.assigned(1, 1, {0: 0}, {0: [0, 2]})
+    story.assigned(2, 2, {0: 0}, {0: [0]})
+    story.commits(1, {0: 3})
+    story.reads([0, 1, 2])
+
+    history = msgspec.structs.replace(story.history(), lacking=frozenset({journal}))
+    assert set(check_groups(history).counts) == left
 
 
 def test_damage_makes_the_result_unknown() -> None:

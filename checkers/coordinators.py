@@ -1,0 +1,37 @@
+"""Which partition of the offsets topic keeps what a group commits; its leader is the group's coordinator.
+
+Its number is Java's hash of the group's id, modulo the number of partitions (Kafka's
+``GroupCoordinator.partitionFor``).
+"""
+
+from checkers.columns import PartitionName
+from checkers.history import History
+from checkers.licences.internal import OFFSETS_TOPIC
+from checkers.partition_changes import partition_changes
+
+_BITS = 32
+_FACTOR = 31
+"""Of ``java.lang.String.hashCode``."""
+
+
+def offsets_partition(history: History, group: str) -> PartitionName | None:
+    """The partition that keeps a group's offsets; None where no metadata log tells how many there are.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    numbers = {name.partition for name in partition_changes(history).states if name.topic == OFFSETS_TOPIC}
+    if not numbers or len(numbers) <= max(numbers):
+        return None
+    return PartitionName(OFFSETS_TOPIC, number_of(group, len(numbers)))
+
+
+def number_of(group: str, partitions: int) -> int:
+    """The number of the partition, of so many, that a group's id belongs to."""
+    code = 0
+    units = group.encode("utf-16-be")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        code = (_FACTOR * code + (high << 8 | low)) % 2**_BITS
+    signed = code - 2**_BITS if code >= 2 ** (_BITS - 1) else code
+    # Kafka takes the absolute value, and 0 where an int has none.
+    return (0 if signed == -(2 ** (_BITS - 1)) else abs(signed)) % partitions

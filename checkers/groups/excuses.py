@@ -1,0 +1,94 @@
+"""Which findings of groups may follow from an event that permits records to vanish: those of its partition.
+
+A group depends on two logs.  Its partition of the offsets topic keeps its commits and its generations: if
+that may have lost records, a commit may be gone, and a generation's number may be given again.  What was
+given is in the clients' history whatever that log lost, so it excuses no record that nobody was given.  The
+partition that is read may be truncated: then offsets that the group had gone past are written anew, and a
+committed offset may lie outside of the log, where a member begins by its policy of resets.
+"""
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.columns import NEVER, NONE, PartitionName
+from checkers.coordinators import offsets_partition
+from checkers.groups.kinds import OFFSET_LOST, TWO_OWNERS, UNDELIVERED, ZOMBIE_COMMIT
+from checkers.groups.loading import Place
+from checkers.history import History
+from checkers.licences import Permit, licences_of
+from checkers.licences.internal import OFFSETS_TOPIC, may_have_lost
+from checkers.sources import Source, lacking
+from checkers.verdict import Anomaly
+
+
+class Found(NamedTuple):
+    """An anomaly of a group.
+
+    Attributes:
+        anomaly: what was found.
+        place: the partition that it is about; None where it is about the group.
+        offset: of the record that it is about, `NONE` without one.
+    """
+
+    anomaly: Anomaly
+    place: Place | None = None
+    offset: int = NONE
+
+
+class Excuses:
+    """What may explain findings about one group.
+
+    Args:
+        history: as `checkers.reading.read_history` returns it.
+        group: its id.
+    """
+
+    def __init__(self, history: History, group: str) -> None:
+        self._history = history
+        self._group = group
+
+    def judged(self, found: Iterable[Found]) -> Iterator[Anomaly]:
+        """The anomalies, legal with their licence where an event may explain them.
+
+        What a journal that is gone may explain is left out: another member's delivery or commit, or an event.
+        """
+        if lacking(self._history, Source.FAULTS, Source.ADMIN) is not None:
+            return
+        gone = lacking(self._history, Source.CLIENTS) is not None
+        for one in found:
+            if gone and one.anomaly.id not in {ZOMBIE_COMMIT.id, TWO_OWNERS.id}:
+                continue
+            text = self._of(one)
+            yield msgspec.structs.replace(one.anomaly, illegal=text is None, licence=text)
+
+    def _of(self, found: Found) -> str | None:
+        if found.anomaly.id != UNDELIVERED.id and self._lost is not None:
+            return self._lost
+        permits = () if found.place is None else self._permits(found.place)
+        return next((permit.text for permit in permits if _may_explain(permit, found)), None)
+
+    @cached_property
+    def _lost(self) -> str | None:
+        """An event by which commits or generations of the group may be gone."""
+        if not self._history.of("setup"):
+            return None
+        partition = offsets_partition(self._history, self._group)
+        number = None if partition is None else partition.partition
+        return may_have_lost(self._history, OFFSETS_TOPIC, number)
+
+    def _permits(self, place: Place) -> Iterable[Permit]:
+        return licences_of(self._history).of(PartitionName(place.topic, place.partition))
+
+
+def _may_explain(permit: Permit, found: Found) -> bool:
+    event = permit.event
+    if event.from_ns > (NEVER if found.anomaly.time_ns is None else found.anomaly.time_ns):
+        return False
+    if found.anomaly.id == OFFSET_LOST.id:
+        return True
+    # A group is given what all replicas in sync have, and what was removed on request is not there any more.
+    truncated = permit.covers_returned and event.below is None
+    return truncated and (event.above is None or found.offset >= event.above)
