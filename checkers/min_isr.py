@@ -4,12 +4,13 @@ Kafka takes the topic's own value, else a dynamic one of the node, else the clus
 properties, else 1 (KIP-226).  A node's are its own, so several values may be in force at once.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.history import History
+from checkers.history import History, once
+from checkers.metadata_log import append_times, farthest
 from checkers.setup import setup_of
 
 CONFIG = "min.insync.replicas"
@@ -84,11 +85,75 @@ def min_isr_of(history: History) -> MinIsr:
     Raises:
         msgspec.ValidationError: the setup is not as docs/histories.md says.
     """
+    return MinIsr(_static(history))
+
+
+def _static(history: History) -> set[str]:
     setup = setup_of(history)
     if setup is None:
-        return MinIsr({_DEFAULT})
+        return {_DEFAULT}
     everywhere = setup.config.get(CONFIG, _DEFAULT)
     static = {str(setup.node_config.get(node.name, {}).get(CONFIG, everywhere)) for node in setup.nodes}
     configured = (o.value["properties"] for o in history.of("configure") if o.value)
     static |= {str(each[CONFIG] or _DEFAULT) for each in configured if CONFIG in each}
-    return MinIsr(static or {str(everywhere)})
+    return static or {str(everywhere)}
+
+
+class Piece(NamedTuple):
+    """A value that is in force from one record of the metadata log on.
+
+    Attributes:
+        offset: the record's offset.
+        low: the lowest value that may be in force.
+        to_ns: until when certainly no record had given another one, nanoseconds.
+    """
+
+    offset: int
+    low: int
+    to_ns: int
+
+
+class _Record(NamedTuple):
+    offset: int
+    from_ns: int
+    data: Mapping[str, Any]
+
+
+class MinIsrTold:
+    """The values that were in force, by the metadata log.
+
+    Args:
+        static: values that properties of nodes give.
+        records: those that gave another value, in the order of the log.
+    """
+
+    def __init__(self, static: set[str], records: Sequence[_Record]) -> None:
+        self._static = static
+        self._records = records
+
+    def pieces(self, topic: str, offset: int, to_ns: int) -> Iterator[Piece]:
+        """What was in force for a topic from one record on until a time, piece by piece."""
+        values = MinIsr(self._static)
+        for record in self._records:
+            low, begins = values.of(topic).low, record.offset > offset
+            concerns = values.take(record.data) in {topic, ""}
+            if begins and concerns:
+                yield Piece(offset, low, min(to_ns, record.from_ns))
+                offset = record.offset
+        yield Piece(offset, values.of(topic).low, to_ns)
+
+
+@once
+def min_isr_told(history: History) -> MinIsrTold:
+    """The values that were in force, by the metadata log that reaches farthest.
+
+    Raises:
+        msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.
+    """
+    log, times = farthest(history), append_times(history)
+    records = [
+        _Record(offset, times.span(offset, epoch).from_ns, data)
+        for offset, epoch, kind, data in (() if log is None else log.seen.records)
+        if kind == CONFIG_RECORD and data.get("name") == CONFIG
+    ]
+    return MinIsrTold(_static(history), records)

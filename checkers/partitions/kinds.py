@@ -53,8 +53,31 @@ EPOCH_WENT_BACK = AnomalyKind(
     guarantee="The epochs of partitions and of brokers, and the ids of producers, only grow.",
     source="Kafka's ClusterControlManager and ProducerIdControlManager.replay; KIP-631; KIP-730",
 )
+ACKED_BELOW_MIN_ISR = AnomalyKind(
+    id="acked-below-min-isr",
+    meaning="A record was sent with acks=all and acknowledged while too few replicas were in sync, and the "
+    "leader knew.",
+    guarantee="With acks=all nothing is appended, or acknowledged, while the ISR has fewer members than "
+    "min.insync.replicas asks for.",
+    source="Kafka documentation, min.insync.replicas; Kafka's Partition.appendRecordsToLeader",
+)
+ACKED_WITHOUT_MEMBER = AnomalyKind(
+    id="acked-without-member",
+    meaning="A record was sent with acks=all and acknowledged while a member of the ISR was down.",
+    guarantee="With acks=all every replica in sync has a record before it is acknowledged.",
+    source="Kafka documentation, acks; Kafka's Partition.checkEnoughReplicasReachOffset",
+)
+READ_WITHOUT_MEMBER = AnomalyKind(
+    id="read-without-member",
+    meaning="A record was sent, and returned to a reader, while a member of the ISR was down.",
+    guarantee="Readers are given only what every replica in sync has.",
+    source="Kafka documentation, Design, Replication; Kafka's Partition.maybeIncrementLeaderHW",
+)
 
 ANOMALIES = by_id(
+    ACKED_BELOW_MIN_ISR,
+    ACKED_WITHOUT_MEMBER,
+    READ_WITHOUT_MEMBER,
     LEADER_OUTSIDE_ISR,
     ISR_OUTSIDE_REPLICAS,
     ISR_AND_ELR,

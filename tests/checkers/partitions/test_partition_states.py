@@ -45,7 +45,8 @@ def test_what_controllers_write_is_valid() -> None:
     told.changed(21, leaderRecoveryState=0)
     result = judged(told)
     assert (result.validity, result.counts) == (Validity.VALID, {})
-    assert result.figures == {"records": 15, "states": 13, "states_of_internal_topics": 0, "epochs": 0}
+    told_of = {"records": 15, "states": 13, "states_of_internal_topics": 0, "epochs": 0}
+    assert result.figures.items() >= told_of.items()
 
 
 @pytest.mark.parametrize(
@@ -226,7 +227,7 @@ class TestUnknown:
         result = check_partitions(told.history(metadata_log=False))
         assert result.validity is Validity.UNKNOWN
         assert "no metadata log" in str(result.unknown_because)
-        assert check_partitions(story().history(metadata_log=False)).validity is Validity.VALID
+        assert check_partitions(story().history(metadata_log=False)).validity is Validity.NOT_EXERCISED
 
     def test_where_leaders_told_of_more(self) -> None:
         told = story()
