@@ -5,12 +5,14 @@ it may have written (operators, scripts) nothing can be known.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import msgspec
+import numpy as np
 
-from checkers.history import Operation
+from checkers.columns import Booleans, Integers
+from checkers.history import History, Operation
 from checkers.shapes import OPENED
 
 RUNNER = "runner"
@@ -21,6 +23,7 @@ _OWN_AT_LEAST = 2
 _SCRIPTED = "scripted-transactions"
 _OF_SCRIPT = 2
 """The last processes of such a workload, which write nothing before their script begins."""
+VALUES_PER_WORKER = 1_000_000_000
 _WORKERS_MAX = 1_000
 """No run has as many; what a changed set-up claims beyond is not believed."""
 
@@ -48,11 +51,13 @@ class _Workload(msgspec.Struct, frozen=True):
     kind: str = "log"
     durable_processes: tuple[int, ...] = ()
     writers: int = 0
+    workers: int = 0
 
 
 class _Planned(msgspec.Struct, frozen=True):
     """What of a set-up tells who writes."""
 
+    scenario: str = ""
     nodes: tuple[_Nodes, ...] = ()
     workload: _Workload = _Workload()
     final_readers: int = 0
@@ -105,6 +110,35 @@ def _written(run: Run) -> Iterator[str]:
         yield "replicas"
 
 
+def is_unheard(history: History) -> Callable[[Integers], Booleans]:
+    """Tell of values whether nobody can know if they were sent, for their worker's journal is lacking.
+
+    Returns:
+        A function of values that are integers from 0, shape (n,): worker times 10⁹, and a sequence.
+    """
+    planned = _told_of(history.operations)
+    workload = planned.workload if planned else _Workload()
+    workers, processes = workload.workers, next(iter(workload.durable_processes), 0)
+
+    def unheard(values: Integers) -> Booleans:
+        if planned is None and RUNNER in history.lacking:
+            return np.ones(len(values), np.bool_)
+        numbers, place = np.unique(values // VALUES_PER_WORKER, return_inverse=True)
+        numbers = numbers % workers if workers else numbers
+        senders = (_sender(workload, processes, number) for number in numbers.tolist())
+        lost = np.array([sender in history.lacking for sender in senders], np.bool_)
+        return lost[place]
+
+    return unheard
+
+
+def _sender(workload: _Workload, processes: int, worker: int) -> str:
+    """Name of the journal in which a worker tells what it sends."""
+    if workload.kind == "bulk" and worker < processes and workload.writers:
+        return f"bulk-{worker % workload.writers}"
+    return f"worker-{worker}"
+
+
 def _observers(planned: _Planned) -> Iterator[str]:
     yield "nodes"
     yield "observer-quorum-state"
@@ -125,9 +159,13 @@ def _load(workload: _Workload, processes: int) -> Iterator[str]:
 
 def _planned_of(operations: Sequence[Operation]) -> _Planned | None:
     """What the set-up tells, where it is one of krucible's own runs; None where it can't be read."""
+    planned = _told_of(operations)
+    return planned if planned is not None and planned.scenario else None
+
+
+def _told_of(operations: Sequence[Operation]) -> _Planned | None:
+    """What the set-up tells; None where there is none, or it can't be read."""
     value: Any = next((operation.value for operation in operations if operation.f == "setup"), None)
-    if not isinstance(value, dict) or "scenario" not in value:
-        return None
     try:
         return msgspec.convert(value, _Planned)
     except msgspec.ValidationError:

@@ -36,6 +36,7 @@ from checkers.setup import Setup, setup_of
 from checkers.transactions import anomalies as transactions
 from checkers.transactions import check_transactions
 from checkers.verdict import CheckerResult, Validity, Verdict, result_of
+from checkers.withholding import hole_of, withheld
 
 Checker = Callable[[History], CheckerResult]
 
@@ -150,7 +151,7 @@ def known_anomalies() -> dict[str, AnomalyKind]:
 def result_by(name: str, checker: Checker, history: History) -> CheckerResult:
     """What a checker says; unknown, with what it raised and where, if it raises."""
     try:
-        return checker(history)
+        return withheld(checker(history), hole_of(history))
     except Exception as error:  # noqa: BLE001 - whatever a checker raises, the verdict is unknown, not lost
         return result_of(name, [], unknown_because=f"the checker raised {_described(error)}")
 

@@ -1,13 +1,26 @@
 """Loads the columns of a history: one pass over its operations, one array per column."""
 
 from collections.abc import Callable
+from dataclasses import fields, replace
 from typing import Any
 
 import msgspec
 import numpy as np
 
-from checkers.columns import NEVER, NONE, Assigns, Columns, Outcome, PartitionName, ReaderName
+from checkers.columns import (
+    NEVER,
+    NONE,
+    Assigns,
+    Booleans,
+    Columns,
+    Integers,
+    Outcome,
+    PartitionName,
+    ReaderName,
+    Reads,
+)
 from checkers.history import FAIL, INFO, INVOKE, OK, History, Operation, once
+from checkers.journals import is_unheard
 from checkers.rows import Codes, PartitionCodes, ReadRows, SendRows, ValueCodes, transposed
 from checkers.shapes import Setup, is_answered, polls_of, sends_of
 
@@ -32,7 +45,21 @@ def columns_of(history: History) -> Columns:
         take = loader.takers.get(operation.f)
         if take is not None:
             take(operation)
-    return loader.columns()
+    columns = loader.columns()
+    return _heard(columns, is_unheard(history)) if history.lacking else columns
+
+
+def _heard(columns: Columns, is_unheard: Callable[[Integers], Booleans]) -> Columns:
+    """Leave out the records of which nobody can know whether they were sent, or what became of them.
+
+    They were returned by readers, and stand in no journal that is whole: no rule may conclude from them.
+    """
+    reads = columns.reads
+    odd = np.flatnonzero((reads.value >= 0) & ~np.isin(reads.value, columns.sends.value))
+    kept = np.ones(len(reads.value), np.bool_)
+    kept[odd[is_unheard(reads.value[odd])]] = False
+    rows = {each.name: getattr(reads, each.name)[kept] for each in fields(Reads)}
+    return replace(columns, reads=Reads(**rows))
 
 
 class _Loader:

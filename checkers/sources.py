@@ -50,9 +50,19 @@ def lacking(history: History, *sources: Source) -> str | None:
         history: as `checkers.reading.read_history` returns it.
         sources: what the rule needs.
     """
+    return lacking_of(history.lacking, *sources)
+
+
+def lacking_of(missing: frozenset[str], *sources: Source) -> str | None:
+    """As `lacking`, given the names of the journals that are lacking."""
     told = [
         f"{source} ({', '.join(names)})"
-        for source in sources
-        if (names := sorted(name for name in history.lacking if _JOURNALS[source].fullmatch(name)))
+        for source in dict.fromkeys(sources)
+        if (names := sorted(name for name in missing if _JOURNALS[source].fullmatch(name)))
     ]
     return f"not all is there that was recorded of {' and '.join(told)}" if told else None
+
+
+def untold_damage(history: History) -> tuple[str, ...]:
+    """Damage of which nobody knows which journals it concerns, and so every rule."""
+    return () if history.lacking else history.damage

@@ -23,6 +23,7 @@ from checkers.copying.kinds import DUPLICATED, LOST, WITHOUT_OFFSETS
 from checkers.copying.loading import Copying, copying_of
 from checkers.history import FAIL, OK, History
 from checkers.licences import licences_of
+from checkers.sources import untold_damage
 from checkers.verdict import Anomaly, Assumption, CheckerResult, result_of
 
 CHECKER = "copying"
@@ -220,7 +221,7 @@ def _permitted(history: History, copying: Copying) -> str | None:
 
 
 def _doubt(history: History, copying: Copying, permitted: str | None) -> str | None:
-    doubts = list(history.damage)
+    doubts = list(untold_damage(history))
     if copying.unread:
         unread = ", ".join(f"{topic}/{number}" for topic, number in copying.unread)
         doubts.append(f"no final read at read_committed came to the end of {unread}")

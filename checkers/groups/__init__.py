@@ -26,6 +26,7 @@ from checkers.groups.kinds import UNDELIVERED
 from checkers.groups.loading import Groups, groups_of
 from checkers.groups.settling import find_stuck, unsettled
 from checkers.history import History
+from checkers.sources import untold_damage
 from checkers.verdict import Anomaly, Assumption, CheckerResult, result_of
 
 __all__ = ["check_groups"]
@@ -52,7 +53,7 @@ def check_groups(history: History) -> CheckerResult:
     groups, expected = groups_of(history), _expected(history)
     anomalies: list[Anomaly] = []
     counts: dict[str, int] = {}
-    doubts = list(history.damage)
+    doubts = list(untold_damage(history))
     figures: dict[str, Any] = {}
     assumptions: list[Assumption] = []
     for group in sorted({*groups.names, *expected.groups}):

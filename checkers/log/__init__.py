@@ -47,6 +47,7 @@ from checkers.log.polls import find_in_polls
 from checkers.log.screening import screened
 from checkers.log.survival import find_in_survival, survival_of
 from checkers.replicas.evidence import batches_of
+from checkers.sources import untold_damage
 from checkers.verdict import CheckerResult, result_of
 
 __all__ = ["check_columns", "check_log", "check_part", "put_together"]
@@ -62,7 +63,7 @@ def check_log(history: History) -> CheckerResult:
         history: as `checkers.reading.read_history` returns it.
     """
     evidence = cache(lambda: batches_of(history))
-    return check_columns(columns_of(history), licences_of(history), history.damage, evidence)
+    return check_columns(columns_of(history), licences_of(history), untold_damage(history), evidence)
 
 
 def check_columns(

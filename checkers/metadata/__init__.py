@@ -23,6 +23,7 @@ from checkers.metadata.kept import judge_kept
 from checkers.metadata.loading import Metadata, MetadataShapeError, metadata_of
 from checkers.metadata.wipes import licensed
 from checkers.setup import SetupNode
+from checkers.sources import untold_damage
 from checkers.verdict import Assumption, CheckerResult, result_of
 
 __all__ = ["check_metadata"]
@@ -60,7 +61,7 @@ def check_metadata(history: History) -> CheckerResult:
         [*licensed(anomalies, history), *kept.anomalies],
         assumptions=tuple(_assumptions(history, metadata)),
         figures=_figures(metadata) | kept.figures,
-        unknown_because="; ".join([*history.damage, *([kept.doubt] if kept.doubt else [])]) or None,
+        unknown_because="; ".join([*untold_damage(history), *([kept.doubt] if kept.doubt else [])]) or None,
         exercised=bool(
             metadata.created
             or metadata.deleted

@@ -31,6 +31,7 @@ from checkers.registers.loading import Unreadable, registers_of
 from checkers.registers.parts import CHECKER, Losing, Overview, check_part, put_together, repeated, swapped
 from checkers.registers.telling import Teller
 from checkers.registers.zones import zones_of
+from checkers.sources import untold_damage
 from checkers.verdict import CheckerResult, result_of
 
 __all__ = ["Judgeable", "applies", "check_registers", "judgeable", "losing_of", "obstacle_of"]
@@ -89,7 +90,7 @@ def judgeable(history: History, initial: Any = None) -> Judgeable | CheckerResul
         registers=len(registers.keys),
         operations=registers.operations,
         swapped=swapped(registers),
-        damage=history.damage,
+        damage=untold_damage(history),
         milestones=milestones_of(history.operations) if kept else None,
     )
     return Judgeable(registers, overview)

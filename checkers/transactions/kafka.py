@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from checkers.columns import NONE
 from checkers.history import History
 from checkers.licences import licences_of
-from checkers.sources import Source, lacking
+from checkers.sources import Source, lacking, untold_damage
 from checkers.transactions.judging import Judged, judge_edges
 from checkers.transactions.kafka_edges import KafkaStory, flow_of, graph_of
 from checkers.transactions.kafka_fencing import zombies
@@ -67,7 +67,7 @@ def check_transactions(history: History) -> CheckerResult:
 
 
 def _doubts(kafka: KafkaTransactions) -> Iterator[str]:
-    yield from kafka.history.damage
+    yield from untold_damage(kafka.history)
     yield from kafka.operations.malformed
     missing = lacking(kafka.history, Source.CLIENTS)
     if missing is not None:

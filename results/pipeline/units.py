@@ -39,7 +39,9 @@ from checkers.registers.columns import Registers
 from checkers.registers.kept import Milestones
 from checkers.replicas.evidence import batches_of
 from checkers.setup import Setup
+from checkers.sources import untold_damage
 from checkers.verdict import CheckerResult, Verdict
+from checkers.withholding import Hole, hole_of, withheld
 
 RUN = "run"
 """Name of the unit that every run has."""
@@ -88,6 +90,7 @@ class JudgedRun:
         folder: the run's folder.
         setup: the run's set-up; None without one that can be read.
         fault_kinds: kinds of faults that were injected.
+        hole: what is missing of its history.
         results: what checkers say, by name, as far as it is known.
         wholes: what waits for shares, by the checker's name.
         seconds: how long each checker took, and reading, which is `READING`, if it was read for this.
@@ -96,6 +99,7 @@ class JudgedRun:
     folder: str
     setup: Setup | None
     fault_kinds: tuple[str, ...]
+    hole: Hole | None = None
     results: dict[str, CheckerResult] = field(default_factory=dict)
     wholes: dict[str, Whole] = field(default_factory=dict)
     seconds: dict[str, float] = field(default_factory=dict)
@@ -121,7 +125,7 @@ def units_of(folder: str, shares: int, history: History | None = None) -> Iterat
         with _timed(seconds, READING):
             history = read_history(Path(folder))
     kinds = tuple(sorted({window.kind for window in fault_windows(history)}))
-    run = JudgedRun(folder, readable_setup(history), kinds, seconds=seconds)
+    run = JudgedRun(folder, readable_setup(history), kinds, hole=hole_of(history), seconds=seconds)
     for name, checker in CHECKERS.items():
         share = _SHARING.get(name) if shares > 1 else None
         with _timed(seconds, name):
@@ -155,15 +159,15 @@ def verdict_and_seconds(run: JudgedRun, found: dict[str, list[Found]]) -> tuple[
     results, seconds = dict(run.results), dict(run.seconds)
     for name, whole in run.wholes.items():
         with _timed(seconds, name):
-            results[name] = _together(name, whole, [share.part for share in found[name]], run.folder)
+            results[name] = _together(name, whole, [share.part for share in found[name]], run)
         seconds[name] += sum(share.seconds for share in found[name])
     return verdict_of([results[name] for name in CHECKERS], run.setup), seconds
 
 
-def _together(name: str, whole: Whole, parts: list[Any], folder: str) -> CheckerResult:
+def _together(name: str, whole: Whole, parts: list[Any], run: JudgedRun) -> CheckerResult:
     if all(part is not None for part in parts):
-        return whole.result(parts)
-    return result_by(name, CHECKERS[name], read_history(Path(folder)))
+        return withheld(whole.result(parts), run.hole)
+    return result_by(name, CHECKERS[name], read_history(Path(run.folder)))
 
 
 @contextmanager
@@ -252,7 +256,7 @@ class _Recorded(Sequence[Operation]):
 def _share_log(history: History, folder: str, count: int) -> _Shared:
     columns, licences = columns_of(history), licences_of(history)
     works = (_LogShare(folder, share, licences) for share in shares_of_log(columns, count))
-    return _Shared(_LogWhole(of_log.overview_of(columns, history.damage)), works)
+    return _Shared(_LogWhole(of_log.overview_of(columns, untold_damage(history))), works)
 
 
 def _share_registers(history: History, folder: str, count: int) -> _Shared | None:

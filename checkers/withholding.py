@@ -1,0 +1,191 @@
+"""What a result may still say where journals are lacking: what is no hole, and why the rest is unknown.
+
+A rule *looks at* what some sources recorded: where one of them is lacking, it may miss what it should find.
+A rule *rests on* a source where it takes what is not recorded there for what did not happen: nobody sent that
+value, nobody killed that node, nobody asked for that election.  Where such a source is lacking, the rule
+finds nothing.  Anything that was found beside stays.
+
+The rules of a checker that are not named rest on nothing: what they find is in what is there.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.history import History, once
+from checkers.journals import RUNNER
+from checkers.sources import Source, lacking_of
+from checkers.verdict import Anomaly, CheckerResult, Validity
+
+_PERMITTED = (Source.FAULTS, Source.ADMIN, Source.MOVES, Source.DISKS)
+"""Where licences stand: faults, requests, what scripts configured, and elections in the metadata log."""
+_NO_SETUP = "the runner's journal is lost, and with it what the run was made of"
+
+
+class Needs(NamedTuple):
+    """What the rules of one checker need.
+
+    Attributes:
+        looks_at: what they look at.
+        rest_on: rule to what it rests on.
+        all_rest_on: what every rule rests on.
+        workloads: kinds of workloads that give it something to judge; every kind where there are none.
+    """
+
+    looks_at: tuple[Source, ...]
+    rest_on: Mapping[str, tuple[Source, ...]] = {}
+    all_rest_on: tuple[Source, ...] = ()
+    workloads: frozenset[str] = frozenset()
+
+
+NEEDS: Mapping[str, Needs] = {
+    "log": Needs((Source.CLIENTS,), {"unseen": (Source.CLIENTS,)}, _PERMITTED),
+    "transactions": Needs(
+        (Source.CLIENTS,),
+        {"torn-transaction": _PERMITTED},
+        workloads=frozenset({"txn", "copy", "scripted-transactions"}),
+    ),
+    "copying": Needs(
+        (Source.CLIENTS,),
+        {"copy-lost": (Source.CLIENTS,), "copy-without-offsets": (Source.CLIENTS,)},
+        _PERMITTED,
+        frozenset({"copy"}),
+    ),
+    "groups": Needs(
+        (Source.CLIENTS,),
+        {
+            "undelivered": (Source.CLIENTS,),
+            "committed-offset-lost": (Source.CLIENTS,),
+            "rebalance-stuck": (Source.CLIENTS,),
+        },
+        _PERMITTED,
+        frozenset({"groups"}),
+    ),
+    "registers": Needs(
+        (Source.CLIENTS,),
+        {"phantom": (Source.CLIENTS,)},
+        _PERMITTED,
+        frozenset({"offsets", "metadata"}),
+    ),
+    "metadata": Needs(
+        (Source.CLIENTS,),
+        {"phantom-topic": (Source.CLIENTS,), "lost-topic": (Source.CLIENTS,)},
+        (Source.FAULTS,),
+        frozenset({"metadata"}),
+    ),
+    "quorum": Needs(
+        (Source.QUORUM, Source.QUORUM_STATE, Source.FAULTS, Source.ADMIN),
+        {
+            "two-leaders": (Source.FAULTS,),
+            "double-vote": (Source.FAULTS,),
+            "epoch-regression": (Source.FAULTS,),
+            "hw-regression": (Source.FAULTS,),
+            "directory-id-changed": (Source.FAULTS,),
+            "metadata-committed-lost": (Source.FAULTS,),
+            "epoch-run-away": (Source.FAULTS, Source.ADMIN),
+            "voter-unexplained": (Source.ADMIN,),
+            "removed-voter-acts": (Source.ADMIN, Source.FAULTS),
+            "broker-as-voter": (Source.ADMIN,),
+            "voter-lost": (Source.FAULTS, Source.ADMIN),
+            "zombie-leader": (Source.FAULTS, Source.ADMIN),
+        },
+    ),
+    "elections": Needs((Source.ADMIN, Source.DISKS), {}, (Source.ADMIN, Source.FAULTS, Source.MOVES)),
+    "reassignments": Needs((Source.ADMIN, Source.DISKS), {}, (Source.ADMIN,)),
+    "recovery": Needs((Source.RUNNER,)),
+    "replicas": Needs(
+        (Source.DISKS, Source.RUNNER, Source.PARTITIONS),
+        {
+            "replica-divergence": (Source.PARTITIONS, Source.RUNNER),
+            "short-replica": (Source.PARTITIONS, Source.RUNNER),
+        },
+    ),
+    "nodes": Needs((Source.NODES,), {"node-died": (Source.FAULTS,)}),
+}
+"""By the names of checkers; those that are not here need nothing, or say so themselves."""
+
+
+class Hole(NamedTuple):
+    """What is missing of a history.
+
+    Attributes:
+        missing: names of the journals that are lacking.
+        workload: kind of the workload; None where the set-up itself is lost.
+    """
+
+    missing: frozenset[str]
+    workload: str | None
+
+    def why(self, needs: Needs, rule: str) -> str | None:
+        """Why nothing that a rule finds can be believed; None where all is there that it rests on."""
+        if self.workload is None:
+            return _NO_SETUP
+        return lacking_of(self.missing, *needs.all_rest_on, *needs.rest_on.get(rule, ()))
+
+    def unseen(self, needs: Needs) -> str | None:
+        """Why a checker may have missed something; None where all is there that it looks at."""
+        if self.workload is None:
+            return _NO_SETUP
+        idle = needs.workloads and self.workload not in needs.workloads
+        return None if idle else lacking_of(self.missing, *needs.looks_at)
+
+
+@once
+def hole_of(history: History) -> Hole | None:
+    """What is missing of a history; None where nothing is."""
+    if not history.lacking:
+        return None
+    setups = history.of("setup")
+    if not setups and RUNNER in history.lacking:
+        return Hole(history.lacking, None)
+    value = setups[0].value if setups else {}
+    workload = value.get("workload", {}) if isinstance(value, dict) else {}
+    kind = workload.get("kind", "log") if isinstance(workload, dict) else "log"
+    return Hole(history.lacking, str(kind))
+
+
+def withheld(result: CheckerResult, hole: Hole | None) -> CheckerResult:
+    """What a checker may say: no anomaly that may be a hole, and what it can't decide.
+
+    Args:
+        result: what it says.
+        hole: what is missing.
+    """
+    needs = NEEDS.get(result.checker)
+    if needs is None or hole is None:
+        return result
+    doubts = dict.fromkeys(filter(None, [hole.unseen(needs)]))
+    kept = []
+    for anomaly in result.anomalies:
+        why = hole.why(needs, anomaly.id) if anomaly.illegal else None
+        if why is None:
+            kept.append(anomaly)
+        else:
+            doubts[f"{anomaly.id} may be a hole: {why}"] = None
+    return _told(result, tuple(kept), [*doubts]) if doubts else result
+
+
+def _told(result: CheckerResult, kept: tuple[Anomaly, ...], doubts: list[str]) -> CheckerResult:
+    """The result with those anomalies alone, and with some doubts."""
+    certain = any(one.illegal for one in kept)
+    told = result.unknown_because or ""
+    reasons = [*(doubt for doubt in doubts if doubt not in told), *([told] if told else [])]
+    return msgspec.structs.replace(
+        result,
+        validity=Validity.INVALID if certain else Validity.UNKNOWN,
+        anomalies=kept,
+        counts=_counts(result, kept),
+        unknown_because=None if certain else "; ".join(reasons),
+    )
+
+
+def _counts(result: CheckerResult, kept: tuple[Anomaly, ...]) -> dict[str, int]:
+    """Exact numbers where all examples were kept; of others as many as are left."""
+    left = Counter(one.id for one in kept)
+    before = Counter(one.id for one in result.anomalies)
+    exact = {
+        rule: number if left[rule] == before[rule] else left[rule] for rule, number in result.counts.items()
+    }
+    return {rule: number for rule, number in exact.items() if number}

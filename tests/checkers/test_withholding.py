@@ -1,0 +1,178 @@
+"""Where journals are lacking no anomaly is made out of a hole, and exactly what needs them is unknown."""
+
+import msgspec
+import numpy as np
+import pytest
+
+from checkers.history import History, Operation, OperationType
+from checkers.journals import is_unheard
+from checkers.judge import CHECKERS, known_anomalies, result_by
+from checkers.log import check_log
+from checkers.nodes import NODE_DIED
+from checkers.verdict import CheckerResult, Validity, result_of
+from checkers.withholding import NEEDS, Hole, hole_of, withheld
+from tests.checkers.log_histories import told as story
+
+_SETUP = {"kind": "log", "workers": 5, "durable_processes": [3]}
+
+
+def operation(process: int | str, kind: OperationType, f: str, key: object, value: object) -> Operation:
+    return Operation(0, 0, process, kind, f, key, value)
+
+
+def history(*lacking: str, setup: object = None) -> History:
+    told = [operation("runner", OperationType.OK, "setup", None, setup)] if setup is not None else []
+    return History("r", "", tuple(told), damage=("something",) if lacking else (), lacking=frozenset(lacking))
+
+
+def test_what_is_named_exists() -> None:
+    assert set(NEEDS) <= set(CHECKERS)
+    known = known_anomalies()
+    assert {rule for needs in NEEDS.values() for rule in needs.rest_on} <= set(known)
+
+
+def test_a_whole_history_has_no_hole() -> None:
+    result = result_of("nodes", [NODE_DIED.found("n1 ended.")])
+    assert hole_of(history()) is None
+    assert withheld(result, None) is result
+
+
+def test_a_checker_that_needs_nothing_says_what_it_says() -> None:
+    result = result_of("availability", [])
+    assert withheld(result, Hole(frozenset({"worker-0"}), "log")) is result
+
+
+@pytest.mark.parametrize(
+    ("setup", "workload"),
+    [(None, "log"), ({"workload": {"kind": "txn"}}, "txn"), ({"workload": 3}, "log"), ([], "log")],
+)
+def test_the_workload_is_that_of_the_set_up(setup: object, workload: str) -> None:
+    hole = hole_of(history("worker-0", setup=setup))
+    assert hole == Hole(frozenset({"worker-0"}), workload)
+
+
+def test_without_a_nemesis_journal_nobody_knows_whether_a_node_was_killed() -> None:
+    result = result_of("nodes", [NODE_DIED.found("n1 ended."), NODE_DIED.found("n2 ended.")])
+    told = withheld(result, Hole(frozenset({"nemesis"}), "log"))
+    assert (told.validity, told.anomalies, told.counts) == (Validity.UNKNOWN, (), {})
+    why = "not all is there that was recorded of faults (nemesis)"
+    assert told.unknown_because == f"node-died may be a hole: {why}"
+
+
+def test_what_rests_on_other_journals_stays() -> None:
+    quorum = known_anomalies()
+    found = [quorum["cluster-id-changed"].found("n1"), quorum["voter-unexplained"].found("n2")]
+    told = withheld(result_of("quorum", found), Hole(frozenset({"admin"}), "log"))
+    assert (told.validity, told.counts) == (Validity.INVALID, {"cluster-id-changed": 1})
+    assert told.unknown_because is None
+
+
+def test_legal_findings_stay_and_their_number_is_exact() -> None:
+    legal = msgspec.structs.replace(NODE_DIED.found("n1"), illegal=False)
+    result = result_of("nodes", [legal] * 30)
+    told = withheld(result, Hole(frozenset({"nodes"}), "log"))
+    assert (told.validity, told.counts, len(told.anomalies)) == (Validity.UNKNOWN, {"node-died": 30}, 20)
+    mixed = result_of("nodes", [*[legal] * 3, NODE_DIED.found("n2")])
+    assert withheld(mixed, Hole(frozenset({"nemesis"}), "log")).counts == {"node-died": 3}
+
+
+@pytest.mark.parametrize(
+    ("checker", "workload", "validity"),
+    [
+        ("log", "log", Validity.UNKNOWN),
+        ("groups", "log", Validity.VALID),
+        ("groups", "groups", Validity.UNKNOWN),
+        ("nodes", "log", Validity.VALID),
+        ("nodes", None, Validity.UNKNOWN),
+    ],
+)
+def test_what_has_nothing_to_look_at_is_not_in_doubt(
+    checker: str, workload: str | None, validity: Validity
+) -> None:
+    assert withheld(result_of(checker, []), Hole(frozenset({"worker-3"}), workload)).validity is validity
+
+
+def test_a_doubt_of_the_checkers_own_is_told_too() -> None:
+    result = result_of("nodes", [], unknown_because="it is dark")
+    told = withheld(result, Hole(frozenset({"nodes"}), "log"))
+    assert str(told.unknown_because).endswith("(nodes); it is dark")
+
+
+def test_without_the_set_up_nothing_illegal_can_be_known() -> None:
+    found = [known_anomalies()["cluster-id-changed"].found("n1")]
+    told = withheld(result_of("quorum", found), hole_of(history("runner")))
+    assert (told.validity, told.anomalies) == (Validity.UNKNOWN, ())
+
+
+READ = """
+setup workers=5 durable=3
+p0 send 0@0=1
+r9 poll 0@0=1 0@1={value}
+phase final-read
+a final 0 0..2 0@0=1 0@1={value}
+c final 0 0..2 0@0=1 0@1={value}
+"""
+
+
+def judged(value: int | str, *lacking: str) -> CheckerResult:
+    told = story(READ.format(value=value))
+    return result_by("log", check_log, msgspec.structs.replace(told, lacking=frozenset(lacking)))
+
+
+@pytest.mark.parametrize(
+    ("value", "lacking", "counts"),
+    [
+        (2_000_000_001, (), {"phantom": 1}),
+        (2_000_000_001, ("worker-2",), {}),
+        (7_000_000_001, ("worker-2",), {}),
+        (2_000_000_001, ("worker-1",), {"phantom": 1}),
+        ("garbage", ("worker-2",), {"phantom": 1}),
+    ],
+)
+def test_a_value_is_a_phantom_only_where_its_workers_journal_is_whole(
+    value: int | str, lacking: tuple[str, ...], counts: dict[str, int]
+) -> None:
+    result = judged(value, *lacking)
+    assert result.counts == counts
+    assert result.validity is (Validity.INVALID if counts else Validity.UNKNOWN)
+
+
+@pytest.mark.parametrize(
+    ("workload", "lacking", "unheard"),
+    [
+        ({**_SETUP, "kind": "bulk", "writers": 2}, "bulk-0", [True, False, True, False, False]),
+        ({**_SETUP, "kind": "bulk", "writers": 2}, "worker-3", [False, False, False, True, False]),
+        ({**_SETUP, "kind": "bulk"}, "worker-1", [False, True, False, False, False]),
+        (_SETUP, "worker-4", [False, False, False, False, True]),
+        (None, "runner", [True] * 5),
+        (None, "worker-4", [False, False, False, False, True]),
+    ],
+)
+def test_whose_values_nobody_can_know_of(workload: object, lacking: str, unheard: list[bool]) -> None:
+    values = np.array([number * 10**9 + 7 for number in range(5)])
+    told = history(lacking, setup=None if workload is None else {"workload": workload})
+    assert is_unheard(told)(values).tolist() == unheard
+
+
+def test_nothing_is_concluded_from_a_record_of_which_nobody_can_know() -> None:
+    """One that was aborted, say, is passed over by readers of committed records, and legally so."""
+    text = """
+    setup workers=5 durable=3
+    p0 send 0@0=1
+    p0 send 0@2=2
+    r9 poll 0@0=1 0@1=2000000001 0@2=2
+    r8 committed 0@0=1 0@2=2
+    phase final-read
+    a final 0 0..3 0@0=1 0@1=2000000001 0@2=2
+    c final 0 0..3 0@0=1 0@2=2
+    """
+    history = story(text)
+    assert check_log(history).validity is Validity.INVALID
+    holed = msgspec.structs.replace(history, lacking=frozenset({"worker-2"}))
+    assert check_log(holed).counts == {}
+
+
+def test_a_doubt_that_the_checker_tells_itself_is_told_once() -> None:
+    why = "not all is there that was recorded of states of the nodes' processes (nodes)"
+    result = result_of("nodes", [], unknown_because=why)
+    assert withheld(result, Hole(frozenset({"nodes"}), "log")).unknown_because == why
