@@ -4,11 +4,15 @@ It works on views, which are intervals (see `checkers.quorum.views`), and never 
 that overlap; on the requests to change the voters; and on the voters' records in the metadata log.
 """
 
+from collections.abc import Sequence
+
 from checkers.faults import FaultWindow, fault_windows
 from checkers.history import History
 from checkers.kinds import by_id
-from checkers.quorum import figures
-from checkers.quorum.changes import dynamic_since_ns, voter_changes
+from checkers.licences.disks import hits
+from checkers.quorum import answers, figures
+from checkers.quorum.answers import Grounds, judge_answers
+from checkers.quorum.changes import VoterChange, dynamic_since_ns, voter_changes
 from checkers.quorum.committed import METADATA_COMMITTED_LOST, committed_lost
 from checkers.quorum.explaining import (
     VOTER_CHANGE_NOT_SINGLE,
@@ -16,6 +20,7 @@ from checkers.quorum.explaining import (
     automatic,
     changes_not_single,
     explain,
+    joins_by_itself,
     resolved,
     unexplained_voters,
 )
@@ -39,13 +44,15 @@ from checkers.quorum.rules import (
     two_leaders,
 )
 from checkers.quorum.run_away import EPOCH_RUN_AWAY, rises, run_aways
-from checkers.quorum.views import Views, views_of
+from checkers.quorum.views import LeaderClaim, Views, views_of
 from checkers.quorum.voter_sets import flips_logged, flips_told, logged_sets, told_sets
 from checkers.quorum.watch import watched
 from checkers.quorum.wipes import Wipes, wipes_of
 from checkers.quorum.zombie import ZOMBIE_LEADER, span_bound_ms, stale_claims, stale_runs, zombies
+from checkers.replicas.observed import METADATA_TOPIC
 from checkers.setup import Setup, setup_of
-from checkers.verdict import Assumption, CheckerResult, result_of
+from checkers.sources import Source, lacking
+from checkers.verdict import Anomaly, Assumption, CheckerResult, result_of
 
 CHECKER = "quorum"
 ANOMALIES = by_id(
@@ -63,6 +70,7 @@ ANOMALIES = by_id(
     REMOVED_VOTER_ACTS,
     BROKER_AS_VOTER,
     VOTER_LOST,
+    *answers.ANOMALIES.values(),
 )
 
 
@@ -136,16 +144,39 @@ def _judged(
             *lost_voters(history, leading, windows, setup),
             *run_aways(over_cuts, setup),
             *committed_lost(views.claims, forgetting.wipes, setup, dynamic_ns),
+            *_answers(history, setup, views, changes, forgetting.wipes),
         ],
         assumptions=watched(history, setup, windows, bound_ms),
         figures={
             **figures.of_views(views, stale, runs),
+            **answers.figures(views.claims),
             "zombie_span_bound_ms": bound_ms,
             **figures.of_voters(
                 told, logged, changes, resolved(changes, by_log, told=bool(logged)), over_cuts
             ),
         },
     )
+
+
+def _answers(
+    history: History, setup: Setup, views: Views, changes: Sequence[VoterChange], wipes: Wipes
+) -> list[Anomaly]:
+    """What leaders' answers say of logs; nothing where faults of disks may be missing that explain it."""
+    strikes = [window for window in fault_windows(history) if hits(history, window, METADATA_TOPIC)]
+    dynamic_ns = dynamic_since_ns(history, setup.features)
+
+    def struck(voter: int, from_ns: int, to_ns: int) -> bool:
+        name = setup.controllers.get(voter, "")
+        return any(each.concerns(name) and each.overlaps(from_ns, to_ns) for each in strikes)
+
+    def licence(claim: LeaderClaim) -> str | None:
+        return wipes.licence(claim, views.claims, setup, dynamic_ns)
+
+    automatic = any(joins_by_itself(setup, voter) for voter in setup.controllers)
+    steady = not changes and not automatic and lacking(history, Source.ADMIN) is None
+    if lacking(history, Source.FAULTS) is not None:
+        return []
+    return judge_answers(views.claims, Grounds(steady, struck, licence), history)
 
 
 def _assumptions(views: Views) -> tuple[Assumption, ...]:

@@ -84,7 +84,15 @@ SCENARIO = Scenario(
     expectations=(
         Expectation(
             Validity.INVALID,
-            ("metadata-committed-lost", "two-leaders", "voter-unexplained", "node-died", "not-recovered"),
+            (
+                "metadata-committed-lost",
+                "metadata-ack-lost",
+                "two-leaders",
+                "voter-end-regression",
+                "voter-unexplained",
+                "node-died",
+                "not-recovered",
+            ),
             why="after a truncation a node skips control records up to the offset it had read before",
         ),
     ),

@@ -5,7 +5,7 @@ Every line is a time in seconds, who, and what:
     1.0 c1 leads 2 hw=5 c2=0.9 c3=?    c1 answers as leader of epoch 2; c2 last fetched at 0.9 s, c3 unknown;
                                        without voters all fetched just now; ``alone``: no other voter;
                                        ``leaving``: no voter itself; ``asked=0.5``: when it was asked;
-                                       ``c2=0.9@7``: it has all below 7;
+                                       ``c2=0.9@7``: it has all below 7, not just what is committed;
                                        ``c2/d2=0.9``: on disk d2; ``disk=d1``: its own; ``end=7``: of its log;
                                        ``+c4/d4=30``: an observer that has all below 30
     1.0 c1 refuses                     c1 answers that it is not the leader; ``hangs``: it does not answer
@@ -179,7 +179,8 @@ def _options(words: list[str]) -> dict[str, str]:
 def _leads(at: float, who: str, words: list[str]) -> Node:
     options = _options(words)
     asked = float(options.pop("asked", at - 0.01))
-    high_watermark, end = int(options.pop("hw", 10)), int(options.pop("end", -1))
+    high_watermark = int(options.pop("hw", 10))
+    end = int(options.pop("end", high_watermark))
     itself = [] if "leaving" in words else [[int(who[1:]), options.pop("disk", None), end, -1, -1]]
     observers = [[*_voter(name[1:]), int(have), -1, -1] for name, have in options.items() if name[0] == "+"]
     options = {name: when for name, when in options.items() if name[0] != "+"}
@@ -188,7 +189,9 @@ def _leads(at: float, who: str, words: list[str]) -> Node:
     fetches = []
     for name, told in options.items():
         when, _, have = told.partition("@")
-        fetches.append([*_voter(name), int(have or 1), -1 if when == "?" else _wall(float(when)), -1])
+        fetches.append(
+            [*_voter(name), int(have or high_watermark), -1 if when == "?" else _wall(float(when)), -1]
+        )
     yield {
         "key": "quorum",
         "value": {
