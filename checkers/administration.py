@@ -1,5 +1,6 @@
 """Admin operations as pairs of what was asked and what was answered; see docs/histories.md."""
 
+from collections import Counter
 from collections.abc import Iterator
 from typing import NamedTuple
 
@@ -203,3 +204,26 @@ def _codes(request: Request) -> dict[PartitionName, int]:
         return {}
     results = msgspec.convert(request.ended.value, PartitionsAnswered).results
     return {PartitionName(topic, partition): code for topic, partition, code, _ in results}
+
+
+@once
+def performed(history: History) -> dict[str, int]:
+    """How many admin operations of each kind Kafka answered, by the names of random schedules.
+
+    A request that changes some reassignments and cancels others counts as both.
+    """
+    counts: Counter[str] = Counter()
+    for f in ("elect-leaders", "alter-reassignments", "add-voter", "remove-voter"):
+        for operation in history.of(f):
+            if operation.type is OK:
+                counts.update(_kinds_of(operation))
+    return dict(counts)
+
+
+def _kinds_of(operation: Operation) -> set[str]:
+    if operation.f == "elect-leaders":
+        return {f"elect-{operation.key}"}
+    if operation.f != "alter-reassignments":
+        return {"voters"}
+    targets = operation.value.get("targets", ())
+    return {"cancel" if wanted is None else "reassign" for _, _, wanted in targets}

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from checkers.administration import performed
 from checkers.compaction import compaction_ran
 from checkers.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.history import FAIL, INVOKE, OK, History, Operation, OperationType
@@ -36,14 +37,19 @@ def check_assumptions(history: History) -> CheckerResult:
     if setup is not None:
         acked = acknowledged(history)
         met += [_injected(history, setup, windows), _loaded(acked, history, setup), _polled(history, setup)]
-        met.append(_finally_read(history, setup))
+        met += [_finally_read(history, setup), *_performed(history, setup)]
         met += _scripted(history) + _played(history, setup) + compaction_ran(history, setup)
         met += transacted(history) if setup.workload.kind == KIND else []
         if windows:
             met += _of_faults(windows) + _under_load(acked, history, setup.assumptions, windows)
     disks = sum(window.proven and window.kind in _OF_DISK for window in windows)
     withheld = sum(map(_withheld, _refused(history)))
-    figures = {"faults": len(windows), "faults_of_disks": disks, "faults_withheld": withheld}
+    figures = {
+        "faults": len(windows),
+        "faults_of_disks": disks,
+        "faults_withheld": withheld,
+        **({"admin_operations": performed(history)} if setup is not None and setup.operations_min else {}),
+    }
     return result_of(CHECKER, [], assumptions=tuple(met), figures=figures)
 
 
@@ -78,12 +84,13 @@ def _harness_lasted(history: History) -> Iterator[Assumption]:
 def _injected(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> Assumption:
     """As many faults proven as were planned; at least one where the run does not say how many.
 
-    Those that were withheld count as planned otherwise, but not all can be.
+    Those that were withheld count as planned otherwise, but not all can be.  So do drawn ones whose targets
+    others held: what was to befall a node befell it.
     """
     planned = 1 if setup.planned_faults is None else setup.planned_faults
     proven = sum(window.proven for window in windows)
     refused = _refused(history)
-    needed = max(min(planned, 1), planned - sum(map(_withheld, refused)))
+    needed = max(min(planned, 1), planned - sum(_withheld(o) or _redundant(o, setup) for o in refused))
     told = "".join(f"; {o.key} was not attempted ({o.error or 'no reason given'})" for o in refused)
     return Assumption(
         "faults-injected",
@@ -101,6 +108,14 @@ def _withheld(operation: Operation) -> bool:
     """Whether it was a fault's own condition that it takes nothing acknowledged with it."""
     spec = operation.value.get("spec") if isinstance(operation.value, dict) else None
     return isinstance(spec, dict) and spec.get("sparing") is True
+
+
+def _redundant(operation: Operation, setup: Setup) -> bool:
+    """Whether chance drew a fault for a role, and other faults held everybody who had it."""
+    value = operation.value if isinstance(operation.value, dict) else {}
+    spec = value.get("spec")
+    by_role = isinstance(spec, dict) and isinstance(spec.get("target"), str)
+    return setup.drawn_faults and by_role and value.get("refused") == "held"
 
 
 def _loaded(acked: Acknowledged, history: History, setup: Setup) -> Assumption:
@@ -158,6 +173,24 @@ def _finally_read(history: History, setup: Setup) -> Assumption:
         f"final reads by {setup.final_readers} pairs of client and isolation level",
         f"by {len(readers)}",
     )
+
+
+def _performed(history: History, setup: Setup) -> list[Assumption]:
+    """As many admin operations of each drawn kind were answered as the scenario asks for."""
+    if not setup.operations_min:
+        return []
+    answered = performed(history)
+    few = {kind: n for kind, n in setup.operations_min.items() if answered.get(kind, 0) < n}
+    told = ", ".join(f"{kind}: {answered.get(kind, 0)} of {n}" for kind, n in few.items())
+    least = ", ".join(f"{kind}: {n}" for kind, n in setup.operations_min.items())
+    return [
+        Assumption(
+            "operations-seen",
+            not few,
+            f"so many admin operations that Kafka answered: {least}",
+            f"not seen: {told or 'none'}",
+        )
+    ]
 
 
 def _played(history: History, setup: Setup) -> list[Assumption]:

@@ -54,6 +54,8 @@ class Setup(msgspec.Struct, frozen=True):
         observe_interval_ms: how often observers ask.
         assumptions: the scenario's numbers.
         planned_faults: how many faults the schedule has; None where the run did not say.
+        drawn_faults: whether chance drew the schedule's faults, and not the scenario.
+        operations_min: kind of drawn admin operations to how many of them must have been answered.
         final_readers: how many pairs of client and isolation level read everything at the end, at least.
         controls: names of the scripts that must have been played as they are written.
         expected: what the scenario expects of this version, if anything.
@@ -73,6 +75,8 @@ class Setup(msgspec.Struct, frozen=True):
     topics: tuple[Topic, ...] = ()
     workload: Workload = Workload()
     planned_faults: int | None = None
+    drawn_faults: bool = False
+    operations_min: dict[str, int] = {}
     final_readers: int = 0
     controls: tuple[str, ...] = ()
     expected: Validity | None = None

@@ -1,6 +1,7 @@
 """What random schedules draw: faults, which of them are of disks, and admin operations; pure."""
 
 import random
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 import msgspec
@@ -106,6 +107,19 @@ def drawn_acts(schedule: RandomSchedule, source: random.Random) -> Iterator[Act]
     while (at := at + source.randint(*schedule.operation_gap_ms)) < schedule.duration_ms - TAIL_MS:
         (kind,) = source.choices(list(schedule.operations), list(schedule.operations.values()))
         yield Act(at, symbolic(OPERATIONS[kind], source))
+
+
+def least_operations(schedule: RandomSchedule, acts: Iterable[Act]) -> dict[str, int]:
+    """How many admin operations of each kind are to be answered, of those that were drawn."""
+    asked = [act.operation for act in acts]
+    kinds = Counter(
+        name
+        for operation in asked
+        for name, drawn in OPERATIONS.items()
+        if isinstance(operation, Drawn) and msgspec.structs.replace(operation, draw=drawn.draw) == drawn
+    )
+    least = {kind: min(number, kinds[kind]) for kind, number in schedule.operations_min.items()}
+    return {kind: number for kind, number in least.items() if number}
 
 
 def symbolic(operation: AdminOperation, source: random.Random) -> AdminOperation:

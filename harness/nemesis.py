@@ -11,7 +11,7 @@ from checkers.history import OperationType
 from harness.errors import KrucibleError
 from harness.faults.activate import activate, as_value, process_fault
 from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
-from harness.faults.sparing import Strike, chosen, strike_of
+from harness.faults.sparing import HELD, Strike, chosen, strike_of
 from harness.faults.targets import Sight, roles_of
 from harness.journal import Clock, Recorder
 from harness.ledger import FaultPlanned, FaultUndone, Ledger
@@ -163,7 +163,8 @@ class Nemesis:
             sight = self._seen(spec)
             resolved = chosen(spec, sight, self._strikes)
             if isinstance(resolved, str):
-                outcome.end(OperationType.FAIL, plan, resolved)
+                refused = "held" if resolved == HELD else "withheld"
+                outcome.end(OperationType.FAIL, plan | {"refused": refused}, resolved)
                 return False
             active = activate(spec, fault, resolved, self._bench)
             self._ledger.write(FaultPlanned(fault=fault, undo=active.undo))

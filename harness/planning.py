@@ -294,6 +294,8 @@ def _drawing_problems(schedule: RandomSchedule) -> list[str]:
         found.append(f"no fault to draw is called {odd[0]}; expected one of {', '.join(KINDS)}")
     if odd := sorted(schedule.operations.keys() - OPERATIONS):
         found.append(f"no admin operation is called {odd[0]}; expected one of {', '.join(OPERATIONS)}")
+    if odd := sorted(schedule.operations_min.keys() - schedule.operations.keys()):
+        found.append(f"at least some of {odd[0]} are asked for, and none is drawn; add it to operations")
     if odd := sorted(schedule.disks.keys() - DISKS):
         found.append(f"no fault of a disk is called {odd[0]}; expected one of {', '.join(DISKS)}")
     if schedule.disks and schedule.majority is Majority.LOST:

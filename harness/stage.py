@@ -11,6 +11,7 @@ import msgspec
 
 from checkers.identity import IDENTITY_FILE, encode_identity
 from harness.admin import NewTopic, create_topic
+from harness.chance import least_operations
 from harness.cluster.cluster import Cluster, Plan, make_mount_points, remove_run, start_cluster
 from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine, compose_binary, connect, engine_facts
@@ -29,6 +30,7 @@ from harness.readiness import Readiness, await_ready
 from harness.schedule import encode, faults_of
 from harness.tally import Tally
 from harness.vocabulary import Workload
+from harness.vocabulary.scenario import FixedSchedule, RandomSchedule
 from harness.wire import TopicAnswer
 from harness.workloads.context import final_readers_of, workers_of
 
@@ -187,6 +189,15 @@ def _wanted(workload: Workload) -> Iterator[NewTopic]:
         )
 
 
+def _drawn(plan: RunPlan) -> dict[str, Any]:
+    """What the setup says of a schedule that chance drew; nothing of others."""
+    asked = plan.scenario.schedule
+    if not isinstance(asked, RandomSchedule):
+        return {}
+    acts = plan.schedule.acts if isinstance(plan.schedule, FixedSchedule) else ()
+    return {"drawn_faults": True, "operations_min": least_operations(asked, acts)}
+
+
 def _setup(stage: Stage, ready: Readiness) -> dict[str, Any]:
     """The value of the ``setup`` operation; see docs/histories.md."""
     plan, topology, workload = stage.plan, stage.plan.scenario.topology, stage.plan.scenario.workload
@@ -225,6 +236,7 @@ def _setup(stage: Stage, ready: Readiness) -> dict[str, Any]:
         "observe_interval_ms": OBSERVE_INTERVAL_MS,
         "assumptions": msgspec.to_builtins(plan.scenario.assumptions),
         "planned_faults": len(faults_of(plan.schedule)),
+        **_drawn(plan),
         "controls": workload.controls,
         "final_readers": len(final_readers_of(workload)),
         "evidence": EVIDENCE,

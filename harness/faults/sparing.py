@@ -18,6 +18,8 @@ from harness.vocabulary.faults import Fault, OfDisk, PowerLoss, Scope, WipeDisk
 from harness.vocabulary.topology import Node
 from harness.wire import PartitionAnswer, QuorumAnswer
 
+HELD = "whom it is for is held by a fault already"
+"""Why a fault befalls none where all that it means are held."""
 CAUGHT_UP_MS = 3_000
 """How long ago a voter may have had all of the leader's log; shorter than any fault is held, so that what a
 leader remembers of a disk that is gone does not count."""
@@ -66,7 +68,7 @@ def chosen(spec: Fault, sight: Sight, strikes: Sequence[Strike]) -> Resolved | s
         refused[resolved.node.name] = why
     for name, why in refused.items():
         return f"withheld from {name}: {why}"
-    return "whom it is for is held by a fault already"
+    return HELD
 
 
 def objection(spec: Fault, node: Node, sight: Sight, strikes: Sequence[Strike]) -> str | None:

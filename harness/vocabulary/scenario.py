@@ -60,6 +60,8 @@ class RandomSchedule(msgspec.Struct, frozen=True):
         disk_share: chance that a fault of a disk takes the place of another fault.
         operations: names of the kinds of admin operations to draw from, by weight; none: none are performed.
         operation_gap_ms: shortest and longest time between admin operations.
+        operations_min: kind of admin operations to how many of them Kafka must have answered, or the
+            verdict is unknown; where the schedule draws fewer of a kind, all of them.
     """
 
     duration_ms: int = 60_000
@@ -72,6 +74,7 @@ class RandomSchedule(msgspec.Struct, frozen=True):
     disk_share: float = 0.4
     operations: dict[str, int] = {}
     operation_gap_ms: tuple[int, int] = (1_500, 6_000)
+    operations_min: dict[str, int] = {}
 
 
 class Assumptions(msgspec.Struct, frozen=True):

@@ -7,7 +7,7 @@ import pytest
 
 from checkers.assumptions import check_assumptions
 from checkers.history import History, Operation, OperationType
-from checkers.verdict import Validity
+from checkers.verdict import CheckerResult, Validity
 
 Story = Callable[..., History]
 
@@ -308,3 +308,57 @@ def test_writes_to_registers_are_traffic(story: Story) -> None:
     operations = tuple(sorted(history.operations + writes, key=lambda operation: operation.time_ns))
     found = unmet(msgspec.structs.replace(history, operations=operations))
     assert not found & {"acked-before", "acked-after", "invoked-during"}
+
+
+@pytest.mark.parametrize(
+    ("drawn", "target", "refused", "met"),
+    [
+        pytest.param(True, "voter", "held", True, id="drawn, and its target held"),
+        pytest.param(False, "voter", "held", False, id="of a script"),
+        pytest.param(True, {"name": "n1"}, "held", False, id="at a named node"),
+        pytest.param(True, "voter", "withheld", False, id="for another reason"),
+        pytest.param(True, "voter", None, False, id="of a history before"),
+    ],
+)
+def test_a_drawn_fault_whose_target_others_held_is_not_missing(
+    story: Story, target: object, refused: str | None, *, drawn: bool, met: bool
+) -> None:
+    setup = {"planned_faults": 2, "drawn_faults": drawn}
+    history = story(run() + "\n6 f2 kill n1 fail", setup=setup)
+    value = {"kind": "kill", "spec": {"target": target}, **({"refused": refused} if refused else {})}
+    operations = [
+        msgspec.structs.replace(o, value=value) if o.key == "f2" and o.type == "fail" else o
+        for o in history.operations
+    ]
+    changed = msgspec.structs.replace(history, operations=tuple(operations))
+    assert unmet(changed) == (set() if met else {"faults-injected"})
+
+
+def test_as_many_admin_operations_as_the_scenario_asks_for(story: Story) -> None:
+    history = story(run(), setup={"operations_min": {"elect-preferred": 1, "reassign": 2}})
+    assert unmet(history) == {"operations-seen"}
+    asked = [
+        ("elect-leaders", "preferred", {}),
+        ("alter-reassignments", None, {"targets": [["t", 0, [1]], ["t", 1, None]]}),
+        ("alter-reassignments", None, {"targets": [["t", 0, [2]]]}),
+        ("remove-voter", "3", {}),
+    ]
+    answered = [
+        msgspec.structs.replace(
+            history.operations[0], process="admin", type=OperationType.OK, f=f, key=key, value=value
+        )
+        for f, key, value in asked
+    ]
+    failed = msgspec.structs.replace(answered[1], type=OperationType.FAIL)
+
+    def judged(*more: Operation) -> CheckerResult:
+        return check_assumptions(msgspec.structs.replace(history, operations=(*history.operations, *more)))
+
+    result = judged(answered[0], answered[1], failed)
+    (found,) = (one for one in result.assumptions if one.name == "operations-seen")
+    assert (found.met, found.observed) == (False, "not seen: reassign: 1 of 2")
+    assert found.expected == "so many admin operations that Kafka answered: elect-preferred: 1, reassign: 2"
+    result = judged(*answered)
+    assert result.validity is Validity.VALID
+    counted = {"elect-preferred": 1, "reassign": 2, "cancel": 1, "voters": 1}
+    assert result.figures["admin_operations"] == counted

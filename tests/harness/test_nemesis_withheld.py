@@ -115,3 +115,4 @@ def test_a_disk_of_a_node_that_is_held_by_a_fault_is_not_taken(
         "whom it is for is held by a fault already",
         "withheld from b1: 1 of 2 other copies of t/0 are in sync for certain",
     ]
+    assert [each.value["refused"] for each in rig.refusals()] == ["held", "withheld"]

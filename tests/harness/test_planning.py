@@ -144,6 +144,10 @@ def test_option_values_are_checked_where_they_are_given(words: list[str]) -> Non
     [
         (RandomSchedule(operations={"sing": 1}), "no admin operation is called sing; expected one of elect-"),
         (
+            RandomSchedule(operations_min={"voters": 1}),
+            "at least some of voters are asked for",
+        ),
+        (
             RandomSchedule(disks={"tape": 1}),
             "no fault of a disk is called tape; expected one of broker-disk,",
         ),

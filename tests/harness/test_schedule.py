@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.catalogue import load_scenario, scenario_names
-from harness.chance import DISKS, LEAD_MS, OPERATIONS, TAIL_MS
+from harness.chance import DISKS, LEAD_MS, OPERATIONS, TAIL_MS, least_operations
 from harness.faults.availability import unavailable_because
 from harness.schedule import decode, encode, faults_of, plan
 from harness.vocabulary import (
@@ -194,3 +194,15 @@ def test_scripts_and_fixed_acts_take_their_draws_from_the_seed() -> None:
     planned = plan(fixed, Topology(), 3)
     assert isinstance(planned, FixedSchedule)
     assert planned.acts[1] == fixed.acts[1]
+
+
+def test_no_more_operations_are_asked_for_than_were_drawn() -> None:
+    asked = RandomSchedule(
+        operations={"elect-preferred": 3, "reassign": 1},
+        operations_min={"elect-preferred": 2, "reassign": 900},
+    )
+    drawn = plan(asked, Topology(), seed=5)
+    assert isinstance(drawn, FixedSchedule)
+    moved = sum(isinstance(act.operation, ReassignSome) for act in drawn.acts)
+    assert least_operations(asked, drawn.acts) == {"elect-preferred": 2, "reassign": moved}
+    assert least_operations(asked, ()) == {}
