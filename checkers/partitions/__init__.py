@@ -8,6 +8,7 @@ Evidence is the metadata log that reaches farthest, record by record, topics of 
 2. Epochs and blocks of producers' ids grow (`counters`).
 3. What was sent while too few replicas were in sync, or while one of them was down, is neither acknowledged
    nor returned before that is over (`zones`, `acknowledged`).
+4. Brokers' answers agree with the log, with each other and with recovery (`views`).
 """
 
 from collections import Counter
@@ -17,14 +18,16 @@ from checkers.columns import NEVER
 from checkers.history import History
 from checkers.licences.scene import Scene
 from checkers.loading import columns_of
-from checkers.metadata_log import MetadataLog, append_times, farthest
+from checkers.metadata_log import append_times, farthest
 from checkers.partitions.acknowledged import Found, Records
+from checkers.partitions.brokers import answers_of
 from checkers.partitions.kinds import (
     ACKED_BELOW_MIN_ISR,
     ACKED_WITHOUT_MEMBER,
     ANOMALIES,
     READ_WITHOUT_MEMBER,
 )
+from checkers.partitions.views import contradictions
 from checkers.partitions.walk import Walk
 from checkers.partitions.zones import Zone, below_min_isr, member_down
 from checkers.replicas.committed import meant_by
@@ -37,29 +40,59 @@ __all__ = ["ANOMALIES", "check_partitions"]
 CHECKER = "partitions"
 """The checker's name."""
 _NS_PER_S = 1_000_000_000
+_SOURCES = (
+    Source.CLIENTS,
+    Source.FAULTS,
+    Source.NODES,
+    Source.PARTITIONS,
+    Source.QUORUM,
+    Source.DISKS,
+    Source.RUNNER,
+)
+"""What the rules need."""
 
 
 def check_partitions(history: History) -> CheckerResult:
-    """Judge what the metadata log says of partitions, and what was done to them meanwhile.
+    """Judge what the metadata log says of partitions, what was done to them meanwhile, and what brokers told.
 
-    Unknown where a log was to be gathered and none could be read, or where it lacks its beginning or its end.
+    Unknown where a log was to be gathered and none could be read, where it lacks its beginning or its end, or
+    where other evidence is lacking.
 
     Raises:
         msgspec.ValidationError: an operation, or a record of the log, is not as docs/histories.md says.
     """
-    walk, blamed = Walk(history), _Blamed(history)
-    counts = Counter(anomaly.id for anomaly in walk.found)
+    walk, scene, end_ns = Walk(history), Scene(history), _complete_ns(history)
+    views = list(contradictions(scene, end_ns))
+    counts = Counter(anomaly.id for anomaly in (*walk.found, *views))
+    blamed = _Blamed(scene, end_ns)
     for found in blamed.found:
         counts[found.kind.id] += found.number
-    doubts = [doubt for doubt in (_doubt(history), blamed.doubt) if doubt is not None]
+    doubts = [doubt for doubt in (_doubt(history), lacking(history, *_SOURCES)) if doubt is not None]
     return result_of(
         CHECKER,
-        [*walk.found, *(anomaly for found in blamed.found for anomaly in found.anomalies)],
+        [*walk.found, *views, *(anomaly for found in blamed.found for anomaly in found.anomalies)],
         counts=dict(+counts),
-        figures=walk.figures | blamed.figures,
+        figures=walk.figures | blamed.figures | _told(history),
         unknown_because="; ".join(doubts) or None,
-        exercised=walk.figures["states"] > 0,
+        exercised=walk.figures["states"] > 0 or bool(answers_of(history)),
     )
+
+
+def _complete_ns(history: History) -> int:
+    """Until when the metadata log tells everything: it was read then, or leaders had more."""
+    log = farthest(history)
+    if log is None:
+        return 0
+    return min(int(log.operation.value["began_ns"]), append_times(history).complete_until_ns(log))
+
+
+def _told(history: History) -> dict[str, int]:
+    """How much brokers told."""
+    answers = answers_of(history)
+    return {
+        "answers_of_brokers": len(answers),
+        "states_told": sum(len(answer.tellings) for answer in answers),
+    }
 
 
 def _doubt(history: History) -> str | None:
@@ -74,34 +107,26 @@ def _doubt(history: History) -> str | None:
         return (
             f"leaders told of more records than any metadata log that could be read, which ends at {log.end}"
         )
-    return lacking(history, Source.DISKS)
+    return None
 
 
 class _Blamed:
     """Acknowledgements and reads that the states of partitions forbid."""
 
-    def __init__(self, history: History) -> None:
-        self.doubt = lacking(
-            history, Source.CLIENTS, Source.FAULTS, Source.NODES, Source.PARTITIONS, Source.QUORUM
-        )
+    def __init__(self, scene: Scene, end_ns: int) -> None:
         self.found: list[Found] = []
         self.figures: dict[str, float] = {}
-        log = farthest(history)
-        if log is not None and self.doubt is None:
-            self._judge(Scene(history), log)
-
-    def _judge(self, scene: Scene, log: MetadataLog) -> None:
-        # It tells everything until it was read, or until leaders had more.
-        end_ns = min(int(log.operation.value["began_ns"]), scene.changes.complete_until_ns)
-        # Where it begins later, values of configs may stand before it.
-        below = [] if log.seen.log_start else list(below_min_isr(scene, end_ns))
-        down = list(member_down(scene, end_ns))
-        records = Records(columns_of(scene.history), log.operation.index)
-        self.figures = records.figures | {
-            "below_min_isr_s": _seconds(below),
-            "member_of_isr_down_s": _seconds(down),
-        }
-        self.found += self._in(below, down, records)
+        log = farthest(scene.history)
+        if log is not None and lacking(scene.history, *_SOURCES) is None:
+            # Where it begins later, values of configs may stand before it.
+            below = [] if log.seen.log_start else list(below_min_isr(scene, end_ns))
+            down = list(member_down(scene, end_ns))
+            records = Records(columns_of(scene.history), log.operation.index)
+            self.figures = records.figures | {
+                "below_min_isr_s": _seconds(below),
+                "member_of_isr_down_s": _seconds(down),
+            }
+            self.found += self._in(below, down, records)
 
     def _in(self, below: list[Zone], down: list[Zone], records: Records) -> Iterator[Found]:
         for zone in below:

@@ -73,8 +73,37 @@ READ_WITHOUT_MEMBER = AnomalyKind(
     guarantee="Readers are given only what every replica in sync has.",
     source="Kafka documentation, Design, Replication; Kafka's Partition.maybeIncrementLeaderHW",
 )
+TWO_LEADERS = AnomalyKind(
+    id="two-partition-leaders",
+    meaning="Brokers told of two leaders of a partition in one leader epoch.",
+    guarantee="A leader epoch has one leader.",
+    source="KIP-101; KIP-631; Kafka's PartitionRegistration",
+)
+VIEW_WITHOUT_RECORD = AnomalyKind(
+    id="view-without-record",
+    meaning="A broker told of a partition what the metadata log never had, or had not yet.",
+    guarantee="What brokers tell of partitions is what committed records of the metadata log say, or said.",
+    source="KIP-595; KIP-631; Kafka's KRaftMetadataCache",
+)
+VIEW_WENT_BACK = AnomalyKind(
+    id="view-went-back",
+    meaning="A broker told of an older leader epoch than before, and was not restarted meanwhile.",
+    guarantee="A broker applies committed records in their order and forgets none.",
+    source="KIP-595; KIP-631; Kafka's MetadataLoader",
+)
+RECOVERY_DENIED = AnomalyKind(
+    id="recovery-denied",
+    meaning="A partition that was told to have recovered had no full ISR by the metadata log, or by all "
+    "brokers.",
+    guarantee="Once healed, every partition elects a leader, and its replicas rejoin.",
+    source="Kafka documentation, Design, Replication: replicas rejoin the ISR once they have caught up",
+)
 
 ANOMALIES = by_id(
+    TWO_LEADERS,
+    VIEW_WITHOUT_RECORD,
+    VIEW_WENT_BACK,
+    RECOVERY_DENIED,
     ACKED_BELOW_MIN_ISR,
     ACKED_WITHOUT_MEMBER,
     READ_WITHOUT_MEMBER,

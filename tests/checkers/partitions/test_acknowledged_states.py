@@ -48,7 +48,7 @@ class TestTooFewInSync:
         told.changed(10, isr=[1], eligibleLeaderReplicas=[2, 3], **({"leader": -1} if leader == -1 else {}))
         told.changed(9000, isr=[1, 2], eligibleLeaderReplicas=[], **({"leader": 1} if leader == -1 else {}))
         if known:
-            told.view(20, 0 if leader == 1 else 1, [1])
+            told.view(20, 0, [1])
         return told
 
     @pytest.mark.parametrize(
@@ -109,7 +109,9 @@ class TestTooFewInSync:
         assert judged(told).counts == ACKED_BELOW
 
     def test_where_nobody_leads_there_is_no_leader_that_knows(self) -> None:
-        told = self.alone(leader=-1)
+        told = self.alone(leader=-1, known=False)
+        state = [0, -1, 1, [1, 2, 3], [1], None]
+        told.observe(20, "partitions", {"began_ns": 0, "topics": {TOPIC: [state]}})
         sent(told, 2000, 2001)
         assert judged(told).counts == {}
 
