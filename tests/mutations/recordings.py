@@ -1,0 +1,42 @@
+"""Small recorded runs of every workload, decoded once, from which mutations make their histories.
+
+Each is an archive ``runs/<name>.tar.xz`` with the journals of one run of a real cluster that was judged
+valid, and nothing else.
+"""
+
+import tarfile
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from checkers.history import History
+from checkers.reading import read_history
+
+RUNS = Path(__file__).parent / "runs"
+
+
+def names() -> list[str]:
+    """Names of all recorded runs."""
+    return sorted(path.name.removesuffix(".tar.xz") for path in RUNS.glob("*.tar.xz"))
+
+
+@cache
+def journals(name: str) -> dict[str, bytes]:
+    """Content of each journal of a run, by the name of its file."""
+    with tarfile.open(RUNS / f"{name}.tar.xz") as archive:
+        found = {member.name: archive.extractfile(member) for member in archive if member.isfile()}
+        return {file: opened.read() for file, opened in found.items() if opened is not None}
+
+
+def decoded(files: dict[str, bytes]) -> History:
+    """The history that some journals hold, read as `krucible check` reads a run's folder."""
+    with TemporaryDirectory() as folder:
+        for file, content in files.items():
+            (Path(folder) / file).write_bytes(content)
+        return read_history(Path(folder))
+
+
+@cache
+def recorded(name: str) -> History:
+    """The history of a run, as it was recorded; nobody may change it."""
+    return decoded(journals(name))

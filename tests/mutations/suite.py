@@ -1,0 +1,128 @@
+"""Mutations, the cases that they make of the recorded runs, and whether the judge says what it must."""
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from checkers.history import History
+from checkers.judge import illegal_ids, judge
+from checkers.verdict import Validity, Verdict
+from tests.mutations.edits import Edit
+from tests.mutations.recordings import names, recorded
+
+Change = Callable[[Edit], History | None]
+
+
+class Must(NamedTuple):
+    """What an honest judge says of a mutated history.
+
+    Attributes:
+        validity: the verdict.
+        names: of an invalid one, illegal anomalies of which at least one is named.
+        says: of an unknown one, a regular expression that one of the reasons matches.
+    """
+
+    validity: Validity
+    names: tuple[str, ...] = ()
+    says: str = ""
+
+
+def invalid(*names: str) -> Must:
+    """A promise of Kafka is broken; any of these names tells which."""
+    return Must(Validity.INVALID, names=names)
+
+
+def unknown(says: str) -> Must:
+    """What would be needed to judge is not there; one reason says so, in words that match."""
+    return Must(Validity.UNKNOWN, says=says)
+
+
+VALID = Must(Validity.VALID)
+"""Nothing that matters was changed."""
+
+
+class Mutation(NamedTuple):
+    """One way of changing a history.
+
+    Attributes:
+        family: of what kind of evidence.
+        name: unique among all.
+        means: what it changes, in a sentence.
+        must: what has to be said of the result.
+        runs: names of the recorded runs that it is made of.
+        places: at how many places of each.
+        change: makes the change.
+        owner: who writes the rule that sees it, while it is not there yet.
+    """
+
+    family: str
+    name: str
+    means: str
+    must: Must
+    runs: tuple[str, ...]
+    places: int
+    change: Change
+    owner: str = ""
+
+
+class Case(NamedTuple):
+    """A mutation of one run at one place."""
+
+    mutation: Mutation
+    run: str
+    place: int
+
+    @property
+    def id(self) -> str:
+        """Its name in tests and tables."""
+        return f"{self.mutation.family}-{self.mutation.name}-{self.run}-{self.place}"
+
+    def history(self) -> History:
+        """The mutated history."""
+        edit = Edit(recorded(self.run), self.run, self.mutation.name, self.place, self.mutation.places)
+        made = self.mutation.change(edit)
+        return edit.history() if made is None else made
+
+    def wrong(self) -> str:
+        """What is wrong with what the judge says; empty where nothing is."""
+        return misjudged(self.mutation.must, judge(self.history()))
+
+
+MUTATIONS: list[Mutation] = []
+"""All mutations, filled by the modules of the families."""
+
+
+def mutation(
+    family: str, must: Must, runs: Sequence[str], places: int = 1, owner: str = ""
+) -> Callable[[Change], Change]:
+    """Register a function as a mutation; its name and its docstring tell what it does."""
+
+    def registered(change: Change) -> Change:
+        means = " ".join((change.__doc__ or "").split())
+        name = change.__name__.replace("_", "-")
+        MUTATIONS.append(Mutation(family, name, means, must, tuple(runs), places, change, owner))
+        return change
+
+    return registered
+
+
+def cases() -> Iterator[Case]:
+    """Every case of every mutation."""
+    there = set(names())
+    for one in MUTATIONS:
+        for run in one.runs:
+            if run in there:
+                yield from (Case(one, run, place) for place in range(one.places))
+
+
+def misjudged(must: Must, verdict: Verdict) -> str:
+    """Why a verdict is not what it must be, in a line; empty where it is."""
+    found = illegal_ids(verdict.results)
+    told = f"{verdict.validity}: {sorted(found) or list(verdict.reasons)[:4]}"
+    if verdict.validity is not must.validity:
+        return f"must be {must.validity} {list(must.names) or must.says or ''}, is {told}"
+    if must.names and not found & set(must.names):
+        return f"must name one of {list(must.names)}, is {told}"
+    if must.says and not any(re.search(must.says, reason) for reason in verdict.reasons):
+        return f"must say {must.says!r}, is {told}"
+    return ""
