@@ -203,7 +203,7 @@ class Stretch(NamedTuple):
     to_ns: int
 
 
-def stretches(history: History, least_s: float = 3.5, least_acked: int = 6) -> Iterator[Stretch]:
+def stretches(history: History, least_s: float = 6, least_acked: int = 6) -> Iterator[Stretch]:
     """Stretches in which a state of a loaded partition could have been another one meanwhile, for certain."""
     began = {o.index: i.time_ns for i, o in pairs(history, "send")}
     span = spans(history)
@@ -221,7 +221,7 @@ def stretches(history: History, least_s: float = 3.5, least_acked: int = 6) -> I
             r
             for r in acked(history)
             if (r.topic, r.partition) == (state.topic, state.partition)
-            and began[r.index] > from_ns + SECOND_NS * 3 // 2
+            and began[r.index] > from_ns + SECOND_NS * 5 // 2
             and r.time_ns < to_ns - SECOND_NS // 2
         ]
         if to_ns - from_ns > least_s * SECOND_NS and len(within) >= least_acked:
@@ -232,8 +232,10 @@ def isr_is(edit: Edit, stretch: Stretch, isr: list[int], elr: list[int]) -> None
     """Let the ISR be another one for a stretch, in the metadata log and in all views."""
     state = stretch.state
     names = {"partitionId": state.partition, "topicId": state.topic_id}
-    insert_record(edit, stretch.first, CHANGE, names | {"isr": isr, "eligibleLeaderReplicas": elr})
-    insert_record(edit, stretch.last, CHANGE, names | {"isr": state.isr, "eligibleLeaderReplicas": state.elr})
+    told = {"eligibleLeaderReplicas": elr} if elr != state.elr else {}
+    insert_record(edit, stretch.first, CHANGE, names | {"isr": isr} | told)
+    back = {"eligibleLeaderReplicas": state.elr} if told else {}
+    insert_record(edit, stretch.last, CHANGE, names | {"isr": state.isr} | back)
 
     def shown(entry: list[Any]) -> None:
         entry[4] = list(isr)

@@ -162,7 +162,7 @@ def an_answer_comes_late(edit: Edit) -> None:
 
 
 BELOW_MIN_ISR = ("acked-below-min-isr",)
-MEMBER_DOWN = ("acked-with-isr-member-down",)
+MEMBER_DOWN = ("acked-without-member",)
 
 
 @mutation("acknowledgements", invalid(*BELOW_MIN_ISR), ("chaos", "smoke", "bulk"), 5, owner="e")

@@ -42,7 +42,7 @@ def _other_crc(columns: Columns) -> None:
     columns["crc"][middle(columns)] ^= 0x5A5A5A5A
 
 
-@mutation("batches", invalid("replica-divergence", "hole-in-log"), DISKS, 2)
+@mutation("batches", invalid("replica-divergence"), DISKS, 2)
 def one_missing_on_one_replica(edit: Edit) -> None:
     """One replica lacks a batch in the middle of its log, and has those before and behind it."""
     replica = edit.chosen(logs(edit))
@@ -118,7 +118,7 @@ def _jump(columns: Columns, offset: int) -> None:
     columns["base_sequence"][mine & (columns["base_offset"] >= columns["base_offset"][row])] += 5
 
 
-@mutation("batches", invalid("record-not-on-disk", "hole-in-log", "lost-write"), LOGS, 3, owner="f")
+@mutation("batches", invalid("offset-gap"), LOGS, 3, owner="f")
 def read_and_on_no_disk(edit: Edit) -> None:
     """No replica holds the batch of a record that was acknowledged and that all final reads return."""
     record = settled_record(edit)
@@ -130,7 +130,7 @@ def _without(columns: Columns, offset: int) -> Columns:
     return columns_kept_but(columns, int((columns["base_offset"] <= offset).sum()) - 1)
 
 
-@mutation("batches", invalid("record-not-on-disk", "lost-write", "short-replica"), LOGS, 2)
+@mutation("batches", invalid("lost-write", "short-replica"), LOGS, 2)
 def disks_end_below_what_was_read(edit: Edit) -> None:
     """The logs of all replicas end below acknowledged records that all final reads returned before."""
     record = settled_record(edit)

@@ -10,7 +10,7 @@ from tests.mutations.partitions import own
 from tests.mutations.suite import VALID, invalid, mutation
 
 RUNS = ("chaos", "smoke", "moves", "disks", "txn", "copy")
-DISAGREES = ("checkpoint-disagrees", "epoch-without-election")
+DISAGREES = ("epoch-note-contradicted", "epoch-start-divergence", "epoch-without-election")
 
 
 def checkpoints(edit: Edit, least: int = 2) -> list[Operation]:
