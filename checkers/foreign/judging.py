@@ -167,8 +167,10 @@ def _refuse_initial(workload: Workload, initial: Any) -> None:
 
 def _judge_kafka(foreign: Foreign, initial: Any) -> Judgement:
     _refuse_initial(Workload.KAFKA, initial)
-    history, transactional, names = kafka_history_of(foreign)
-    told = _reading(foreign, Workload.KAFKA, {f"partition {n}": key for n, key in names.items()})
+    history, transactional, committed, names = kafka_history_of(foreign)
+    keys = {f"partition {n}": key for n, key in names.items()}
+    more = {"committed_after_all": committed} if committed else {}
+    told = _reading(foreign, Workload.KAFKA, more | ({"keys": keys} if keys else {}))
     checkers: dict[str, Checker] = {"log": check_log}
     if transactional:
         checkers["transactions"] = check_transactions
@@ -176,7 +178,7 @@ def _judge_kafka(foreign: Foreign, initial: Any) -> Judgement:
     return Judgement(Workload.KAFKA, None, history, verdict)
 
 
-def _reading(foreign: Foreign, workload: Workload, keys: Mapping[str, str]) -> CheckerResult:
+def _reading(foreign: Foreign, workload: Workload, more: Mapping[str, Any]) -> CheckerResult:
     """What was read; what was cut off of it makes the whole unknown, whatever is left.
 
     So does it where no transaction committed, as with Elle (``empty-transaction-graph``).  An object on which
@@ -195,7 +197,7 @@ def _reading(foreign: Foreign, workload: Workload, keys: Mapping[str, str]) -> C
             "succeeded": succeeded,
             "without_completion": sum(call.completed is None for call in foreign.calls),
             "of_the_nemesis": foreign.faults,
-            **({"keys": dict(keys)} if keys else {}),
+            **more,
         },
         unknown_because="; ".join(doubts) or None,
     )

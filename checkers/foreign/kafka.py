@@ -10,15 +10,19 @@ own: a partition of the one topic `TOPIC`, with the key's own number where all k
 - What a poll returned was returned, whatever became of the operation: with records, it is ok.
 - ``:assign`` does not say where reading begins, except with ``:seek-to-beginning?``; but Kafka's consumer
   goes on with the partitions that it was assigned before, and so does Jepsen's checker.  A consumer that
-  subscribed may be given other partitions in every poll (unless a ``:rebalance-log`` says when), and one
-  whose transaction failed may begin again where it did: positions before and after are then unrelated.
+  subscribed may be given other partitions in every poll (unless a ``:rebalance-log`` says when): positions
+  before and after are then unrelated.  One whose transaction failed goes on behind it, or where it began, or
+  before that (`kafka_positions`).
+- A transaction of unknown fate committed if somebody else was given one of its records at read_committed, and
+  with it all its records, of all keys (compare ``must-have-committed?``): it is taken for one that ended ok.
 """
 
-from collections.abc import Iterable
+from collections import defaultdict
 from typing import Any, NamedTuple
 
 from checkers.foreign.conversion import Clock, imported, invocations_of, operation_of
 from checkers.foreign.kafka_parts import Chunk, Part, Poll, Send, keys_of, partitions_of, parts_of, text_of
+from checkers.foreign.kafka_positions import Positions, committed_after_all
 from checkers.foreign.records import Foreign, Record
 from checkers.history import History, Operation, OperationType
 
@@ -41,11 +45,13 @@ class KafkaHistory(NamedTuple):
     Attributes:
         history: its operations.
         transactional: whether the test used transactions.
+        committed: how many transactions of unknown fate are known to have committed.
         names: key of each partition; empty where partitions have their keys' numbers.
     """
 
     history: History
     transactional: bool
+    committed: int
     names: dict[int, str]
 
 
@@ -63,12 +69,13 @@ def kafka_history_of(foreign: Foreign) -> KafkaHistory:
     partitions = partitions_of(keys_of(foreign, parts))
     transactional = "txn" in foreign.functions
     conversion = _Conversion(partitions, transactional=transactional)
+    committed = committed_after_all(foreign, parts) if transactional else frozenset()
     told = [
-        conversion.operation(position, record, some)
+        conversion.operation(position, record, some, committed=position in committed)
         for position, (record, some) in enumerate(zip(foreign.records, parts, strict=True))
     ]
     names = {number: key for key, number in partitions.items() if key != str(number)}
-    return KafkaHistory(imported(foreign, told), transactional, names)
+    return KafkaHistory(imported(foreign, told), transactional, len(committed), names)
 
 
 class _Conversion:
@@ -80,16 +87,19 @@ class _Conversion:
         self._isolation = "read_committed" if transactional else "read_uncommitted"
         self._clock = Clock()
         self._subscribed: set[int | str] = set()
-        self._lost: set[int | str] = set()
-        self._positions: dict[int | str, dict[int, int]] = {}
+        self._positions: defaultdict[int | str, Positions] = defaultdict(Positions)
 
-    def operation(self, position: int, record: Record, parts: tuple[Part, ...]) -> Operation:
-        """The operation that a record stands for."""
-        f, kind, value = self._told(record, parts)
+    def operation(
+        self, position: int, record: Record, parts: tuple[Part, ...], *, committed: bool
+    ) -> Operation:
+        """The operation that a record stands for; `committed` where it is known to have, whatever it says."""
+        f, kind, value = self._told(record, parts, _TYPE.OK if committed else record.type)
         key = f"process {record.process}" if f == "txn" else TOPIC
         return operation_of(position, record, self._clock, f=f, key=key, value=value, kind=kind)
 
-    def _told(self, record: Record, parts: tuple[Part, ...]) -> tuple[str, OperationType, Any]:
+    def _told(
+        self, record: Record, parts: tuple[Part, ...], kind: OperationType
+    ) -> tuple[str, OperationType, Any]:
         """Function, type and value."""
         if record.f in {"assign", "subscribe"}:
             return "assign", record.type, self._assigned(record)
@@ -101,13 +111,12 @@ class _Conversion:
         sends = [part for part in parts if isinstance(part, Send)]
         if len(sends) == len(parts) and not self._transactional:
             return "send", record.type, [self._sent(part, record.type) for part in sends]
-        return "txn", record.type, self._transaction(record, parts)
+        return "txn", kind, self._transaction(record, parts, kind)
 
     def _assigned(self, record: Record) -> list[list[int]]:
         begins = self._begins(record)
         if record.type is _TYPE.OK:
-            self._positions[record.process] = dict(begins)
-            self._lost.discard(record.process)
+            self._positions[record.process].assign(begins)
             if record.f == "subscribe":
                 self._subscribed.add(record.process)
             else:
@@ -121,33 +130,21 @@ class _Conversion:
         assigned = [self._partitions[text_of(key)] for key in record.value]
         if record.extra.get(_SEEKS):
             return [(partition, 0) for partition in assigned]
-        if record.process in self._subscribed or record.process in self._lost:
+        if record.process in self._subscribed:
             return []
-        known = self._positions.get(record.process, {})
-        return [(partition, known[partition]) for partition in assigned if partition in known]
-
-    def _advance(self, record: Record, polls: Iterable[Poll]) -> None:
-        """Remember what a consumer was given last of each partition."""
-        known = self._positions.setdefault(record.process, {})
-        for poll in polls:
-            for chunk in poll.chunks or ():
-                if chunk.offsets:
-                    known[self._partitions[chunk.key]] = chunk.offsets[-1] + 1
+        return self._positions[record.process].of(assigned)
 
     def _poll(self, record: Record, polls: list[Poll]) -> tuple[str, OperationType, Any]:
         reader: dict[str, Any] = {"client": CLIENT, "isolation": self._isolation}
         answered = any(poll.chunks is not None for poll in polls)
         if record.type is _TYPE.INVOKE or not (answered or record.type is _TYPE.OK):
-            self._lose(record)
+            self._moved(record, polls)
             return "poll", record.type, reader
         value = reader | {"records": [self._chunk(chunk) for poll in polls for chunk in poll.chunks or ()]}
-        value |= self._reassigned(record)
-        self._advance(record, polls)
-        self._lose(record)
-        return "poll", _TYPE.OK, value
+        return "poll", _TYPE.OK, value | self._moved(record, polls)
 
-    def _transaction(self, record: Record, parts: tuple[Part, ...]) -> dict[str, Any]:
-        begins = record.type is _TYPE.INVOKE
+    def _transaction(self, record: Record, parts: tuple[Part, ...], kind: OperationType) -> dict[str, Any]:
+        begins = kind is _TYPE.INVOKE
         value: dict[str, Any] = {
             "client": CLIENT,
             "isolation": self._isolation,
@@ -156,24 +153,22 @@ class _Conversion:
         }
         if begins:
             return value
-        value["ended"] = "commit" if record.type is _TYPE.OK else None
-        value |= self._reassigned(record)
-        self._advance(record, (part for part in parts if isinstance(part, Poll)))
-        self._lose(record)
-        return value
+        value["ended"] = "commit" if kind is _TYPE.OK else None
+        return value | self._moved(record, [part for part in parts if isinstance(part, Poll)])
 
-    def _reassigned(self, record: Record) -> dict[str, Any]:
-        """The mark of an operation whose positions are unrelated to those before it."""
-        rebalanced = record.process in self._subscribed and record.extra.get(_REBALANCES, True)
-        if not rebalanced and record.process not in self._lost:
+    def _moved(self, record: Record, polls: list[Poll]) -> dict[str, Any]:
+        """Follow a consumer's positions; the mark of an operation that begins elsewhere than where it was."""
+        if record.type is _TYPE.INVOKE:
             return {}
-        self._lost.discard(record.process)
-        return {"assigned": []}
-
-    def _lose(self, record: Record) -> None:
-        """A consumer whose transaction failed may begin again where that began, or after it."""
-        if record.type is _TYPE.FAIL and self._transactional:
-            self._lost.add(record.process)
+        rebalanced = record.process in self._subscribed and record.extra.get(_REBALANCES, True)
+        chunks = [
+            (self._partitions[c.key], c.offsets) for poll in polls for c in poll.chunks or () if c.offsets
+        ]
+        positions = self._positions[record.process]
+        begins = [] if rebalanced else positions.begin(chunks)
+        failed = record.type is _TYPE.FAIL and self._transactional
+        positions.advance(chunks, failed=failed, told=all(poll.chunks is not None for poll in polls))
+        return {} if begins is None else {"assigned": [list(begin) for begin in begins]}
 
     def _sent(self, part: Send, kind: OperationType) -> list[Any]:
         entry = [self._partitions[part.key], part.value]

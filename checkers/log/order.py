@@ -1,11 +1,12 @@
 """Judges the order of appending, against real time and against the order in which a process sent."""
 
 from collections.abc import Iterator
+from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns import NONE, Booleans, Integers
-from checkers.log.claims import found_in
+from checkers.columns import NONE, Booleans, Integers, Outcome
+from checkers.log.claims import at, found_in
 from checkers.log.findings import Example, Found
 from checkers.log.licensing import truncated
 from checkers.log.partition import PartitionLog
@@ -58,45 +59,101 @@ def _realtime(log: PartitionLog) -> Iterator[Found]:
     yield Found("realtime-order", until_ns, licence, texts, example)
 
 
+class _Placed(NamedTuple):
+    """Sends whose offset is known, in the order of processes and, within one, of sending.
+
+    Attributes:
+        row: row of `Sends`.
+        offset: where the record stands.
+        claim: the claim of readers that tells it, `NONE` where the acknowledgement does.
+    """
+
+    row: Integers
+    offset: Integers
+    claim: Integers
+
+    def chosen(self, which: Integers) -> "_Placed":
+        """Some of the sends."""
+        return _Placed(self.row[which], self.offset[which], self.claim[which])
+
+
+def _placed(log: PartitionLog) -> _Placed:
+    """Sends with the offset of their acknowledgement; in imported histories, of their readers too."""
+    sends, rows = log.columns.sends, log.sends
+    offset, claim = sends.offset[rows], np.full(len(rows), NONE)
+    if log.columns.foreign:
+        # Where other harnesses lose an acknowledgement, readers tell the place, if all tell the same one.
+        of_value = found_in(log.sent.value, sends.value[rows])
+        silent = (offset == NONE) & (sends.outcome[rows] != Outcome.FAIL)
+        claim = np.where(silent, at(_sole_claims(log), of_value, NONE), NONE)
+        offset = np.where(claim == NONE, offset, at(log.claims.offset, claim, NONE))
+    known = np.flatnonzero(offset != NONE)
+    order = known[np.argsort(sends.process[rows[known]], kind="stable")]
+    return _Placed(rows[order], offset[order], claim[order])
+
+
+def _sole_claims(log: PartitionLog) -> Integers:
+    """By sent value, the one place at which readers found it; `NONE` if none did, or if it was sent twice."""
+    claims, count = log.claims, len(log.sent.value)
+    found = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE))
+    once = np.bincount(claims.sent[found], minlength=count) == 1
+    once &= np.bincount(found_in(log.sent.value, log.columns.sends.value[log.sends]), minlength=count) == 1
+    sole = np.full(count, NONE)
+    sole[claims.sent[found]] = found
+    return np.where(once, sole, NONE)
+
+
 def _nonmonotonic(log: PartitionLog) -> Iterator[Found]:
-    """Acknowledged neighbours of one process whose offsets go down, in one batch and between batches."""
-    sends = log.columns.sends
-    rows = log.sends[sends.offset[log.sends] != NONE]
-    rows = rows[np.argsort(sends.process[rows], kind="stable")]
-    one, other = rows[:-1], rows[1:]
-    down = (sends.process[one] == sends.process[other]) & (sends.offset[one] > sends.offset[other])
+    """Neighbours of one process whose offsets go down, in one batch and between batches."""
+    sends, placed = log.columns.sends, _placed(log)
+    one, other = placed.row[:-1], placed.row[1:]
+    down = (sends.process[one] == sends.process[other]) & (placed.offset[:-1] > placed.offset[1:])
     together = sends.invoke_op[one] == sends.invoke_op[other]
     for within in (True, False):
         wrong = np.flatnonzero(down & (together == within))
         if len(wrong):
-            yield _descent(log, one[wrong], other[wrong], within=within)
+            yield _descent(log, placed.chosen(wrong), placed.chosen(wrong + 1), within=within)
 
 
-def _descent(log: PartitionLog, one: Integers, other: Integers, *, within: bool) -> Found:
+def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -> Found:
     """Pairs of sends, each in one batch or each in two."""
     sends, teller = log.columns.sends, Teller(log)
 
+    def lines_of(placed: _Placed, index: int) -> list[tuple[int, str]]:
+        row, claim = int(placed.row[index]), int(placed.claim[index])
+        if claim == NONE:
+            return [teller.acknowledgement(row)]
+        return [teller.invocation(row), teller.returned(int(log.claims.read[claim]))]
+
     def example(index: int) -> Example:
-        rows = int(one[index]), int(other[index])
-        witness, lines = told(*(teller.acknowledgement(row) for row in rows))
-        subject = teller.subject(int(sends.offset[rows[1]]))
-        first, second = (log.columns.value_named(int(sends.value[row])) for row in rows)
+        witness, lines = told(*lines_of(one, index), *lines_of(other, index))
+        subject = teller.subject(int(other.offset[index]))
+        first, second = (
+            log.columns.value_named(int(sends.value[placed.row[index]])) for placed in (one, other)
+        )
         summary = f"{second!r} was sent after {first!r} by one process, but stands before it at {subject}"
         return Example(subject, summary, witness, lines)
 
-    since_ns, until_ns = sends.invoked_ns[one], sends.completed_ns[other]
-    licence, texts = truncated(log, since_ns, until_ns, _was_kept(log, one), sends.offset[other])
+    since_ns, until_ns = sends.invoked_ns[one.row], _told_ns(log, other)
+    licence, texts = truncated(log, since_ns, until_ns, _was_kept(log, one), other.offset)
     if not within:
         return Found("nonmonotonic-send", until_ns, licence, texts, example)
     if not log.columns.idempotent:
-        relaxed = (licence == NONE) & ~log.columns.is_strict(one)
+        relaxed = (licence == NONE) & ~log.columns.is_strict(one.row)
         licence, texts = np.where(relaxed, len(texts), licence), (*texts, _NOT_IDEMPOTENT)
     return Found("int-nonmonotonic-send", until_ns, licence, texts, example)
 
 
-def _was_kept(log: PartitionLog, rows: Integers) -> Booleans:
+def _told_ns(log: PartitionLog, placed: _Placed) -> Integers:
+    """When the offsets of some sends were told."""
+    acknowledged = placed.claim == NONE
+    completed_ns = log.columns.sends.completed_ns[placed.row]
+    return np.where(acknowledged, completed_ns, at(log.claims.known_ns, placed.claim, NONE))
+
+
+def _was_kept(log: PartitionLog, placed: _Placed) -> Booleans:
     """Whether the records that some sends appended were given to a reader, or on every in-sync replica."""
     sends, claims = log.columns.sends, log.claims
-    slot = found_in(claims.slots, sends.offset[rows])
-    kept: Booleans = log.kept[slot] & (claims.value[slot] == sends.value[rows])
+    slot = found_in(claims.slots, placed.offset)
+    kept: Booleans = log.kept[slot] & (claims.value[slot] == sends.value[placed.row])
     return kept

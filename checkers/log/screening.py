@@ -134,9 +134,13 @@ class _Block:
         self.acked = acknowledged(columns.sends, self.sends)
 
     def unfit(self) -> Integers:
-        """Partitions with transactions, or with acknowledgements that tell no offset."""
+        """Partitions with transactions, or with acknowledgements that tell no offset.
+
+        Of other harnesses, with any sends that readers alone tell the offset of.
+        """
         sends = self.columns.sends
-        placeless = self.acked & (sends.offset[self.sends] == NONE)
+        told = (sends.outcome[self.sends] != Outcome.FAIL) if self.columns.foreign else self.acked
+        placeless = told & (sends.offset[self.sends] == NONE)
         unfit: Integers = self.of_sends[sends.transactional[self.sends] | placeless]
         return unfit
 

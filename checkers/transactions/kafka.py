@@ -3,7 +3,8 @@
 Kafka's readers take part in no transaction, so most of Adya's anomalies are observed and legal: G0, G1c with
 a ww edge, G-single, G-nonadjacent and G2-item.  Illegal are
 
-1. ``G1c`` of wr edges alone: two transactions that were each given the other's committed records;
+1. ``G1c`` of wr edges alone: two transactions that were each given the other's committed records, or one
+   that was given its own before its commit;
 2. ``torn-transaction`` and ``hanging-transaction`` (`kafka_visibility`);
 3. ``zombie-accepted`` (`kafka_fencing`);
 4. ``precommitted-read`` (`kafka_precommitted`).
@@ -13,12 +14,15 @@ What single records show (aborted reads, lost writes, duplicates, phantoms) is t
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from checkers.columns import NONE
 from checkers.history import History
 from checkers.licences import licences_of
 from checkers.sources import Source, lacking, untold_damage
-from checkers.transactions.judging import Judged, judge_edges
-from checkers.transactions.kafka_edges import KafkaStory, flow_of, graph_of
+from checkers.transactions.anomalies import ANOMALIES
+from checkers.transactions.judging import NAME_CHARACTERS, Judged, judge_edges
+from checkers.transactions.kafka_edges import KafkaStory, flow_of, graph_of, own_records
 from checkers.transactions.kafka_fencing import zombies
 from checkers.transactions.kafka_precommitted import compared, precommitted_reads
 from checkers.transactions.kafka_records import KafkaTransactions, has_transactions, kafka_transactions_of
@@ -44,7 +48,7 @@ def check_transactions(history: History) -> CheckerResult:
     observed = judge_edges(graph, story, lambda _: False)
     circular = judge_edges(flow, KafkaStory(kafka, flow), lambda identity: identity == "G1c")
     others = [*torn_transactions(kafka, story, licences_of(history)), *hanging_transactions(kafka)]
-    others += [*zombies(kafka, story), *precommitted_reads(kafka, story)]
+    others += [*zombies(kafka, story), *precommitted_reads(kafka, story), *_early(kafka, story)]
     # The flow alone is judged more strictly: a circle in it is no longer merely observed.
     known = {anomaly.witness for anomaly in circular.anomalies}
     legal = [anomaly for anomaly in observed.anomalies if anomaly.witness not in known]
@@ -72,6 +76,25 @@ def _doubts(kafka: KafkaTransactions) -> Iterator[str]:
     missing = lacking(kafka.history, Source.CLIENTS)
     if missing is not None:
         yield missing
+
+
+def _early(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:
+    """Transactions that were given a record of their own at read_committed, one anomaly each."""
+    rows = own_records(kafka)
+    nodes, first = np.unique(kafka.given.node[rows], return_index=True)
+    for node, row in zip(nodes.tolist(), rows[first].tolist(), strict=True):
+        where = f"{kafka.partition(int(kafka.given.partition[row]))}@{int(kafka.given.offset[row])}"
+        yield ANOMALIES["G1c"].found(
+            f"a transaction was given its own record at {where} as a committed one before it committed",
+            subject=where,
+            time_ns=story.time_ns(node),
+            witness=story.operations(node),
+            explanation=(
+                f"T = {story.transaction(node)[:NAME_CHARACTERS]}",
+                f"T sent the record at {where}, and was given it at read_committed.",
+                "A transaction asks for its commit after all that it sends and is given.",
+            ),
+        )
 
 
 def _number(kafka: KafkaTransactions) -> int:

@@ -36,6 +36,19 @@ def flow_of(kafka: KafkaTransactions) -> Graph:
     return builder.graph()
 
 
+def own_records(kafka: KafkaTransactions) -> Integers:
+    """Rows of `Given` in which a transaction was given its own record as a committed one.
+
+    That is a circle of one transaction, which is no edge: what it is given, it is given before its commit.
+    """
+    rows = np.flatnonzero(kafka.given.committed)
+    given, records = kafka.given, kafka.records
+    found = Index(records.partition, records.offset).find(given.partition[rows], given.offset[rows])
+    known = found != NONE
+    rows, found = rows[known], found[known]
+    return rows[records.node[found] == given.node[rows]]
+
+
 def _builder(kafka: KafkaTransactions) -> GraphBuilder:
     sends = kafka.columns.sends
     rows = np.flatnonzero(~sends.transactional)

@@ -128,17 +128,71 @@ def test_a_subscriber_may_be_given_others_in_every_poll() -> None:
     assert reassigned(subscribe.replace("ok sub", "fail sub") + poll()) == [False]
 
 
-def test_a_failed_transaction_loses_the_positions_of_its_consumer() -> None:
-    failed = "1 invoke txn [[:poll] [:send 3 1]]\n1 fail txn [[:poll {3 []}] [:send 3 1]]\n"
+def test_a_failed_transaction_loses_positions_where_it_does_not_tell_what_it_polled() -> None:
+    failed = "1 invoke txn [[:poll] [:send 3 1]]\n1 fail txn [[:poll] [:send 3 1]]\n"
+    told_all = failed.replace("1 fail txn [[:poll]", "1 fail txn [[:poll {3 []}]")
     committed = "1 invoke txn [[:poll] [:send 3 2]]\n1 ok txn [[:poll {3 []}] [:send 3 [0 2]]]\n"
     assert reassigned(failed + poll() + poll()) == [True, False]
     assert reassigned(failed + committed + poll()) == [True, False]
+    assert reassigned(told_all + committed + poll()) == [False, False]
     assert reassigned(committed + poll()) == [False, False]
     assert reassigned(committed + "1 invoke poll [[:poll]]\n1 fail poll [[:poll]]\n" + poll()) == [
         False,
         True,
     ]
     assert reassigned(failed + "1 invoke assign [3]\n1 ok assign [3]\n" + poll()) == [False]
+
+
+@pytest.mark.parametrize(
+    ("offset", "assigned"),
+    [
+        # behind what was polled, even where something is passed over: nothing says that it went back
+        (14, None),
+        (12, None),
+        # where the failed transaction began, or between there and its end, or before
+        (10, [[3, 10]]),
+        (11, [[3, 10]]),
+        (7, [[3, 7]]),
+    ],
+)
+def test_a_consumer_whose_transaction_failed_goes_on_from_where_it_may(
+    offset: int, assigned: list[list[int]] | None
+) -> None:
+    lines = """1 invoke assign [3]
+    1 ok assign [3]
+    1 invoke poll [[:poll]]
+    1 ok poll [[:poll {3 [[9 1]]}]]
+    1 invoke txn [[:poll] [:send 4 1]]
+    1 fail txn [[:poll {3 [[10 2] [11 3]]}] [:send 4 1]]
+    1 invoke poll [[:poll]]
+    1 ok poll [[:poll {3 [[OFFSET 4]]}]]
+    1 invoke poll [[:poll]]
+    1 ok poll [[:poll {3 [[1 5]]}]]"""
+    answered = operations(lines.replace("OFFSET", str(offset)))
+    assert [o.value.get("assigned") for o in (answered[-3], answered[-1])] == [assigned, None]
+
+
+def test_a_transaction_of_unknown_fate_committed_if_somebody_saw_a_record_of_it() -> None:
+    lines = """0 invoke txn [[:send 3 1] [:send 4 1]]
+    0 info txn [[:send 3 [0 1]] [:send 4 1]]
+    2 invoke txn [[:send 3 2] [:poll]]
+    2 info txn [[:send 3 2] [:poll {3 [[4 2]]}]]
+    5 invoke txn [[:send 3 3]]
+    5 info txn [[:send 3 3]]
+    6 invoke txn [[:send 3 3]]
+    6 info txn [[:send 3 3]]
+    7 invoke txn [[:send 3 9]]
+    1 invoke poll [[:poll]]
+    1 ok poll [[:poll {3 [[0 1] [6 3] [8 9]]}]]"""
+    converted = kafka_history_of(foreign(told(lines)))
+    fates = [
+        (o.process, str(o.type), o.value["ended"])
+        for o in converted.history.operations
+        if "ended" in (o.value or {})
+    ]
+    # The second saw its own record alone, and who sent the third's is not known.
+    assert fates == [(0, "ok", "commit"), (2, "info", None), (5, "info", None), (6, "info", None)]
+    assert converted.committed == 1
 
 
 def test_keys_that_are_numbers_are_partitions_and_others_are_counted() -> None:

@@ -198,3 +198,94 @@ def test_a_key_that_stays_assigned_goes_on_where_it_was(
     again = f"1 invoke {between}\n1 ok {between}\n1 invoke assign [1]\n1 ok assign [1]\n"
     poll = f"1 invoke poll [[:poll]]\n1 ok poll [[:poll {{1 [{then}]}}]]\n"
     assert counts(judged(THREE_SENT + OTHERS_SEE_ALL + polls(first) + again + poll)) == found
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "found"),
+    [
+        ("[:send 1 10]", "[:send 1 11]", {"nonmonotonic-send": 1}),
+        ("[:send 1 10] [:send 1 11]", "", {"int-nonmonotonic-send": 1}),
+        # one value of two sends, and at two offsets, tells no place
+        ("[:send 1 10]", "[:send 1 11] [:send 1 11]", {}),
+        # another process
+        ("[:send 1 10]", "[:send 2 5]]\n2 ok send [[:send 2 5]]\n3 invoke send [[:send 1 11]", {}),
+    ],
+)
+def test_sends_out_of_order_are_found_by_what_was_polled(
+    first: str, second: str, found: dict[str, int]
+) -> None:
+    """Acknowledgements that tell no offset; readers find 11 at offset 3 and 10 at 7."""
+    lines = f"2 invoke send [{first}]\n2 ok send [{first}]\n"
+    if second:
+        lines += f"2 invoke send [{second}]\n"
+    seen = counts(judged(lines + "1 invoke poll [[:poll]]\n1 ok poll [[:poll {1 [[3 11] [7 10]]}]]"))
+    assert {name: count for name, count in seen.items() if "send" in name} == found
+
+
+def test_why_sends_are_out_of_order_is_told_by_readers() -> None:
+    lines = "2 invoke send [[:send 1 10] [:send 1 11]]\n2 info send nil\n"
+    judgement = judged(lines + "1 invoke poll [[:poll]]\n1 ok poll [[:poll {1 [[3 11] [7 10]]}]]")
+    (anomaly,) = (a for result in judgement.verdict.results for a in result.anomalies)
+    assert anomaly.illegal
+    assert anomaly.witness == (0, 3)
+    assert "stands before it at jepsen/1@3" in anomaly.summary
+
+
+AFTER_ABORT = (
+    THREE_SENT.replace("send [[", "txn [[").replace("0 ok", "0 ok")
+    + """9 invoke poll [[:poll]]
+9 ok poll [[:poll {1 [[0 10] [1 11] [2 12]]}]]
+1 invoke assign [1]
+1 ok assign [1]
+1 invoke poll [[:poll]]
+1 ok poll [[:poll {1 [[0 10]]}]]
+1 invoke txn [[:poll] [:send 2 5]]
+1 fail txn [[:poll {1 [POLLED]}] [:send 2 5]]
+1 invoke poll [[:poll]]
+1 ok poll [[:poll {1 [THEN]}]]"""
+)
+
+
+@pytest.mark.parametrize(
+    ("polled", "then", "found"),
+    [
+        ("[1 11]", "[2 12]", {}),
+        ("[1 11]", "[1 11] [2 12]", {}),
+        ("[1 11] [2 12]", "[0 10] [1 11]", {}),
+        # neither where it was, nor where it began, nor before
+        ("", "[2 12]", {"poll-skip": 1}),
+        ("[1 11] [2 12]", "[2 12]", {"poll-skip": 1}),
+    ],
+)
+def test_a_poll_after_an_aborted_transaction_skips_under_no_policy(
+    polled: str, then: str, found: dict[str, int]
+) -> None:
+    seen = counts(judged(AFTER_ABORT.replace("POLLED", polled).replace("THEN", then)))
+    assert {name: count for name, count in seen.items() if "poll" in name} == found
+
+
+def test_a_commit_that_one_record_shows_holds_for_all_keys() -> None:
+    """A transaction of unknown fate sent to both keys; the reader passed over its record of key 2."""
+    lines = """0 invoke txn [[:send 1 10] [:send 2 20]]
+    0 info txn [[:send 1 [0 10]] [:send 2 [0 20]]]
+    2 invoke txn [[:send 2 21]]
+    2 ok txn [[:send 2 [2 21]]]
+    1 invoke assign [1 2], :seek-to-beginning? true
+    1 ok assign [1 2], :seek-to-beginning? true
+    1 invoke poll [[:poll]]
+    1 ok poll [[:poll {SEEN 2 [[2 21]]}]]"""
+    judgement = judged(lines.replace("SEEN", "1 [[0 10]]"))
+    assert counts(judgement) == {"lost-write": 1, "poll-skip": 1}
+    assert judgement.verdict.results[-1].figures["committed_after_all"] == 1
+    # Nobody saw anything of it: it may have been aborted.
+    assert judged(lines.replace("SEEN", "")).verdict.validity is Validity.VALID
+
+
+def test_a_record_of_ones_own_before_the_commit_was_asked_for_is_circular() -> None:
+    lines = """0 invoke txn [[:send 1 10] [:poll]]
+    0 ok txn [[:send 1 [0 10]] [:poll {1 [[0 10]]}]]"""
+    judgement = judged(lines)
+    assert counts(judgement) == {"G1c": 1}
+    assert judgement.verdict.validity is Validity.INVALID
+    (anomaly,) = (a for result in judgement.verdict.results for a in result.anomalies)
+    assert anomaly.witness == (0, 1)

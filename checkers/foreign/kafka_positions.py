@@ -1,0 +1,96 @@
+"""What one operation of Jepsen's kafka workload tells about others: consumers' positions, and commits."""
+
+from collections.abc import Iterable, Sequence
+
+from checkers.foreign.kafka_parts import Part, Poll, Send
+from checkers.foreign.records import Foreign
+from checkers.history import INFO
+
+
+class Positions:
+    """Where one consumer goes on reading, as far as is known.
+
+    Behind what it was given last; and after a transaction that failed there, or where the failed transaction
+    began, or at some offset committed before.  Whatever the client does, it passes over nothing on the way
+    from one of these: where it is found between them, it went on from the last one before.
+    """
+
+    def __init__(self) -> None:
+        self._next: dict[int, int] = {}
+        self._rewinds: dict[int, list[int]] = {}
+        self._lost = False
+
+    def of(self, partitions: Iterable[int]) -> list[tuple[int, int]]:
+        """Of some partitions; none where nobody knows."""
+        return [] if self._lost else [(one, self._next[one]) for one in partitions if one in self._next]
+
+    def assign(self, begins: Iterable[tuple[int, int]]) -> None:
+        """Forget all partitions but these, which begin here."""
+        self._next = dict(begins)
+        self._rewinds = {one: some for one, some in self._rewinds.items() if one in self._next}
+        self._lost = False
+
+    def begin(self, chunks: Iterable[tuple[int, Sequence[int]]]) -> list[tuple[int, int]] | None:
+        """Where all partitions begin anew before a poll; None where it goes on, empty where nobody knows.
+
+        Args:
+            chunks: partition and offsets of what was polled.
+        """
+        if self._lost:
+            self._next, self._rewinds, self._lost = {}, {}, False
+            return []
+        rewound = False
+        for partition, offsets in chunks:
+            begins = self._rewinds.pop(partition, None)
+            if begins is not None and offsets[0] < self._next[partition]:
+                self._next[partition] = max((one for one in begins if one <= offsets[0]), default=offsets[0])
+                rewound = True
+        return list(self._next.items()) if rewound else None
+
+    def advance(self, chunks: Iterable[tuple[int, Sequence[int]]], *, failed: bool, told: bool) -> None:
+        """Go on behind what was polled.
+
+        Args:
+            chunks: partition and offsets of what was polled.
+            failed: whether that was in a transaction that failed.
+            told: whether everything that was polled is told.
+        """
+        before = dict(self._next)
+        for partition, offsets in chunks:
+            before.setdefault(partition, offsets[0])
+            self._next[partition] = offsets[-1] + 1
+        if failed:
+            for partition, begin in before.items():
+                self._rewinds.setdefault(partition, []).append(begin)
+            self._lost |= not told
+
+
+def committed_after_all(foreign: Foreign, parts: Sequence[tuple[Part, ...]]) -> frozenset[int]:
+    """Positions of completions of transactions of unknown fate that somebody else saw committed.
+
+    Args:
+        foreign: a history of a test with transactions, so that everybody reads committed records only.
+        parts: the micro-operations of each of its operations.
+    """
+    sent: dict[tuple[str, str], list[int]] = {}
+    for call in foreign.calls:
+        for part in parts[call.invoked]:
+            if isinstance(part, Send):
+                sent.setdefault((part.key, repr(part.value)), []).append(call.invoked)
+    seen: set[int] = set()
+    for call in foreign.calls:
+        for key, value in _returned(parts[call.completed] if call.completed is not None else ()):
+            senders = sent.get((key, repr(value)), [])
+            # One value of two transactions tells of neither; and nobody commits by reading his own.
+            if len(senders) == 1 and senders[0] != call.invoked:
+                seen.add(senders[0])
+    completed = {
+        call.completed for call in foreign.calls if call.invoked in seen and call.completed is not None
+    }
+    return frozenset(position for position in completed if foreign.records[position].type is INFO)
+
+
+def _returned(parts: Iterable[Part]) -> Iterable[tuple[str, object]]:
+    """Key and value of every record that polls returned."""
+    polls = (part for part in parts if isinstance(part, Poll))
+    return ((chunk.key, value) for poll in polls for chunk in poll.chunks or () for value in chunk.values)
