@@ -46,7 +46,8 @@ def own_records(kafka: KafkaTransactions) -> Integers:
     found = Index(records.partition, records.offset).find(given.partition[rows], given.offset[rows])
     known = found != NONE
     rows, found = rows[known], found[known]
-    return rows[records.node[found] == given.node[rows]]
+    own: Integers = rows[records.node[found] == given.node[rows]]
+    return own
 
 
 def _builder(kafka: KafkaTransactions) -> GraphBuilder:
