@@ -101,24 +101,24 @@ def log_lines(history: History) -> list[LogLine]:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    began_at = _moment(history.began_at)
+    began_at = moment(history.began_at)
     return [_log_line(operation, began_at) for operation in history.observed("node-log")]
 
 
 def _log_line(operation: Operation, began_at: datetime | None) -> LogLine:
     observed = msgspec.convert(operation.value, _Observed)
-    at = _moment(observed.at or "")
+    at = moment(observed.at or "")
     return LogLine(
         index=operation.index,
         node=operation.node or "",
-        time_ns=operation.time_ns if at is None or began_at is None else _ns_between(began_at, at),
+        time_ns=operation.time_ns if at is None or began_at is None else ns_between(began_at, at),
         number=observed.line,
         level=observed.level or "",
         text=observed.text or "",
     )
 
 
-def _moment(text: str) -> datetime | None:
+def moment(text: str) -> datetime | None:
     """A moment in ISO 8601 or as log4j writes it; UTC where no zone is given; None if it is neither."""
     try:
         moment = datetime.fromisoformat(text)
@@ -127,7 +127,8 @@ def _moment(text: str) -> datetime | None:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _ns_between(earlier: datetime, later: datetime) -> int:
+def ns_between(earlier: datetime, later: datetime) -> int:
+    """Nanoseconds from one moment to another."""
     return (later - earlier) // timedelta(microseconds=1) * NS_PER_US
 
 

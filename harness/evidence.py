@@ -8,6 +8,7 @@ import msgspec
 
 from harness.cluster.containers import NodeContainers, in_parallel
 from harness.journal import Recorder
+from harness.votes import Elected, votes
 
 LOG_FILE = "server.log"
 LINES_MAX = 500
@@ -28,10 +29,14 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
-    """Save every node's log and record what stands out."""
+    """Save every node's log and record what stands out, and what it tells of votes."""
     for name, log in save_logs(containers, folder).items():
-        for finding in findings(log.decode(errors="replace")):
+        text = log.decode(errors="replace")
+        for finding in findings(text):
             recorder.observe("observe", "node-log", msgspec.to_builtins(finding), node=name)
+        for entry in votes(text):
+            key = "elected" if isinstance(entry, Elected) else "vote"
+            recorder.observe("observe", key, msgspec.to_builtins(entry), node=name)
 
 
 def save_logs(containers: Mapping[str, NodeContainers], folder: Path) -> dict[str, bytes]:

@@ -67,12 +67,10 @@ def judge_kept(history: History, metadata: Metadata) -> Kept:
         )
     acks, marks = acknowledgements(history, metadata, log), marks_of(history)
     doubt = _doubt(history, acks, log)
-    found: list[Anomaly] = []
-    if lacking(history, Source.DISKS) is None:
-        found = [
-            *(_licensed(history, ack, one) for ack in acks for one in _judged(ack, log, marks)),
-            *_unknown_topics(history, metadata, log),
-        ]
+    found = [
+        *(_licensed(history, ack, one) for ack in acks for one in _judged(ack, log, marks)),
+        *_unknown_topics(history, metadata, log),
+    ]
     return Kept(found, _figures(acks, log), doubt)
 
 
@@ -179,7 +177,7 @@ def _unknown(name: str, created: Change, deletion: Change) -> Anomaly:
 
 
 def _doubt(history: History, acks: Sequence[Acknowledgement], log: Logged) -> str | None:
-    told = lacking(history, Source.CLIENTS, Source.ADMIN, Source.DISKS, Source.QUORUM)
+    told = lacking(history, Source.ADMIN, Source.DISKS, Source.QUORUM)
     late = sum(ack.tells and not ack.records and ack.answered_ns > log.until_ns for ack in acks)
     older = sum(not ack.records for ack in _untold(acks)) if log.log.seen.checkpoint is None else 0
     doubts = [

@@ -10,7 +10,7 @@ from checkers.faults import FaultWindow, fault_windows
 from checkers.history import History
 from checkers.kinds import by_id
 from checkers.licences.disks import hits
-from checkers.quorum import answers, figures
+from checkers.quorum import answers, figures, votes
 from checkers.quorum.answers import Grounds, judge_answers
 from checkers.quorum.changes import VoterChange, dynamic_since_ns, voter_changes
 from checkers.quorum.committed import METADATA_COMMITTED_LOST, committed_lost
@@ -46,12 +46,12 @@ from checkers.quorum.rules import (
 from checkers.quorum.run_away import EPOCH_RUN_AWAY, rises, run_aways
 from checkers.quorum.views import LeaderClaim, Views, views_of
 from checkers.quorum.voter_sets import flips_logged, flips_told, logged_sets, told_sets
+from checkers.quorum.votes import LEADER_WITHOUT_MAJORITY, STALE_VOTE
 from checkers.quorum.watch import watched
 from checkers.quorum.wipes import Wipes, wipes_of
 from checkers.quorum.zombie import ZOMBIE_LEADER, span_bound_ms, stale_claims, stale_runs, zombies
 from checkers.replicas.observed import METADATA_TOPIC
 from checkers.setup import Setup, setup_of
-from checkers.sources import Source, lacking
 from checkers.verdict import Anomaly, Assumption, CheckerResult, result_of
 
 CHECKER = "quorum"
@@ -71,6 +71,8 @@ ANOMALIES = by_id(
     BROKER_AS_VOTER,
     VOTER_LOST,
     *answers.ANOMALIES.values(),
+    STALE_VOTE,
+    LEADER_WITHOUT_MAJORITY,
 )
 
 
@@ -133,6 +135,8 @@ def _judged(
     runs = stale_runs(views.claims, stale, windows)
     bound_ms = span_bound_ms(setup.controller_fetch_timeout_ms, setup.observe_interval_ms)
     over_cuts = rises(views, leading, windows, changes, setup)
+    logs = votes.logs_of(history)
+    bounds = votes.bounds_of(logs, views.claims, setup, history)
     return result_of(
         CHECKER,
         [
@@ -145,11 +149,15 @@ def _judged(
             *run_aways(over_cuts, setup),
             *committed_lost(views.claims, forgetting.wipes, setup, dynamic_ns),
             *_answers(history, setup, views, changes, forgetting.wipes),
+            *votes.granted_twice(logs, (wipe.window for wipe in forgetting.wipes.wipes)),
+            *votes.stale_votes(bounds, forgetting.wipes),
+            *votes.without_majority(logs, setup),
         ],
         assumptions=watched(history, setup, windows, bound_ms),
         figures={
             **figures.of_views(views, stale, runs),
             **answers.figures(views.claims),
+            **votes.figures(logs, bounds),
             "zombie_span_bound_ms": bound_ms,
             **figures.of_voters(
                 told, logged, changes, resolved(changes, by_log, told=bool(logged)), over_cuts
@@ -161,7 +169,7 @@ def _judged(
 def _answers(
     history: History, setup: Setup, views: Views, changes: Sequence[VoterChange], wipes: Wipes
 ) -> list[Anomaly]:
-    """What leaders' answers say of logs; nothing where faults of disks may be missing that explain it."""
+    """What leaders' answers say of logs."""
     strikes = [window for window in fault_windows(history) if hits(history, window, METADATA_TOPIC)]
     dynamic_ns = dynamic_since_ns(history, setup.features)
 
@@ -172,10 +180,7 @@ def _answers(
     def licence(claim: LeaderClaim) -> str | None:
         return wipes.licence(claim, views.claims, setup, dynamic_ns)
 
-    automatic = any(joins_by_itself(setup, voter) for voter in setup.controllers)
-    steady = not changes and not automatic and lacking(history, Source.ADMIN) is None
-    if lacking(history, Source.FAULTS) is not None:
-        return []
+    steady = not changes and not any(joins_by_itself(setup, voter) for voter in setup.controllers)
     return judge_answers(views.claims, Grounds(steady, struck, licence), history)
 
 

@@ -188,7 +188,7 @@ def _regression(voter: Voter, claim: LeaderClaim, before: LeaderClaim, had: str)
     )
 
 
-class _Kept(NamedTuple):
+class Kept(NamedTuple):
     """Up to where a voter's disk has what is committed, and the answer that told it."""
 
     end: int
@@ -205,26 +205,26 @@ def _forgotten(ordered: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Ano
         grounds: faults that explain it.
     """
     mark = NONE
-    kept: dict[Key, _Kept] = {}
+    kept: dict[Key, Kept] = {}
     for _, of_epoch in groupby(ordered, key=lambda claim: claim.epoch):
         answers = list(of_epoch)
         for claim in answers:
             kept = {key: had for key, had in kept.items() if not NONE < _end(claim) < had.end}
             yield from _lacking(claim, kept, grounds)
         mark = max(mark, *(claim.high_watermark for claim in answers))
-        _keep(kept, answers, mark)
+        keep(kept, answers, mark)
 
 
-def _keep(kept: dict[Key, _Kept], answers: Iterable[LeaderClaim], mark: int) -> None:
+def keep(kept: dict[Key, Kept], answers: Iterable[LeaderClaim], mark: int) -> None:
     """Note what voters have of what is committed up to the mark of an epoch, or of one before."""
     for claim in answers:
         for voter in claim.voters:
             end = min(voter.log_end_offset, mark)
-            if end > kept.get(_key(voter), _Kept(NONE, claim)).end:
-                kept[_key(voter)] = _Kept(end, claim)
+            if end > kept.get(_key(voter), Kept(NONE, claim)).end:
+                kept[_key(voter)] = Kept(end, claim)
 
 
-def _lacking(claim: LeaderClaim, kept: Mapping[Key, _Kept], grounds: Grounds) -> Iterator[Anomaly]:
+def _lacking(claim: LeaderClaim, kept: Mapping[Key, Kept], grounds: Grounds) -> Iterator[Anomaly]:
     for voter in claim.voters:
         had = kept.get(_key(voter))
         if had is None or not NONE < voter.log_end_offset < had.end:
