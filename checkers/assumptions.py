@@ -15,6 +15,7 @@ from checkers.history import FAIL, INVOKE, OK, History, Operation, OperationType
 from checkers.licences.disks import UNSYNCED, WIPE
 from checkers.sends import Acknowledged, Integers, acknowledged, invoked_ns
 from checkers.setup import RequiredNumbers, Setup, setup_of
+from checkers.shapes import FAILURE
 from checkers.transacted import KIND, transacted
 from checkers.verdict import Assumption, CheckerResult, result_of
 
@@ -71,7 +72,7 @@ def _complete(history: History) -> Assumption:
 
 def _harness_lasted(history: History) -> Iterator[Assumption]:
     """What went wrong with the harness itself, where something did: less was tried than was meant to be."""
-    found = [f"during {o.key}: {o.value['error']}" for o in history.of("harness-failure")]
+    found = [f"during {o.key}: {o.value['error']}" for o in history.of(FAILURE)]
     if found:
         yield Assumption(
             name="harness-lasted",

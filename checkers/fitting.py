@@ -14,6 +14,7 @@ from checkers.replicas.observed import MetadataLogSeen, ReplicaSeen, columns_pro
 from checkers.shapes import (
     END,
     OPENED,
+    START,
     Answered,
     AnsweredRun,
     Committing,
@@ -33,6 +34,7 @@ from checkers.shapes import (
     Sent,
     SentRun,
     Setup,
+    StartSeen,
     Txn,
     TxnPoll,
     TxnSend,
@@ -189,6 +191,7 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("write", _Type.INVOKE): Shape(str, Any),
     ("read", _Type.INVOKE): Shape(str, None),
     ("setup", _Type.OK): Shape(Any, Setup, _few_partitions),
+    (START, _Type.OK): Shape(str, StartSeen),
     ("phase", _Type.OK): Shape(str, Any),
     (OPENED, _Type.OK): Shape(str, JournalOpened),
     (END, _Type.OK): Shape(Any, JournalEnded),

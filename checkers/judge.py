@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from checkers import nodes, nonlinearizable, quorum, recovery
+from checkers import nodes, nonlinearizable, quorum, recovery, starts
 from checkers.assumptions import check_assumptions
 from checkers.availability import check_availability
 from checkers.copying import check_copying
@@ -33,6 +33,7 @@ from checkers.registers import kept as registers
 from checkers.replicas import kinds as replicas
 from checkers.replicas.judging import check_replicas
 from checkers.setup import Setup, setup_of
+from checkers.starts import check_starts
 from checkers.transactions import anomalies as transactions
 from checkers.transactions import check_transactions
 from checkers.verdict import CheckerResult, Validity, Verdict, result_of
@@ -55,6 +56,7 @@ CHECKERS: Mapping[str, Checker] = {
     "availability": check_availability,
     "replicas": check_replicas,
     "nodes": check_nodes,
+    "starts": check_starts,
     "assumptions": check_assumptions,
 }
 """All checkers by name; each is a pure function of the history."""
@@ -136,6 +138,7 @@ def known_anomalies() -> dict[str, AnomalyKind]:
                 **quorum.ANOMALIES,
                 **recovery.ANOMALIES,
                 **nodes.ANOMALIES,
+                **starts.ANOMALIES,
                 **replicas.ANOMALIES,
                 **nonlinearizable.ANOMALIES,
                 **registers.ANOMALIES,

@@ -98,6 +98,25 @@ class GroupFound(GroupAsked, frozen=True):
     offsets: list[tuple[Partition, Offset | None]]
 
 
+class DeathSeen(msgspec.Struct, frozen=True):
+    """A node that ended during a start, and the line by which it said so."""
+
+    node: str
+    exit_code: int
+    said: str
+
+
+class StartSeen(msgspec.Struct, frozen=True):
+    """What a start came to; fields as in docs/histories.md."""
+
+    ready: bool
+    took_s: float
+    waited_for: str | None = None
+    load_per_cpu: float = 0.0
+    sentences: tuple[str, ...] = ()
+    died: tuple[DeathSeen, ...] = ()
+
+
 Membership = tuple[str, Annotated[int, msgspec.Meta(ge=0, lt=2**31)]]
 """Id of a group's member, and the group's generation."""
 
@@ -260,7 +279,11 @@ END = "end"
 """Function of a journal's last line."""
 OPENED = "journal"
 """Function by which the runner tells that a journal begins."""
-OBSERVATIONS = frozenset({"observe", "setup", "phase", OPENED, END})
+START = "start"
+"""Function by which the runner tells what a start of the cluster came to."""
+FAILURE = "harness-failure"
+"""Function by which the runner tells what befell the harness itself."""
+OBSERVATIONS = frozenset({"observe", "setup", "phase", OPENED, END, START, FAILURE})
 """Functions whose operations stand alone, without an invocation."""
 
 

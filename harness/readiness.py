@@ -7,7 +7,7 @@ import msgspec
 
 from harness.admin import Address, NewTopic, acknowledges_write, create_topic, delete_topic
 from harness.cluster.cluster import Cluster
-from harness.errors import KrucibleError
+from harness.errors import EngineError, KrucibleError
 from harness.wire import Endpoint, TopicAnswer, WireError
 
 READY_TOPIC = "krucible-ready"
@@ -16,6 +16,22 @@ _PAUSE_S = 0.05
 _LOOK_S = 1.0
 """Between looks at the containers, which cost the engine and so the nodes time."""
 _ASK_TIMEOUT_S = 1.0
+
+
+class NotReadyError(KrucibleError):
+    """A cluster did not become ready; whose fault that is, is for others to find out.
+
+    Attributes:
+        waited_for: what did not come about.
+        waited_s: how long it was waited for.
+    """
+
+    def __init__(self, told: KrucibleError, waited_for: str, waited_s: float) -> None:
+        super().__init__(
+            told.what, got=told.got, expected=told.expected, where=told.where, next_step=told.next_step
+        )
+        self.waited_for = waited_for
+        self.waited_s = waited_s
 
 
 class Readiness(msgspec.Struct, frozen=True):
@@ -31,13 +47,25 @@ def await_ready(cluster: Cluster, bound_s: float = READY_BOUND_S) -> Readiness:
     """Wait until the cluster is ready.
 
     Raises:
-        KrucibleError: if it is not within the bound, or a node ended meanwhile; with the end of that
+        NotReadyError: if it is not within the bound, or a node ended meanwhile; with the end of that
             node's log.
+        EngineError: if the engine does not tell of the nodes.
     """
     began = time.monotonic()
+    waited_for = ["the first answer"]
+    try:
+        return _awaited(cluster, bound_s, began, waited_for)
+    except (EngineError, NotReadyError):
+        raise
+    except KrucibleError as error:
+        raise NotReadyError(error, waited_for[-1], time.monotonic() - began) from error
+
+
+def _awaited(cluster: Cluster, bound_s: float, began: float, waited_for: list[str]) -> Readiness:
     deadline = began + bound_s
 
     def until(condition: Callable[[], bool], what: str) -> float:
+        waited_for.append(what)
         look_again = time.monotonic() + _LOOK_S
         while not condition():
             if time.monotonic() > look_again:
@@ -55,6 +83,7 @@ def await_ready(cluster: Cluster, bound_s: float = READY_BOUND_S) -> Readiness:
     brokers_s = until(
         lambda: all(_sees(address, expected) for address in brokers), "not every broker is unfenced"
     )
+    waited_for.append(f"topic {READY_TOPIC} can't be created")
     topic = NewTopic(READY_TOPIC, assignments=tuple((broker,) for broker in sorted(expected)))
     made = create_topic(brokers, topic)
     by_id = {node.id: cluster.observe_listeners[node.name] for node in cluster.nodes if node.is_broker}

@@ -35,6 +35,7 @@ from harness.planning import RunPlan
 from harness.recovery import await_recovery
 from harness.schedule import operations_of
 from harness.stage import OBSERVE_INTERVAL_MS, Stage, open_stage
+from harness.starting import ClusterNotReadyError
 from harness.vocabulary.administration import Moving
 from harness.watchdog import watched
 from harness.wire import WireError
@@ -109,11 +110,13 @@ def _played(
     """
     mishaps: Mishaps | None = None
     try:
-        with watched(), open_stage(plan, host.runs, listener, keep=host.keep) as stage:
+        with watched(), open_stage(plan, host.runs, listener, cancelled, keep=host.keep) as stage:
             mishaps = Mishaps(stage)
             _play(stage, mishaps, cancelled)
     except JournalError:
         raise
+    except ClusterNotReadyError as error:
+        return error.folder, None
     except KrucibleError as error:
         # A cluster that can't be taken away is no reason to throw away what was seen of it.
         if mishaps is None:

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -12,7 +13,7 @@ import msgspec
 from checkers.identity import IDENTITY_FILE, encode_identity
 from harness.admin import NewTopic, create_topic
 from harness.chance import least_operations
-from harness.cluster.cluster import Cluster, Plan, make_mount_points, remove_run, start_cluster
+from harness.cluster.cluster import Cluster, Plan, make_mount_points, remove_run
 from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine, compose_binary, connect, engine_facts
 from harness.cluster.images import KafkaImage, ensure_base, ensure_image
@@ -26,8 +27,9 @@ from harness.journal import RUNNER, Clock, Journals, Recorder
 from harness.ledger import Ledger, RunOpened, RunRemoved
 from harness.ownership import this_process
 from harness.planning import RunPlan
-from harness.readiness import Readiness, await_ready
+from harness.readiness import Readiness
 from harness.schedule import encode, faults_of
+from harness.starting import start_ready
 from harness.tally import Tally
 from harness.vocabulary import Workload
 from harness.vocabulary.scenario import FixedSchedule, RandomSchedule
@@ -82,14 +84,17 @@ class _Images(msgspec.Struct, frozen=True):
 
 
 @contextmanager
-def open_stage(plan: RunPlan, runs: Path, listener: Listener, *, keep: bool) -> Iterator[Stage]:
+def open_stage(
+    plan: RunPlan, runs: Path, listener: Listener, cancelled: threading.Event, *, keep: bool
+) -> Iterator[Stage]:
     """Have the images, make the folder, start the cluster, create the topics, record the setup.
 
     On the way out the cluster and its disks are removed, unless it is to be kept.
 
     Raises:
-        KrucibleError: if any of it fails; nothing is left behind but the folder, and not even that where
-            the images can't be had.
+        ClusterNotReadyError: if no start became ready, and not by the host's fault.
+        KrucibleError: if anything else of it fails; nothing is left behind but the folder, and not even that
+            where the images can't be had.
     """
     with ExitStack() as cleanup:
         client = connect()
@@ -99,8 +104,11 @@ def open_stage(plan: RunPlan, runs: Path, listener: Listener, *, keep: bool) -> 
         listener(RunBegan(plan.options.scenario, plan.version, plan.options.seed, str(folder)))
         stage = _opened(plan, folder, listener, cleanup)
         _write_identity(stage, images.kafka, engine_facts(client).version)
-        _start(stage, client, images, cleanup, keep=keep)
-        ready = await_ready(stage.cluster)
+        asked = _asked(stage, images, keep=keep)
+        stage.ledger.write(RunOpened(run=asked.run, owner=this_process(os.getpid()), kept=keep))
+        if not keep:
+            cleanup.callback(_remove, client, asked, stage.ledger)
+        stage.cluster, ready = start_ready(stage, client, asked, compose_binary(), cancelled)
         stage.topics = _create_topics(stage)
         stage.recorder.observe("setup", None, _setup(stage, ready))
         yield stage
@@ -134,14 +142,12 @@ def _opened(plan: RunPlan, folder: Path, listener: Listener, cleanup: ExitStack)
     return Stage(plan=plan, folder=folder, journals=journals, ledger=ledger, listener=listener, tally=tally)
 
 
-def _start(stage: Stage, client: Engine, images: _Images, cleanup: ExitStack, *, keep: bool) -> None:
-    """Start the containers; they are removed at the end, unless they are to be kept."""
+def _asked(stage: Stage, images: _Images, *, keep: bool) -> Plan:
+    """What is to be started."""
     topology = stage.plan.scenario.topology
-    run = stage.journals.run
-    stage.ledger.write(RunOpened(run=run, owner=this_process(os.getpid()), kept=keep))
     stage.tell("start", f"{len(topology.nodes())} nodes, {topology.mode}, {topology.quorum} quorum")
-    plan = Plan(
-        run=run,
+    return Plan(
+        run=stage.journals.run,
         folder=stage.folder,
         topology=topology,
         version=stage.plan.version,
@@ -150,9 +156,6 @@ def _start(stage: Stage, client: Engine, images: _Images, cleanup: ExitStack, *,
         kept=keep,
         images_by_version=images.others,
     )
-    if not keep:
-        cleanup.callback(_remove, client, plan, stage.ledger)
-    stage.cluster = start_cluster(client, plan, compose_binary())
 
 
 def _remove(client: Engine, plan: Plan, ledger: Ledger) -> None:

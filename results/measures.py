@@ -9,6 +9,7 @@ from pathlib import Path
 import msgspec
 
 from checkers.availability import CHECKER as AVAILABILITY
+from checkers.starts import CHECKER as STARTS
 from checkers.verdict import Verdict
 from results.coverage import coverage_of
 from results.observed import FaultSeen, Observed, Recovery
@@ -64,6 +65,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
         unavailable_ms_max: the longest of all faults' unavailability.
         recovered: whether the cluster recovered within its bound; None if the run did not come to it.
         recovery_ms: how long it took, or was waited for.
+        starts: how many starts the cluster took until it was ready, or until that was given up.
         coverage: interesting states by name, how often each was reached; see `results.coverage`.
     """
 
@@ -80,6 +82,7 @@ class Measures(msgspec.Struct, frozen=True, kw_only=True):
     unavailable_ms_max: int | None = None
     recovered: bool | None = None
     recovery_ms: int | None = None
+    starts: int = 1
     coverage: dict[str, int] = {}
 
 
@@ -103,6 +106,7 @@ def measure(observed: Observed, verdict: Verdict) -> Measures:
         unavailable_ms_max=max(unavailable, default=None),
         recovered=recovery.recovered if recovery else None,
         recovery_ms=recovery.took_ms if recovery else None,
+        starts=_starts(verdict),
         coverage=coverage_of(verdict),
     )
 
@@ -123,6 +127,13 @@ def load_measures(folder: Path) -> Measures:
         RunUnreadableError: if ``measures.json`` is missing or damaged.
     """
     return load_record(folder / MEASURES_FILE, Measures)
+
+
+def _starts(verdict: Verdict) -> int:
+    """What the starts checker counted; 1 where nothing was recorded of them."""
+    figures = next((result.figures for result in verdict.results if result.checker == STARTS), {})
+    counted = figures.get("starts")
+    return counted if isinstance(counted, int) and counted > 0 else 1
 
 
 def _load_ms(observed: Observed) -> int | None:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from checkers.history import History, Operation, OperationType
+from checkers.shapes import OBSERVATIONS, OPENED, START
 from results.loads import LOADS, answer, asked
 
 if TYPE_CHECKING:
@@ -23,8 +24,10 @@ PartitionName = tuple[str, int]
 OUTCOMES = ("ok", "info", "fail")
 """Outcomes of sends, in the order of their codes."""
 _COUNTED_ELSEWHERE = frozenset(
-    ("send", "assign", "poll", "final-read", "inject", "heal", "setup", "phase", "recover", "observe")
+    ("send", "assign", "poll", "final-read", "inject", "heal", "recover", *OBSERVATIONS)
 )
+_BEFORE_ALL = frozenset(("setup", START, OPENED))
+"""What the runner tells of before anything is asked of the cluster."""
 _LATEST_NS = 2**62
 _MISFITS = (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError)
 
@@ -223,7 +226,7 @@ class _Collector:
         """Add an operation."""
         time_ns = min(max(operation.time_ns, 0), _LATEST_NS)
         self._end_ns = max(self._end_ns, time_ns)
-        if self._begin_ns is None and operation.f != "setup":
+        if self._begin_ns is None and operation.f not in _BEFORE_ALL:
             self._begin_ns = time_ns
         if operation.type is not OperationType.INVOKE and operation.f not in _COUNTED_ELSEWHERE:
             counts = self._others.setdefault(operation.f, dict.fromkeys(OUTCOMES, 0))

@@ -90,6 +90,11 @@ def figures(measures: Measures) -> tuple[str, ...]:
     )
     told = coverage_line(measures.coverage)
     return (
+        *(
+            [f"{measures.starts} starts of the cluster: see starts/ in the folder"]
+            if measures.starts > 1
+            else []
+        ),
         sent,
         *_other_figures(measures),
         _fault_figures(measures),

@@ -21,6 +21,7 @@ from harness.cli.hands_on import hands_on
 from harness.cli.keeping import EXIT_CODES, keep, show
 from harness.cli.options import SEED_MAX, Seeds, runs_option, topology_options
 from harness.cli.origins import settled
+from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.errors import KrucibleError, UsageError
 from harness.planning import RunOptions, RunPlan, plan_run
 from harness.runner import Host, execute
@@ -71,7 +72,7 @@ def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **give
     plan = plan_run(_options(scenario, chosen, settled(given)))
     with cancellable() as cancelled:
         folder, verdict = run_one(plan, Host(runs=runs, keep=kept), cancelled)
-    if kept:
+    if kept and (folder / DESCRIPTION_FILE).exists():  # none of several starts may have become ready
         tell_kept(folder)
     return EXIT_CODES[verdict.validity]
 

@@ -56,6 +56,7 @@ def test_a_whole_run_is_valid(story: Story) -> None:
         "availability",
         "replicas",
         "nodes",
+        "starts",
         "assumptions",
     ]
     assert verdict.as_expected is True

@@ -12,9 +12,11 @@ import pytest
 from checkers.verdict import Validity, Verdict
 from harness import runner
 from harness.cli import running
+from harness.diagnosis import Diagnosis
 from harness.errors import EngineError, KrucibleError
 from harness.journal import JournalError
 from harness.mishaps import Mishaps
+from harness.starting import ClusterNotReadyError
 from harness.wire import WireError
 from harness.workloads.worker import WorkloadError
 
@@ -145,6 +147,20 @@ def test_without_a_history_there_is_nothing_to_judge(play: Play, where: str, err
     play.raised[where] = error
     with pytest.raises(type(error)):
         play.play()
+
+
+def test_starts_of_which_none_became_ready_are_judged(play: Play) -> None:
+    last = Diagnosis(
+        waited_for="no controller leads",
+        waited_s=90.0,
+        load_per_cpu=1.0,
+        sentences=("no controller leads",),
+        host=None,
+        nodes={},
+    )
+    play.raised["start"] = ClusterNotReadyError(play.stage.folder, last)
+    assert play.play() is None
+    assert play.reached == ["start"]
 
 
 @pytest.mark.parametrize("validity", Validity)
