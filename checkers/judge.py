@@ -55,8 +55,8 @@ CHECKERS: Mapping[str, Checker] = {
     "recovery": check_recovery,
     "availability": check_availability,
     "replicas": check_replicas,
-    "nodes": check_nodes,
     "starts": check_starts,
+    "nodes": check_nodes,
     "assumptions": check_assumptions,
 }
 """All checkers by name; each is a pure function of the history."""
@@ -137,8 +137,8 @@ def known_anomalies() -> dict[str, AnomalyKind]:
                 **of_log,
                 **quorum.ANOMALIES,
                 **recovery.ANOMALIES,
-                **nodes.ANOMALIES,
                 **starts.ANOMALIES,
+                **nodes.ANOMALIES,
                 **replicas.ANOMALIES,
                 **nonlinearizable.ANOMALIES,
                 **registers.ANOMALIES,

@@ -55,8 +55,8 @@ def test_a_whole_run_is_valid(story: Story) -> None:
         "recovery",
         "availability",
         "replicas",
-        "nodes",
         "starts",
+        "nodes",
         "assumptions",
     ]
     assert verdict.as_expected is True
