@@ -1,12 +1,12 @@
-"""Which partition of the offsets topic keeps what a group commits; its leader is the group's coordinator.
+"""Which partition keeps what a group commits, or a transactional id's state; its leader is the coordinator.
 
-Its number is Java's hash of the group's id, modulo the number of partitions (Kafka's
-``GroupCoordinator.partitionFor``).
+Its number is Java's hash of the id, modulo the number of partitions (Kafka's
+``GroupCoordinator.partitionFor`` and ``TransactionStateManager.partitionFor``).
 """
 
 from checkers.columns import PartitionName
 from checkers.history import History
-from checkers.licences.internal import OFFSETS_TOPIC
+from checkers.licences.internal import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from checkers.partition_changes import partition_changes
 
 _BITS = 32
@@ -20,14 +20,27 @@ def offsets_partition(history: History, group: str) -> PartitionName | None:
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
-    numbers = {name.partition for name in partition_changes(history).states if name.topic == OFFSETS_TOPIC}
+    return _partition(history, OFFSETS_TOPIC, group)
+
+
+def transactions_partition(history: History, transactional_id: str) -> PartitionName | None:
+    """The partition that keeps a transactional id's state; None where nothing tells how many there are.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    return _partition(history, TRANSACTIONS_TOPIC, transactional_id)
+
+
+def _partition(history: History, topic: str, key: str) -> PartitionName | None:
+    numbers = {name.partition for name in partition_changes(history).states if name.topic == topic}
     if not numbers or len(numbers) <= max(numbers):
         return None
-    return PartitionName(OFFSETS_TOPIC, number_of(group, len(numbers)))
+    return PartitionName(topic, number_of(key, len(numbers)))
 
 
 def number_of(group: str, partitions: int) -> int:
-    """The number of the partition, of so many, that a group's id belongs to."""
+    """The number of the partition, of so many, that an id belongs to."""
     code = 0
     units = group.encode("utf-16-be")
     for high, low in zip(units[::2], units[1::2], strict=True):

@@ -101,6 +101,17 @@ NEEDS: Mapping[str, Needs] = {
             "stale-vote": (Source.FAULTS,),
         },
     ),
+    "partitions": Needs(
+        (Source.DISKS, Source.QUORUM, Source.CLIENTS, Source.PARTITIONS, Source.FAULTS, Source.RUNNER),
+        {
+            "elr-beside-isr": (Source.MOVES,),
+            "acked-below-min-isr": (Source.FAULTS, Source.MOVES),
+            "acked-without-member": (Source.FAULTS, Source.NODES),
+            "read-without-member": (Source.FAULTS, Source.NODES),
+            "view-went-back": (Source.FAULTS, Source.NODES),
+            "recovery-denied": (Source.PARTITIONS,),
+        },
+    ),
     "elections": Needs((Source.ADMIN, Source.DISKS), {}, (Source.ADMIN, Source.FAULTS, Source.MOVES)),
     "reassignments": Needs((Source.ADMIN, Source.DISKS), {}, (Source.ADMIN,)),
     "recovery": Needs((Source.RUNNER,)),

@@ -3,10 +3,10 @@
 Evidence is the metadata log.  It tells every unclean election (``leaderRecoveryState``, KIP-704), which must
 have been allowed by unclean.leader.election.enable (from 3.9 on), by a request for an unclean election at
 that time, or, with eligible leader replicas, by the replica being the last known leader:
-``unclean-election-unlicensed``.  Answers to requests must agree with some state that may have been there:
-``election-contradicts-state``.  A partition that permits unclean elections must not stay without a leader:
-``election-withheld``.  What an unclean election may cost is judged with the log, see
-`checkers.licences`.
+``unclean-election-unlicensed``.  That holds for topics of Kafka's own too.  Answers to requests must agree
+with some state that may have been there: ``election-contradicts-state``.  A partition that permits unclean
+elections must not stay without a leader: ``election-withheld``.  What an unclean election may cost is judged
+with the log, see `checkers.licences`.
 """
 
 from collections import Counter
@@ -20,9 +20,9 @@ from checkers.elections.kinds import ANOMALIES, UNLICENSED
 from checkers.elections.withheld import find_withheld
 from checkers.fates import counted, fate_of_election
 from checkers.history import History
-from checkers.licences.asked import by_request
+from checkers.licences.asked import allowed
 from checkers.licences.disks import DEAD, WIPE
-from checkers.licences.permission import enabled_always, permitted
+from checkers.licences.permission import enabled_always
 from checkers.licences.scene import Scene
 from checkers.partition_changes import PartitionState
 from checkers.setup import setup_of
@@ -94,22 +94,13 @@ def _behind_ns(scene: Scene) -> int:
 
 
 def _unlicensed(scene: Scene) -> list[Anomaly]:
-    spans = {topic.name: permitted(scene, topic) for topic in scene.setup.topics}
+    """Unclean elections that nobody permitted, of topics of the run, and of Kafka's own."""
     return [
         _found(scene, partition, before, state)
         for partition, states in scene.changes.states.items()
-        if partition.topic in spans
         for before, state in pairwise(states)
-        if state.unclean
-        and not any(scene.changes.span(state).meets(*allowed) for allowed in spans[partition.topic])
-        and not _allowed(scene, partition, state)
+        if state.unclean and not allowed(scene, partition, state)
     ]
-
-
-def _allowed(scene: Scene, partition: PartitionName, state: PartitionState) -> bool:
-    if state.last_leader and scene.eligible_replicas:
-        return True
-    return state.offset in by_request(scene, partition)
 
 
 def _found(scene: Scene, partition: PartitionName, before: PartitionState, state: PartitionState) -> Anomaly:
@@ -132,6 +123,8 @@ def _figures(scene: Scene) -> dict[str, Any]:
         answers.update(f"{election.type} {code}" for code in election.codes.values())
     steps = [step for states in scene.changes.states.values() for step in pairwise(states)]
     states = [after for _, after in steps]
+    own = (states for name, states in scene.changes.states.items() if name.topic.startswith("__"))
+    internal = [after for states in own for _, after in pairwise(states)]
     return {
         "requests": len(scene.elections),
         "requests_of_unknown_fate": sum(election.request.unknown for election in scene.elections),
@@ -145,6 +138,7 @@ def _figures(scene: Scene) -> dict[str, Any]:
         "isr_shrinks": sum(not {*before.isr} <= {*after.isr} for before, after in steps),
         "elections": sum(state.elected for state in states),
         "unclean_elections": sum(state.unclean for state in states),
+        "elections_of_internal_topics": sum(state.elected for state in internal),
         "elections_from_elr": sum(state.was_eligible for state in states),
         "elections_of_last_known_leader": sum(state.unclean and state.last_leader for state in states),
     }

@@ -15,7 +15,7 @@ A request that was answered acted before that.  One without an answer may act la
 
 from checkers.administration import UNCLEAN, Election
 from checkers.columns import PartitionName
-from checkers.licences.permission import permitted
+from checkers.licences.permission import permitted, topic_named
 from checkers.licences.scene import Scene
 from checkers.partition_changes import PartitionState
 
@@ -55,13 +55,21 @@ def by_request(scene: Scene, partition: PartitionName) -> dict[int, tuple[Electi
     return {offset: elections for offset, elections in found.items() if elections}
 
 
+def allowed(scene: Scene, partition: PartitionName, state: PartitionState) -> bool:
+    """Whether somebody permitted an unclean election: a config, a request, or KIP-966 of the last leader.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    return _otherwise(scene, partition, state) or state.offset in by_request(scene, partition)
+
+
 def _otherwise(scene: Scene, partition: PartitionName, state: PartitionState) -> bool:
     """Whether an election needed no request."""
     if state.last_leader and scene.eligible_replicas:
         return True
     span = scene.changes.span(state)
-    topics = (topic for topic in scene.setup.topics if topic.name == partition.topic)
-    return any(span.meets(*allowed) for topic in topics for allowed in permitted(scene, topic))
+    return any(span.meets(*times) for times in permitted(scene, topic_named(scene, partition.topic)))
 
 
 def _again(scene: Scene, first: PartitionState, state: PartitionState) -> bool:

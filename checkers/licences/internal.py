@@ -1,8 +1,8 @@
 """Whether a topic of Kafka's own may have lost records legally: offsets of groups, states of transactions.
 
 They have no final read and no bound, so this says only whether it may be: an unclean election of one of the
-topic's partitions, or disks that were struck one by one until every replica in sync of one had been, and none
-of them had come back into the ISR meanwhile.
+topic's partitions that somebody permitted (`checkers.elections` finds the others), or disks that were struck
+one by one until every replica in sync of one had been, and none of them had come back into the ISR meanwhile.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,12 +10,13 @@ from collections.abc import Iterable, Iterator
 from checkers.administration import UNCLEAN
 from checkers.columns import NEVER, PartitionName
 from checkers.history import History
+from checkers.licences.asked import allowed
 from checkers.licences.disks import active, all_hit, hits, strikes_of
-from checkers.licences.permission import permitted
+from checkers.licences.permission import permitted, topic_named
 from checkers.licences.scene import Scene
-from checkers.shapes import Topic
 
 OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTIONS_TOPIC = "__transaction_state"
 
 
 def may_have_lost(history: History, topic: str, partition: int | None = None) -> str | None:
@@ -34,8 +35,8 @@ def may_have_lost(history: History, topic: str, partition: int | None = None) ->
         for name in scene.changes.states
         if name.topic == topic and (partition is None or name.partition == partition)
     ]
-    states = [state for name in told for state in scene.changes.states[name]]
-    unclean = next((state for state in states if state.unclean), None)
+    states = [(name, state) for name in told for state in scene.changes.states[name]]
+    unclean = next((s for name, s in states if s.unclean and allowed(scene, name, s)), None)
     if unclean is not None:
         return f"broker {unclean.leader} was elected uncleanly for {topic}"
     told_of_all = bool(told) and all(scene.changes.tells(name, NEVER) for name in told)
@@ -53,7 +54,7 @@ def _unclean_untold(scene: Scene, topic: str) -> str | None:
         where = PartitionName(topic, 0) if election.asked is None else somewhere
         if election.type == UNCLEAN and where is not None and election.may_have_elected(where):
             return f"operation {election.request.began.index} asked for unclean elections of {topic}"
-    if permitted(scene, Topic(topic, 1)):
+    if permitted(scene, topic_named(scene, topic)):
         return f"configs allowed unclean elections of {topic}"
     return None
 

@@ -28,6 +28,24 @@ HONOURED_SINCE = (3, 9)
 """First version whose KRaft controllers obey unclean.leader.election.enable (KAFKA-12670)."""
 
 
+def topic_named(scene: Scene, name: str) -> Topic:
+    """A topic of the run, or one that it did not ask for: Kafka's own, with the config that the log tells.
+
+    Kafka itself creates `__transaction_state` with unclean elections forbidden; where a config was told to be
+    true at any time, it counts as true.
+    """
+    for topic in scene.setup.topics:
+        if topic.name == name:
+            return topic
+    told = [
+        change.value
+        for change in scene.configs.changes
+        if (change.topic, change.config) == (name, UNCLEAN_CONFIG) and change.value is not None
+    ]
+    config = {UNCLEAN_CONFIG: any(map(_meaning, told))} if told else {}
+    return Topic(name, 1, config=config)
+
+
 class _Setting(NamedTuple):
     """A value that was set; times in nanoseconds.
 

@@ -32,7 +32,6 @@ from checkers.partitions.walk import Walk
 from checkers.partitions.zones import Zone, below_min_isr, member_down
 from checkers.replicas.committed import meant_by
 from checkers.replicas.observed import EVIDENCE_METADATA
-from checkers.sources import Source, lacking
 from checkers.verdict import CheckerResult, result_of
 
 __all__ = ["ANOMALIES", "check_partitions"]
@@ -40,23 +39,12 @@ __all__ = ["ANOMALIES", "check_partitions"]
 CHECKER = "partitions"
 """The checker's name."""
 _NS_PER_S = 1_000_000_000
-_SOURCES = (
-    Source.CLIENTS,
-    Source.FAULTS,
-    Source.NODES,
-    Source.PARTITIONS,
-    Source.QUORUM,
-    Source.DISKS,
-    Source.RUNNER,
-)
-"""What the rules need."""
 
 
 def check_partitions(history: History) -> CheckerResult:
     """Judge what the metadata log says of partitions, what was done to them meanwhile, and what brokers told.
 
-    Unknown where a log was to be gathered and none could be read, where it lacks its beginning or its end, or
-    where other evidence is lacking.
+    Unknown where a log was to be gathered and none could be read, or where it lacks its beginning or its end.
 
     Raises:
         msgspec.ValidationError: an operation, or a record of the log, is not as docs/histories.md says.
@@ -67,13 +55,12 @@ def check_partitions(history: History) -> CheckerResult:
     blamed = _Blamed(scene, end_ns)
     for found in blamed.found:
         counts[found.kind.id] += found.number
-    doubts = [doubt for doubt in (_doubt(history), lacking(history, *_SOURCES)) if doubt is not None]
     return result_of(
         CHECKER,
         [*walk.found, *views, *(anomaly for found in blamed.found for anomaly in found.anomalies)],
         counts=dict(+counts),
         figures=walk.figures | blamed.figures | _told(history),
-        unknown_because="; ".join(doubts) or None,
+        unknown_because=_doubt(history),
         exercised=walk.figures["states"] > 0 or bool(answers_of(history)),
     )
 
@@ -117,7 +104,7 @@ class _Blamed:
         self.found: list[Found] = []
         self.figures: dict[str, float] = {}
         log = farthest(scene.history)
-        if log is not None and lacking(scene.history, *_SOURCES) is None:
+        if log is not None:
             # Where it begins later, values of configs may stand before it.
             below = [] if log.seen.log_start else list(below_min_isr(scene, end_ns))
             down = list(member_down(scene, end_ns))

@@ -12,17 +12,19 @@ a ww edge, G-single, G-nonadjacent and G2-item.  Illegal are
 What single records show (aborted reads, lost writes, duplicates, phantoms) is the log checker's.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 
 from checkers.columns import NONE
 from checkers.history import History
 from checkers.licences import licences_of
+from checkers.licences.internal import TRANSACTIONS_TOPIC
 from checkers.sources import Source, lacking, untold_damage
 from checkers.transactions.anomalies import ANOMALIES
 from checkers.transactions.judging import NAME_CHARACTERS, Judged, judge_edges
 from checkers.transactions.kafka_edges import KafkaStory, flow_of, graph_of, own_records
+from checkers.transactions.kafka_excuses import excused
 from checkers.transactions.kafka_fencing import zombies
 from checkers.transactions.kafka_precommitted import compared, precommitted_reads
 from checkers.transactions.kafka_records import KafkaTransactions, has_transactions, kafka_transactions_of
@@ -48,6 +50,7 @@ def check_transactions(history: History) -> CheckerResult:
     observed = judge_edges(graph, story, lambda _: False)
     circular = judge_edges(flow, KafkaStory(kafka, flow), lambda identity: identity == "G1c")
     others = [*torn_transactions(kafka, story, licences_of(history)), *hanging_transactions(kafka)]
+    others = list(excused(history, others))
     others += [*zombies(kafka, story), *precommitted_reads(kafka, story), *_early(kafka, story)]
     # The flow alone is judged more strictly: a circle in it is no longer merely observed.
     known = {anomaly.witness for anomaly in circular.anomalies}
@@ -66,7 +69,14 @@ def check_transactions(history: History) -> CheckerResult:
             **observed.figures,
             "cycles": drawings(circular.drawn + observed.drawn),
         },
-        unknown_because="; ".join(_doubts(kafka)) or None,
+        unknown_because="; ".join([*_doubts(kafka), *_excuses(others)]) or None,
+    )
+
+
+def _excuses(found: Iterable[Anomaly]) -> Iterator[str]:
+    """Events that may explain findings, each once; nothing tells whether they do."""
+    yield from dict.fromkeys(
+        str(anomaly.licence) for anomaly in found if anomaly.licence and TRANSACTIONS_TOPIC in anomaly.licence
     )
 
 

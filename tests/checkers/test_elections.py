@@ -110,10 +110,43 @@ class TestUnlicensed:
         story.changed(85, isr=[2, 3], leaderRecoveryState=0)
         assert judged(story).validity is Validity.VALID
 
-    def test_other_topics_are_not_judged(self) -> None:
+    def test_topics_that_the_run_did_not_make_for_its_load_are_judged_too(self) -> None:
         story = leaderless(topics=[])
         unclean(story)
-        assert judged(story).validity is Validity.VALID
+        assert judged(story).counts == {UNLICENSED: 1}
+
+    @pytest.mark.parametrize("topic", ["__consumer_offsets", "__transaction_state", "__share_group_state"])
+    @pytest.mark.parametrize(
+        ("asked", "enabled", "own", "valid"),
+        [
+            (None, False, [], False),
+            (True, False, [], True),
+            (False, False, [], False),
+            (None, True, [], True),
+            (None, True, ["false"], False),  # as Kafka makes the topic of transactions' states
+            (None, True, ["false", None], False),
+            (None, False, ["false", "true"], True),
+        ],
+    )
+    def test_topics_of_kafkas_own(
+        self, topic: str, own: list[str | None], *, asked: bool | None, enabled: bool, valid: bool
+    ) -> None:
+        """Asked for all partitions, or of another topic; enabled by the nodes, or by configs of the topic."""
+        story = AdminStory(config={"unclean.leader.election.enable": str(enabled).lower()})
+        story.record(1, "TOPIC_RECORD", {"name": topic, "topicId": TOPIC_ID})
+        place = {"resourceType": 2, "resourceName": topic, "name": "unclean.leader.election.enable"}
+        for value in own:
+            story.record(2, "CONFIG_RECORD", place | {"value": value})
+        told = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": 1, "leaderEpoch": 0}
+        story.record(3, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told})
+        story.changed(30, isr=[1])
+        story.changed(40, leader=-1)
+        if asked is not None:
+            story.elect(60, 62, all_partitions=asked, code=None if asked else 0)
+        unclean(story)
+        result = judged(story)
+        assert (UNLICENSED not in result.counts) is valid
+        assert result.figures["elections_of_internal_topics"] == 1
 
 
 class TestAnswers:

@@ -72,10 +72,19 @@ def test_where_nothing_tells_of_the_topic_any_disk_may_have_been_the_last() -> N
     assert "brokers [1]" in str(may_have_lost(story.history(metadata_log=False), OFFSETS_TOPIC))
 
 
-def test_an_unclean_election() -> None:
-    story = kept()
+@pytest.mark.parametrize(("enabled", "lost"), [("true", True), ("false", False)])
+def test_an_unclean_election_that_was_permitted(enabled: str, *, lost: bool) -> None:
+    story = kept(config={"unclean.leader.election.enable": enabled})
     story.changed(50, isr=[1], leader=1, leaderRecoveryState=1)
-    assert "broker 1 was elected uncleanly" in str(may_have_lost(story.history(), OFFSETS_TOPIC))
+    text = str(may_have_lost(story.history(), OFFSETS_TOPIC))
+    assert ("broker 1 was elected uncleanly" in text) is lost
+
+
+def test_one_that_was_asked_for_everywhere() -> None:
+    story = kept()
+    story.elect(45, 55, all_partitions=True, code=None)
+    story.changed(50, isr=[1], leader=1, leaderRecoveryState=1)
+    assert "elected uncleanly" in str(may_have_lost(story.history(), OFFSETS_TOPIC))
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from checkers.history import History, OperationType
+from checkers.judge import result_by
 from checkers.partitions import check_partitions
 from checkers.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
@@ -141,7 +142,8 @@ class TestGoingBack:
 
     def test_where_it_may_have_been_restarted_unseen_nothing_is_decided(self) -> None:
         whole = self.back().history(began_ns=ENDED_MS * 1_000_000)
-        result = check_partitions(History("run", "", whole.operations, lacking=frozenset(["nemesis"])))
+        history = History("run", "", whole.operations, lacking=frozenset(["nemesis"]))
+        result = result_by("partitions", check_partitions, history)
         assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
 
 
@@ -209,5 +211,6 @@ class TestRecovery:
         told = self.recovered(back_ms=None)
         whole = told.history(began_ns=ENDED_MS * 1_000_000)
         lacking = frozenset(["observer-partitions-n1"])
-        result = check_partitions(History("run", "", whole.operations, lacking=lacking))
+        history = History("run", "", whole.operations, lacking=lacking)
+        result = result_by("partitions", check_partitions, history)
         assert (result.validity, result.counts) == (Validity.UNKNOWN, {})

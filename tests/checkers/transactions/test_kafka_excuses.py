@@ -1,0 +1,73 @@
+"""A transaction's state may be lost where its coordinator's topic was permitted to lose it, not else."""
+
+import msgspec
+import pytest
+
+from checkers.history import History, OperationType
+from checkers.transactions import check_transactions
+from checkers.transactions.anomalies import ANOMALIES
+from checkers.transactions.kafka_excuses import excused
+from checkers.verdict import Validity
+from tests.checkers.admin_histories import READER, TOPIC, TOPIC_ID, AdminStory
+
+STATES = "__transaction_state"
+ENABLE = {"unclean.leader.election.enable": "true"}
+
+
+def elected(**setup: object) -> AdminStory:
+    """The coordinators' topic has one partition; its last leader but one was elected uncleanly."""
+    story = AdminStory(**setup)
+    story.record(1, "TOPIC_RECORD", {"name": STATES, "topicId": TOPIC_ID})
+    told = {"replicas": [1, 2, 3], "isr": [1], "leader": 1, "leaderEpoch": 0}
+    story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told})
+    story.changed(20, leader=-1)
+    story.changed(30, isr=[2], leader=2, leaderRecoveryState=1)
+    return story
+
+
+def began(history: History) -> int:
+    """Index of an operation that does not matter."""
+    return next(operation.index for operation in history.operations)
+
+
+@pytest.mark.parametrize("identity", ["torn-transaction", "hanging-transaction", "G1c"])
+@pytest.mark.parametrize("permitted", [True, False])
+def test_a_finding_is_excused_where_a_state_may_be_lost(identity: str, *, permitted: bool) -> None:
+    story = elected(config=ENABLE if permitted else {})
+    story.add(40, 7, OperationType.INVOKE, "txn", key="t-0", value={"mops": []})
+    history = story.history()
+    txn = next(operation.index for operation in history.of("txn"))
+    anomaly = ANOMALIES[identity].found("it hangs", witness=(began(history), txn))
+    (judged,) = excused(history, [anomaly])
+    assert judged.illegal is not (permitted and identity != "G1c")
+    assert (judged.licence is None) is judged.illegal
+
+
+def test_without_an_owner_any_partition_will_do() -> None:
+    history = elected(config=ENABLE).history()
+    (judged,) = excused(history, [ANOMALIES["hanging-transaction"].found("it hangs")])
+    assert not judged.illegal
+
+
+def test_what_is_legal_already_keeps_its_licence() -> None:
+    legal = msgspec.structs.replace(
+        ANOMALIES["torn-transaction"].found("torn"), illegal=False, licence="somebody permitted it"
+    )
+    assert list(excused(elected(config=ENABLE).history(), [legal])) == [legal]
+
+
+@pytest.mark.parametrize(("permitted", "validity"), [(True, Validity.UNKNOWN), (False, Validity.INVALID)])
+def test_so_a_run_is_not_known_to_be_wrong(validity: Validity, *, permitted: bool) -> None:
+    story = elected(config=ENABLE if permitted else {})
+    asked = {"client": "c", "end": "commit", "mops": [["send", TOPIC, 0, 7]], "consumed": []}
+    done = asked | {"mops": [["send", TOPIC, 0, 7, 0]], "ended": "commit"}
+    story.add(40, 7, OperationType.INVOKE, "txn", key="t-0", value=asked)
+    story.add(41, 7, OperationType.OK, "txn", key="t-0", value=done)
+    for isolation, end in (("read_uncommitted", 2), ("read_committed", 1)):
+        reader = READER | {"isolation": isolation, "partition": 0}
+        told = reader | {"start": 0, "end": end, "position": end, "records": [[0, [0], [7]]]}
+        story.add(800, isolation, OperationType.INVOKE, "final-read", key=TOPIC, value=reader)
+        story.add(801, isolation, OperationType.OK, "final-read", key=TOPIC, value=told)
+    result = check_transactions(story.history())
+    assert (result.validity, result.counts["hanging-transaction"]) == (validity, 1)
+    assert ("elected uncleanly" in str(result.unknown_because)) is permitted
