@@ -10,6 +10,7 @@ import numpy as np
 
 from checkers.administration import performed
 from checkers.compaction import compaction_ran
+from checkers.coverage import coverage_of
 from checkers.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.history import FAIL, INVOKE, OK, History, Operation, OperationType
 from checkers.licences.disks import UNSYNCED, WIPE
@@ -39,6 +40,7 @@ def check_assumptions(history: History) -> CheckerResult:
         acked = acknowledged(history)
         met += [_injected(history, setup, windows), _loaded(acked, history, setup), _polled(history, setup)]
         met += [_finally_read(history, setup), *_performed(history, setup)]
+        met += coverage_of(history, setup, windows)
         met += _scripted(history) + _played(history, setup) + compaction_ran(history, setup)
         met += transacted(history) if setup.workload.kind == KIND else []
         if windows:

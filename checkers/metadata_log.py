@@ -17,6 +17,7 @@ import msgspec
 
 from checkers.columns import NEVER, NONE
 from checkers.history import History, Operation, once
+from checkers.metadata_whole import thinned_logs
 from checkers.replicas.observed import METADATA_LOG, MetadataLogSeen
 
 
@@ -55,7 +56,7 @@ class MetadataLog(NamedTuple):
 
 @once
 def farthest(history: History) -> MetadataLog | None:
-    """The metadata log that reaches farthest of all that could be read; None where none could.
+    """The metadata log that reaches farthest of all that could be read and are whole; None where none is.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -64,7 +65,12 @@ def farthest(history: History) -> MetadataLog | None:
         MetadataLog(operation, msgspec.convert(operation.value, MetadataLogSeen))
         for operation in history.observed(METADATA_LOG)
     ]
-    readable = [log for log in logs if log.seen.error is None and log.seen.decoder_error is None]
+    thinned = thinned_logs(history)
+    readable = [
+        log
+        for log in logs
+        if log.seen.error is None and log.seen.decoder_error is None and log.operation.index not in thinned
+    ]
     return max(readable, key=lambda log: (log.epoch, log.end, -(log.seen.log_start or 0)), default=None)
 
 

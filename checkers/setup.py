@@ -42,6 +42,7 @@ class Setup(msgspec.Struct, frozen=True):
 
     Attributes:
         kafka_version: e.g. ``4.3.1``.
+        scenario: name of the scenario that krucible ran; empty where it did not.
         nodes: every Kafka process of the cluster.
         features: finalized feature levels when the load began.
         config: properties that the scenario gave to every node.
@@ -67,6 +68,7 @@ class Setup(msgspec.Struct, frozen=True):
     controller_fetch_timeout_ms: int
     observe_interval_ms: int
     assumptions: RequiredNumbers
+    scenario: str = ""
     features: dict[str, int] = {}
     config: dict[str, Any] = {}
     node_config: dict[str, dict[str, Any]] = {}

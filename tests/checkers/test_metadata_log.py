@@ -45,7 +45,7 @@ class TestFarthest:
             ([("n1", [1], 1, {}), ("n2", [1], 5, {}), ("n3", [1], 4, {})], "n2"),
             ([("n1", [1], 9, {}), ("n2", [1, 2], 2, {})], "n2"),
             ([("n1", [1], 9, {"error": "gone"}), ("n2", [1], 2, {})], "n2"),
-            ([("n1", [1], 9, {"decoder_error": "no tool"}), ("n2", [], 2, {})], "n2"),
+            ([("n1", [1], 9, {"decoder_error": "no tool"}), ("n2", [], 1, {})], "n2"),
         ],
     )
     def test_the_newest_epoch_then_the_longest(

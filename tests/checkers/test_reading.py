@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from checkers import reading
 from checkers.history import OperationType
+from checkers.judge import result_by
 from checkers.log import check_log
 from checkers.reading import HistoryError, read_history
 from checkers.verdict import Validity
@@ -116,7 +117,7 @@ def test_a_history_cut_anywhere_is_read_and_never_invalid(
     length = data.draw(st.integers(0, len(whole)))
     (folder / "history.jsonl").write_bytes(whole[:length])
     read = read_history(folder)
-    result = check_log(read)
+    result = result_by("log", check_log, read)
     assert result.validity is not Validity.INVALID
     assert result.validity is Validity.UNKNOWN or not read.damage
     complete = sum(length >= end for end in _ends(lines))

@@ -1,0 +1,160 @@
+"""Whether what a run means to see was seen, all the time and of everybody: what was not is told.
+
+Observers record each thing at least once a second while its node runs.  A node that a fault holds, or whose
+process does not run by what the containers tell, can't answer, nor can it until it has started again: a
+silence that overlaps such a time says nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from checkers.faults import ENDING_KINDS, SILENT_KINDS, FaultWindow
+from checkers.history import OK, History
+from checkers.metadata_whole import begun_later, thinned_logs
+from checkers.replicas.observed import METADATA_LOG
+from checkers.setup import Setup
+from checkers.verdict import Assumption
+
+_NS_PER_MS = 1_000_000
+_INTERVALS = 32
+"""How many intervals of its observer a node may be silent: 8 s; of 40 clean runs the longest was 2.5 s."""
+
+
+class _Watch(NamedTuple):
+    """What is to be seen all the time.
+
+    Attributes:
+        key: of its observations.
+        nodes: those of whom it is to be seen.
+        what: in words.
+    """
+
+    key: str
+    nodes: tuple[str, ...]
+    what: str
+
+
+def coverage_of(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> list[Assumption]:
+    """What was seen of a run of krucible's own, as assumptions; none of others' histories.
+
+    Raises:
+        msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
+    """
+    if not setup.scenario:
+        return []
+    return [
+        _probed(history),
+        *_watched(history, setup, windows),
+        _views_of_all(history, setup),
+        _logs_whole(history),
+    ]
+
+
+def _probed(history: History) -> Assumption:
+    """Every fault that counts as proven, and every heal, has what the probe saw."""
+    blind = [
+        f"{operation.f} of {operation.key}"
+        for f in ("inject", "heal")
+        for operation in history.of(f)
+        if operation.type is OK and not (isinstance(operation.value, dict) and operation.value.get("probe"))
+    ]
+    return Assumption(
+        "faults-covered",
+        not blind,
+        "what the probe saw of each fault that took effect, and of each heal",
+        f"not seen: {', '.join(blind) or 'none'}",
+    )
+
+
+def _watched(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> Iterator[Assumption]:
+    """Nobody was silent for long who could answer, while there was load and after it."""
+    phases = {str(operation.key): operation.time_ns for operation in history.of("phase")}
+    if "load" not in phases:
+        return
+    span = phases["load"], phases.get("evidence", max(phases.values()))
+    bound_ms = _INTERVALS * setup.observe_interval_ms
+    away = _away(history, setup, windows)
+    for watch in _watches(setup):
+        times: dict[str, list[int]] = {node: [] for node in watch.nodes}
+        for operation in history.observed(watch.key):
+            times.setdefault(operation.node or "", []).append(operation.time_ns)
+        silent = [
+            f"{node} for {longest // _NS_PER_MS} ms"
+            for node in watch.nodes
+            if (longest := _longest(times[node], span, away.get(node, ()))) > bound_ms * _NS_PER_MS
+        ]
+        yield Assumption(
+            f"{watch.key}-covered",
+            not silent,
+            f"{watch.what}, never missing for more than {bound_ms} ms",
+            f"not seen: {', '.join(silent) or 'none'}",
+        )
+
+
+def _watches(setup: Setup) -> Iterator[_Watch]:
+    brokers = tuple(node.name for node in setup.nodes if "broker" in node.roles)
+    yield _Watch("quorum", tuple(setup.controllers.values()), "answers of each controller")
+    yield _Watch("quorum-state", tuple(node.name for node in setup.nodes), "each node's quorum-state file")
+    yield _Watch("partitions", brokers, "each broker's view of the partitions")
+
+
+def _away(history: History, setup: Setup, windows: Iterable[FaultWindow]) -> dict[str, list[tuple[int, int]]]:
+    """Of each node when it could not answer."""
+    found: dict[str, list[tuple[int, int]]] = {node.name: [] for node in setup.nodes}
+    for window in windows:
+        if window.kind in SILENT_KINDS | ENDING_KINDS:
+            for node, spans in found.items():
+                if window.concerns(node):
+                    spans.append((window.invoked_ns, window.end_ns))
+    states: dict[str, list[tuple[int, bool]]] = {node: [] for node in found}
+    for operation in history.observed("node"):
+        running = isinstance(operation.value, dict) and operation.value.get("status") == "running"
+        states.setdefault(operation.node or "", []).append((operation.time_ns, running))
+    for node, told in states.items():
+        ended = [*told, (history.operations[-1].time_ns, True)]
+        spans = [(time_ns, until_ns) for (time_ns, running), (until_ns, _) in pairwise(ended) if not running]
+        found.setdefault(node, []).extend(spans)
+    return found
+
+
+def _longest(times: Sequence[int], span: tuple[int, int], away: Iterable[tuple[int, int]]) -> int:
+    """The longest time in a span in which nothing was seen of a node that was there; nanoseconds."""
+    begin, end = span
+    within = sorted(time_ns for time_ns in times if begin < time_ns < end)
+    gaps = [
+        (before, after)
+        for before, after in pairwise([begin, *within, end])
+        if not any(from_ns <= after and before <= to_ns for from_ns, to_ns in away)
+    ]
+    return max((after - before for before, after in gaps), default=0)
+
+
+def _views_of_all(history: History, setup: Setup) -> Assumption:
+    """Each partition of the run's topics was told by a broker."""
+    told: dict[str, set[int]] = {}
+    for operation in history.observed("partitions"):
+        for topic, states in operation.value["topics"].items():
+            told.setdefault(topic, set()).update(state[0] for state in states)
+    unseen = [f"{topic}/{number}" for topic, number in setup.partitions if number not in told.get(topic, ())]
+    return Assumption(
+        "views-covered",
+        not unseen,
+        "a view of every partition by a broker",
+        f"not seen: {', '.join(unseen) or 'none'}",
+    )
+
+
+def _logs_whole(history: History) -> Assumption:
+    """The metadata logs hold what their batches and the quorum's leaders tell of them."""
+    problems = [*thinned_logs(history).values(), *begun_later(history)]
+    ends = [o.value.get("end") or 0 for o in history.observed(METADATA_LOG) if isinstance(o.value, dict)]
+    marks = [o.value.get("high_watermark", -1) for o in history.observed("quorum")]
+    if ends and max(marks, default=-1) > max(ends):
+        problems.append(f"they end at offset {max(ends)}, and {max(marks)} was told to be committed")
+    return Assumption(
+        "metadata-log-covered",
+        not problems,
+        "metadata logs with all their records",
+        f"missing: {'; '.join(problems) or 'nothing'}",
+    )

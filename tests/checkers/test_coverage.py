@@ -1,0 +1,159 @@
+"""What a run means to see and did not see is told; what nobody could see is not missed."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from checkers.coverage import coverage_of
+from checkers.faults import fault_windows
+from checkers.history import History, Operation, OperationType
+from checkers.setup import setup_of
+from tests.checkers.conftest import SETUP, ns, tell
+
+OK = OperationType.OK
+_NODES = [{"name": "b1", "id": 1, "roles": ["broker"]}, {"name": "c2", "id": 2, "roles": ["controller"]}]
+_TOPICS = [{"name": "log-0", "partitions": 2}]
+_BEGIN, _END = 1, 41
+_VIEW = {"began_ns": 0, "topics": {"log-0": [[0, 1, 1, [1], [1], None], [1, 1, 1, [1], [1], None]]}}
+_KEYS = (("quorum", "c2"), ("quorum-state", "b1"), ("quorum-state", "c2"), ("partitions", "b1"))
+
+
+def seen(key: str, node: str, at_s: float, value: Any = None) -> Operation:
+    return Operation(0, ns(at_s), f"observer-{key}", OK, "observe", key, value, node=node)
+
+
+def watched(*more: str, without: tuple[tuple[str, str], float, float] | None = None) -> History:
+    """A run in which everything is seen each second, but for one thing in a span of seconds."""
+    lines = (f"{_BEGIN} phase load", "30 phase heal", f"{_END} phase evidence", "42 phase done", *more)
+    story = tell("\n".join(lines), setup={"scenario": "smoke", "nodes": _NODES, "topics": _TOPICS})
+    views = [
+        seen(key, node, second, _VIEW if key == "partitions" else {"answer": "error"})
+        for key, node in _KEYS
+        for second in range(_BEGIN, _END + 1)
+        if without is None or (key, node) != without[0] or not without[1] <= second <= without[2]
+    ]
+    return with_more(story, *views)
+
+
+def with_more(history: History, *operations: Operation) -> History:
+    ordered = sorted((*history.operations, *operations), key=lambda operation: operation.time_ns)
+    numbered = (msgspec.structs.replace(each, index=index) for index, each in enumerate(ordered))
+    return msgspec.structs.replace(history, operations=tuple(numbered))
+
+
+def unmet(history: History) -> dict[str, str]:
+    setup = setup_of(history)
+    assert setup is not None
+    assumptions = coverage_of(history, setup, fault_windows(history))
+    return {each.name: each.observed for each in assumptions if not each.met}
+
+
+def test_what_was_seen_all_the_time() -> None:
+    assert unmet(watched()) == {}
+
+
+def test_of_other_harnesses_nothing_is_asked() -> None:
+    assert unmet(tell("1 phase load", setup={"nodes": _NODES, "topics": _TOPICS})) == {}
+    assert {*SETUP} >= {"kafka_version"}
+
+
+def test_a_run_without_load_has_nobody_to_watch() -> None:
+    history = tell("1 phase evidence", setup={"scenario": "smoke", "nodes": _NODES})
+    assert unmet(history) == {}
+
+
+@pytest.mark.parametrize(
+    ("what", "name"),
+    [
+        (("quorum", "c2"), "quorum-covered"),
+        (("quorum-state", "b1"), "quorum-state-covered"),
+        (("partitions", "b1"), "partitions-covered"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("from_s", "to_s", "silent_ms"),
+    [(10, 16, None), (10, 17, 9000), (1, 8, None), (1, 9, 9000), (34, 41, None), (33, 41, 9000)],
+)
+def test_a_silence_is_told(
+    what: tuple[str, str], name: str, from_s: int, to_s: int, silent_ms: int | None
+) -> None:
+    told = unmet(watched(without=(what, from_s, to_s)))
+    assert told == ({name: f"not seen: {what[1]} for {silent_ms} ms"} if silent_ms else {})
+
+
+def test_what_was_never_seen_is_told() -> None:
+    told = unmet(watched(without=(("partitions", "b1"), 0, 99)))
+    assert told == {
+        "partitions-covered": "not seen: b1 for 40000 ms",
+        "views-covered": "not seen: log-0/0, log-0/1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("lines", "excused"),
+    [
+        (("9 f1 kill b1 ok", "20 f1 heal ok"), True),
+        (("9 f1 pause b1 ok", "12 f1 heal ok"), True),
+        (("9 f1 partition b1 ok", "20 f1 heal ok"), False),
+        (("9 f1 kill c2 ok", "20 f1 heal ok"), False),
+        (("9 b1 exited 1", "12 b1 running"), True),
+        (("9 b1 exited 1",), True),
+        (("9 c2 exited 1", "12 c2 running"), False),
+        (("2 b1 exited 1", "5 b1 running"), False),
+    ],
+)
+def test_a_node_that_is_away_is_not_missed(lines: tuple[str, ...], *, excused: bool) -> None:
+    told = unmet(watched(*lines, without=(("partitions", "b1"), 10, 20)))
+    told.pop("faults-covered", None)
+    assert told == ({} if excused else {"partitions-covered": "not seen: b1 for 12000 ms"})
+
+
+@pytest.mark.parametrize(
+    ("probe", "told"),
+    [
+        ({"seen": 1}, {}),
+        ({}, {"faults-covered": "not seen: inject of f1"}),
+        (None, {"faults-covered": "not seen: inject of f1"}),
+    ],
+)
+def test_a_fault_without_what_its_probe_saw(probe: object, told: dict[str, str]) -> None:
+    history = watched("5 f1 kill b1 ok", "9 f1 kill b1 info", "12 f1 heal info")
+    operations = [
+        msgspec.structs.replace(each, value=each.value | {"probe": probe})
+        if each.f == "inject" and each.type is OK
+        else each
+        for each in history.operations
+    ]
+    assert unmet(msgspec.structs.replace(history, operations=tuple(operations))) == told
+
+
+def test_an_injection_without_a_value_saw_nothing() -> None:
+    blind = Operation(0, ns(7), "nemesis", OK, "heal", "f9")
+    assert unmet(with_more(watched(), blind)) == {"faults-covered": "not seen: heal of f9"}
+
+
+@pytest.mark.parametrize(
+    ("log", "missing"),
+    [
+        ({"end": 10}, None),
+        ({"end": 9}, "they end at offset 9, and 10 was told to be committed"),
+        ({"end": 10, "log_start": 3}, "b1's begins at offset 3, without a snapshot"),
+        ({"end": 10, "log_start": 3, "checkpoint": ["3", []]}, None),
+    ],
+)
+def test_metadata_logs_reach_from_the_beginning_to_what_was_committed(
+    log: dict[str, Any], missing: str | None
+) -> None:
+    value = {
+        "began_ns": 1,
+        "topic": "__cluster_metadata",
+        "partition": 0,
+        "count": 0,
+        "batches": {},
+        "records": [],
+        **log,
+    }
+    mark = seen("quorum", "c2", 20.5, {"answer": "leader", "high_watermark": 10})
+    told = unmet(with_more(watched(), seen("metadata-log", "b1", 41.5, value), mark))
+    assert told == ({"metadata-log-covered": f"missing: {missing}"} if missing else {})

@@ -1,0 +1,78 @@
+"""Metadata logs of which decoded records are missing are told from those that are whole."""
+
+from typing import Any
+
+import pytest
+
+from checkers.metadata_log import farthest
+from checkers.metadata_whole import thinned_logs
+from tests.checkers.admin_histories import AdminStory
+from tests.checkers.replicas.replica_histories import Batch, metadata
+
+BATCHES = [Batch(0, 3), Batch(3, 1), Batch(4, 1), Batch(5, 2)]
+
+
+def records(*offsets: int) -> list[list[Any]]:
+    return [[offset, 1, "TOPIC_RECORD", {}] for offset in offsets]
+
+
+def logs(**offsets: tuple[int, ...]) -> AdminStory:
+    """Nodes' logs, all with the same batches, and with records decoded at these offsets."""
+    story = AdminStory()
+    for node, some in offsets.items():
+        story.observe(900, "metadata-log", metadata(BATCHES, records=records(*some)), node=node)
+    return story
+
+
+WHOLE = (0, 1, 2, 3, 5, 6)
+
+
+@pytest.mark.parametrize(
+    ("offsets", "told"),
+    [
+        pytest.param({"n1": WHOLE, "n2": WHOLE}, [], id="whole"),
+        pytest.param({"n1": (1, 3, 6)}, [], id="no more is known of it"),
+        pytest.param(
+            {"n1": (0, 1, 2)},
+            ["of n1's there are 0 records of the batch at offset 5, and 1 at least are due"],
+            id="halved",
+        ),
+        pytest.param(
+            {"n1": (3, 5, 6)},
+            ["of n1's there are 0 records of the batch at offset 0, and 1 at least are due"],
+            id="the first half gone",
+        ),
+        pytest.param(
+            {"n1": (0, 1, 2, 5, 6), "n2": WHOLE},
+            ["of n1's there are 0 records of the batch at offset 3, and 1 at least are due"],
+            id="another has it",
+        ),
+        pytest.param(
+            {"n1": WHOLE, "n2": (0, 2, 3, 5, 6)},
+            ["of n2's there are 2 records of the batch at offset 0, and 3 at least are due"],
+            id="another has more",
+        ),
+    ],
+)
+def test_what_is_missing_of_a_log(offsets: dict[str, tuple[int, ...]], told: list[str]) -> None:
+    history = logs(**offsets).history(metadata_log=False)
+    assert [*thinned_logs(history).values()] == told
+    node = next((name for name in offsets if not any(f"of {name}'s" in each for each in told)), None)
+    log = farthest(history)
+    assert (log and log.operation.node) == node
+
+
+def test_a_marker_of_the_quorum_need_not_be_decoded() -> None:
+    story = AdminStory()
+    marker = metadata([Batch(0, 2, control=2)], records=[])
+    story.observe(900, "metadata-log", marker, node="n1")
+    assert thinned_logs(story.history(metadata_log=False)) == {}
+
+
+@pytest.mark.parametrize(
+    "problem", [{"error": "gone"}, {"decoder_error": "no tool"}, {"batches": {}, "count": 0}]
+)
+def test_of_a_log_that_was_not_read_nothing_is_missed(problem: dict[str, Any]) -> None:
+    story = AdminStory()
+    story.observe(900, "metadata-log", metadata(BATCHES, records=[]) | problem, node="n1")
+    assert thinned_logs(story.history(metadata_log=False)) == {}
