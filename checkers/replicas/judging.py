@@ -10,6 +10,9 @@
    leader knows that a node has fetched its log: ``metadata-divergence``.
 4. The leader epochs that replicas noted and have batches of (`epochs`): ``epoch-note-contradicted``,
    ``epoch-start-divergence``, ``epoch-without-election``.
+5. What clients were told (`clients`): by final reads (`returned`), ``read-not-on-disk``,
+   ``on-disk-not-read``, ``transaction-without-marker``; of transactions' ends (`markers`),
+   ``marker-against-answer``, ``markers-differ``.
 
 What differs legally: where logs begin (retention, DeleteRecords, snapshots); what stands above the committed
 end; compacted topics, whose batches each broker rewrites by itself, and which are not compared; replicas out
@@ -24,6 +27,7 @@ from checkers.columns import PartitionName
 from checkers.history import History
 from checkers.partition_changes import PartitionChanges, partition_changes
 from checkers.replicas.alone import Finds, find_alone, open_transactions
+from checkers.replicas.clients import find_against_clients
 from checkers.replicas.committed import (
     End,
     InSync,
@@ -105,14 +109,18 @@ def check_replicas(history: History) -> CheckerResult:
     ends, synced = committed_ends(history), in_sync(history, meant.names)
     limits, changes = limits_of(history, meant), partition_changes(history)
     notes = {(noted.partition, noted.node): noted for noted in checkpoints_of(history)}
+    judged: dict[PartitionName, ReplicaLog] = {}
     for partition in sorted({*batches.partitions, *meant.partitions}):
         end, members = ends.get(partition), synced.get(partition)
         of_it = [noted for (where, _), noted in notes.items() if where == partition]
         _judge_gaps(partition, batches, limits, end, findings)
         _judge_elections(partition, batches, of_it, (meant, changes), findings)
         logs = _judge_partition(partition, batches, meant, (end, members), findings)
+        if logs and partition.topic not in limits.compacted and not logs[0].seen.corrupt:
+            judged[partition] = logs[0]
         if notes and logs and end is not None and members is not None:
             _judge_notes(logs, {noted.node: noted for noted in of_it}, limits, (end, members), findings)
+    findings.add(find_against_clients(history, judged, findings.figures))
     _judge_metadata(batches.metadata_logs, meant, metadata_end(history, meant.names), findings)
     return result_of(
         CHECKER,
@@ -141,6 +149,9 @@ FIGURES = (
     "epochs_traced",
     "epoch_notes",
     "epoch_batches",
+    "final_reads_compared",
+    "offsets_compared",
+    "markers_compared",
 )
 """What a result tells beside anomalies: numbers over all logs; what was compared counts once per pair."""
 

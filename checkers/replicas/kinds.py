@@ -74,6 +74,36 @@ EPOCH_WITHOUT_ELECTION = AnomalyKind(
     guarantee="A leader appends in the leader epoch that the controller gave it when it was elected.",
     source="KIP-101, KIP-631 (PartitionChangeRecord)",
 )
+MARKER_AGAINST_ANSWER = AnomalyKind(
+    id="marker-against-answer",
+    meaning="A transaction's record is ended on disk by a marker that its client's answer rules out.",
+    guarantee="A transaction gets commit markers once its commit was acknowledged, none if it was aborted.",
+    source="KIP-98, KIP-890",
+)
+MARKERS_DIFFER = AnomalyKind(
+    id="markers-differ",
+    meaning="A transaction has a commit marker in one partition and an abort marker in another.",
+    guarantee="All partitions of a transaction get the same marker.",
+    source="KIP-98",
+)
+READ_NOT_ON_DISK = AnomalyKind(
+    id="read-not-on-disk",
+    meaning="A final read returned an offset at which the log on disk has no record that it may return.",
+    guarantee="Consumers get records of the log; at read_committed none of an open or aborted transaction.",
+    source="Kafka documentation, Design, Replication; KIP-98",
+)
+ON_DISK_NOT_READ = AnomalyKind(
+    id="on-disk-not-read",
+    meaning="A final read to the end did not return a record that stands in the log on disk.",
+    guarantee="Consumers get all records of a log, at read_committed all but those that were aborted.",
+    source="Kafka documentation, Design, Message Delivery Semantics; KIP-98",
+)
+TRANSACTION_WITHOUT_MARKER = AnomalyKind(
+    id="transaction-without-marker",
+    meaning="A final read at read_committed came past a transaction that no marker on disk ends.",
+    guarantee="Readers of committed records come no farther than to the first transaction that is open.",
+    source="KIP-98 (last stable offset)",
+)
 METADATA_DIVERGENCE = AnomalyKind(
     id="metadata-divergence",
     meaning="Two nodes' metadata logs hold different batches below the committed offset.",
@@ -94,5 +124,10 @@ ANOMALIES = by_id(
     EPOCH_NOTE_CONTRADICTED,
     EPOCH_START_DIVERGENCE,
     EPOCH_WITHOUT_ELECTION,
+    MARKER_AGAINST_ANSWER,
+    MARKERS_DIFFER,
+    READ_NOT_ON_DISK,
+    ON_DISK_NOT_READ,
+    TRANSACTION_WITHOUT_MARKER,
     METADATA_DIVERGENCE,
 )

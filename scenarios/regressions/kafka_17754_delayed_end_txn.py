@@ -24,7 +24,7 @@ SCENARIO = Scenario(
     expectations=(
         Expectation(
             Validity.INVALID,
-            ("G1a", "torn-transaction"),
+            ("G1a", "torn-transaction", "marker-against-answer", "markers-differ"),
             why="KAFKA-17754: open by design for clients of transaction.version 1",
         ),
     ),

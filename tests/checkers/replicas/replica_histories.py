@@ -75,8 +75,8 @@ def metadata(batches: Sequence[Batch], **told: Any) -> dict[str, Any]:
     return replica(batches, **{"topic": METADATA_TOPIC, "records": [], **told})
 
 
-def final_read(end: int | None, *, kind: str = "ok", partition: int = 0) -> Operation:
-    """A final read that listed this end."""
+def final_read(end: int | None, *, kind: str = "info", partition: int = 0) -> Operation:
+    """A final read that listed this end, and did not come to it."""
     asked = {"client": "c", "isolation": "read_uncommitted", "partition": partition}
     told = asked if end is None else {**asked, "start": 0, "end": end, "position": end, "records": []}
     return Operation(0, 0, "reader", OperationType(kind), "final-read", "log-0", told)

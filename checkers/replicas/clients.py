@@ -1,0 +1,79 @@
+"""Judges what clients were told against the disks: final reads, and ends of transactions."""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from checkers.columns import PartitionName
+from checkers.history import OK, History
+from checkers.licences import licences_of
+from checkers.licences.internal import may_have_lost
+from checkers.loading import columns_of
+from checkers.partition_changes import partition_changes
+from checkers.replicas.evidence import ReplicaLog
+from checkers.replicas.markers import find_against_answers, find_differing, marked_records
+from checkers.replicas.returned import (
+    FinalRead,
+    final_reads,
+    find_not_on_disk,
+    find_not_read,
+    find_unended,
+    offsets_compared,
+)
+from checkers.verdict import Anomaly
+
+STATES_TOPIC = "__transaction_state"
+
+
+def find_against_clients(
+    history: History, logs: Mapping[PartitionName, ReplicaLog], figures: Counter[str]
+) -> Iterator[Anomaly]:
+    """Find what clients were told and disks contradict.
+
+    Args:
+        history: as `checkers.reading.read_history` returns it.
+        logs: of each partition that is judged one log, of a replica in sync; of none that is compacted.
+        figures: counts what was looked at.
+    """
+    if logs and any(operation.type is OK for operation in history.of("final-read")):
+        yield from _against_reads(history, logs, figures)
+    if logs and history.of("txn") and may_have_lost(history, STATES_TOPIC) is None:
+        yield from _against_ends(history, logs, figures)
+
+
+def _against_reads(
+    history: History, logs: Mapping[PartitionName, ReplicaLog], figures: Counter[str]
+) -> Iterator[Anomaly]:
+    columns = columns_of(history)
+    for code, reads in final_reads(columns).items():
+        log = logs.get(columns.partitions[code])
+        if log is None:
+            continue
+        for read in reads:
+            if not _truncated_since(history, log.partition, read):
+                figures.update(final_reads_compared=1, offsets_compared=offsets_compared(log, read))
+                yield from find_not_on_disk(log, read)
+                yield from find_not_read(log, read)
+                yield from find_unended(log, read)
+
+
+def _against_ends(
+    history: History, logs: Mapping[PartitionName, ReplicaLog], figures: Counter[str]
+) -> Iterator[Anomaly]:
+    columns = columns_of(history)
+    licences = licences_of(history)
+    kept = {
+        name: log
+        for name, log in logs.items()
+        if all(permit.event.below is not None for permit in licences.of(name))
+    }
+    marked = marked_records(columns, kept)
+    figures["markers_compared"] += len(marked.send)
+    yield from find_against_answers(columns, marked)
+    yield from find_differing(columns, marked)
+
+
+def _truncated_since(history: History, partition: PartitionName, read: FinalRead) -> bool:
+    """Whether an unclean election may have truncated a log since a read listed its end."""
+    changes = partition_changes(history)
+    states = changes.states.get(partition, ())
+    return any(state.unclean and changes.span(state).to_ns >= read.listed_ns for state in states)
