@@ -38,7 +38,7 @@ baseOffset: 0 lastOffset: 0 count: 1 partitionLeaderEpoch: 1 isTransactional: fa
 | offset: 0 CreateTime: 1 keySize: 4 valueSize: 34 sequence: -1 headerKeys: [] LeaderChange: {{"leaderId":3}}
 baseOffset: 1 lastOffset: 1 count: 1 partitionLeaderEpoch: 1 isTransactional: false isControl: false crc: 4
 | offset: 1 CreateTime: 1 keySize: -1 valueSize: 4 sequence: -1 headerKeys: [] \
-payload: {{"type":"TOPIC_RECORD","version":0,"data":{{"name":"log-0"}}}}
+payload: {{"type":"TOPIC_RECORD","version":0,"data":{{"name":"log-0","topicId":"A"}}}}
 | offset: 2 CreateTime: 1 keySize: -1 valueSize: 4 sequence: -1 headerKeys: [] \
 payload: {{"type":"NO_OP_RECORD","version":0,"data":{{}}}}
 """
@@ -217,7 +217,10 @@ def test_metadata_logs_are_decoded_by_kafkas_tool_and_kept(cluster: FakeCluster)
 
     told = values(gathered(cluster), METADATA_LOG)
 
-    records = [[0, 1, "LEADER_CHANGE", {"leaderId": 3}], [1, 1, "TOPIC_RECORD", {"name": "log-0"}]]
+    records = [
+        [0, 1, "LEADER_CHANGE", {"leaderId": 3}],
+        [1, 1, "TOPIC_RECORD", {"name": "log-0", "topicId": "A"}],
+    ]
     assert [told[name]["records"] for name in ("n1", "n2", "n3")] == [records] * 3
     assert told["n1"]["checkpoint"] == ["00000000000000000002-0000000001.checkpoint", records]
     assert told["n2"]["checkpoint"] is None
