@@ -55,7 +55,8 @@ class FakeCluster:
         self.commands: list[Sequence[str]] = []
         for node in self.nodes:
             (folder / "nodes" / node.name).mkdir(parents=True)
-            write_log(self.disk(node) / "log-0-0", {0: LOG})
+            log = write_log(self.disk(node) / "log-0-0", {0: LOG})
+            (log / "leader-epoch-checkpoint").write_text("0\n2\n1 0\n2 3\n")
             write_log(self.disk(node) / "__cluster_metadata-0", {0: METADATA})
 
     def disk(self, node: Node) -> Path:
@@ -98,7 +99,7 @@ def gathered(cluster: FakeCluster, settle_bound_s: float = 0.0) -> History:
         outcome.ok({"partitions": [state]})
     asked = {"client": "c", "isolation": "read_uncommitted", "partition": 0}
     with runner.operation("final-read", "log-0", asked) as outcome:
-        outcome.ok({**asked, "start": 0, "end": 4, "position": 4, "records": []})
+        outcome.ok({**asked, "start": 0, "end": 4, "position": 4, "records": [[0, [0, 1, 3], [1, 2, 3]]]})
     gather_disks(cluster, [topic], journals, settle_bound_s)
     journals.close()
     return read_history(cluster.folder)
@@ -149,8 +150,8 @@ def test_a_replica_that_lost_a_batch_is_found(cluster: FakeCluster) -> None:
 
     result = check_replicas(gathered(cluster))
 
-    assert result.counts == {"replica-divergence": 1}
-    assert result.anomalies[0].subject == "log-0/0@2"
+    assert result.counts == {"offset-gap": 1, "replica-divergence": 1}
+    assert {str(found.subject) for found in result.anomalies} == {"log-0/0@2", "log-0/0@3"}
 
 
 def test_a_replica_cut_short_is_found(cluster: FakeCluster) -> None:
