@@ -9,6 +9,8 @@ import msgspec
 from checkers import nodes, nonlinearizable, quorum, recovery, starts
 from checkers.assumptions import check_assumptions
 from checkers.availability import check_availability
+from checkers.client_errors import check_client_errors
+from checkers.client_errors import kinds as client_errors
 from checkers.copying import check_copying
 from checkers.copying import kinds as copying
 from checkers.elections import check_elections
@@ -46,6 +48,7 @@ CHECKERS: Mapping[str, Checker] = {
     "transactions": check_transactions,
     "copying": check_copying,
     "groups": check_groups,
+    "client-errors": check_client_errors,
     "registers": check_registers,
     "metadata": check_metadata,
     "quorum": check_quorum,
@@ -134,6 +137,7 @@ def known_anomalies() -> dict[str, AnomalyKind]:
                 **transactions.ANOMALIES,
                 **copying.ANOMALIES,
                 **groups.ANOMALIES,
+                **client_errors.ANOMALIES,
                 **of_log,
                 **quorum.ANOMALIES,
                 **recovery.ANOMALIES,

@@ -46,6 +46,7 @@ def test_a_whole_run_is_valid(story: Story) -> None:
         "transactions",
         "copying",
         "groups",
+        "client-errors",
         "registers",
         "metadata",
         "quorum",

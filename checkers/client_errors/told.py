@@ -1,0 +1,43 @@
+"""Which errors of Kafka's the text of an operation's error names, in the words of either client library.
+
+librdkafka tells an error's name before a colon (``OUT_OF_ORDER_SEQUENCE_NUMBER: Broker: …``), kafka-python
+its number in brackets (``[Error 45]``).  What is in parentheses is krucible's comment or a detail, and the
+errors of several records are joined by semicolons.
+"""
+
+import re
+from collections.abc import Iterable
+
+OUT_OF_ORDER, OLD_EPOCH, TXN_STATE, PRODUCER_ID_MAPPING, UNKNOWN_PRODUCER, FENCED = 45, 47, 48, 49, 59, 90
+_NAMES = {
+    "OUT_OF_ORDER_SEQUENCE_NUMBER": OUT_OF_ORDER,
+    "INVALID_PRODUCER_EPOCH": OLD_EPOCH,
+    "INVALID_TXN_STATE": TXN_STATE,
+    "INVALID_PRODUCER_ID_MAPPING": PRODUCER_ID_MAPPING,
+    "UNKNOWN_PRODUCER_ID": UNKNOWN_PRODUCER,
+    "PRODUCER_FENCED": FENCED,
+    "_FENCED": FENCED,
+}
+_NAMED = re.compile(r"\[Error (?P<number>\d{1,5})\]|\b(?P<name>_?[A-Z]{2}[A-Z_]+)\b")
+_ASIDE = re.compile(r"\([^()]*\)")
+_CONSEQUENCE = re.compile(r"^(?:abort: )?_(?:FATAL|STATE|PURGE_QUEUE|PURGE_INFLIGHT)\b")
+"""What librdkafka says of everything else once it has given a producer up."""
+_NEUTRAL = "its commit was never asked for"
+
+
+def codes_in(text: str) -> frozenset[int]:
+    """Kafka's codes of the errors that a text names, as far as they are of those above."""
+    found = (
+        int(each["number"]) if each["number"] else _NAMES.get(each["name"]) for each in _NAMED.finditer(text)
+    )
+    return frozenset(code for code in found if code is not None and code in _NAMES.values())
+
+
+def nothing_but(text: str, wanted: Iterable[int]) -> bool:
+    """Whether a text tells of these errors and what follows from them, and of no other trouble."""
+    parts = [part.strip() for part in _ASIDE.sub("", text).split(";")]
+    codes = frozenset(wanted)
+    return all(
+        part == _NEUTRAL or _CONSEQUENCE.match(part) is not None or bool(codes_in(part) & codes)
+        for part in parts
+    )

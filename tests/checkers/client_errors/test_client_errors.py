@@ -1,0 +1,342 @@
+"""Errors that Kafka promises not to give: illegal where nothing explains them, told where a doubt is left."""
+
+from typing import Any
+
+import pytest
+
+from checkers.client_errors import check_client_errors
+from checkers.client_errors.told import codes_in, nothing_but
+from checkers.history import FAIL, INFO, INVOKE, OK, History, Operation, OperationType
+from checkers.verdict import Anomaly, Validity
+
+S = 1_000_000_000
+LOST = "OUT_OF_ORDER_SEQUENCE_NUMBER: Broker: Broker received an out of order sequence number (fatal)"
+LOST_PYTHON = (
+    "OutOfOrderSequenceNumberError: [Error 45] OutOfOrderSequenceNumberError: None (about a sequence)"
+)
+FENCED = "_FENCED: Failed to end transaction: Local: This instance has been fenced by a newer instance"
+FENCED_PYTHON = (
+    "ProducerFencedError: [Error 90] ProducerFencedError (epochs are compared before the decision)"
+)
+OLD_EPOCH = "INVALID_PRODUCER_EPOCH: Broker: Producer attempted an operation with an old epoch"
+STATE = "INVALID_TXN_STATE: Broker: Producer attempted a transactional operation in an invalid state"
+TIMED_OUT = "_MSG_TIMED_OUT: Local: Message timed out (waiting or in flight, librdkafka's wrapper can't say)"
+GONE = "_FATAL: Local: Fatal error (the producer gave up; earlier attempts are open)"
+
+
+class Story:
+    """A history told operation by operation, a second after each other."""
+
+    def __init__(self, **workload: Any) -> None:
+        self.operations: list[Operation] = []
+        known = {"workers": 100, "transaction_timeout_ms": 10_000, "durable_processes": [50]}
+        self.put(
+            "runner",
+            OK,
+            "setup",
+            None,
+            {
+                "kafka_version": "4.3.1",
+                "nodes": [{"name": f"n{i}", "id": i, "roles": ["broker", "controller"]} for i in (1, 2, 3)],
+                "controller_fetch_timeout_ms": 2000,
+                "observe_interval_ms": 250,
+                "assumptions": dict.fromkeys(
+                    ("acked_before", "acked_after", "invoked_during", "fault_held_ms", "recovery_ms"), 0
+                ),
+                "topics": [{"name": "log-0", "partitions": 3, "config": {"min.insync.replicas": "2"}}],
+                "workload": known | workload,
+            },
+        )
+
+    def put(  # noqa: PLR0917 - the fields of an operation
+        self,
+        process: int | str,
+        kind: OperationType,
+        f: str,
+        key: Any = None,
+        value: Any = None,
+        error: str | None = None,
+        *,
+        after_s: float = 0.1,
+    ) -> "Story":
+        before = self.operations[-1].time_ns if self.operations else 0
+        index, time_ns = len(self.operations), before + int(after_s * S)
+        self.operations.append(Operation(index, time_ns, process, kind, f, key, value, error))
+        return self
+
+    def send(
+        self, *entries: tuple[int, str], process: int = 1, error: str | None = None, key: str = "log-0"
+    ) -> "Story":
+        values = [[partition, index] for index, (partition, _) in enumerate(entries)]
+        told = [
+            [*pair, index if outcome == "ok" else None, outcome]
+            for index, (pair, (_, outcome)) in enumerate(zip(values, entries, strict=True))
+        ]
+        outcomes = {outcome for _, outcome in entries}
+        kind = OperationType(outcomes.pop()) if len(outcomes) == 1 else INFO
+        self.put(process, INVOKE, "send", key, values)
+        return self.put(process, kind, "send", key, told, error)
+
+    def initialise(self, process: int, kind: OperationType | None = OK, *, took_s: float = 0.1) -> "Story":
+        self.put(process, INVOKE, "init-transactions", "txn-0", {"client": "kafka-python"})
+        if kind is not None:
+            self.put(process, kind, "init-transactions", "txn-0", {}, after_s=took_s)
+        return self
+
+    def transact(
+        self,
+        process: int = 7,
+        kind: OperationType = OK,
+        error: str | None = None,
+        *,
+        took_s: float = 0.1,
+        offset: int | None = 3,
+        client: str = "kafka-python",
+    ) -> "Story":
+        asked = {"client": client, "end": "commit", "mops": [["send", "log-0", 0, 1]]}
+        done = {**asked, "mops": [["send", "log-0", 0, 1, offset]], "ended": None if error else "commit"}
+        self.put(process, INVOKE, "txn", "txn-0", asked)
+        return self.put(process, kind, "txn", "txn-0", done, error, after_s=took_s)
+
+    def history(self, *lacking: str) -> History:
+        return History("run", "", tuple(self.operations), lacking=frozenset(lacking))
+
+    def anomaly(self) -> Anomaly | None:
+        anomalies = check_client_errors(self.history()).anomalies
+        assert len(anomalies) <= 1
+        return anomalies[0] if anomalies else None
+
+    def doubt(self) -> str:
+        """Why the only anomaly is legal."""
+        anomaly = self.anomaly()
+        assert anomaly is not None
+        assert not anomaly.illegal
+        return anomaly.licence or ""
+
+
+@pytest.mark.parametrize(
+    ("text", "codes"),
+    [
+        (LOST, {45}),
+        (LOST_PYTHON, {45}),
+        (FENCED, {90}),
+        (FENCED_PYTHON, {90}),
+        (OLD_EPOCH, {47}),
+        (f"{STATE}; {LOST}", {45, 48}),
+        ("[Error 51] ConcurrentTransactions", set()),
+        (TIMED_OUT, set()),
+        ("no delivery report within the delivery timeout", set()),
+    ],
+)
+def test_codes_are_found_in_the_words_of_either_library(text: str, codes: set[int]) -> None:
+    assert codes_in(text) == codes
+
+
+@pytest.mark.parametrize(
+    ("text", "alone"),
+    [
+        (LOST, True),
+        (f"{LOST}; {GONE}", True),
+        (f"{LOST}; _PURGE_QUEUE: Local: Purged in queue", True),
+        (f"{LOST}; {TIMED_OUT}", False),
+        (f"its commit was never asked for; abort: {LOST_PYTHON}", True),
+        (f"{LOST}; its commit was never asked for; abort: _STATE: Local: Erroneous state", True),
+        ("", False),
+    ],
+)
+def test_other_trouble_is_told_from_what_follows(text: str, alone: bool) -> None:  # noqa: FBT001 - a parameter
+    assert nothing_but(text, {45}) is alone
+
+
+def test_without_sends_there_is_nothing_to_judge() -> None:
+    assert check_client_errors(Story().history()).validity is Validity.NOT_EXERCISED
+
+
+def test_acknowledged_records_are_as_they_should_be() -> None:
+    result = check_client_errors(Story().send((0, "ok")).transact().history())
+    assert result.validity is Validity.VALID
+    assert result.figures == {
+        "operations": 2,
+        "with_errors": 0,
+        "errors_of_sequences": 0,
+        "refused_transactions": 0,
+    }
+
+
+class TestSequences:
+    @pytest.mark.parametrize("error", [LOST, LOST_PYTHON, f"{LOST}; {GONE}", "UNKNOWN_PRODUCER_ID: gone"])
+    def test_a_sequence_that_nobody_knows_after_an_acknowledgement_is_illegal(self, error: str) -> None:
+        told = Story().send((0, "ok"), (1, "ok")).send((0, "info"), (0, "info"), error=error)
+        result = check_client_errors(told.history())
+        assert (result.validity, result.counts) == (Validity.INVALID, {"sequence-lost": 1})
+        (anomaly,) = result.anomalies
+        assert anomaly.witness == (2, 4)
+        assert anomaly.summary.startswith("Process 1 was told of log-0/0: ")
+
+    def test_each_partition_has_its_own_acknowledgement_as_a_witness(self) -> None:
+        told = Story().send((0, "ok")).send((1, "ok")).send((0, "info"), (1, "info"), error=LOST)
+        anomaly = told.anomaly()
+        assert anomaly is not None
+        assert anomaly.illegal
+        assert anomaly.witness == (2, 4, 6)
+
+    def test_a_run_of_which_every_record_is_listed_counts_as_well(self) -> None:
+        told = Story()
+        run = {"partition": 0, "first": 1, "count": 2}
+        told.put(1, INVOKE, "send", "log-0", run).put(1, OK, "send", "log-0", run | {"offsets": [[0, 2]]})
+        anomaly = told.send((0, "info"), error=LOST).anomaly()
+        assert anomaly is not None
+        assert anomaly.illegal
+
+    def test_without_a_word_on_records_nothing_is_said(self) -> None:
+        told = Story().send((0, "ok"))
+        told.put(1, INVOKE, "send", "log-0", [[0, 1]]).put(1, INFO, "send", "log-0", [[0, 1]], LOST)
+        run = {"partition": 0, "first": 1, "count": 2}
+        told.put(2, INVOKE, "send", "log-0", run).put(2, INFO, "send", "log-0", run, LOST)
+        assert told.anomaly() is None
+
+    def test_other_trouble_leaves_a_doubt(self) -> None:
+        told = Story().send((0, "ok")).send((0, "info"), (0, "info"), error=f"{TIMED_OUT}; {LOST}")
+        assert "other trouble" in told.doubt()
+
+    def test_records_that_were_acknowledged_beside_it_leave_a_doubt(self) -> None:
+        told = Story().send((0, "ok")).send((0, "ok"), (0, "info"), error=LOST)
+        assert "out of turn" in told.doubt()
+        run = {"partition": 0, "first": 1, "count": 2, "offsets": [[0, 2]]}
+        told = Story().put(1, INVOKE, "send", "log-0", run).put(1, FAIL, "send", "log-0", run, LOST)
+        assert "out of turn" in told.doubt()
+
+    @pytest.mark.parametrize(
+        "before",
+        [
+            Story(),
+            Story().send((1, "ok")),
+            Story().send((0, "ok"), process=2),
+            Story().send((0, "ok")).send((0, "fail"), error="no client, nothing sent"),
+            Story().send((0, "ok"), key="other"),
+        ],
+    )
+    def test_a_producer_that_had_nothing_acknowledged_there_leaves_a_doubt(self, before: Story) -> None:
+        assert "nothing that this producer" in before.send((0, "info"), error=LOST).doubt()
+
+    @pytest.mark.parametrize("workload", [{"acks": "1"}, {"acks": 0}, {"idempotent": False}])
+    def test_who_does_not_wait_for_all_is_promised_nothing(self, workload: dict[str, Any]) -> None:
+        told = Story(**workload).send((0, "ok")).send((0, "info"), error=LOST)
+        assert "did not wait for all replicas" in told.doubt()
+
+    def test_the_probe_has_a_new_producer_for_each_attempt(self) -> None:
+        told = Story().send((0, "ok"), process=50).send((0, "info"), process=50, error=LOST)
+        assert "new producer" in told.doubt()
+
+    @pytest.mark.parametrize(("partition", "illegal"), [(0, False), (1, True)])
+    def test_a_loss_that_is_permitted_there_explains_it(self, *, partition: int, illegal: bool) -> None:
+        told = Story().send((0, "ok"), (1, "ok"))
+        told.put("admin", INVOKE, "delete-records", "log-0", [[0, 5]]).put(
+            "admin", OK, "delete-records", "log-0", [[0, 5]]
+        )
+        anomaly = told.send((partition, "info"), error=LOST).anomaly()
+        assert anomaly is not None
+        assert anomaly.illegal is illegal
+        assert illegal or "DeleteRecords" in (anomaly.licence or "")
+
+    def test_what_came_later_explains_nothing(self) -> None:
+        told = Story().send((0, "ok")).send((0, "info"), error=LOST)
+        told.put("admin", INVOKE, "delete-records", "log-0", [[0, 5]], after_s=5)
+        anomaly = told.anomaly()
+        assert anomaly is not None
+        assert anomaly.illegal
+
+
+class TestTransactions:
+    @pytest.mark.parametrize("error", [FENCED, FENCED_PYTHON, OLD_EPOCH])
+    def test_fencing_without_a_rival_is_illegal(self, error: str) -> None:
+        result = check_client_errors(Story().initialise(7).transact().transact(7, INFO, error).history())
+        assert (result.validity, result.counts) == (Validity.INVALID, {"fenced-without-rival": 1})
+        (anomaly,) = result.anomalies
+        assert anomaly.witness == (2, 5, 6)
+
+    @pytest.mark.parametrize("error", [STATE, "InvalidPidMapping: [Error 49] InvalidProducerIdMapping"])
+    def test_a_transaction_that_is_forgotten_is_illegal(self, error: str) -> None:
+        result = check_client_errors(Story().initialise(7).transact().transact(7, INFO, error).history())
+        assert (result.validity, result.counts) == (Validity.INVALID, {"transaction-forgotten": 1})
+
+    @pytest.mark.parametrize("kind", [OK, INFO, None])
+    def test_a_rival_explains_it(self, kind: OperationType | None) -> None:
+        told = Story().initialise(7).transact().initialise(9, kind).transact(7, INFO, FENCED)
+        assert told.anomaly() is None
+
+    def test_one_of_unknown_fate_may_come_late(self) -> None:
+        assert (
+            Story().initialise(9, INFO).initialise(7).transact().transact(7, INFO, FENCED).anomaly() is None
+        )
+
+    @pytest.mark.parametrize(("kind", "process"), [(FAIL, 9), (OK, 7)])
+    def test_who_came_before_or_never_asked_is_no_rival(self, kind: OperationType, process: int) -> None:
+        told = Story().initialise(8, kind).initialise(process, OK).transact(process)
+        anomaly = told.transact(process, INFO, FENCED).anomaly()
+        assert anomaly is not None
+        assert anomaly.illegal
+
+    def test_another_id_is_no_rival(self) -> None:
+        told = Story().initialise(7).transact()
+        told.put(9, INVOKE, "init-transactions", "txn-1", {})
+        assert told.transact(7, INFO, FENCED).anomaly() is not None
+
+    @pytest.mark.parametrize(("took_s", "explained"), [(9.9, False), (10.0, True)])
+    def test_a_timeout_explains_it(self, *, took_s: float, explained: bool) -> None:
+        told = Story().initialise(7).transact().transact(7, INFO, STATE, took_s=took_s)
+        assert (told.anomaly() is None) is explained
+
+    def test_a_timeout_that_nobody_knows_explains_it(self) -> None:
+        told = Story(transaction_timeout_ms=None).initialise(7).transact().transact(7, INFO, STATE)
+        assert told.anomaly() is None
+
+    def test_a_lost_state_of_transactions_explains_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr("checkers.client_errors.fencing.may_have_lost", lambda *_: "a wiped disk")
+        assert Story().initialise(7).transact().transact(7, INFO, FENCED).anomaly() is None
+
+    def test_scripts_ask_for_what_no_library_would(self) -> None:
+        told = Story().initialise(7).transact().transact(7, INFO, FENCED, client="raw")
+        assert told.anomaly() is None
+
+    def test_an_answer_without_a_question_is_passed_over(self) -> None:
+        assert Story().put(7, INFO, "txn", "txn-0", None, FENCED).anomaly() is None
+
+    def test_a_producer_that_nobody_initialised_leaves_a_doubt(self) -> None:
+        assert "no acknowledged initialisation" in Story().transact(7, INFO, FENCED).doubt()
+
+    def test_other_trouble_leaves_a_doubt(self) -> None:
+        told = Story().initialise(7).transact().transact(7, FAIL, f"{TIMED_OUT}; abort: {FENCED}")
+        assert "KIP-360" in told.doubt()
+
+    def test_a_slow_initialisation_leaves_a_doubt(self) -> None:
+        told = Story().initialise(7, took_s=1.5).transact().transact(7, INFO, FENCED)
+        assert "took long" in told.doubt()
+
+    def test_the_first_transaction_leaves_a_doubt(self) -> None:
+        assert "first transaction" in Story().initialise(7).transact(7, INFO, FENCED).doubt()
+
+    def test_a_transaction_that_need_not_have_been_there_leaves_a_doubt(self) -> None:
+        told = Story().initialise(7).transact().transact(7, INFO, STATE, offset=None)
+        assert "need not have been under way" in told.doubt()
+
+
+class TestEvidence:
+    def test_what_clients_recorded_is_needed(self) -> None:
+        result = check_client_errors(Story().send((0, "ok")).history("worker-3"))
+        assert result.validity is Validity.UNKNOWN
+
+    @pytest.mark.parametrize("journal", ["worker-3", "nemesis", "admin", "replicas"])
+    def test_what_may_permit_an_error_is_needed_where_there_is_one(self, journal: str) -> None:
+        told = Story().send((0, "ok")).send((0, "info"), error=LOST)
+        result = check_client_errors(told.history(journal))
+        assert (result.validity, result.anomalies) == (Validity.UNKNOWN, ())
+        assert journal in (result.unknown_because or "")
+
+    def test_other_journals_are_needed_for_errors_alone(self) -> None:
+        assert check_client_errors(Story().send((0, "ok")).history("nemesis")).validity is Validity.VALID
+
+    def test_without_a_setup_there_is_a_doubt(self) -> None:
+        told = Story().send((0, "ok")).send((0, "info"), error=LOST)
+        result = check_client_errors(History("run", "", told.history().operations[1:]))
+        assert result.validity is Validity.UNKNOWN
