@@ -14,7 +14,14 @@ from checkers.linearizability import MODELS, check_linearizable
 from checkers.linearizability.canonical import UnreadableError, canonical, shown
 from checkers.log import check_log
 from checkers.registers import applies, check_registers
-from checkers.transactions import ConsistencyModel, check_list_append, check_rw_register, check_transactions
+from checkers.transactions import (
+    NOTHING_DECLARED,
+    ConsistencyModel,
+    Declared,
+    check_list_append,
+    check_rw_register,
+    check_transactions,
+)
 from checkers.verdict import CheckerResult, Verdict, result_of
 
 STRICTEST = ConsistencyModel.STRICT_SERIALIZABLE
@@ -44,12 +51,15 @@ class Asked(NamedTuple):
     Attributes:
         workload: name of a `Workload`; inferred if None.
         model: a consistency model of transactions, or an object (which is its workload too).
-        initial: the object's value before anything happened.
+        initial: the object's value before anything happened; of registers that transactions read and write
+            that of each, or a map by name.
+        declared: what is known of each register that transactions read and write.
     """
 
     workload: str | None = None
     model: str | None = None
     initial: Any = None
+    declared: Declared = NOTHING_DECLARED
 
 
 class Judgement(NamedTuple):
@@ -75,16 +85,16 @@ def judge_foreign(foreign: Foreign, asked: Asked | None = None) -> Judgement:
         UnfitError: workload, model and initial value do not fit together.
         HistoryError: the history does not have its workload's shape, or no workload's.
     """
-    workload, model = _meant(foreign, asked or Asked())
-    initial = None if asked is None else asked.initial
+    asked = asked or Asked()
+    workload, model = _meant(foreign, asked)
+    _check_declared(workload, asked.declared)
     if workload is Workload.KAFKA:
-        return _judge_kafka(foreign, initial)
+        return _judge_kafka(foreign, asked.initial)
     history = history_of(foreign, workload)
     if workload in TRANSACTIONS:
-        _refuse_initial(workload, initial)
-        checkers = _of_transactions(workload, ConsistencyModel(model or STRICTEST))
+        checkers = _of_transactions(history, workload, ConsistencyModel(model or STRICTEST), asked)
     else:
-        checkers = _of_objects(history, workload, initial)
+        checkers = _of_objects(history, workload, asked.initial)
     told = _reading(foreign, workload, {})
     verdict = judge_by(history, {**checkers, READING: lambda _: told})
     held_to = str(model or STRICTEST) if workload in TRANSACTIONS else str(workload)
@@ -124,9 +134,22 @@ def _named(workload: str) -> Workload:
         raise UnfitError(f"{workload} is no workload", f"one of {', '.join(Workload)}") from None
 
 
-def _of_transactions(workload: Workload, model: ConsistencyModel) -> Mapping[str, Checker]:
-    check = check_list_append if workload is Workload.LIST_APPEND else check_rw_register
-    return {str(workload): partial(check, model=model)}
+def _check_declared(workload: Workload, declared: Declared) -> None:
+    """Refuse what is declared of keys whose versions nobody needs to infer."""
+    if any(declared) and workload is not Workload.RW_REGISTER:
+        raise UnfitError(f"{workload} has no keys of which an order is declared", str(Workload.RW_REGISTER))
+
+
+def _of_transactions(
+    history: History, workload: Workload, model: ConsistencyModel, asked: Asked
+) -> Mapping[str, Checker]:
+    if workload is Workload.LIST_APPEND:
+        _refuse_initial(workload, asked.initial)
+        return {str(workload): partial(check_list_append, model=model)}
+    if isinstance(asked.initial, Mapping):
+        _check_names(history, asked.initial)
+    check = partial(check_rw_register, model=model, declared=asked.declared, begin=asked.initial)
+    return {str(workload): check}
 
 
 def _of_objects(history: History, workload: Workload, initial: Any) -> Mapping[str, Checker]:
@@ -134,6 +157,8 @@ def _of_objects(history: History, workload: Workload, initial: Any) -> Mapping[s
         return {"registers": partial(check_registers, initial=initial)}
     if workload is Workload.MULTI_REGISTER and isinstance(initial, Mapping):
         _check_names(history, initial)
+    elif workload is Workload.MULTI_REGISTER and initial is not None:
+        initial = dict.fromkeys(_names_of(history), initial)
     try:
         model = MODELS[workload](initial)
     except UnreadableError as error:
@@ -141,9 +166,14 @@ def _of_objects(history: History, workload: Workload, initial: Any) -> Mapping[s
     return {"linearizability": partial(check_linearizable, model=model)}
 
 
+def _names_of(history: History) -> list[Any]:
+    """Names of all registers that transactions read or write."""
+    return [part[1] for o in history.operations for part in o.value or () if len(part) > 1]
+
+
 def _check_names(history: History, initial: Mapping[Any, Any]) -> None:
     """Refuse initial values that belong to other registers, such as "0" where the history's is 0."""
-    used = {shown(canonical(part[1])) for o in history.operations for part in o.value or () if len(part) > 1}
+    used = {shown(canonical(name)) for name in _names_of(history)}
     told = [shown(canonical(name)) for name in initial]
     if told and used.isdisjoint(told):
         raise UnfitError(
@@ -197,6 +227,7 @@ def _reading(foreign: Foreign, workload: Workload, more: Mapping[str, Any]) -> C
             "succeeded": succeeded,
             "without_completion": sum(call.completed is None for call in foreign.calls),
             "of_the_nemesis": foreign.faults,
+            **({"warnings": list(foreign.warnings)} if foreign.warnings else {}),
             **more,
         },
         unknown_because="; ".join(doubts) or None,

@@ -4,7 +4,7 @@ What Jepsen guarantees of its histories is asked of every history, for a checker
 that never began, or of two at once in one process, can only guess.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -72,12 +72,14 @@ class Foreign(msgspec.Struct, frozen=True):
         records: all operations; those of no client are process `NEMESIS`.
         calls: pairs of the clients' operations, in the order of the invocations.
         damage: what of the file could not be read.
+        warnings: what of it is odd, and how it was taken.
     """
 
     file: str
     records: tuple[Record, ...]
     calls: tuple[Call, ...]
     damage: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
     @property
     def faults(self) -> int:
@@ -120,7 +122,7 @@ def foreign_of(elements: Iterable[Element], file: str, damage: list[str]) -> For
     records = tuple(
         record if record.process in gathering.clients else _of_nemesis(record) for record in gathering.records
     )
-    foreign = Foreign(file, records, (), tuple(damage))
+    foreign = Foreign(file, records, (), tuple(damage), tuple(gathering.warnings()))
     return msgspec.structs.replace(foreign, calls=tuple(_paired(foreign)))
 
 
@@ -139,6 +141,8 @@ class _Gathering:
         self._pairs = 0
         self._last_index = -1
         self._completed_ns = 0
+        self._latest_ns = 0
+        self._late: list[Place] = []
 
     def take(self, element: Element) -> None:
         """Add an operation.
@@ -205,23 +209,37 @@ class _Gathering:
     def _time_of(self, fields: dict[str, Any], kind: OperationType, place: Place) -> int | None:
         """When it was.
 
-        Jepsen's workers take the time before they are recorded, and published histories of its older versions
-        go back by milliseconds where they waited.  What may not be is that an operation begins well before
-        another ended, and is recorded after that: then either the times or the order is wrong.
+        Jepsen's workers take the time before they are recorded, and published histories of its older
+        versions go back by milliseconds where they waited.  Where an operation begins well before another
+        ended, and is recorded after that, either the times or the order is wrong; an index says that the
+        order is meant.
         """
         time_ns = fields.get("time")
         if time_ns is None or time_ns == _UNSET:
             return None
         if not isinstance(time_ns, int) or isinstance(time_ns, bool) or not 0 <= time_ns <= _TIME_MAX:
             raise place.error(f"{_shown(time_ns)} is no time", f"nanoseconds, from 0 to {_TIME_MAX}")
-        if kind is OperationType.INVOKE and time_ns < self._completed_ns - TIME_SLACK_NS:
+        begins = kind is OperationType.INVOKE
+        early = begins and time_ns < self._completed_ns - TIME_SLACK_NS
+        if early and fields.get("index") in {None, _UNSET}:
             raise place.error(
-                f"time goes back: begins at {time_ns}, an operation before it ended at {self._completed_ns}",
-                "operations in the order of time",
+                f"time goes back: begins at {time_ns}, one before it ended at {self._completed_ns}",
+                "operations in the order of time, or an index that tells their order",
             )
-        if kind is not OperationType.INVOKE:
+        if early or time_ns < self._latest_ns - TIME_SLACK_NS:
+            self._late.append(place)
+        if not begins:
             self._completed_ns = max(self._completed_ns, time_ns)
+        self._latest_ns = max(self._latest_ns, time_ns)
         return time_ns
+
+    def warnings(self) -> Iterator[str]:
+        """What is odd about all elements together."""
+        if self._late:
+            yield (
+                f"{len(self._late)} operations are recorded more than {TIME_SLACK_NS // 10**9} s behind later "
+                f"ones, first: {self._late[0]}; they are taken in the order in which they stand"
+            )
 
 
 def _paired(foreign: Foreign) -> list[Call]:

@@ -39,10 +39,11 @@ from checkers.transactions.judging import Judged, Story, judge_edges
 from checkers.transactions.kafka import check_transactions
 from checkers.transactions.list_append import check_list_append
 from checkers.transactions.models import ConsistencyModel
-from checkers.transactions.register_orders import Declared
+from checkers.transactions.register_orders import NOTHING_DECLARED, Declared
 from checkers.transactions.rw_register import check_rw_register
 
 __all__ = [
+    "NOTHING_DECLARED",
     "ConsistencyModel",
     "Declared",
     "Graph",

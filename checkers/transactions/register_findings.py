@@ -36,7 +36,7 @@ def unclear_write(registers: Registers) -> str | None:
         return None
     row = int(rows[0])
     what = f"{shown(registers.value(row))} to {shown(registers.key_of(row))}"
-    return f"a value is written twice, so its writer is not known: {what}"
+    return f"a value is written twice, or there from the beginning, so its writer is not known: {what}"
 
 
 def _read(registers: Registers, row: int) -> str:
@@ -149,7 +149,8 @@ def _lost_updates(registers: Registers) -> Found:
 
 
 def _version(registers: Registers, version: int) -> str:
-    return "nil" if version >= registers.initial else shown(registers.value(version))
+    first = version - registers.initial
+    return shown(registers.value(version) if first < 0 else registers.begins[first])
 
 
 def _circles(registers: Registers, certain: Certain) -> Found:

@@ -1,12 +1,13 @@
 """Registers that are written as a whole: versions by the value that was written, each once."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from checkers.columns import NONE, Booleans, Integers, Outcome
-from checkers.transactions.coding import Index, coded
+from checkers.transactions.coding import Index, coded, frozen
 from checkers.transactions.loading import MicroOperations, Transactions, UnreadableError
 from checkers.transactions.touches import Touches, touches_of
 
@@ -28,6 +29,7 @@ class Registers:
         version: shape (micro-operations,), what each wrote or read; `NONE` for a value that nobody wrote.
         final: shape (micro-operations,), whether it is a write, the last of its transaction to its key.
         taking_part: shape (transactions,), whether each certainly committed.
+        begins: what each key holds before it is written.
     """
 
     transactions: Transactions
@@ -36,6 +38,7 @@ class Registers:
     version: Integers
     final: Booleans
     taking_part: Booleans
+    begins: tuple[Any, ...]
 
     @property
     def initial(self) -> int:
@@ -68,26 +71,24 @@ class Registers:
         return self.operations.keys[int(self.operations.key[row])]
 
 
-def registers_of(transactions: Transactions, operations: MicroOperations) -> Registers:
+def registers_of(transactions: Transactions, operations: MicroOperations, begin: Any = None) -> Registers:
     """Find the version that each micro-operation wrote or read.
+
+    Args:
+        transactions: the transactions.
+        operations: their micro-operations.
+        begin: what every register holds before it is written; or a map, by key, null for others.
 
     Raises:
         UnreadableError: null is written, so that a read of null does not tell the initial state.
     """
-    value = coded(operations.arguments)
+    begins = _begins(operations.keys, begin)
+    value = coded([*operations.arguments, *begins])
+    codes, initial = np.split(value.codes, [len(operations.arguments)])
     nil = value.names.index(None) if None in value.names else NONE
-    if (operations.write & (value.codes == nil)).any():
+    if (operations.write & (codes == nil)).any():
         raise UnreadableError("null, which is the initial state, is written")
-    writes = np.flatnonzero(operations.write)
-    index = Index(operations.key[writes], value.codes[writes])
-    place = index.find(operations.key, value.codes)
-    found = np.where(place == NONE, NONE, writes[place] if len(writes) else NONE)
-    repeated = np.zeros(len(found), dtype=np.bool_)
-    repeated[writes[index.repeated]] = True
-    repeated[found[repeated]] = True
-    version = np.where((found != NONE) & repeated[found], UNCLEAR, found)
-    empty = ~operations.write & (value.codes == nil)
-    version = np.where(empty, len(found) + operations.key, version)
+    version = _versions(operations, codes, initial)
     touches = touches_of(operations)
     return Registers(
         transactions,
@@ -96,7 +97,32 @@ def registers_of(transactions: Transactions, operations: MicroOperations) -> Reg
         version,
         _final(operations, touches),
         _taking_part(transactions, operations, version),
+        begins,
     )
+
+
+def _begins(keys: tuple[Any, ...], begin: Any) -> tuple[Any, ...]:
+    if not isinstance(begin, Mapping):
+        return (begin,) * len(keys)
+    told = {frozen(key): value for key, value in begin.items()}
+    return tuple(told.get(frozen(key)) for key in keys)
+
+
+def _versions(operations: MicroOperations, codes: Integers, initial: Integers) -> Integers:
+    """What each wrote or read: a row, an initial version, `NONE` or `UNCLEAR`."""
+    write, key = operations.write, operations.key
+    writes = np.flatnonzero(write)
+    index = Index(key[writes], codes[writes])
+    place = index.find(key, codes)
+    found = np.where(place == NONE, NONE, writes[place] if len(writes) else NONE)
+    empty = codes == initial[key]
+    repeated = np.zeros(len(found), dtype=np.bool_)
+    repeated[writes[index.repeated]] = True
+    repeated[found[repeated]] = True
+    # Whoever writes what was there from the beginning can't be told from those who left it as it was.
+    repeated |= write & empty
+    version = np.where((found != NONE) & repeated[found], UNCLEAR, found)
+    return np.where(empty & (found == NONE), len(found) + key, version)
 
 
 def _final(operations: MicroOperations, touches: Touches) -> Booleans:

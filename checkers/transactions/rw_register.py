@@ -8,6 +8,7 @@
 """
 
 from functools import partial
+from typing import Any
 
 from checkers.history import History
 from checkers.transactions.findings import Unsettled, of_orders
@@ -39,6 +40,7 @@ def check_rw_register(
     history: History,
     model: ConsistencyModel = ConsistencyModel.STRICT_SERIALIZABLE,
     declared: Declared = NOTHING_DECLARED,
+    begin: Any = None,
 ) -> CheckerResult:
     """Judge an rw-register history.
 
@@ -48,13 +50,14 @@ def check_rw_register(
             of operations.
         model: what the history must keep to; anomalies that it allows are reported as legal.
         declared: what is known of each key by itself, whatever the model.
+        begin: what every register holds before it is written; or a map, by key, null for others.
     """
     # Where transactions may read whatever was written, what one wrote need not follow what it read.
     if model is not ConsistencyModel.READ_UNCOMMITTED:
         declared = declared._replace(writes_follow_reads=True)
     try:
         transactions = transactions_of(history, names_of_transactions(history))
-        registers = registers_of(transactions, micro_operations_of(transactions, "w"))
+        registers = registers_of(transactions, micro_operations_of(transactions, "w"), begin)
     except UnreadableError as error:
         return result_of(CHECKER, [], unknown_because=str(error))
     certain = certain_order(registers, declared)

@@ -14,7 +14,7 @@ from checkers.foreign.workloads import Workload
 from checkers.judge import CHECKERS, judge, judge_by
 from checkers.linearizability import MODELS
 from checkers.reading import read_history
-from checkers.transactions import ConsistencyModel
+from checkers.transactions import ConsistencyModel, Declared
 from harness.cli.comparing import compare, comparison_as_json, load_labels, summary_of, table_of
 from harness.cli.doing import telling, told_on_terminal
 from harness.cli.importing import (
@@ -36,7 +36,12 @@ from results.observed import observe
 from results.report import write_report
 from results.store import LATEST, RunNotFoundError, find_run
 
-_FOREIGN = ("workload", "model", "initial", "out")
+_DECLARED = {
+    "sequential_keys": "sequential",
+    "linearizable_keys": "linearizable",
+    "wfr_keys": "writes_follow_reads",
+}
+_FOREIGN = ("workload", "model", "initial", "out", *_DECLARED)
 _TEXT_MAX = 240
 
 
@@ -52,6 +57,15 @@ _TEXT_MAX = 240
     help="What FILE is held to: a consistency model of transactions, or an object.",
 )
 @click.option("--initial", metavar="VALUE", help="The object's initial value, JSON or EDN.")
+@click.option(
+    "--sequential-keys", is_flag=True, default=None, help="Of rw-register: processes see each key in order."
+)
+@click.option(
+    "--linearizable-keys", is_flag=True, default=None, help="Of rw-register: each key is linearizable."
+)
+@click.option(
+    "--wfr-keys", is_flag=True, default=None, help="Of rw-register: a write follows its transaction's reads."
+)
 @click.option(
     "--out", type=click.Path(file_okay=False, path_type=Path), help="Write proofs and drawings of FILE there."
 )
@@ -98,7 +112,7 @@ def _find(runs: Path, name: str) -> Path:
 
 
 def _refuse(foreign: dict[str, Any], why: str) -> None:
-    given = [f"--{name}" for name in _FOREIGN if foreign[name] is not None]
+    given = [f"--{name.replace('_', '-')}" for name in _FOREIGN if foreign[name] is not None]
     if given:
         raise UsageError(
             "an option that does not belong here", got=", ".join(given), expected=f"none of them {why}"
@@ -124,7 +138,8 @@ def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:
         _refuse({**foreign, "out": None}, "for journals of krucible's own, which say it themselves")
         judging = partial(judge_journal, Path(name))
     else:
-        asked = Asked(foreign["workload"], foreign["model"], initial_of(foreign["initial"]))
+        declared = Declared(**{name: bool(foreign[option]) for option, name in _DECLARED.items()})
+        asked = Asked(foreign["workload"], foreign["model"], initial_of(foreign["initial"]), declared)
         judging = partial(judge_file, name, asked)
     with told_on_terminal(2) as tell:
         judged = judging(tell)

@@ -182,6 +182,7 @@ def told(judged: Judged) -> str:
     held_to = f", held to {judged.model}" if judged.model not in {None, judged.workload} else ""
     lines = [f"verdict    {verdict.validity.upper()}"]
     lines += _labelled("why", (clean(reason, _TEXT_MAX) for reason in verdict.reasons[:_LINES_MAX]))
+    lines += _labelled("warning", (clean(text, _TEXT_MAX) for text in _warnings(verdict)))
     lines += _labelled("anomalies", _counts(verdict))
     none_ok = ", none of which succeeded" if judged.succeeded == 0 else ""
     what = f"{judged.workload}{held_to}, {judged.operations:,} operations{none_ok}"
@@ -193,6 +194,12 @@ def told(judged: Judged) -> str:
 
 def _labelled(label: str, texts: Iterator[str]) -> list[str]:
     return [f"{'' if position else label:<11}{text}" for position, text in enumerate(texts)]
+
+
+def _warnings(verdict: Verdict) -> Iterator[str]:
+    """What was odd about the file."""
+    for result in verdict.results:
+        yield from result.figures.get("warnings", ())
 
 
 def _counts(verdict: Verdict) -> Iterator[str]:

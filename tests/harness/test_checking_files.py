@@ -29,6 +29,19 @@ SKEW = """{:process 0 :type :invoke :f :txn :value [[:append 1 1] [:r 2 nil]]}
 {:process 0 :type :ok :f :txn :value [[:r 1 [1]] [:r 2 [1]]]}
 """
 CUT = '{"process":0,"type":"invoke","f":"read"}\n{"process":0,"type":"ok","f":"re'
+BACKWARDS = """{:process 0 :type :invoke :f :txn :value [[:w 1 1]]}
+{:process 1 :type :invoke :f :txn :value [[:w 1 2]]}
+{:process 2 :type :invoke :f :txn :value [[:r 1 nil]]} {:process 2 :type :ok :f :txn :value [[:r 1 1]]}
+{:process 2 :type :invoke :f :txn :value [[:r 1 nil]]} {:process 2 :type :ok :f :txn :value [[:r 1 2]]}
+{:process 3 :type :invoke :f :txn :value [[:r 1 nil]]} {:process 3 :type :ok :f :txn :value [[:r 1 2]]}
+{:process 3 :type :invoke :f :txn :value [[:r 1 nil]]} {:process 3 :type :ok :f :txn :value [[:r 1 1]]}
+{:process 0 :type :ok :f :txn :value [[:w 1 1]]} {:process 1 :type :ok :f :txn :value [[:w 1 2]]}
+"""
+LATE = """{:process 0 :type :invoke :f :write :value 1 :index 0 :time 0}
+{:process 0 :type :ok :f :write :value 1 :index 1 :time 5000000000}
+{:process 1 :type :invoke :f :read :index 2 :time 900000000}
+{:process 1 :type :ok :f :read :value 1 :index 3 :time 4900000000}
+"""
 INITIAL = "{:process 0 :type :invoke :f :cas :value [:a :b]} {:process 0 :type :ok :f :cas :value [:a :b]}"
 JOURNAL = '{"krucible_history":1,"run":"r","journal":"worker-3","began_at":"2026-11-20T21:56:57Z"}\n'
 
@@ -54,6 +67,11 @@ def written(name: str, content: str | bytes) -> str:
         (SKEW, [], 1, "G2-item"),
         (SKEW, ["--model", "snapshot-isolation"], 0, "held to snapshot-isolation"),
         (CUT, [], 2, "cut short"),
+        (BACKWARDS, ["--model", "snapshot-isolation"], 0, "VALID"),
+        (BACKWARDS, ["--model", "snapshot-isolation", "--sequential-keys"], 1, "cyclic-versions"),
+        (BACKWARDS, ["--model", "snapshot-isolation", "--linearizable-keys"], 1, "G0"),
+        (BACKWARDS, ["--model", "snapshot-isolation", "--wfr-keys"], 0, "VALID"),
+        (LATE, [], 0, "warning    1 operations are recorded more than 1 s behind later ones"),
         (INITIAL, ["--initial", ":a"], 0, "VALID"),
         (INITIAL, ["--initial", '"a"'], 0, "VALID"),
         (INITIAL, ["--initial", "0"], 1, "can't cas"),
@@ -165,6 +183,7 @@ def test_a_journal_of_our_own_is_judged_by_itself(capsys: pytest.CaptureFixture[
         (VALID, ["--model", "serializable"], 64, "serializable is no model for register"),
         (VALID, ["--model", "nonsense"], 64, "nonsense"),
         (VALID, ["--workload", "nonsense"], 64, "nonsense"),
+        (VALID, ["--wfr-keys"], 64, "register has no keys of which an order is declared"),
         (VALID, ["--initial", "[1"], 64, "the initial value can't be read"),
         (VALID, ["--initial", "1 2"], 64, "the initial value can't be read"),
         (VALID, ["--initial", '{"a":' * 5000], 64, "the initial value can't be read"),
@@ -185,7 +204,13 @@ def test_what_is_wrong_is_said(
 
 
 @pytest.mark.parametrize(
-    "words", [["--model", "register"], ["x/20261120T215657Z-8", "--out", "x"], ["x", "--initial", "0"]]
+    "words",
+    [
+        ["--model", "register"],
+        ["x/20261120T215657Z-8", "--out", "x"],
+        ["x", "--initial", "0"],
+        ["x", "--wfr-keys"],
+    ],
 )
 def test_options_of_files_do_not_go_with_runs(words: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     Path("runs/x/20261120T215657Z-8").mkdir(parents=True)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from checkers.foreign.judging import Asked, UnfitError, judge_foreign
 from checkers.foreign.workloads import Workload, workload_of
 from checkers.reading import HistoryError
+from checkers.transactions import Declared
 from checkers.verdict import Validity
 from tests.checkers.foreign.texts import counts, foreign, judged, told
 
@@ -30,6 +31,12 @@ RW = """0 invoke txn [[:w :x 1]]
 1 invoke txn [[:r :x nil]]
 1 ok txn [[:r :x {}]]"""
 
+PRELOADED = """0 invoke txn [[:r :x nil] [:w :x 1]]
+0 ok txn [[:r :x 7] [:w :x 1]]
+1 invoke txn [[:r :x nil]]
+1 ok txn [[:r :x {}]]"""
+SEQUENTIAL = Declared(sequential=True)
+
 
 def checkers(lines: str, **asked: Any) -> list[str]:
     return [result.checker for result in judged(lines, **asked).verdict.results]
@@ -49,6 +56,10 @@ def checkers(lines: str, **asked: Any) -> list[str]:
         (MULTI, ("nil", "0"), {"initial": {"x": 0}}, "multi-register", "linearizability"),
         (RW, ("1", "2"), {}, "rw-register", "rw-register"),
         (MULTI, ("1", "2"), {"model": "serializable"}, "multi-register", "rw-register"),
+        (MULTI, ("1", "0"), {"initial": 0}, "multi-register", "linearizability"),
+        (MULTI, ("1", "0"), {"initial": 0, "model": "strict-serializable"}, "multi-register", "rw-register"),
+        (RW, ("1", "0"), {"initial": 0}, "rw-register", "rw-register"),
+        (RW, ("1", "0"), {"initial": {"x": 0}, "declared": SEQUENTIAL}, "rw-register", "rw-register"),
         (APPEND, ("1", "2"), {}, "list-append", "list-append"),
         (APPEND, ("", "1 1"), {"model": "serializable"}, "list-append", "list-append"),
     ],
@@ -106,6 +117,9 @@ def test_what_fits_no_workload_is_refused(lines: str) -> None:
         (REGISTER, {"workload": "cas-register", "model": "mutex"}, "mutex is no model for cas-register"),
         (APPEND, {"model": "nonsense"}, "nonsense is no model for list-append"),
         (APPEND, {"initial": 0}, "has no initial value"),
+        (RW.format(1), {"initial": {"y": 0}}, "initial values of 'y', which no operation"),
+        (APPEND, {"declared": SEQUENTIAL}, "list-append has no keys of which an order is declared"),
+        (MULTI.format(1), {"declared": SEQUENTIAL}, "multi-register has no keys of which an order"),
         ("0 invoke poll [[:poll]]", {"initial": 0}, "has no initial value"),
         ("0 invoke poll [[:poll]]", {"model": "serializable"}, "is no model for kafka"),
         (MUTEX.format("release"), {"initial": 7}, "a mutex begins"),
@@ -135,6 +149,18 @@ def test_where_nothing_succeeded_an_object_alone_is_valid(lines: str, validity: 
     judgement = judged(lines)
     assert judgement.verdict.validity is validity
     assert judgement.verdict.results[-1].figures["succeeded"] == 0
+
+
+@pytest.mark.parametrize("initial", [7, {"x": 7}])
+@pytest.mark.parametrize("model", [None, "snapshot-isolation", "strict-serializable"])
+def test_registers_of_transactions_may_be_preloaded(initial: Any, model: str | None) -> None:
+    for lines in (PRELOADED, PRELOADED.replace(":r ", ":read ").replace(":w ", ":write ")):
+        asked = {"initial": initial, "model": model}
+        assert judged(lines.format(1), **asked).verdict.validity is Validity.VALID
+        stale = judged(lines.format(7), **asked).verdict.validity
+        assert stale is (Validity.VALID if model == "snapshot-isolation" else Validity.INVALID)
+        assert judged(lines.format(8), **asked).verdict.validity is Validity.INVALID
+        assert judged(lines.format(1), model=model).verdict.validity is Validity.INVALID
 
 
 def test_pairs_of_an_element_and_whether_it_is_there_are_no_keys() -> None:

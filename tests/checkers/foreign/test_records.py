@@ -2,7 +2,9 @@
 
 import pytest
 
+from checkers.foreign.judging import judge_foreign
 from checkers.reading import HistoryError
+from checkers.verdict import Validity
 from tests.checkers.foreign.texts import foreign, told
 
 
@@ -149,3 +151,32 @@ def test_times_may_go_back_a_little_as_jepsens_do() -> None:
 def test_an_operation_that_begins_long_before_what_is_recorded_before_it_ended_is_refused() -> None:
     with pytest.raises(HistoryError, match="time goes back"):
         foreign(timed(("invoke", 0, 0), ("ok", 0, 2_000_000_000), ("invoke", 1, 900_000_000)))
+
+
+LATE = """{:process 0 :type :invoke :f :write :value 1 :index 0 :time 0}
+{:process 0 :type :ok :f :write :value 1 :index 1 :time 5000000000}
+{:process 1 :type :invoke :f :read :index 2 :time 900000000}
+{:process 1 :type :ok :f :read :value READ :index 3 :time 1000000000}"""
+
+
+def test_where_indices_tell_the_order_times_may_contradict_it_with_a_warning() -> None:
+    history = foreign(LATE)
+    assert [record.time_ns for record in history.records] == [0, 5 * 10**9, 9 * 10**8, 10**9]
+    (warning,) = history.warnings
+    assert warning == (
+        "2 operations are recorded more than 1 s behind later ones, first: history, line 3, column 1; "
+        "they are taken in the order in which they stand"
+    )
+
+
+def test_the_order_of_indices_is_what_is_judged() -> None:
+    good, stale = (judge_foreign(foreign(LATE.replace("READ", value))) for value in ("1", "nil"))
+    assert good.verdict.validity is Validity.VALID
+    assert good.verdict.results[-1].figures["warnings"] == list(foreign(LATE).warnings)
+    assert stale.verdict.validity is Validity.INVALID
+
+
+def test_a_completion_recorded_late_needs_no_index() -> None:
+    history = foreign(timed(("invoke", 0, 0), ("invoke", 1, 3_000_000_000), ("ok", 0, 1_000_000_000)))
+    assert len(history.warnings) == 1
+    assert foreign(timed(("invoke", 0, 0), ("ok", 0, 5))).warnings == ()

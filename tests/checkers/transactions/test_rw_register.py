@@ -2,9 +2,9 @@
 
 import pytest
 
-from checkers.transactions import ConsistencyModel
-from checkers.verdict import Validity
-from tests.checkers.transactions.transaction_histories import only, registers
+from checkers.transactions import ConsistencyModel, check_rw_register
+from checkers.verdict import CheckerResult, Validity
+from tests.checkers.transactions.transaction_histories import only, registers, told
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,9 @@ def test_a_lost_update() -> None:
 def test_a_value_that_is_written_twice_names_nobody() -> None:
     result = registers("0 wx1\n 1 wx1\n 2 rx1")
     assert result.validity is Validity.UNKNOWN
-    assert result.unknown_because == "a value is written twice, so its writer is not known: 1 to x"
+    assert result.unknown_because == (
+        "a value is written twice, or there from the beginning, so its writer is not known: 1 to x"
+    )
 
 
 @pytest.mark.parametrize("text", ["0 wx_", "0 ax1"])
@@ -133,3 +135,29 @@ def test_many_readers_that_write_miss_each_other() -> None:
     begun = "\n".join(f"{n} > rx wx{n}" for n in range(6))
     done = "\n".join(f"{n} < rx_ wx{n}" for n in range(6))
     assert registers(f"{begun}\n{done}").counts == {"G2-item": 1, "lost-update": 1}
+
+
+def preloaded(text: str, begin: object) -> CheckerResult:
+    return check_rw_register(told(text, registers=True), begin=begin)
+
+
+@pytest.mark.parametrize("begin", [0, {"x": 0}, {"x": 0, "z": 5}])
+def test_registers_may_hold_something_from_the_beginning(begin: object) -> None:
+    text = "0 rx0 wx1\n 1 rx{}"
+    assert preloaded(text.format(1), begin).counts == {}
+    assert set(preloaded(text.format(0), begin).counts) == {"G-single-realtime"}
+    # There was something, so null was lost; and without --initial nobody wrote 0.
+    assert preloaded("0 rx_", begin).counts == {"phantom": 1}
+    assert registers("0 rx0").counts == {"phantom": 1}
+    assert preloaded("0 ry0", {"x": 0}).counts == {"phantom": 1}
+
+
+def test_a_lost_update_of_what_was_there_from_the_beginning() -> None:
+    result = preloaded("1 > ry wy2\n 2 > ry wy3\n 1 < ry7 wy2\n 2 < ry7 wy3", 7)
+    assert "both read 7 of y" in next(a.summary for a in result.anomalies if a.id == "lost-update")
+
+
+def test_who_writes_what_was_there_already_is_not_known() -> None:
+    result = preloaded("0 wx0\n 1 rx0", 0)
+    assert result.validity is Validity.UNKNOWN
+    assert "there from the beginning" in (result.unknown_because or "")
