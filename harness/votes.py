@@ -31,8 +31,8 @@ _LEADER = re.compile(
     r" from CandidateState\((?P<by>.*)"
 )
 _COUNTED = re.compile(
-    r"(?P<id>\d+)=(?:VoterState\(replicaKey=ReplicaKey\([^)]*\), state=)?"
-    r"(?P<state>GRANTED|REJECTED|UNRECORDED)"
+    r"(?P<id>\d+)=(?:(?:VoterState\(replicaKey=ReplicaKey\([^)]*\), state=)?"
+    r"(?P<state>GRANTED|REJECTED|UNRECORDED)|[\w.$]+VoterState@)"
 )
 _NO_DISK = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", "<undefined>"})
 
@@ -66,12 +66,15 @@ class Vote(msgspec.Struct, frozen=True):
 
 
 class Elected(msgspec.Struct, frozen=True):
-    """A node that became the leader: by whose votes, and who the voters were for it."""
+    """A node that became the leader: by whose votes, and who the voters were for it.
+
+    Kafka 3.9.0 does not print whose votes it had; `granting` is None then.
+    """
 
     line: int
     at: str | None
     epoch: int
-    granting: list[int]
+    granting: list[int] | None
     voters: list[int]
 
 
@@ -103,9 +106,10 @@ def _entry(number: int, line: str) -> Vote | Elected | None:
     if candidate := _CANDIDATE.search(line):
         return _own(number, when, candidate)
     if leader := _LEADER.search(line):
-        counted = [(int(each["id"]), each["state"]) for each in _COUNTED.finditer(leader["by"])]
-        granting = [voter for voter, state in counted if state == "GRANTED"]
-        return Elected(number, when, int(leader["epoch"]), granting, [voter for voter, _ in counted])
+        counted = {int(each["id"]): each["state"] for each in _COUNTED.finditer(leader["by"])}
+        granting = [voter for voter, state in counted.items() if state == "GRANTED"]
+        told = None if None in counted.values() else granting
+        return Elected(number, when, int(leader["epoch"]), told, list(counted)) if counted else None
     return None
 
 

@@ -83,12 +83,17 @@ class VoteTold(msgspec.Struct, frozen=True):
 
 
 class Elected(msgspec.Struct, frozen=True):
-    """A line that tells that a node became the leader."""
+    """A line that tells that a node became the leader; `granting` is None where it does not tell by whom."""
 
     line: int
     epoch: int
-    granting: tuple[int, ...]
     voters: tuple[int, ...]
+    granting: tuple[int, ...] | None = None
+
+    @property
+    def counted(self) -> tuple[int, ...]:
+        """Voters whose votes it may have had."""
+        return self.voters if self.granting is None else self.granting
 
 
 class Logs(msgspec.Struct, frozen=True):
@@ -266,22 +271,22 @@ def without_majority(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
     granted = {(v.node, v.told.epoch, v.told.candidate_id) for v in logs.votes}
     ids = {name: voter for voter, name in setup.controllers.items()}
     for node, index, time_ns, told in logs.elected:
-        counted = f"votes of {list(told.granting)}; the voters are {list(told.voters)}"
         denied = [
             voter
-            for voter in told.granting
+            for voter in told.counted
             if (name := setup.controllers.get(voter)) in logs.whole
             and (name, told.epoch, ids.get(node)) not in granted
         ]
-        if 2 * (len(told.granting) - len(denied)) <= len(told.voters):
+        had = len(told.counted) - len(denied)
+        if told.voters and 2 * had <= len(told.voters):
+            by = "not told" if told.granting is None else str(list(told.granting))
             yield LEADER_WITHOUT_MAJORITY.found(
-                f"{node} led epoch {told.epoch} by the votes of {len(told.granting) - len(denied)} of"
-                f" {len(told.voters)} voters.",
+                f"{node} led epoch {told.epoch} by the votes of {had} of {len(told.voters)} voters.",
                 subject=f"{node}, epoch {told.epoch}",
                 time_ns=time_ns,
                 witness=(index,),
                 explanation=(
-                    f"Line {told.line} of its log: {counted}.",
+                    f"Line {told.line} of its log: the voters are {list(told.voters)}; votes of: {by}.",
                     *(f"The whole log of {setup.controllers[voter]} has no such vote." for voter in denied),
                 ),
             )

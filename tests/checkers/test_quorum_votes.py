@@ -29,9 +29,10 @@ def vote(node: str, epoch: int, candidate: int, **told: Any) -> Entry:
     return "vote", node, usual | told
 
 
-def elected(node: str, epoch: int, *granting: int, voters: tuple[int, ...] = (1, 2, 3)) -> Entry:
+def elected(node: str, epoch: int, *granting: int | None, voters: tuple[int, ...] = (1, 2, 3)) -> Entry:
     at = f"2023-11-14T22:13:{20 + epoch:06.3f}Z"
-    told = {"line": 7, "at": at, "epoch": epoch, "granting": list(granting), "voters": list(voters)}
+    by = None if None in granting else list(granting)
+    told = {"line": 7, "at": at, "epoch": epoch, "granting": by, "voters": list(voters)}
     return "elected", node, told
 
 
@@ -179,6 +180,16 @@ class TestMajority:
         assert (anomaly.id, anomaly.subject) == ("leader-without-majority", "c1, epoch 2")
         assert found(told(story("1 c1 leads 1"), elected("c1", 2, 1, voters=(1,)))) == []
         assert found(told(story("1 c1 leads 1"), elected("c1", 2, 1, 2, voters=(1, 2, 3, 4)))) != []
+
+    def test_where_it_does_not_tell_by_whom_the_logs_of_all_voters_count(self, story: Story) -> None:
+        assert found(told(story("1 c1 leads 1"), *self.VOTES, *self.WHOLE, elected("c1", 2, None))) == []
+        entries = (self.VOTES[0], self.VOTES[2], vote("c2", 1, 2), *self.WHOLE, elected("c1", 2, None))
+        (anomaly,) = anomalies(told(story("1 c1 leads 1"), *entries))
+        assert anomaly.summary == "c1 led epoch 2 by the votes of 1 of 3 voters."
+        assert anomaly.explanation[0].endswith("votes of: not told.")
+
+    def test_without_voters_nothing_is_known(self, story: Story) -> None:
+        assert found(told(story("1 c1 leads 1"), elected("c1", 2, 1, voters=()))) == []
 
     def test_a_vote_that_its_voter_never_gave(self, story: Story) -> None:
         entries = (*self.VOTES, *self.WHOLE, elected("c1", 2, 1, 3))

@@ -78,14 +78,20 @@ NEW_LEADER = (
 )
 
 
-@pytest.mark.parametrize(("line", "granting"), [(OLD_LEADER, [1]), (NEW_LEADER, [1, 2])])
-def test_a_leader_by_whose_votes(line: str, granting: list[int]) -> None:
+UNTOLD = OLD_LEADER.replace(
+    "1=GRANTED, 2=UNRECORDED, 3=REJECTED", "1=a.B$VoterState@54a4, 2=a.B$VoterState@6, 3=a.B$VoterState@7"
+)
+
+
+@pytest.mark.parametrize(("line", "granting"), [(OLD_LEADER, [1]), (NEW_LEADER, [1, 2]), (UNTOLD, None)])
+def test_a_leader_by_whose_votes(line: str, granting: list[int] | None) -> None:
     assert only(line) == Elected(1, "2026-11-22T20:32:00.127Z", 7, granting, [1, 2, 3])
 
 
 @pytest.mark.parametrize(
     "line",
     [
+        HEAD + OLD_LEADER.replace("voteStates={1=GRANTED, 2=UNRECORDED, 3=REJECTED}", "votes={}"),
         HEAD + "Completed transition to FollowerState(fetchTimeoutMs=2000, epoch=1, leader=2)",
         "2026-11-22T20:32:00.127Z INFO [main] " + ASKED.format(OLDEST, 2, "granted"),
         "",
