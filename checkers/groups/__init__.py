@@ -14,7 +14,7 @@ order within its assignment, the log's checker tells (`checkers.log`).  An event
 vanish excuses findings of the partitions that it may have befallen, and of no others (`excuses`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from checkers.groups.beginnings import beginnings, told
@@ -101,13 +101,13 @@ def _undelivered(groups: Groups, deliveries: Iterable[Delivery]) -> Iterator[Fou
         yield from (Found(anomaly, delivery.place, offset) for anomaly, offset in found)
 
 
-def _count(counts: dict[str, int], found: Sequence[Anomaly], deliveries: Iterable[Delivery]) -> None:
-    """Add exact numbers: of undelivered records there are more than findings, where any may be judged."""
+def _count(counts: dict[str, int], found: Iterable[Anomaly], deliveries: Iterable[Delivery]) -> None:
+    """Add exact numbers: of undelivered records there are more than findings."""
     for anomaly in found:
         if anomaly.id != UNDELIVERED.id:
             counts[anomaly.id] = counts.get(anomaly.id, 0) + 1
     passed = sum(len(delivery.passed) for delivery in deliveries)
-    if passed and any(anomaly.id == UNDELIVERED.id for anomaly in found):
+    if passed:
         counts[UNDELIVERED.id] = counts.get(UNDELIVERED.id, 0) + passed
 
 

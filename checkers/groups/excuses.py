@@ -15,12 +15,11 @@ import msgspec
 
 from checkers.columns import NEVER, NONE, PartitionName
 from checkers.coordinators import offsets_partition
-from checkers.groups.kinds import OFFSET_LOST, TWO_OWNERS, UNDELIVERED, ZOMBIE_COMMIT
+from checkers.groups.kinds import OFFSET_LOST, UNDELIVERED
 from checkers.groups.loading import Place
 from checkers.history import History
 from checkers.licences import Permit, licences_of
 from checkers.licences.internal import OFFSETS_TOPIC, may_have_lost
-from checkers.sources import Source, lacking
 from checkers.verdict import Anomaly
 
 
@@ -51,16 +50,8 @@ class Excuses:
         self._group = group
 
     def judged(self, found: Iterable[Found]) -> Iterator[Anomaly]:
-        """The anomalies, legal with their licence where an event may explain them.
-
-        What a journal that is gone may explain is left out: another member's delivery or commit, or an event.
-        """
-        if lacking(self._history, Source.FAULTS, Source.ADMIN) is not None:
-            return
-        gone = lacking(self._history, Source.CLIENTS) is not None
+        """The anomalies, legal with their licence where an event may explain them."""
         for one in found:
-            if gone and one.anomaly.id not in {ZOMBIE_COMMIT.id, TWO_OWNERS.id}:
-                continue
             text = self._of(one)
             yield msgspec.structs.replace(one.anomaly, illegal=text is None, licence=text)
 

@@ -16,7 +16,7 @@ compare-and-set, zones do not decide; the verdict is then unknown unless another
 Registers are judged in parts, of which one process has one (`parts`).
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress
 from operator import attrgetter
 from typing import Any
@@ -26,7 +26,8 @@ import msgspec
 from checkers.history import History
 from checkers.licences.internal import OFFSETS_TOPIC, may_have_lost
 from checkers.registers.columns import Registers
-from checkers.registers.kept import KINDS, milestones_of
+from checkers.registers.coordinating import coordinations_of
+from checkers.registers.kept import KINDS, OFFSETS, Milestones, milestones_of
 from checkers.registers.loading import Unreadable, registers_of
 from checkers.registers.parts import CHECKER, Losing, Overview, check_part, put_together, repeated, swapped
 from checkers.registers.telling import Teller
@@ -91,9 +92,20 @@ def judgeable(history: History, initial: Any = None) -> Judgeable | CheckerResul
         operations=registers.operations,
         swapped=swapped(registers),
         damage=untold_damage(history),
-        milestones=milestones_of(history.operations) if kept else None,
+        milestones=_milestones(history, registers) if kept else None,
     )
     return Judgeable(registers, overview)
+
+
+def _milestones(history: History, registers: Registers) -> Milestones:
+    names = (str(key).removeprefix(OFFSETS).partition("/")[0] for key in registers.keys if _of_group(key))
+    return replace(
+        milestones_of(history.operations), coordinations=coordinations_of(history, dict.fromkeys(names))
+    )
+
+
+def _of_group(key: Any) -> bool:
+    return isinstance(key, str) and key.startswith(OFFSETS)
 
 
 def losing_of(history: History) -> Losing:
@@ -132,5 +144,6 @@ def _figures(registers: Registers | None) -> dict[str, Any]:
         "registers": 0 if registers is None else len(registers.keys),
         "operations": 0 if registers is None else registers.operations,
         "stale_reads": 0,
+        "offset_reads_compared": 0,
         "strict_linearizable": True if registers is None or not registers.swapped else None,
     }

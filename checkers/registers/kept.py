@@ -2,19 +2,24 @@
 
 A deposed group coordinator and the metadata cache of a broker that is cut off answer with what they last
 knew (KIP-500: brokers apply the metadata log in its order, each at its own time).  So an old value breaks no
-promise while faults last.  What must hold nevertheless:
+promise by itself while faults last.  What must hold nevertheless:
 
 1. A read in the final phase returns the last acknowledged value, or one whose write did not end before that
    write began: ``lost-value``.
 2. A read that begins after recovery has succeeded returns nothing that had been overwritten when recovery
    began: ``nonmonotonic-after-heal``.  Caches had the whole recovery to catch up; a write of unknown fate may
    take effect late, so what it wrote never counts as overwritten.
+3. During the load a read of a committed offset returns none that was overwritten by a commit which had been
+   acknowledged before the last election that a deposed coordinator may not know of (`coordinating`):
+   ``stale-offset``.  What was written while a fault was in force, or shortly after, never counts as
+   overwritten: its request may have been carried out twice.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import compress, count
 from operator import attrgetter
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,9 +27,10 @@ from checkers.columns import Booleans, Integers
 from checkers.history import OK, Operation
 from checkers.kinds import AnomalyKind, by_id
 from checkers.registers.columns import SHIFT
+from checkers.registers.coordinating import Coordination
 from checkers.registers.findings import Findings
 from checkers.registers.telling import Fact, Teller
-from checkers.registers.zones import Asked, Overwriting, overwritten
+from checkers.registers.zones import Asked, Overwriting, Zones, overwritten
 
 LOST_VALUE = AnomalyKind(
     id="lost-value",
@@ -38,7 +44,22 @@ NONMONOTONIC_AFTER_HEAL = AnomalyKind(
     guarantee="Once the cluster has recovered, a register does not go back to a value that was overwritten.",
     source="KIP-500, metadata is applied in the order of its log; Terry et al., Session Guarantees (1994)",
 )
-ANOMALIES = by_id(LOST_VALUE, NONMONOTONIC_AFTER_HEAL)
+STALE_OFFSET = AnomalyKind(
+    id="stale-offset",
+    meaning="A group's committed offset was read to be an old one although no election explains it.",
+    guarantee="A group's coordinator answers with the last offset committed, and no other broker answers.",
+    source="Kafka protocol, OffsetFetch and NOT_COORDINATOR; Kafka documentation, Design, Consumer offset "
+    "tracking; KAFKA-20115; KAFKA-20634",
+)
+ANOMALIES = by_id(LOST_VALUE, NONMONOTONIC_AFTER_HEAL, STALE_OFFSET)
+OFFSETS = "offset/"
+"""How the names of registers begin that are committed offsets; the group's id follows, and another slash."""
+
+_WENT = {
+    LOST_VALUE.id: "lost",
+    NONMONOTONIC_AFTER_HEAL.id: "went back from",
+    STALE_OFFSET.id: "was not told to hold",
+}
 
 KINDS = frozenset({"offsets", "metadata"})
 """Workloads whose registers Kafka keeps."""
@@ -52,11 +73,13 @@ class Milestones:
         recovering: recovery began, or, where that was not told, healing.
         recovered: recovery had succeeded, or else the final phase began.
         final: the final phase began.
+        coordinations: by group, when its coordinator may be doubted.
     """
 
     recovering: int | None
     recovered: int | None
     final: int | None
+    coordinations: Mapping[str, Coordination] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,8 +114,20 @@ def milestones_of(operations: Sequence[Operation]) -> Milestones:
 _MILESTONES = frozenset({"phase", "recover"})
 
 
-def find_in_kept(findings: Findings, sound: Booleans, milestones: Milestones) -> None:
-    """Find what breaks a promise after healing.
+class LoadReads(NamedTuple):
+    """What became of the reads of committed offsets during the load.
+
+    Attributes:
+        compared: how many were held against at least one acknowledged commit.
+        undecided: how many were stale, and nothing tells who coordinated.
+    """
+
+    compared: int
+    undecided: int
+
+
+def find_in_kept(findings: Findings, sound: Booleans, milestones: Milestones) -> LoadReads:
+    """Find what breaks a promise: during the load, and after healing.
 
     Args:
         findings: takes what is found.
@@ -106,6 +141,8 @@ def find_in_kept(findings: Findings, sound: Booleans, milestones: Milestones) ->
     if milestones.recovered is not None and milestones.recovering is not None:
         rest = ~lost & (reads.start > milestones.recovered)
         _find_regressions(findings, sound, _only(reads, rest), milestones.recovering)
+    before = np.flatnonzero(reads.start <= (milestones.recovered or findings.teller.zones.horizon))
+    return _find_stale(findings, sound, _only(reads, before), milestones.coordinations)
 
 
 def stale_reads(teller: Teller, sound: Booleans) -> int:
@@ -166,12 +203,62 @@ def _find_regressions(findings: Findings, sound: Booleans, reads: _Reads, before
     _add(findings, NONMONOTONIC_AFTER_HEAL, _only(reads, asked.found), by)
 
 
+def _find_stale(
+    findings: Findings, sound: Booleans, reads: _Reads, coordinations: Mapping[str, Coordination]
+) -> LoadReads:
+    """One anomaly for each read of an offset that missed a commit which whoever answers had to know."""
+    teller, zones = findings.teller, findings.teller.zones
+    acknowledged = sound & (zones.write_finish < zones.horizon)
+    until, doubted = reads.start.copy(), np.zeros(len(reads.row), np.bool_)
+    known, judged = doubted.copy(), doubted.copy()
+    for key in np.unique(reads.key).tolist():
+        coordination = coordinations.get(_group_of(teller.key(key)))
+        if coordination is None:
+            continue
+        mine = reads.key == key
+        some = _only(reads, mine)
+        judged[mine], known[mine] = True, coordination.known
+        until[mine] = _until(some, teller.registers.rows.finish[some.row], coordination)
+        doubted[mine] = _doubted(zones, some, coordination)
+    written = overwritten(zones, acknowledged, zones.write_finish, Asked(reads.key, until, until * 0))
+    asked = overwritten(
+        zones, acknowledged, zones.write_finish, Asked(reads.key, until, zones.write_finish[reads.zone])
+    )
+    stale = asked.found & judged & ~doubted
+    which = np.flatnonzero(stale & known)
+    _add(findings, STALE_OFFSET, _only(reads, which), Overwriting(asked.found[which], asked.by[which]))
+    return LoadReads(int((written.found & judged & known).sum()), int((stale & ~known).sum()))
+
+
+def _group_of(name: str) -> str:
+    return name.removeprefix(OFFSETS).partition("/")[0] if name.startswith(OFFSETS) else ""
+
+
+def _until(reads: _Reads, finish: Integers, coordination: Coordination) -> Integers:
+    """Stamps before which a commit must be acknowledged to be known to whoever answers each read."""
+    until = reads.start.copy()
+    for begin, end in coordination.elections:
+        unknown = (begin <= finish) & (reads.start <= end)
+        until = np.where(unknown, np.minimum(until, begin), until)
+    return until
+
+
+def _doubted(zones: Zones, reads: _Reads, coordination: Coordination) -> Booleans:
+    """Whether the value of each read was written when a fault may have let a request come late, and twice."""
+    start, finish = zones.write_start[reads.zone], zones.write_finish[reads.zone]
+    doubted = np.zeros(len(reads.row), np.bool_)
+    for begin, end in coordination.faults:
+        doubted |= (start <= end) & (begin <= finish)
+    return doubted
+
+
 def _add(findings: Findings, kind: AnomalyKind, reads: _Reads, asked: Overwriting) -> None:
     teller = findings.teller
 
     def tell(index: int) -> tuple[str, str, list[Fact]]:
         old, new = int(reads.zone[index]), int(asked.by[index])
-        known = teller.ended(teller.write_of(new)) if kind is LOST_VALUE else teller.first_to_end(new)
+        acknowledged = kind is not NONMONOTONIC_AFTER_HEAL
+        known = teller.ended(teller.write_of(new)) if acknowledged else teller.first_to_end(new)
         facts = [
             teller.ended(teller.write_of(old)),
             teller.began(teller.write_of(new)),
@@ -179,7 +266,7 @@ def _add(findings: Findings, kind: AnomalyKind, reads: _Reads, asked: Overwritin
             teller.began(int(reads.row[index])),
         ]
         subject = teller.subject(old)
-        went = "lost" if kind is LOST_VALUE else "went back from"
+        went = _WENT[kind.id]
         summary = f"{subject} {went} {teller.value(new)}: afterwards it was read to hold {teller.value(old)}."
         return subject, summary, facts
 

@@ -16,15 +16,21 @@ from checkers.columns import Booleans
 from checkers.history import Operation
 from checkers.registers.columns import SHIFT, Registers, Rows
 from checkers.registers.findings import Findings, Seen, find_conflicts, find_unwritten
-from checkers.registers.kept import ANOMALIES, Milestones, find_in_kept, stale_reads, unread
+from checkers.registers.kept import (
+    ANOMALIES,
+    OFFSETS,
+    LoadReads,
+    Milestones,
+    find_in_kept,
+    stale_reads,
+    unread,
+)
 from checkers.registers.telling import Teller, shown
 from checkers.registers.zones import Zones, zones_of
 from checkers.verdict import EXAMPLES_PER_ANOMALY, Anomaly, CheckerResult, result_of
 
 CHECKER = "registers"
 """The checker's name."""
-_OFFSETS = "offset/"
-"""How the names of registers begin that are committed offsets of groups."""
 _NAMED_MAX = 3
 
 Losing = Callable[[], str | None]
@@ -61,6 +67,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
         repeated: which value was written twice; None where none was.
         unread: names of the first registers that nobody read in the final phase.
         unread_count: how many those are.
+        compared: how many reads of committed offsets during the load were held against acknowledged commits.
+        undecided: how many of them were stale, and nothing tells who coordinated.
     """
 
     counts: dict[str, int] = {}
@@ -70,6 +78,8 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     repeated: str | None = None
     unread: tuple[str, ...] = ()
     unread_count: int = 0
+    compared: int = 0
+    undecided: int = 0
 
 
 def check_part(
@@ -89,8 +99,9 @@ def check_part(
     find_conflicts(findings, sound, stale_allowed=milestones is not None)
     conflicting = bool(findings.counts)
     names: list[str] = []
+    load = LoadReads(0, 0)
     if milestones is not None:
-        find_in_kept(findings, sound, milestones)
+        load = find_in_kept(findings, sound, milestones)
         names = unread(teller, milestones)
     return Part(
         counts=findings.counts,
@@ -100,6 +111,8 @@ def check_part(
         repeated=repeated(teller),
         unread=tuple(names[:_NAMED_MAX]),
         unread_count=len(names),
+        compared=load.compared,
+        undecided=load.undecided,
     )
 
 
@@ -115,7 +128,7 @@ def put_together(overview: Overview, parts: Sequence[Part], losing: Losing) -> C
     doubts = [obstacle, *overview.damage]
     if overview.milestones is not None:
         anomalies = _licensed(anomalies, losing)
-        doubts.append(_undecided(overview.milestones, parts))
+        doubts += [_undecided(overview.milestones, parts), _uncoordinated(parts)]
     return result_of(
         CHECKER,
         anomalies,
@@ -124,6 +137,7 @@ def put_together(overview: Overview, parts: Sequence[Part], losing: Losing) -> C
             "registers": overview.registers,
             "operations": overview.operations,
             "stale_reads": sum(part.stale for part in parts),
+            "offset_reads_compared": sum(part.compared for part in parts),
             "strict_linearizable": False if conflicting else None if obstacle is not None else True,
         },
         unknown_because="; ".join(doubt for doubt in doubts if doubt is not None) or None,
@@ -204,7 +218,7 @@ def _earliest(found: Iterable[Seen]) -> list[Anomaly]:
 
 def _licensed(anomalies: list[Anomaly], losing: Losing) -> list[Anomaly]:
     """Make losses of committed offsets legal where the topic that keeps them may have lost records."""
-    committed = [a.illegal and a.id in ANOMALIES and str(a.subject).startswith(_OFFSETS) for a in anomalies]
+    committed = [a.illegal and a.id in ANOMALIES and str(a.subject).startswith(OFFSETS) for a in anomalies]
     lost = losing() if any(committed) else None
     if lost is None:
         return anomalies
@@ -212,6 +226,12 @@ def _licensed(anomalies: list[Anomaly], losing: Losing) -> list[Anomaly]:
         msgspec.structs.replace(anomaly, illegal=False, licence=lost) if of_offsets else anomaly
         for anomaly, of_offsets in zip(anomalies, committed, strict=True)
     ]
+
+
+def _uncoordinated(parts: Sequence[Part]) -> str | None:
+    """Why stale reads of committed offsets may be legal; None where there are none, or it is known."""
+    count = sum(part.undecided for part in parts)
+    return f"{count} reads of offsets were stale, and nothing tells who coordinated" if count else None
 
 
 def _undecided(milestones: Milestones, parts: Sequence[Part]) -> str | None:

@@ -20,7 +20,7 @@ from checkers.columns import NONE
 from checkers.history import History
 from checkers.licences import licences_of
 from checkers.licences.internal import TRANSACTIONS_TOPIC
-from checkers.sources import Source, lacking, untold_damage
+from checkers.sources import untold_damage
 from checkers.transactions.anomalies import ANOMALIES
 from checkers.transactions.judging import NAME_CHARACTERS, Judged, judge_edges
 from checkers.transactions.kafka_edges import KafkaStory, flow_of, graph_of, own_records
@@ -83,9 +83,6 @@ def _excuses(found: Iterable[Anomaly]) -> Iterator[str]:
 def _doubts(kafka: KafkaTransactions) -> Iterator[str]:
     yield from untold_damage(kafka.history)
     yield from kafka.operations.malformed
-    missing = lacking(kafka.history, Source.CLIENTS)
-    if missing is not None:
-        yield missing
 
 
 def _early(kafka: KafkaTransactions, story: KafkaStory) -> Iterator[Anomaly]:

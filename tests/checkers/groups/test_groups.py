@@ -1,6 +1,5 @@
 """Every finding of the checker of groups: the smallest history that shows it, and one beside it without."""
 
-import msgspec
 import pytest
 
 from checkers.columns import NEVER, PartitionName
@@ -448,26 +447,6 @@ def test_a_truncation_excuses_what_stood_behind_it_in_its_partition(
     result = judged(story)
     assert result.counts == {"undelivered": 1}
     assert [anomaly.illegal for anomaly in result.anomalies] == [illegal]
-
-
-@pytest.mark.parametrize(
-    ("journal", "left"),
-    [
-        ("nemesis", set()),
-        ("admin", set()),
-        ("worker-3", {"zombie-commit"}),
-        ("observer-quorum-1", {"zombie-commit", "undelivered"}),
-    ],
-)
-def test_what_may_be_in_a_journal_that_is_gone_shows_nothing(journal: str, left: set[str]) -> None:
-    story = GroupStory()
-    story.assigned(1, 1, {0: 0}, {0: [0, 2]})
-    story.assigned(2, 2, {0: 0}, {0: [0]})
-    story.commits(1, {0: 3})
-    story.reads([0, 1, 2])
-
-    history = msgspec.structs.replace(story.history(), lacking=frozenset({journal}))
-    assert set(check_groups(history).counts) == left
 
 
 def test_damage_makes_the_result_unknown() -> None:

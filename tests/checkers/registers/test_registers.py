@@ -242,7 +242,13 @@ def test_damage_makes_it_unknown() -> None:
 def test_without_anything_to_judge_it_is_not_exercised(text: str) -> None:
     result = judged(text)
     assert (result.validity, result.counts) == (Validity.NOT_EXERCISED, {})
-    assert set(result.figures) == {"registers", "operations", "stale_reads", "strict_linearizable"}
+    assert set(result.figures) == {
+        "registers",
+        "operations",
+        "stale_reads",
+        "offset_reads_compared",
+        "strict_linearizable",
+    }
     assert result.figures["strict_linearizable"] is True
 
 

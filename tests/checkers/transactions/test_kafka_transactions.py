@@ -1,6 +1,5 @@
 """Kafka's transactions: what is illegal, what is observed and legal, and what is neither."""
 
-import msgspec
 import pytest
 
 from checkers.history import History, Operation, OperationType
@@ -229,12 +228,6 @@ def test_a_record_read_early_of_a_transaction_of_unknown_fate() -> None:
 def test_records_that_were_not_read_too_early(text: str) -> None:
     """Nobody knows when; it may have been asked for; it is an aborted read; another attempt; uncommitted."""
     assert "precommitted-read" not in judged(text).counts
-
-
-def test_a_client_whose_journal_is_gone_leaves_open_what_it_did() -> None:
-    history = msgspec.structs.replace(told("p0 txn a 0@0=1"), lacking=frozenset({"worker-3"}))
-    result = check_transactions(history)
-    assert result.unknown_because == ("not all is there that was recorded of clients (worker-3)")
 
 
 def test_transactions_that_were_given_each_others_records() -> None:
