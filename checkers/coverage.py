@@ -1,8 +1,7 @@
 """Whether what a run means to see was seen, all the time and of everybody: what was not is told.
 
 Observers record each thing at least once a second while its node runs.  A node that a fault holds, or whose
-process does not run by what the containers tell, can't answer, nor can it until it has started again: a
-silence that overlaps such a time says nothing.
+process does not run by what the containers tell, can't answer, nor can it until it has started again.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -12,13 +11,24 @@ from typing import NamedTuple
 from checkers.faults import ENDING_KINDS, SILENT_KINDS, FaultWindow
 from checkers.history import OK, History
 from checkers.metadata_whole import begun_later, thinned_logs
-from checkers.replicas.observed import METADATA_LOG
+from checkers.replicas.leader_epochs import LEADER_EPOCHS
+from checkers.replicas.observed import METADATA_LOG, REPLICA
 from checkers.setup import Setup
 from checkers.verdict import Assumption
 
 _NS_PER_MS = 1_000_000
+_NAMED_MAX = 5
 _INTERVALS = 32
 """How many intervals of its observer a node may be silent: 8 s; of 40 clean runs the longest was 2.5 s."""
+_RETURN_NS = 60_000_000_000
+"""How long a node may take from the end of a fault to its first answer, as the bound of recovery."""
+_FINAL = {
+    "copy": ("committed-offsets",),
+    "groups": ("poll",),
+    "metadata": ("list-topics", "read"),
+    "offsets": ("read",),
+}
+"""Kind of a workload to what it asks in the phase final-read, beside reading all records."""
 
 
 class _Watch(NamedTuple):
@@ -48,6 +58,8 @@ def coverage_of(history: History, setup: Setup, windows: Sequence[FaultWindow]) 
         *_watched(history, setup, windows),
         _views_of_all(history, setup),
         _logs_whole(history),
+        _epochs_noted(history),
+        *_asked_finally(history, setup),
     ]
 
 
@@ -118,16 +130,20 @@ def _away(history: History, setup: Setup, windows: Iterable[FaultWindow]) -> dic
     return found
 
 
-def _longest(times: Sequence[int], span: tuple[int, int], away: Iterable[tuple[int, int]]) -> int:
+def _longest(times: Sequence[int], span: tuple[int, int], away: Sequence[tuple[int, int]]) -> int:
     """The longest time in a span in which nothing was seen of a node that was there; nanoseconds."""
     begin, end = span
     within = sorted(time_ns for time_ns in times if begin < time_ns < end)
-    gaps = [
-        (before, after)
-        for before, after in pairwise([begin, *within, end])
-        if not any(from_ns <= after and before <= to_ns for from_ns, to_ns in away)
-    ]
-    return max((after - before for before, after in gaps), default=0)
+    return max(_missed(before, after, away) for before, after in pairwise([begin, *within, end]))
+
+
+def _missed(before: int, after: int, away: Sequence[tuple[int, int]]) -> int:
+    """How much of a silence is none of a node that was away, or was coming back."""
+    overlapping = [(from_ns, to_ns) for from_ns, to_ns in away if from_ns <= after and before <= to_ns]
+    if not overlapping:
+        return after - before
+    first, last = min(from_ns for from_ns, _ in overlapping), max(to_ns for _, to_ns in overlapping)
+    return max(first - before, after - last - _RETURN_NS)
 
 
 def _views_of_all(history: History, setup: Setup) -> Assumption:
@@ -158,3 +174,34 @@ def _logs_whole(history: History) -> Assumption:
         "metadata logs with all their records",
         f"missing: {'; '.join(problems) or 'nothing'}",
     )
+
+
+def _epochs_noted(history: History) -> Assumption:
+    """Of each log with batches it was told which leader epochs its replica had noted."""
+    noted = {(o.node, o.value["topic"], o.value["partition"]) for o in history.observed(LEADER_EPOCHS)}
+    unknown = [
+        f"{o.value['topic']}/{o.value['partition']} on {o.node}"
+        for o in history.observed(REPLICA)
+        if o.value["count"] and (o.node, o.value["topic"], o.value["partition"]) not in noted
+    ]
+    more = f" and {len(unknown) - _NAMED_MAX} more" if len(unknown) > _NAMED_MAX else ""
+    return Assumption(
+        "leader-epochs-covered",
+        not unknown,
+        "the leader epochs that each replica with records has noted",
+        f"not seen: {', '.join(unknown[:_NAMED_MAX]) or 'none'}{more}",
+    )
+
+
+def _asked_finally(history: History, setup: Setup) -> Iterator[Assumption]:
+    """What a workload wants to know at the end was answered at least once."""
+    since_ns = next((o.time_ns for o in history.of("phase") if o.key == "final-read"), None)
+    for f in _FINAL.get(setup.workload.kind, ()):
+        if since_ns is not None:
+            answered = sum(o.type is OK and o.time_ns >= since_ns for o in history.of(f))
+            yield Assumption(
+                f"final-{f}-covered",
+                answered > 0,
+                f"an answer to {f} in the phase final-read",
+                f"{answered} answers",
+            )

@@ -12,9 +12,10 @@ import msgspec
 import numpy as np
 
 from checkers.columns import Booleans, Integers
-from checkers.history import History, Operation
+from checkers.history import History, Operation, once
 from checkers.shapes import OPENED
 
+NEMESIS = "nemesis"
 RUNNER = "runner"
 _FILE = re.compile(r"history-(.+)\.jsonl")
 _OWN = frozenset({"nemesis", "holds", "nodes", "replicas", "observer-quorum-state"})
@@ -33,7 +34,7 @@ class Run(msgspec.Struct, frozen=True):
 
     Attributes:
         operations: of all of them.
-        names: those that are there, with the number of operations in each.
+        names: those that are there, with the number of lines behind the header in each.
         listed: those that the runner listed at its end.
     """
 
@@ -100,7 +101,7 @@ def _written(run: Run) -> Iterator[str]:
     yield from _observers(planned)
     yield from _load(planned.workload, processes)
     if planned.planned_faults:
-        yield "nemesis"
+        yield NEMESIS
     # What a phase opens is there for certain only once the next one has begun.
     if "final-read" in phases:
         yield f"worker-{processes}"
@@ -108,6 +109,26 @@ def _written(run: Run) -> Iterator[str]:
         yield from (f"worker-{processes + 1 + n}" for n in range(min(planned.final_readers, _WORKERS_MAX)))
     if "done" in phases and planned.evidence:
         yield "replicas"
+
+
+@once
+def missing_journals(history: History) -> frozenset[str]:
+    """Names of the journals that are lacking, and of those that other journals show to lack something.
+
+    A run that came to its end without a script has tried to inject every fault that it had planned.
+    """
+    asked = {operation.key for operation in history.of("inject")}
+    healed = {operation.key for operation in history.of("heal")}
+    if healed <= asked and (len(asked) >= _planned_faults(history) or history.of("moves")):
+        return history.lacking
+    return history.lacking | {NEMESIS}
+
+
+def _planned_faults(history: History) -> int:
+    """How many faults there must be; 0 where the run did not come to its end."""
+    planned = _told_of(history.operations)
+    done = any(operation.key == "done" for operation in history.of("phase"))
+    return planned.planned_faults or 0 if planned is not None and done else 0
 
 
 def is_unheard(history: History) -> Callable[[Integers], Booleans]:

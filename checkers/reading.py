@@ -226,7 +226,9 @@ def _history_of(journals: list[_Journal]) -> History:
 
 def _told_by(journals: list[_Journal], operations: Sequence[Operation]) -> Run:
     listed = [name for journal in journals if journal.ended for name, _, _ in journal.ended.journals]
-    return Run(operations, {journal.name: len(journal.operations) for journal in journals}, listed)
+    # One that was ended without an operation is whole: its writer had nothing to write.
+    lines = {journal.name: len(journal.operations) + (journal.ended is not None) for journal in journals}
+    return Run(operations, lines, listed)
 
 
 def _contradicted(journals: list[_Journal]) -> dict[str, str]:

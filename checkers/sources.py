@@ -9,6 +9,7 @@ import re
 from enum import StrEnum
 
 from checkers.history import History
+from checkers.journals import missing_journals
 
 
 class Source(StrEnum):
@@ -50,7 +51,7 @@ def lacking(history: History, *sources: Source) -> str | None:
         history: as `checkers.reading.read_history` returns it.
         sources: what the rule needs.
     """
-    return lacking_of(history.lacking, *sources)
+    return lacking_of(missing_journals(history), *sources)
 
 
 def lacking_of(missing: frozenset[str], *sources: Source) -> str | None:

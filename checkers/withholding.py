@@ -15,7 +15,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.history import History, once
-from checkers.journals import RUNNER
+from checkers.journals import RUNNER, missing_journals
 from checkers.sources import Source, lacking_of
 from checkers.verdict import Anomaly, CheckerResult, Validity
 
@@ -155,15 +155,16 @@ class Hole(NamedTuple):
 @once
 def hole_of(history: History) -> Hole | None:
     """What is missing of a history; None where nothing is."""
-    if not history.lacking:
+    missing = missing_journals(history)
+    if not missing:
         return None
     setups = history.of("setup")
-    if not setups and RUNNER in history.lacking:
-        return Hole(history.lacking, None)
+    if not setups and RUNNER in missing:
+        return Hole(missing, None)
     value = setups[0].value if setups else {}
     workload = value.get("workload", {}) if isinstance(value, dict) else {}
     kind = workload.get("kind", "log") if isinstance(workload, dict) else "log"
-    return Hole(history.lacking, str(kind))
+    return Hole(missing, str(kind))
 
 
 def withheld(result: CheckerResult, hole: Hole | None) -> CheckerResult:

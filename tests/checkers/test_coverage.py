@@ -110,6 +110,48 @@ def test_a_node_that_is_away_is_not_missed(lines: tuple[str, ...], *, excused: b
 
 
 @pytest.mark.parametrize(
+    ("begin_s", "end_s", "silent_ms"),
+    [(17.9, 19, 8900), (17, 19, None), (9.5, 22, None), (9.5, 22.5, None), (9.5, 12, 9000)],
+)
+def test_before_a_fault_and_long_after_it_a_node_is_missed(
+    begin_s: float, end_s: float, silent_ms: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("checkers.coverage._RETURN_NS", ns(19.9))
+    lines = (f"{begin_s} f1 kill b1 ok", f"{end_s} f1 heal ok")
+    told = unmet(watched(*lines, without=(("partitions", "b1"), 10, 99)))
+    expected = {"partitions-covered": f"not seen: b1 for {silent_ms} ms"} if silent_ms else {}
+    assert {name: text for name, text in told.items() if name != "faults-covered"} == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "missing"),
+    [
+        ("log", set()),
+        ("offsets", {"final-read-covered"}),
+        ("metadata", {"final-list-topics-covered", "final-read-covered"}),
+        ("copy", {"final-committed-offsets-covered"}),
+    ],
+)
+def test_what_a_workload_wants_to_know_at_the_end(kind: str, missing: set[str]) -> None:
+    begun = watched("31 phase final-read")
+    early = [Operation(0, ns(30), 7, OK, f) for f in ("read", "list-topics", "committed-offsets")]
+    asked = [Operation(0, ns(31), 8, OperationType.INVOKE, each.f) for each in early]
+    told = [msgspec.structs.replace(each, time_ns=ns(32)) for each in early]
+
+    def of_kind(history: History, *operations: Operation) -> set[str]:
+        told = with_more(history, *operations)
+        setup = setup_of(told)
+        assert setup is not None
+        workload = msgspec.structs.replace(setup.workload, kind=kind)
+        changed = msgspec.structs.replace(setup, workload=workload)
+        return {each.name for each in coverage_of(told, changed, ()) if not each.met}
+
+    assert of_kind(begun, *early, *asked) == missing
+    assert of_kind(begun, *told) == set()
+    assert of_kind(watched(), *early) == set()
+
+
+@pytest.mark.parametrize(
     ("probe", "told"),
     [
         ({"seen": 1}, {}),
@@ -157,3 +199,20 @@ def test_metadata_logs_reach_from_the_beginning_to_what_was_committed(
     mark = seen("quorum", "c2", 20.5, {"answer": "leader", "high_watermark": 10})
     told = unmet(with_more(watched(), seen("metadata-log", "b1", 41.5, value), mark))
     assert told == ({"metadata-log-covered": f"missing: {missing}"} if missing else {})
+
+
+@pytest.mark.parametrize(
+    ("count", "noted", "told"),
+    [
+        (1, {0, 1, 2, 3, 4, 5, 6}, None),
+        (0, set(), None),
+        (1, {0, 1, 2, 3, 4, 6}, "log-0/5 on b1"),
+        (1, {6}, "log-0/0 on b1, log-0/1 on b1, log-0/2 on b1, log-0/3 on b1, log-0/4 on b1 and 1 more"),
+    ],
+)
+def test_leader_epochs_of_logs_that_have_records(count: int, noted: set[int], told: str | None) -> None:
+    where = [{"topic": "log-0", "partition": number} for number in range(7)]
+    replicas = [seen("replica", "b1", 41.5, {**each, "count": count}) for each in where]
+    epochs = [seen("leader-epochs", "b1", 41.6, where[number]) for number in noted]
+    expected = {"leader-epochs-covered": f"not seen: {told}"} if told else {}
+    assert unmet(with_more(watched(), *replicas, *epochs)) == expected

@@ -237,3 +237,10 @@ def test_a_history_of_somebody_else_has_what_it_has(tmp_path: Path) -> None:
     written(tmp_path, "worker-3", [{"f": "setup", "value": {"topics": []}}])
     written(tmp_path, "runner", [{"f": "phase", "key": "heal"}])
     assert read_history(tmp_path).lacking == frozenset()
+
+
+def test_a_journal_that_was_ended_with_nothing_in_it_is_whole(tmp_path: Path) -> None:
+    """A consumer, say, that could never be made."""
+    old_run(tmp_path)
+    written(tmp_path, "worker-0", [{"f": "end", "value": {"lines": 2}}], version=2)
+    assert read_history(tmp_path).lacking == frozenset()

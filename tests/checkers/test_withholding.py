@@ -9,6 +9,7 @@ from checkers.journals import is_unheard
 from checkers.judge import CHECKERS, known_anomalies, result_by
 from checkers.log import check_log
 from checkers.nodes import NODE_DIED
+from checkers.sources import Source, lacking
 from checkers.verdict import CheckerResult, Validity, result_of
 from checkers.withholding import NEEDS, Hole, hole_of, withheld
 from tests.checkers.log_histories import told as story
@@ -176,3 +177,25 @@ def test_a_doubt_that_the_checker_tells_itself_is_told_once() -> None:
     why = "not all is there that was recorded of states of the nodes' processes (nodes)"
     result = result_of("nodes", [], unknown_because=why)
     assert withheld(result, Hole(frozenset({"nodes"}), "log")).unknown_because == why
+
+
+@pytest.mark.parametrize(
+    ("planned", "tried", "phase", "lacks"),
+    [
+        (2, ("inject f1", "heal f1", "inject f2"), "done", False),
+        (2, ("inject f1", "heal f1"), "done", True),
+        (2, ("inject f1", "heal f1"), "evidence", False),
+        (0, ("heal f1",), "evidence", True),
+        (2, ("inject f1", "moves x"), "done", False),
+        (None, (), "done", False),
+    ],
+)
+def test_a_nemesis_of_whom_faults_are_missing_is_lacking(
+    planned: int | None, tried: tuple[str, ...], phase: str, *, lacks: bool
+) -> None:
+    told = history(setup={"planned_faults": planned})
+    more = [operation("nemesis", OperationType.INVOKE, *each.split(), None) for each in tried]
+    ended = operation("runner", OperationType.OK, "phase", phase, None)
+    whole = msgspec.structs.replace(told, operations=(*told.operations, *more, ended))
+    assert (lacking(whole, Source.FAULTS) is not None) is lacks
+    assert (hole_of(whole) is not None) is lacks
