@@ -3,9 +3,9 @@
 1. Every log by itself (`alone`): ``corrupt-batch``, ``overlapping-batches``, ``leader-epoch-regression``,
    ``duplicate-batch``; and what is missing in it (`gaps`): ``offset-gap``, ``sequence-gap``,
    ``producer-epoch-regression``.
-2. The logs of the replicas that all brokers told in sync last (`together`), each with the leader's, from
-   where both have begun to the end that final reads listed: ``replica-divergence``; one that ends before it:
-   ``short-replica``.
+2. The logs of the replicas in sync (`together`), each with the leader's, from where both have begun to the
+   end that final reads listed: ``replica-divergence``; one that ends before it: ``short-replica``.  Those
+   that left the ISR after recovery, up to what was committed then (`left`).
 3. The metadata logs of all nodes, below the last high watermark that the quorum's leader told, as far as the
    leader knows that a node has fetched its log: ``metadata-divergence``.
 4. The leader epochs that replicas noted and have batches of (`epochs`): ``epoch-note-contradicted``,
@@ -34,7 +34,6 @@ from checkers.replicas.committed import (
     Meant,
     MetadataEnd,
     committed_ends,
-    in_sync,
     meant_by,
     metadata_end,
 )
@@ -50,9 +49,11 @@ from checkers.replicas.evidence import Batches, ReplicaLog, batches_of
 from checkers.replicas.gaps import find_missing_offsets, find_wrong_numbers, produced
 from checkers.replicas.kinds import METADATA_DIVERGENCE, REPLICA_DIVERGENCE
 from checkers.replicas.leader_epochs import Noted, checkpoints_of
+from checkers.replicas.left import find_in_left, is_due, members_of
 from checkers.replicas.limits import Limits, limits_of
 from checkers.replicas.observed import EVIDENCE_METADATA, MetadataLogSeen
 from checkers.replicas.together import Stretch, batches_within, find_divergence, find_short
+from checkers.sources import Source, lacking
 from checkers.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "replicas"
@@ -106,7 +107,9 @@ def check_replicas(history: History) -> CheckerResult:
     findings = _Findings()
     for log in (*batches.logs, *batches.metadata_logs):
         _judge_alone(log, findings)
-    ends, synced = committed_ends(history), in_sync(history, meant.names)
+    missing = lacking(history, Source.DISKS)
+    findings.doubts += [] if missing is None else [missing]
+    ends, synced = committed_ends(history), members_of(history, meant)
     limits, changes = limits_of(history, meant), partition_changes(history)
     notes = {(noted.partition, noted.node): noted for noted in checkpoints_of(history)}
     judged: dict[PartitionName, ReplicaLog] = {}
@@ -118,6 +121,7 @@ def check_replicas(history: History) -> CheckerResult:
         logs = _judge_partition(partition, batches, meant, (end, members), findings)
         if logs and partition.topic not in limits.compacted and not logs[0].seen.corrupt:
             judged[partition] = logs[0]
+            _judge_left(history, meant, synced[partition], (logs[0], batches), findings)
         if notes and logs and end is not None and members is not None:
             _judge_notes(logs, {noted.node: noted for noted in of_it}, limits, (end, members), findings)
     findings.add(find_against_clients(history, judged, findings.figures))
@@ -140,6 +144,7 @@ FIGURES = (
     "batches_compared",
     "compacted_partitions",
     "left_isr",
+    "left_compared",
     "metadata_logs_compared",
     "metadata_batches_compared",
     "open_transactions",
@@ -185,18 +190,35 @@ def _judge_partition(
     findings.doubts += [_unread(batches, partition, node) for node in synced.nodes if node not in found]
     logs = _leader_first([found[node] for node in synced.nodes if node in found], synced.leader)
     logs = _of_one_topic(logs, findings)
-    witness = (synced.op, end.op)
-    findings.add(find_short(logs, end.offset, witness))
+    reason = f"{', '.join(synced.nodes)} were in sync; a final read listed {end.offset} as the end."
+    committed = Stretch(0, end.offset, (synced.op, end.op), reason)
+    findings.add(find_short(logs, committed))
     if meant.compacted(partition):
         findings.figures["compacted_partitions"] += 1
         return logs
     findings.figures["partitions_compared"] += len(logs) > 1
-    reason = f"{', '.join(synced.nodes)} were in sync; {end.offset} was committed."
     for log in logs[1:]:
-        stretch = _shared(logs[0], log, Stretch(0, end.offset, witness, reason))
+        stretch = _shared(logs[0], log, committed)
         findings.figures["batches_compared"] += batches_within(log, stretch)
         findings.add(find_divergence(REPLICA_DIVERGENCE, logs[0], log, stretch))
     return logs
+
+
+def _judge_left(
+    history: History,
+    meant: Meant,
+    synced: InSync,
+    logs: tuple[ReplicaLog, Batches],
+    findings: _Findings,
+) -> None:
+    """Compare replicas that left the ISR after recovery with one that did not."""
+    reference, batches = logs
+    for log in batches.of(reference.partition):
+        same = log.readable and log.seen.topic_id == reference.seen.topic_id
+        left = same and log.node in synced.left
+        if left and is_due(history, meant, log.partition, log.node, synced.op):
+            findings.figures["left_compared"] += 1
+            findings.add(find_in_left(history, synced, reference, log))
 
 
 def _judge_gaps(

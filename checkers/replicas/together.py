@@ -56,18 +56,17 @@ def find_divergence(
         yield _divergence(kind, (reference, expected), (other, held), stretch)
 
 
-def find_short(logs: Iterable[ReplicaLog], committed: int, witness: tuple[int, ...]) -> Iterator[Anomaly]:
-    """One finding for each log that ends below the committed end."""
+def find_short(logs: Iterable[ReplicaLog], committed: Stretch) -> Iterator[Anomaly]:
+    """One finding for each log that ends below the end of what is committed."""
     for log in logs:
-        if log.end < committed:
+        if log.end < committed.end:
             yield SHORT_REPLICA.found(
-                f"{log.partition} on {log.node} ends at {log.end}, {committed} was committed",
+                f"{log.partition} on {log.node} ends at {log.end}, {committed.end} was committed",
                 subject=f"{log.partition}@{log.end}",
                 time_ns=log.time_ns,
-                witness=(*witness, log.op),
+                witness=(*committed.witness, log.op),
                 explanation=(
-                    f"{log.node} was in sync.",
-                    f"A final read listed {committed} as the end of {log.partition}.",
+                    committed.reason,
                     f"On {log.node}'s disk the log ends at {log.end}{_tail(log)}.",
                 ),
             )
