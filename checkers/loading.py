@@ -35,18 +35,24 @@ _OF_TRANSACTIONS = {
 
 @once
 def columns_of(history: History) -> Columns:
-    """Load the columns of a history.
+    """Load the columns of a history, without records from which no rule about senders may conclude.
 
     Args:
         history: as `checkers.reading.read_history` returns it: its shapes are not checked again here.
     """
+    columns = all_columns_of(history)
+    return _heard(columns, is_unheard(history)) if history.lacking else columns
+
+
+@once
+def all_columns_of(history: History) -> Columns:
+    """As `columns_of`, with all that readers were given, whether or not anybody can know who sent it."""
     loader = _Loader()
     for operation in history.operations:
         take = loader.takers.get(operation.f)
         if take is not None:
             take(operation)
-    columns = loader.columns()
-    return _heard(columns, is_unheard(history)) if history.lacking else columns
+    return loader.columns()
 
 
 def _heard(columns: Columns, is_unheard: Callable[[Integers], Booleans]) -> Columns:

@@ -7,7 +7,7 @@ from checkers.columns import PartitionName
 from checkers.history import OK, History
 from checkers.licences import licences_of
 from checkers.licences.internal import may_have_lost
-from checkers.loading import columns_of
+from checkers.loading import all_columns_of, columns_of
 from checkers.partition_changes import partition_changes
 from checkers.replicas.evidence import ReplicaLog
 from checkers.replicas.markers import find_against_answers, find_differing, marked_records
@@ -43,7 +43,7 @@ def find_against_clients(
 def _against_reads(
     history: History, logs: Mapping[PartitionName, ReplicaLog], figures: Counter[str]
 ) -> Iterator[Anomaly]:
-    columns = columns_of(history)
+    columns = all_columns_of(history)
     for code, reads in final_reads(columns).items():
         log = logs.get(columns.partitions[code])
         if log is None:

@@ -7,6 +7,7 @@ import pytest
 from checkers.history import History, Operation, OperationType
 from checkers.journals import is_unheard
 from checkers.judge import CHECKERS, known_anomalies, result_by
+from checkers.loading import all_columns_of, columns_of
 from checkers.log import check_log
 from checkers.nodes import NODE_DIED
 from checkers.sources import Source, lacking
@@ -199,3 +200,8 @@ def test_a_nemesis_of_whom_faults_are_missing_is_lacking(
     whole = msgspec.structs.replace(told, operations=(*told.operations, *more, ended))
     assert (lacking(whole, Source.FAULTS) is not None) is lacks
     assert (hole_of(whole) is not None) is lacks
+
+
+def test_what_readers_were_given_is_there_for_rules_that_ask_for_no_sender() -> None:
+    holed = msgspec.structs.replace(story(READ.format(value=2_000_000_001)), lacking=frozenset({"worker-2"}))
+    assert len(all_columns_of(holed).reads.value) == len(columns_of(holed).reads.value) + 3
