@@ -23,6 +23,7 @@ class Telling(NamedTuple):
         leader_epoch: number of the leadership.
         replicas: ids of the replicas.
         isr: ids of those in sync.
+        elr: ids of those eligible, asked for after all else; None where the broker does not tell.
     """
 
     partition: PartitionName
@@ -30,6 +31,7 @@ class Telling(NamedTuple):
     leader_epoch: int
     replicas: frozenset[int]
     isr: frozenset[int]
+    elr: frozenset[int] | None = None
 
 
 class Answer(NamedTuple):
@@ -62,9 +64,16 @@ def answers_of(history: History) -> tuple[Answer, ...]:
     for operation in history.observed("partitions"):
         told = msgspec.convert(operation.value, PartitionsSeen)
         rows = (
-            Telling(PartitionName(topic, number), leader, epoch, frozenset(replicas), frozenset(isr))
+            Telling(
+                PartitionName(topic, number),
+                leader,
+                epoch,
+                frozenset(replicas),
+                frozenset(isr),
+                None if elr is None else frozenset(elr),
+            )
             for topic, states in told.topics.items()
-            for number, leader, epoch, replicas, isr, _ in states
+            for number, leader, epoch, replicas, isr, elr in states
         )
         tellings = tuple(known.setdefault(row, row) for row in rows)
         answers.append(

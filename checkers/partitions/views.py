@@ -97,10 +97,17 @@ def without_record(scene: Scene, end_ns: int) -> Iterator[Anomaly]:
 
 
 def _begun_ns(changes: PartitionChanges, telling: Telling) -> int | None:
-    """When what was told may have become so at the earliest; None if it never did."""
+    """When what was told may have become so at the earliest; None if it never did.
+
+    The ELR is asked for by a request of its own, which comes later: it may be that of a later state.
+    """
+    states = changes.states[telling.partition]
+    elrs = {frozenset(state.elr) for state in states if state.leader_epoch >= telling.leader_epoch}
+    if telling.elr is not None and telling.elr not in elrs:
+        return None
     alike = (
         changes.span(state).from_ns
-        for state in changes.states[telling.partition]
+        for state in states
         if state.leader_epoch == telling.leader_epoch
         and telling.leader in {state.leader, NOBODY}
         and frozenset(state.replicas) == telling.replicas
@@ -113,7 +120,7 @@ def _untold(scene: Scene, answer: Answer, telling: Telling, from_ns: int | None)
     states = scene.changes.states[telling.partition]
     near = [state for state in states if state.leader_epoch == telling.leader_epoch] or states[-1:]
     when = "never was" if from_ns is None else f"was not so before {_s(from_ns)}"
-    sets = f"replicas {sorted(telling.replicas)}, ISR {sorted(telling.isr)}"
+    sets = f"replicas {sorted(telling.replicas)}, ISR {sorted(telling.isr)}, ELR {sorted(telling.elr or ())}"
     return VIEW_WITHOUT_RECORD.found(
         f"{answer.node} told at {_s(answer.time_ns)} that broker {telling.leader} leads {telling.partition} "
         f"in epoch {telling.leader_epoch} ({sets}), which {when}.",

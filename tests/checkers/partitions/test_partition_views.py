@@ -24,7 +24,7 @@ def story() -> AdminStory:
 
 def tells(told: AdminStory, at_ms: float, leader: int, epoch: int, isr: list[int], **other: Any) -> None:
     """A broker tells how the partition stands."""
-    state = [0, leader, epoch, other.get("replicas", [1, 2, 3]), isr, None]
+    state = [0, leader, epoch, other.get("replicas", [1, 2, 3]), isr, other.get("elr")]
     value = {"began_ns": round((at_ms - 0.1) * 1e6), "topics": {other.get("topic", TOPIC): [state]}}
     told.observe(at_ms, "partitions", value, node=f"n{other.get('node', 1)}")
 
@@ -66,6 +66,24 @@ class TestAgainstTheLog:
         (anomaly,) = result.anomalies
         assert "n1 told at 0.015 s that broker 1 leads log-0/0 in epoch 0 (replicas [1, 2]" in anomaly.summary
         assert len(anomaly.explanation) == 2
+
+    @pytest.mark.parametrize(
+        ("at_ms", "epoch", "elr", "found"),
+        [
+            (15, 0, [], False),
+            (35, 1, [3], False),
+            (35, 0, [3], False),  # it was asked for later than the rest
+            (35, 1, [2], True),
+            (45, 2, [3], True),  # it is over
+        ],
+    )
+    def test_nor_other_eligible_ones(self, at_ms: float, epoch: int, elr: list[int], *, found: bool) -> None:
+        told = story()
+        told.changed(30, eligibleLeaderReplicas=[3])
+        told.changed(40, leader=1, eligibleLeaderReplicas=[])
+        tells(told, at_ms, 2 if epoch == 1 else 1, epoch, [1, 2], elr=elr)
+        counts = judged(told).counts
+        assert counts.get("view-without-record", 0) == found
 
     def test_of_other_partitions_it_says_nothing(self) -> None:
         told = story()
