@@ -75,6 +75,7 @@ class LogWorkload(Workload, frozen=True, tag="log"):
         idempotent: whether producers ask for idempotence (only with acks=all).
         batch: records per send operation.
         subscribed: how many of the consumers, the last of them, subscribe, each to a group of its own.
+        deletions_interval_ms: how often on average the oldest records of a partition are deleted; 0: never.
     """
 
     producers: int = 4
@@ -83,6 +84,7 @@ class LogWorkload(Workload, frozen=True, tag="log"):
     acks: str = "all"
     idempotent: bool = True
     batch: int = 4
+    deletions_interval_ms: int = 0
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -91,8 +93,8 @@ class LogWorkload(Workload, frozen=True, tag="log"):
 
     @property
     def processes(self) -> int:
-        """Producers, then consumers."""
-        return self.producers + self.consumers
+        """Producers, then consumers, then the one that deletes records."""
+        return self.producers + self.consumers + (self.deletions_interval_ms > 0)
 
 
 class BulkWorkload(Workload, frozen=True, tag="bulk"):
