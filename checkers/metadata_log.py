@@ -17,8 +17,7 @@ import msgspec
 
 from checkers.columns import NEVER, NONE
 from checkers.history import History, Operation, once
-from checkers.metadata_whole import thinned_logs
-from checkers.replicas.observed import METADATA_LOG, MetadataLogSeen
+from checkers.replicas.observed import METADATA_LOG, MetadataLogSeen, unpack
 
 
 class Span(NamedTuple):
@@ -38,40 +37,50 @@ class MetadataLog(NamedTuple):
     Attributes:
         operation: the observation that tells of it.
         seen: its content.
+        epoch: epoch of its last record, -1 where it has none.
+        end: offset after its last record; where records are missing at its end, after the last that is there.
     """
 
     operation: Operation
     seen: MetadataLogSeen
-
-    @property
-    def epoch(self) -> int:
-        """Epoch of its last record, -1 where it has none."""
-        return max((record[1] for record in self.seen.records), default=-1)
-
-    @property
-    def end(self) -> int:
-        """Offset after its last record."""
-        return self.seen.end or 0
+    epoch: int
+    end: int
 
 
 @once
 def farthest(history: History) -> MetadataLog | None:
-    """The metadata log that reaches farthest of all that could be read and are whole; None where none is.
+    """The metadata log that reaches farthest of all that could be read; None where none could.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
+        ValueError: a column of its batches is not as docs/histories.md says.
     """
-    logs = [
-        MetadataLog(operation, msgspec.convert(operation.value, MetadataLogSeen))
-        for operation in history.observed(METADATA_LOG)
-    ]
-    thinned = thinned_logs(history)
-    readable = [
-        log
-        for log in logs
-        if log.seen.error is None and log.seen.decoder_error is None and log.operation.index not in thinned
-    ]
+    logs = [_log(operation) for operation in history.observed(METADATA_LOG)]
+    readable = [log for log in logs if log.seen.error is None and log.seen.decoder_error is None]
     return max(readable, key=lambda log: (log.epoch, log.end, -(log.seen.log_start or 0)), default=None)
+
+
+def _log(operation: Operation) -> MetadataLog:
+    seen = msgspec.convert(operation.value, MetadataLogSeen)
+    epoch = max((record[1] for record in seen.records), default=-1)
+    return MetadataLog(operation, seen, epoch, _end(seen, epoch))
+
+
+def _end(seen: MetadataLogSeen, epoch: int) -> int:
+    """Where its records end: those that are left out, which do nothing, stand alone in their batches.
+
+    So records are missing if batches behind the last one have several, control records, or a later epoch.
+    """
+    end = seen.end or 0
+    last = seen.records[-1][0] if seen.records else (seen.log_start or 0) - 1
+    if last + 1 >= end or not seen.count:
+        return end
+    base, until, control, epochs = (unpack(seen.batches[name], name, seen.count) for name in _TELLING)
+    more = (base > last) & ((until > base) | (control > NONE) | (epochs > epoch))
+    return last + 1 if more.any() else end
+
+
+_TELLING = ("base_offset", "last_offset", "control", "leader_epoch")
 
 
 class _Told(msgspec.Struct, frozen=True):
@@ -106,6 +115,8 @@ class AppendTimes:
             end = max((voter[2] for voter in told.voters if voter[0] == told.leader_id), default=NONE)
             if end != NONE:
                 ends.setdefault(told.leader_epoch, []).append((end, told.began_ns))
+            if NONE < end < told.high_watermark:
+                continue  # an answer that contradicts itself tells no times
             committed.append((told.high_watermark, operation.time_ns))
             self._told.add((told.leader_epoch, told.high_watermark))
         self._ends = {epoch: _latest_up_to(some) for epoch, some in ends.items()}

@@ -96,7 +96,7 @@ def _of_setup(history: History, metadata: Metadata, log: Logged) -> Iterator[Ack
             found = _named(log, topic.name, topic.topic_id)
             place = (0, told.time_ns, (told.index,))
             made = _creation(topic.name, place, found, _partitions(found, topic.partitions))
-            yield made._replace(tells=log.whole or not _may_be_gone(metadata, topic.name))
+            yield made._replace(tells=_tells(log, metadata, topic.name))
             for name, value in topic.config.items():
                 records = log.config(topic.name, name).of(str(value), 0)
                 what = f"{name}={value} of the new topic {topic.name}"
@@ -107,15 +107,17 @@ def _of_topics(metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
     for name, change in metadata.created.items():
         if change.acknowledged:
             made = _created(name, change, log)
-            yield made._replace(tells=log.whole or not _may_be_gone(metadata, name))
+            yield made._replace(tells=_tells(log, metadata, name))
     for name, deletions in metadata.deleted.items():
         for deletion in deletions:
             if deletion.acknowledged:
                 yield _deleted(name, deletion, log)
 
 
-def _may_be_gone(metadata: Metadata, name: str) -> bool:
-    return not all(deletion.failed for deletion in metadata.deleted.get(name, ()))
+def _tells(log: Logged, metadata: Metadata, name: str) -> bool:
+    """Whether a topic that was made is in the log, or in the snapshot that it begins with."""
+    kept = all(deletion.failed for deletion in metadata.deleted.get(name, ()))
+    return log.whole or (log.covered and kept)
 
 
 def _created(name: str, change: Change, log: Logged) -> Acknowledgement:

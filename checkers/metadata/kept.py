@@ -179,7 +179,7 @@ def _unknown(name: str, created: Change, deletion: Change) -> Anomaly:
 def _doubt(history: History, acks: Sequence[Acknowledgement], log: Logged) -> str | None:
     told = lacking(history, Source.ADMIN, Source.DISKS, Source.QUORUM)
     late = sum(ack.tells and not ack.records and ack.answered_ns > log.until_ns for ack in acks)
-    older = sum(not ack.records for ack in _untold(acks)) if log.log.seen.checkpoint is None else 0
+    older = 0 if log.covered else sum(not ack.records for ack in _untold(acks))
     doubts = [
         told,
         f"{late} acknowledged changes may have come after the end of the metadata log" if late else None,

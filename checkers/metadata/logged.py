@@ -86,6 +86,7 @@ class Logged:
     Attributes:
         log: the log itself.
         whole: whether it begins with the cluster's first record.
+        covered: whether it does, or else a snapshot has what is older.
         until_ns: what was committed by then is certainly in it.
         topics: those that were made under each name, in the order of the log.
         configs: values of configs of topics, by topic and config.
@@ -94,6 +95,7 @@ class Logged:
 
     log: MetadataLog
     whole: bool
+    covered: bool
     until_ns: int
     topics: dict[str, list[TopicLogged]] = field(default_factory=dict)
     configs: dict[tuple[str, str], States[str | None]] = field(default_factory=dict)
@@ -120,7 +122,8 @@ def logged(history: History) -> Logged | None:
     if log is None:
         return None
     times = append_times(history)
-    found = Logged(log, whole=not log.seen.log_start, until_ns=0)
+    begins = max(log.seen.log_start or 0, log.seen.records[0][0] if log.seen.records else 0)
+    found = Logged(log, whole=not begins, covered=_snapshot_end(log.seen) >= begins, until_ns=0)
     by_id: dict[str, TopicLogged] = {}
     for record, kind, data in _records(log.seen, times):
         _apply(found, by_id, record, kind, data)
@@ -130,12 +133,16 @@ def logged(history: History) -> Logged | None:
 
 def _records(seen: MetadataLogSeen, times: AppendTimes) -> Iterator[tuple[Record, str, Any]]:
     """Records that matter: of the newest snapshot where the log is no older, then those of the log."""
-    name, records = seen.checkpoint or ("", [])
-    if records and (seen.log_start or not int(name.partition("-")[0])):
-        for _, _, kind, data in _mattering(records):
+    if seen.checkpoint is not None and (seen.log_start or not _snapshot_end(seen)):
+        for _, _, kind, data in _mattering(seen.checkpoint[1]):
             yield BEFORE, kind, data
     for offset, epoch, kind, data in _mattering(seen.records):
         yield Record(offset, epoch, times.span(offset, epoch)), kind, data
+
+
+def _snapshot_end(seen: MetadataLogSeen) -> int:
+    """Offset up to which the newest snapshot has everything; 0 without one, and of that of formatting."""
+    return 0 if seen.checkpoint is None else int(seen.checkpoint[0].partition("-")[0])
 
 
 def _mattering(records: list[MetadataRecord]) -> Iterator[MetadataRecord]:
@@ -170,11 +177,11 @@ def _until_ns(history: History, found: Logged, times: AppendTimes) -> int:
     """Until when the log certainly has all that was committed.
 
     What is committed is on a majority of the voters' disks; so if a majority was read, the log that reaches
-    farthest of it has all that was committed before (Raft, Leader Completeness).  Otherwise what leaders told
-    must be known.
+    farthest of it has all that was committed before (Raft, Leader Completeness).  Otherwise, or where records
+    are missing at its end, what leaders told must be known.
     """
     read = _voters_read(history, found)
-    if read:
+    if read and found.log.end == found.log.seen.end:
         return min(read)
     return 0 if lacking(history, Source.QUORUM, Source.DISKS) else times.complete_until_ns(found.log)
 

@@ -103,3 +103,41 @@ class TestComplete:
         leads(story, 10, 1, 9)
         leads(story, 30, 2, 3)
         assert until_ms(story) == 0
+
+
+class TestEnd:
+    """Records that are missing at the end, by the batches that are there."""
+
+    @pytest.mark.parametrize(
+        ("batches", "end"),
+        [
+            ([Batch(0, 2, 1), Batch(2, 1, 1), Batch(3, 1, 1)], 4),
+            ([Batch(0, 2, 1), Batch(2, 1, 1), Batch(3, 2, 1)], 2),
+            ([Batch(0, 2, 1), Batch(2, 1, 1, control=2)], 2),
+            ([Batch(0, 2, 1), Batch(2, 1, 2)], 2),
+            ([Batch(0, 2, 1)], 2),
+        ],
+    )
+    def test_what_is_left_out_stands_alone(self, batches: list[Batch], end: int) -> None:
+        story = AdminStory()
+        records = [[offset, 1, "LEADER_CHANGE", None] for offset in (0, 1)]
+        story.observe(900, "metadata-log", metadata(batches, records=records))
+        log = farthest(history(story))
+        assert log is not None
+        assert log.end == end
+
+    def test_none_of_it_is_there(self) -> None:
+        story = AdminStory()
+        story.observe(900, "metadata-log", metadata([Batch(0, 2), Batch(2, 2)]))
+        log = farthest(history(story))
+        assert log is not None
+        assert (log.epoch, log.end) == (-1, 0)
+
+
+def test_an_answer_that_contradicts_itself_tells_no_times() -> None:
+    story = AdminStory()
+    read(story, "n1", [1, 1, 1])
+    leads(story, 10, 1, 3, end=2)
+    assert AppendTimes(history(story)).span(0, 1).to_ns == NEVER
+    leads(story, 20, 1, 3, end=3)
+    assert AppendTimes(history(story)).span(0, 1).to_ns == 20 * MS

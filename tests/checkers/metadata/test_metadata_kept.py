@@ -157,12 +157,23 @@ class TestTimes:
     )
     def test_committed_after_the_answer(self, asked_ms: float, mark: int, epoch: int, *, early: bool) -> None:
         told = story()
-        made(told, 11, 0, 1)
+        silent = AdminStory()
+        silent.records = told.records
+        made(silent, 11, 0, 1)
         make(told, 10, 12)
         value = {"began_ns": round(asked_ms * MS), "answer": "leader", "leader_id": 1, "leader_epoch": epoch}
         value |= {"high_watermark": mark, "wall_ms": 0, "voters": [[1, None, 9, -1, -1]]}
         told.observe(asked_ms + 0.2, "quorum", value)
         assert found(told) == ([f"metadata-ack-early {MADE}"] if early else [])
+
+    def test_a_mark_that_fell_is_told_by_another_rule(self) -> None:
+        told = story()
+        made(told, 11, 0, 1)
+        make(told, 10, 12)
+        value = {"began_ns": 13 * MS, "answer": "leader", "leader_id": 1, "leader_epoch": 1}
+        value |= {"high_watermark": 3, "wall_ms": 0, "voters": [[1, None, 9, -1, -1]]}
+        told.observe(13.2, "quorum", value)
+        assert found(told) == []
 
 
 class TestConfigs:
@@ -344,7 +355,9 @@ class TestEvidence:
     def test_a_topic_that_nobody_deleted_is_in_the_snapshot(self) -> None:
         told = story()
         make(told, 10, 12)
-        assert f"metadata-ack-lost {MADE}" in found(told.history(log_start=2))
+        kept = ["00000000000000000002-0000000001.checkpoint", [[0, 1, "TOPIC_RECORD", told.records[0][3]]]]
+        assert f"metadata-ack-lost {MADE}" in found(told.history(log_start=2, checkpoint=kept))
+        assert found(told.history(log_start=2)) == []
 
 
 class TestLicence:
