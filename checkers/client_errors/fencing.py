@@ -57,7 +57,7 @@ def refused_transactions(history: History) -> tuple[Call, ...]:
     """Transactions that ended with an error of fencing, or of a state that the coordinator forgot."""
     return tuple(
         call
-        for call in _calls(history.of("txn"))
+        for call in _transactions(history)
         if call.ended is not None
         and codes_in(call.ended.error or "") & _CODES
         and (call.begun.value or {}).get("client") != SCRIPT
@@ -155,8 +155,13 @@ def _ended_well(history: History, call: Call, producer: Call) -> bool:
         and producer.begun.index < each.begun.index < call.begun.index
         and each.ended is not None
         and each.ended.error is None
-        for each in _calls(history.of("txn"))
+        for each in _transactions(history)
     )
+
+
+@once
+def _transactions(history: History) -> tuple[Call, ...]:
+    return tuple(_calls(history.of("txn")))
 
 
 @once

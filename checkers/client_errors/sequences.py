@@ -8,14 +8,17 @@ batch before is not in the leader's log.  That shows a loss only if all before h
 - the producer, which is replaced after anything but success, had records acknowledged in these partitions.
 """
 
+from bisect import bisect_left
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 
 import msgspec
 
 from checkers.client_errors.kinds import SEQUENCE_LOST
 from checkers.client_errors.told import OUT_OF_ORDER, UNKNOWN_PRODUCER, codes_in, nothing_but
 from checkers.columns import PartitionName
-from checkers.history import INVOKE, OK, History, Operation
+from checkers.history import INVOKE, OK, History, Operation, once
 from checkers.licences import licences_of
 from checkers.setup import Setup
 from checkers.shapes import is_answered
@@ -90,17 +93,26 @@ def _partitions(operation: Operation, *, acknowledged: bool) -> frozenset[int]:
     return frozenset(entry[0] for entry in operation.value if (entry[3] == OK) is acknowledged)
 
 
+@once
+def _ended_by_process(history: History) -> dict[int | str, list[Operation]]:
+    """Completions of sends by their process, in order."""
+    found: dict[int | str, list[Operation]] = defaultdict(list)
+    for operation in history.of("send"):
+        if operation.type is not INVOKE:
+            found[operation.process].append(operation)
+    return found
+
+
 def _acknowledged_before(
     history: History, operation: Operation, partitions: frozenset[int]
 ) -> list[Operation]:
     """The same producer's latest sends that were acknowledged in each partition; empty if one lacks."""
     missing = set(partitions)
     found: list[Operation] = []
-    for earlier in reversed(history.of("send")):
+    mine = _ended_by_process(history)[operation.process]
+    for earlier in reversed(mine[: bisect_left(mine, operation.index, key=attrgetter("index"))]):
         if not missing:
             return found[::-1]
-        if earlier.index >= operation.index or earlier.process != operation.process or earlier.type is INVOKE:
-            continue
         if earlier.type is not OK or earlier.key != operation.key:
             return []
         told = _partitions(earlier, acknowledged=True) & missing
