@@ -173,6 +173,11 @@ class TestSequences:
         assert anomaly.witness == (2, 4)
         assert anomaly.summary.startswith("Process 1 was told of log-0/0: ")
 
+    def test_the_latest_acknowledgement_is_the_witness(self) -> None:
+        anomaly = Story().send((0, "ok")).send((0, "ok")).send((0, "info"), error=LOST).anomaly()
+        assert anomaly is not None
+        assert anomaly.witness == (4, 6)
+
     def test_each_partition_has_its_own_acknowledgement_as_a_witness(self) -> None:
         told = Story().send((0, "ok")).send((1, "ok")).send((0, "info"), (1, "info"), error=LOST)
         anomaly = told.anomaly()
