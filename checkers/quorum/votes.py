@@ -102,13 +102,14 @@ class Logs(msgspec.Struct, frozen=True):
     Attributes:
         votes: those that bind, in the order of the history.
         elected: the node that became a leader, the observation's place and time, and what the line says.
-        whole: nodes whose logs were read to the end, with nothing left out, and tell of votes.
+        whole: nodes whose logs were read to the end, with nothing left out; and the lowest epoch that each
+            tells of, since the beginning of a log may be gone.
         further: by node, how many entries were left out.
     """
 
     votes: tuple[Vote, ...]
     elected: tuple[tuple[str, int, int, Elected], ...]
-    whole: frozenset[str]
+    whole: dict[str, int]
     further: dict[str, int]
 
 
@@ -133,11 +134,12 @@ def logs_of(history: History) -> Logs:
         for o in history.observed("elected")
     )
     further = {vote.node: vote.told.further for vote in told if vote.told.line is None}
-    speaking = {vote.node for vote in told if vote.told.line is not None}
-    whole = frozenset(node for node, left in further.items() if not left and node in speaking)
-    return Logs(
-        tuple(v for v in told if v.told.binds), elected, whole, {n: k for n, k in further.items() if k}
-    )
+    first: dict[str, int] = {}
+    for vote in told:
+        if vote.told.line is not None and not further.get(vote.node, 1):
+            first[vote.node] = min(first.get(vote.node, vote.told.epoch), vote.told.epoch)
+    left_out = {node: number for node, number in further.items() if number}
+    return Logs(tuple(vote for vote in told if vote.told.binds), elected, first, left_out)
 
 
 def _same(one: str | None, other: str | None) -> bool:
@@ -267,14 +269,17 @@ def _had(vote: Vote, known: Kept) -> str:
 
 
 def without_majority(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
-    """Leaders with too few votes, by the line of their election or by the logs of those who voted."""
+    """Leaders with too few votes, by the line of their election or by the logs of those who voted.
+
+    A log counts that tells of an earlier epoch and of the end: then it has all that was logged between.
+    """
     granted = {(v.node, v.told.epoch, v.told.candidate_id) for v in logs.votes}
     ids = {name: voter for voter, name in setup.controllers.items()}
     for node, index, time_ns, told in logs.elected:
         denied = [
             voter
             for voter in told.counted
-            if (name := setup.controllers.get(voter)) in logs.whole
+            if logs.whole.get(name := setup.controllers.get(voter, ""), told.epoch) < told.epoch
             and (name, told.epoch, ids.get(node)) not in granted
         ]
         had = len(told.counted) - len(denied)

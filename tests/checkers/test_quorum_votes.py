@@ -203,6 +203,10 @@ class TestMajority:
         assert found(history) == []
         assert check_quorum(history).figures["vote_lines_left_out"] == len(last)
 
+    def test_a_log_whose_beginning_may_be_gone_says_nothing(self, story: Story) -> None:
+        entries = (*self.VOTES[:2], vote("c3", 2, 3, granted=False), *self.WHOLE, elected("c1", 2, 1, 3))
+        assert found(told(story("1 c1 leads 1"), *entries)) == []
+
     def test_one_without_any_vote_may_be_of_another_version(self, story: Story) -> None:
         entries = (*self.VOTES[:2], *self.WHOLE, elected("c1", 2, 1, 3))
         assert found(told(story("1 c1 leads 1"), *entries)) == []
