@@ -73,7 +73,9 @@ def _add_pairs(builder: GraphBuilder, registers: Registers, pairs: Pairs, kinds:
     known = (source != NONE) & registers.taking_part[source]
     builder.add(kinds[0], source[known], target[known], later[known])
     rows = registers.good_reads()
-    rows = rows[np.isin(registers.version[rows], earlier)]
+    followed = np.zeros(registers.initial + len(registers.operations.keys), dtype=np.bool_)
+    followed[earlier] = True
+    rows = rows[followed[registers.version[rows]]]
     builder.add_fans(
         (registers.operations.transaction[rows], registers.version[rows], rows),
         _distinct(target, earlier),
@@ -83,11 +85,10 @@ def _add_pairs(builder: GraphBuilder, registers: Registers, pairs: Pairs, kinds:
 
 def _distinct(target: Integers, group: Integers) -> tuple[Integers, Integers]:
     """Pairs of transaction and group, each once."""
-    order = np.lexsort((target, group))
-    target, group = target[order], group[order]
-    first = np.ones(len(target), dtype=np.bool_)
-    first[1:] = (target[1:] != target[:-1]) | (group[1:] != group[:-1])
-    return target[first], group[first]
+    size = int(target.max(initial=0)) + 1
+    codes = np.sort(group * size + target)
+    codes = codes[np.diff(codes, prepend=NONE) != 0]
+    return codes % size, codes // size
 
 
 def _add_first(builder: GraphBuilder, registers: Registers) -> None:

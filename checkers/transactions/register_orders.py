@@ -70,11 +70,11 @@ def process_pairs(registers: Registers) -> Pairs:
     part = registers.taking_part[operations.transaction[opening]]
     opening, closing = opening[part], closing[part]
     of = operations.transaction[opening]
-    process = transactions.process[of]
-    order = np.lexsort((transactions.begin[of], operations.key[opening], process))
-    opening, closing, of, process = opening[order], closing[order], of[order], process[order]
-    key = operations.key[opening]
-    same = (process[1:] == process[:-1]) & (key[1:] == key[:-1]) & (transactions.end[of[:-1]] != NONE)
+    codes = transactions.process[of] * len(operations.keys) + operations.key[opening]
+    # Transactions stand in the order of invocation, and so does what each process did to each key.
+    order = np.argsort(codes, kind="stable")
+    opening, closing, of, codes = opening[order], closing[order], of[order], codes[order]
+    same = (codes[1:] == codes[:-1]) & (transactions.end[of[:-1]] != NONE)
     earlier, later = registers.version[closing[:-1][same]], registers.version[opening[1:][same]]
     # Nothing comes before the initial version: who meets it again is shown by other edges.
     known = (earlier >= 0) & (later >= 0) & (later < registers.initial) & (earlier != later)
