@@ -53,14 +53,20 @@ class Done(NamedTuple):
         return {mop[1] for mop in self.value if mop[0] != "r"}
 
 
-def allows(model: ConsistencyModel, history: History) -> bool:
-    """Whether a model allows a small history of lists or of registers, whose writes are unique."""
+def allows(model: ConsistencyModel, history: History, begin: Any = None) -> bool:
+    """Whether a model allows a small history of lists or of registers, whose writes are unique.
+
+    Args:
+        model: the model.
+        history: the history.
+        begin: what every register holds before it is written; written by nobody else.
+    """
     done, failed = _transactions(history)
     certain = [each for each in done if each.end is not None]
     doubtful = [each for each in done if each.end is None]
     judge = _phenomena if model in _PHENOMENA else _orders
     return any(
-        judge(model, [*certain, *some], failed)
+        judge(model, [*certain, *some], failed, begin)
         for size in range(len(doubtful) + 1)
         for some in combinations(doubtful, size)
     )
@@ -101,11 +107,12 @@ def _before(model: ConsistencyModel) -> Before:
     return lambda _one, _other: False
 
 
-def _orders(model: ConsistencyModel, done: list[Done], _: list[Done]) -> bool:
+def _orders(model: ConsistencyModel, done: list[Done], _: list[Done], begin: Any) -> bool:
     before = _before(model)
+    state = {mop[1]: begin for each in done for mop in each.value}
     if model in _SNAPSHOTS:
-        return _commits(done, [({}, None)], before)
-    return _turns(done, {}, before)
+        return _commits(done, [(state, None)], before)
+    return _turns(done, state, before)
 
 
 def _turns(rest: list[Done], state: State, before: Before) -> bool:
@@ -150,10 +157,10 @@ def _after(each: Done, snapshot: State, latest: State) -> State | None:
     return latest | {key: seen[key] for key in each.written}
 
 
-def _phenomena(model: ConsistencyModel, done: list[Done], failed: list[Done]) -> bool:
+def _phenomena(model: ConsistencyModel, done: list[Done], failed: list[Done], begin: Any) -> bool:
     committed = model is _M.READ_COMMITTED
     known = {(mop[1], mop[2]) for each in [*done, *failed] for mop in each.value if mop[0] != "r"}
-    reads = [(each, key, shown) for each in done for key, shown in _reads(each)]
+    reads = [(each, key, shown) for each in done for key, shown in _reads(each) if shown != [begin]]
     if any((key, value) not in known for _, key, shown in reads for value in shown):
         return False
     if any(len(set(shown)) < len(shown) for _, _, shown in reads):
@@ -172,7 +179,7 @@ def _phenomena(model: ConsistencyModel, done: list[Done], failed: list[Done]) ->
 def _reads(each: Done) -> Iterator[tuple[Any, list[Any]]]:
     """Keys and values of its reads; a register's value is the one element of a list."""
     for word, key, argument in each.value:
-        if word == "r" and argument is not None:
+        if word == "r":
             yield key, argument if isinstance(argument, list) else [argument]
 
 

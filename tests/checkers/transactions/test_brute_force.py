@@ -27,6 +27,17 @@ def test_the_checkers_say_what_the_definitions_say(*, registers: bool) -> None:
     assert min(agreed.values()) > HISTORIES / 4
 
 
+def test_registers_that_begin_with_something_are_judged_by_the_definitions_too() -> None:
+    agreed = {True: 0, False: 0}
+    for seed in range(300):
+        history, model = tiny(seed, registers=True, begin=99), MODELS[seed % len(MODELS)]
+        expected = allows(model, history, 99)
+        result = check_rw_register(history, model, begin=99)
+        assert (result.validity is Validity.VALID) == expected, (seed, model, result.counts)
+        agreed[expected] += 1
+    assert min(agreed.values()) > 50
+
+
 WEAKEST = (
     # Adya (1999): dirty write, H-wcycle: T1 and T2 write x and y in two orders.
     ("lists", "0 > ax1 ay1\n 1 > ax2 ay2\n 0 < ax1 ay1\n 1 < ax2 ay2\n 2 rx12 ry21", None),

@@ -6,8 +6,14 @@ from typing import Any
 from checkers.history import History, Operation, OperationType
 
 
-def tiny(seed: int, *, registers: bool) -> History:
-    """Up to six transactions at random, whose reads are plausible: of one order of each key's writes."""
+def tiny(seed: int, *, registers: bool, begin: Any = None) -> History:
+    """Up to six transactions at random, whose reads are plausible: of one order of each key's writes.
+
+    Args:
+        seed: of whatever is random.
+        registers: whether they write registers; otherwise they append to lists.
+        begin: what most reads of a register that nobody wrote return.
+    """
     rng = random.Random(seed)
     write = "w" if registers else "append"
     plans: list[list[list[Any]]] = []
@@ -27,7 +33,11 @@ def tiny(seed: int, *, registers: bool) -> History:
     for order in written.values():
         if rng.random() < 0.5:
             rng.shuffle(order)
-    return History("run", "", tuple(_played(rng, plans, written, registers=registers)))
+    operations = _played(rng, plans, written, registers=registers)
+    for mop in (mop for each in operations if begin is not None for mop in each.value):
+        if mop[0] == "r" and mop[2] is None and rng.random() < 0.9:
+            mop[2] = begin
+    return History("run", "", tuple(operations))
 
 
 def _played(
