@@ -60,6 +60,11 @@ def test_beyond_the_budget_nothing_is_said(limit: str, monkeypatch: pytest.Monke
     assert registers(BRANCHING.format(1), _M.SERIALIZABLE).validity is Validity.VALID
 
 
+def test_an_order_that_is_found_by_trying_explains_a_history(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(version_orders, "_ROUNDS", 0)
+    assert registers("0 > wx1\n 1 > wx2\n 0 < wx1\n 1 < wx2", _M.SERIALIZABLE).counts == {}
+
+
 def test_a_large_history_is_not_searched() -> None:
     many = "".join(f"9 wz{n}\n" for n in range(version_orders.TRANSACTIONS_MAX))
     assert registers(many + FORCED.format(4)).validity is Validity.VALID
