@@ -32,6 +32,8 @@ from checkers.registers.columns import SHIFT
 
 MARGIN_NS = 10_000_000_000
 """After so long a broker that nothing befalls has learned who coordinates."""
+LATE_NS = 3_000_000_000
+"""So long after a fault requests may wait that were sent while it was in force; clients wait 2.5 s."""
 
 Span = tuple[int, int]
 """From when until when, both included: nanoseconds, or stamps of operations."""
@@ -69,12 +71,13 @@ def coordinations_of(history: History, groups: Iterable[str]) -> dict[str, Coord
         KeyError, msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
     windows = fault_windows(history)
-    faults = [(window.invoked_ns, _margin(window.end_ns)) for window in windows]
+    faults = [(window.invoked_ns, min(window.end_ns, NEVER - LATE_NS) + LATE_NS) for window in windows]
+    near = [(window.invoked_ns, _margin(window.end_ns)) for window in windows]
     times = list(map(attrgetter("time_ns"), history.operations))
     found: dict[str, Coordination] = {}
     for group in groups:
         partition = offsets_partition(history, group)
-        elections = faults if partition is None else _elections(Scene(history), partition, windows)
+        elections = near if partition is None else _elections(Scene(history), partition, windows)
         known = partition is not None
         found[group] = Coordination(_stamps(times, elections), _stamps(times, faults), known)
     return found

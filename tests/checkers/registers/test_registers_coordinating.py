@@ -22,6 +22,7 @@ KEY = "offset/g/log-0/0"
 @pytest.fixture(autouse=True)
 def _short_margin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinating, "MARGIN_NS", 10_000_000)
+    monkeypatch.setattr(coordinating, "LATE_NS", 10_000_000)
 
 
 def kept(*, elected: bool = True) -> AdminStory:
