@@ -9,6 +9,7 @@ from collections import Counter
 
 import click
 
+from tests.mutations.edits import NoPlaceError
 from tests.mutations.families import Case, cases
 
 
@@ -20,7 +21,10 @@ def main(words: list[str]) -> int:
     for case in cases():
         if all(word in case.id for word in words):
             total[case.mutation.family] += 1
-            problem = case.wrong()
+            try:
+                problem = case.wrong()
+            except (NoPlaceError, StopIteration) as error:
+                problem = f"no place: {error}"
             right[case.mutation.family] += not problem
             if problem:
                 wrong.setdefault(case.mutation.name, []).append((case, problem))

@@ -25,7 +25,7 @@ from tests.mutations.looking import (
 )
 from tests.mutations.suite import VALID, invalid, mutation
 
-LOGS = ("chaos", "bulk", "smoke", "moves", "voters", "disks")
+LOGS = ("chaos", "bulk", "smoke", "moves", "voters", "disks", "format-1")
 POLLED = tuple(name for name in LOGS if name != "bulk")
 _LOST = ("lost-write",)
 

@@ -1,0 +1,112 @@
+"""What brokers tell of partitions, against the metadata log, each other, and what recovery claims."""
+
+from typing import Any
+
+from checkers.history import Operation
+from tests.mutations.edits import Edit
+from tests.mutations.looking import SECOND_NS, phase_ns
+from tests.mutations.partitions import own, views_say
+from tests.mutations.suite import VALID, invalid, mutation
+
+RUNS = ("chaos", "smoke", "moves", "disks", "txn", "groups", "bulk")
+
+
+def entries(edit: Edit) -> list[tuple[Operation, str, list[Any]]]:
+    """Each partition of the run's own topics with a leader, in each view before the load's end."""
+    history = edit.original
+    last_ns = phase_ns(history, "heal")
+    return [
+        (view, topic, entry)
+        for view in history.observed("partitions")
+        if view.time_ns < last_ns
+        for topic, told in view.value.get("topics", {}).items()
+        if topic in own(history)
+        for entry in told
+        if entry[1] >= 0 and len(entry[4]) > 1
+    ]
+
+
+def _changed(edit: Edit, place: int, given: Any) -> None:
+    """Let one view tell something else of one partition."""
+    view, topic, chosen = edit.chosen(entries(edit))
+
+    def change(value: dict[str, Any]) -> None:
+        for entry in value["topics"][topic]:
+            if entry[0] == chosen[0]:
+                entry[place] = given(entry)
+
+    edit.change(view.index, change)
+
+
+@mutation("views", invalid("two-partition-leaders", "view-without-record"), RUNS, 3)
+def another_leader_in_the_same_epoch(edit: Edit) -> None:
+    """A broker tells of another leader of a partition than all others do in that leader epoch."""
+    _changed(edit, 1, lambda entry: next(r for r in entry[3] if r != entry[1]))
+
+
+@mutation("views", invalid("view-without-record"), RUNS, 3)
+def an_isr_that_the_log_never_had(edit: Edit) -> None:
+    """A broker tells of an ISR in a leader epoch in which the metadata log never had it."""
+    _changed(edit, 4, lambda entry: [88])
+
+
+@mutation("views", invalid("view-without-record"), RUNS, 3)
+def a_leader_epoch_that_never_was(edit: Edit) -> None:
+    """A broker tells of a leader epoch that the metadata log has not reached at the end of the run."""
+    _changed(edit, 2, lambda entry: entry[2] + 50)
+
+
+@mutation("views", invalid("view-without-record"), RUNS, 2)
+def replicas_that_the_log_never_had(edit: Edit) -> None:
+    """A broker tells of replicas of a partition that the metadata log never had."""
+    _changed(edit, 3, lambda entry: [*entry[3][:-1], 88])
+
+
+@mutation("views", invalid("view-without-record"), RUNS, 2, owner="e")
+def eligible_replicas_that_the_log_never_had(edit: Edit) -> None:
+    """A broker tells of eligible leader replicas that the metadata log never had."""
+    _changed(edit, 5, lambda entry: [88])
+
+
+@mutation("views", invalid("recovery-denied"), RUNS, 2)
+def recovery_that_all_views_deny(edit: Edit) -> None:
+    """Recovery was claimed, and from then on every broker tells of an ISR without one replica."""
+    history = edit.original
+    topic, partition = edit.chosen((t, p) for t in sorted(own(history)) for p in range(2))
+    from_ns = phase_ns(history, "recover")
+    changed = views_say(edit, topic, partition, (from_ns, 2**62), lambda entry: entry[4].remove(entry[3][-1]))
+    if not changed:
+        edit.give_up("no view after recovery")
+
+
+@mutation("views", VALID, RUNS, 3)
+def a_view_comes_a_little_late(edit: Edit) -> None:
+    """A broker's answer arrives later, before its next one."""
+    places = []
+    following: dict[str | int, int] = {}
+    for view in reversed(edit.original.observed("partitions")):
+        if view.process in following:
+            places.append((view, (following[view.process] - view.time_ns) // 2))
+        following[view.process] = view.time_ns
+    view, late_ns = edit.chosen(places)
+    edit.set(view.index, time_ns=view.time_ns + min(late_ns, SECOND_NS // 4))
+
+
+@mutation("views", VALID, RUNS, 2)
+def a_view_is_told_again(edit: Edit) -> None:
+    """A broker tells what it told before, a moment later, and nothing has changed meanwhile."""
+    view = edit.chosen(edit.original.observed("partitions"))
+    edit.add(view, view.time_ns + 1000)
+
+
+@mutation("views", VALID, RUNS, 2)
+def one_view_is_not_there(edit: Edit) -> None:
+    """One of many answers of a broker was not recorded: those before and behind it tell enough."""
+    middle = [v for v in edit.original.observed("partitions")][5:-5]
+    edit.drop(edit.chosen(middle).index)
+
+
+@mutation("views", VALID, RUNS, 2)
+def the_order_of_replicas_in_the_isr(edit: Edit) -> None:
+    """A broker tells the members of an ISR in another order."""
+    _changed(edit, 4, lambda entry: entry[4][::-1])
