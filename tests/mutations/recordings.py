@@ -1,6 +1,6 @@
 """Small recorded runs of every workload, decoded once, from which mutations make their histories.
 
-Each is an archive ``runs/<name>.tar.xz`` with the journals of one run of a real cluster that was judged
+Each is an archive ``recorded/<name>.tar.xz`` with the journals of one run of a real cluster that was judged
 valid, and nothing else.
 """
 
@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 from checkers.history import History
 from checkers.reading import read_history
 
-RUNS = Path(__file__).parent / "runs"
+RUNS = Path(__file__).parent / "recorded"
 
 
 def names() -> list[str]:

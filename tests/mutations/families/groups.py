@@ -1,4 +1,4 @@
-"""Consumer groups, registers kept in Kafka (committed offsets, configs), topics that come and go, compaction."""
+"""Consumer groups, registers kept in Kafka (committed offsets, configs), topics, compaction."""
 
 from typing import Any
 
@@ -147,7 +147,7 @@ def an_old_value_after_recovery(edit: Edit) -> None:
 
 @mutation("offsets", invalid("stale-read", "stale-value"), ("offsets",), 4, owner="h")
 def an_old_value_while_nothing_happens(edit: Edit) -> None:
-    """Far from any fault a read returns an offset that was overwritten, and acknowledged so, seconds before."""
+    """Far from any fault a read returns an offset that was overwritten seconds before."""
     history = edit.original
     faults = [o.time_ns for f in ("inject", "heal") for o in history.of(f)]
     writes: dict[Any, list[Operation]] = {}

@@ -1,8 +1,7 @@
-"""Records of the metadata log: states that no controller makes, logs that differ, acknowledged changes lost."""
+"""Records of the metadata log: states that nobody makes, logs that differ, acknowledged changes lost."""
 
 from collections.abc import Callable
 from typing import Any
-
 
 from checkers.history import Operation
 from tests.mutations.batches import columns_kept_but, kept, rewritten
@@ -26,6 +25,7 @@ from tests.mutations.suite import VALID, invalid, mutation, unknown
 
 RUNS = ("chaos", "smoke", "moves", "disks", "txn", "groups")
 VOTED = tuple(name for name in RUNS if name not in {"moves", "disks"})
+_UNDECODED = {"records": [], "checkpoint": None, "decoder_error": "java.lang.IllegalStateException"}
 INTERNAL = ("chaos", "txn", "groups", "offsets")
 
 
@@ -212,32 +212,28 @@ def one_node_lags(edit: Edit) -> None:
 def records_of_the_second_half_are_missing(edit: Edit) -> None:
     """The decoded records of all nodes end at the middle of their logs, of which the batches tell more."""
     for log in metadata_logs(edit.original):
-        half = log.value["end"] // 2
-        edit.change(log.index, lambda v: v.update(records=[r for r in v["records"] if r[0] < half]))
+        edit.change(log.index, lambda v: v.update(records=[r for r in v["records"] if r[0] < v["end"] // 2]))
 
 
 @mutation("metadata-log", unknown("metadata"), RUNS, 1, owner="a1")
 def records_of_the_first_half_are_missing(edit: Edit) -> None:
     """The decoded records of all nodes begin at the middle of their logs, without a snapshot of before."""
     for log in metadata_logs(edit.original):
-        half = log.value["end"] // 2
-        edit.change(log.index, lambda v: v.update(records=[r for r in v["records"] if r[0] >= half]))
+        edit.change(log.index, lambda v: v.update(records=[r for r in v["records"] if r[0] >= v["end"] // 2]))
 
 
 @mutation("metadata-log", unknown("metadata"), (*RUNS, "metadata", "voters"), 1)
 def no_node_could_decode_its_log(edit: Edit) -> None:
     """DumpLogSegments failed for every node's metadata log."""
     for log in metadata_logs(edit.original):
-        told = {"records": [], "checkpoint": None, "decoder_error": "java.lang.IllegalStateException"}
-        edit.change(log.index, lambda value: value.update(told))
+        edit.change(log.index, lambda value: value.update(_UNDECODED))
 
 
 @mutation("metadata-log", unknown("was not decoded"), RUNS, 1)
 def one_node_could_not_decode_its_log(edit: Edit) -> None:
     """DumpLogSegments failed for one node's metadata log; those of the others tell the same records."""
     log = edit.chosen(o for o in metadata_logs(edit.original) if o.index != longest(edit.original).index)
-    told = {"records": [], "checkpoint": None, "decoder_error": "java.lang.IllegalStateException"}
-    edit.change(log.index, lambda value: value.update(told))
+    edit.change(log.index, lambda value: value.update(_UNDECODED))
 
 
 def acknowledged(edit: Edit, f: str) -> list[tuple[Operation, Operation]]:
@@ -306,7 +302,7 @@ def acknowledged_before_it_was_appended(edit: Edit) -> None:
     history = edit.original
     last_ns = phase_ns(history, "heal")
     span = spans(history)
-    invoked, created = edit.chosen(
+    _, created = edit.chosen(
         (i, o) for i, o in acknowledged(edit, "create-topic") if o.time_ns < last_ns - 8 * SECOND_NS
     )
     records = longest(history).value["records"]

@@ -1,4 +1,4 @@
-"""Journals that are gone, emptied or cut: unknown, by the name of what is missing, and no anomaly made of it."""
+"""Journals that are gone, emptied or cut: unknown, by the name of what is missing, and no anomaly."""
 
 import json
 from collections.abc import Callable
@@ -102,6 +102,7 @@ def _register() -> None:
                         (run,),
                         1,
                         _maimed(run, KINDS[kind], maim),
+                        "a1" if (run, kind) == ("compacted", "a-producer") else "",
                     )
                 )
 

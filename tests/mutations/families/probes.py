@@ -86,7 +86,7 @@ def a_partition_did_not_recover(edit: Edit) -> None:
 @mutation("probes", unknown("final"), FINAL, 2)
 def a_final_read_did_not_end(edit: Edit) -> None:
     """A final read of one partition gave up on its way, and nothing tells of what stood behind."""
-    topic = sorted(own(edit.original))[-1]
+    topic = max(own(edit.original))
     read = edit.draw.choice(final_reads(edit.original, topic, edit.place))
 
     def change(value: dict[str, Any]) -> None:

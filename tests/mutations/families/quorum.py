@@ -118,8 +118,11 @@ def a_voter_that_nobody_added(edit: Edit) -> None:
     answer = edit.chosen(leaders(edit))
     for o in leaders(edit):
         if o.index >= answer.index:
-            voter = [909, "AbCdEfGhIjKlMnOpQrStUw", o.value["high_watermark"], -1, -1]
-            edit.change(o.index, lambda value: value["voters"].append(voter))
+            edit.change(o.index, _one_voter_more)
+
+
+def _one_voter_more(value: dict[str, Any]) -> None:
+    value["voters"].append([909, "AbCdEfGhIjKlMnOpQrStUw", value["high_watermark"], -1, -1])
 
 
 @mutation("quorum", VALID, RUNS, 2)

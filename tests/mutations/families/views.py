@@ -47,7 +47,7 @@ def another_leader_in_the_same_epoch(edit: Edit) -> None:
 @mutation("views", invalid("view-without-record"), RUNS, 3)
 def an_isr_that_the_log_never_had(edit: Edit) -> None:
     """A broker tells of an ISR in a leader epoch in which the metadata log never had it."""
-    _changed(edit, 4, lambda entry: [88])
+    _changed(edit, 4, lambda _: [88])
 
 
 @mutation("views", invalid("view-without-record"), RUNS, 3)
@@ -65,7 +65,7 @@ def replicas_that_the_log_never_had(edit: Edit) -> None:
 @mutation("views", invalid("view-without-record"), RUNS, 2, owner="e")
 def eligible_replicas_that_the_log_never_had(edit: Edit) -> None:
     """A broker tells of eligible leader replicas that the metadata log never had."""
-    _changed(edit, 5, lambda entry: [88])
+    _changed(edit, 5, lambda _: [88])
 
 
 @mutation("views", invalid("recovery-denied"), RUNS, 2)
@@ -102,7 +102,7 @@ def a_view_is_told_again(edit: Edit) -> None:
 @mutation("views", VALID, RUNS, 2)
 def one_view_is_not_there(edit: Edit) -> None:
     """One of many answers of a broker was not recorded: those before and behind it tell enough."""
-    middle = [v for v in edit.original.observed("partitions")][5:-5]
+    middle = edit.original.observed("partitions")[5:-5]
     edit.drop(edit.chosen(middle).index)
 
 
