@@ -33,7 +33,7 @@ BEYOND_LEADER = AnomalyKind(
 )
 END_REGRESSION = AnomalyKind(
     id="voter-end-regression",
-    meaning="A voter's log ended below what its disk had had, in the same epoch, or of what was committed.",
+    meaning="A voter's log ended below what its disk had had of what was committed in an earlier epoch.",
     guarantee="A voter has flushed what it fetches on from, and truncates nothing that is committed.",
     source="KIP-595, Fetch and Log Truncation; Raft (Ongaro and Ousterhout 2014), §5.3 and §5.4",
 )
@@ -79,7 +79,6 @@ def judge_answers(claims: Iterable[LeaderClaim], grounds: Grounds, history: Hist
         answers = list(of_leader)
         found += [*_unfounded(answers, grounds)][:1]
         found += _first_by_subject(_beyond(answers))
-        found += _first_by_subject(_fallen(answers, grounds))
     return [*found, *_first_by_subject(_forgotten(ordered, grounds)), *_uncommitted(ordered, history)]
 
 
@@ -112,23 +111,39 @@ def _end(claim: LeaderClaim) -> int:
 def _unfounded(answers: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Anomaly]:
     """Marks that neither the voters of the answer have reached nor those before a change of them.
 
-    What was committed before a change of the voters needs no majority of those after it.
+    What was committed before a change of the voters needs no majority of those after it.  A request to fetch
+    that was held up sets a voter's end back until its next one; so the answer after it has to show it, too.
     """
     reached: dict[Key, int] = {}
     voters: set[Key] | None = None
     inherited = NONE
-    for claim in answers:
+    for claim, after in zip(answers, [*answers[1:], None], strict=True):
         before, voters = voters, {_key(voter) for voter in claim.voters}
         if voters != before and not (before is None and grounds.steady):
             inherited = max(inherited, claim.high_watermark)
-        for voter in claim.voters:
+        for voter in (*claim.voters, *(() if after is None else after.voters)):
             reached[_key(voter)] = max(reached.get(_key(voter), NONE), voter.log_end_offset)
         mark, end = claim.high_watermark, _end(claim)
-        having = sum(reached[key] >= mark or grounds.struck(key[0], 0, claim.time_ns) for key in voters)
         if NONE < end < mark:
             yield _mark(claim, f"its own log ends at {end}")
-        elif mark > inherited and 2 * having <= len(voters):
-            yield _mark(claim, f"{having} of {len(voters)} voters have fetched so far")
+        elif mark > inherited and after is not None:
+            silent = _silent(claim, after)
+            having = sum(
+                reached[key] >= mark or key in silent or grounds.struck(key[0], 0, after.time_ns)
+                for key in voters
+            )
+            if 2 * having <= len(voters):
+                yield _mark(claim, f"{having} of {len(voters)} voters have fetched so far")
+
+
+def _silent(claim: LeaderClaim, after: LeaderClaim) -> set[Key]:
+    """Voters of an answer that had not fetched again by the next one, other than the leader."""
+    fetched = {_key(voter): voter.last_fetch_ms for voter in after.voters}
+    return {
+        _key(voter)
+        for voter in claim.voters
+        if voter.id != claim.leader_id and fetched.get(_key(voter), NONE) <= voter.last_fetch_ms
+    }
 
 
 def _mark(claim: LeaderClaim, why: str) -> Anomaly:
@@ -162,20 +177,6 @@ def _beyond(answers: Sequence[LeaderClaim]) -> Iterator[Anomaly]:
                     witness=(claim.index,),
                     explanation=(_said(claim),),
                 )
-
-
-def _fallen(answers: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Anomaly]:
-    """Voters whose logs are shorter than before although their leader is the same."""
-    highest: dict[Key, tuple[int, LeaderClaim]] = {}
-    for claim in answers:
-        for voter in claim.voters:
-            end, before = highest.get(_key(voter), (NONE, claim))
-            if NONE < voter.log_end_offset < end and not grounds.struck(
-                voter.id, before.began_ns, claim.time_ns
-            ):
-                yield _regression(voter, claim, before, f"had had {end}")
-            if voter.log_end_offset > end:
-                highest[_key(voter)] = (voter.log_end_offset, claim)
 
 
 def _regression(voter: Voter, claim: LeaderClaim, before: LeaderClaim, had: str) -> Anomaly:
