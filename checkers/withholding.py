@@ -24,6 +24,10 @@ _PERMITTED = (Source.FAULTS, Source.ADMIN, Source.MOVES, Source.DISKS)
 _NO_SETUP = "the runner's journal is lost, and with it what the run was made of"
 
 
+_SURVIVAL = ("lost-write", "poll-skip", "int-poll-skip")
+"""Rules by which a record has to be there."""
+
+
 class Needs(NamedTuple):
     """What the rules of one checker need.
 
@@ -32,16 +36,24 @@ class Needs(NamedTuple):
         rest_on: rule to what it rests on.
         all_rest_on: what every rule rests on.
         workloads: kinds of workloads that give it something to judge; every kind where there are none.
+        of_workload: kind of workload to what rules rest on there, beside the rest.
     """
 
     looks_at: tuple[Source, ...]
     rest_on: Mapping[str, tuple[Source, ...]] = {}
     all_rest_on: tuple[Source, ...] = ()
     workloads: frozenset[str] = frozenset()
+    of_workload: Mapping[str, Mapping[str, tuple[Source, ...]]] = {}
 
 
 NEEDS: Mapping[str, Needs] = {
-    "log": Needs((Source.CLIENTS,), {"unseen": (Source.CLIENTS,)}, _PERMITTED),
+    "log": Needs(
+        (Source.CLIENTS,),
+        {"unseen": (Source.CLIENTS,)},
+        _PERMITTED,
+        # A record may go once a later one of its key is there, whoever sent that.
+        of_workload={"compacted": dict.fromkeys(_SURVIVAL, (Source.CLIENTS,))},
+    ),
     "transactions": Needs(
         (Source.CLIENTS,),
         {"torn-transaction": _PERMITTED},
@@ -155,7 +167,8 @@ class Hole(NamedTuple):
         """Why nothing that a rule finds can be believed; None where all is there that it rests on."""
         if self.workload is None:
             return _NO_SETUP
-        return lacking_of(self.missing, *needs.all_rest_on, *needs.rest_on.get(rule, ()))
+        here = needs.of_workload.get(self.workload, {})
+        return lacking_of(self.missing, *needs.all_rest_on, *needs.rest_on.get(rule, ()), *here.get(rule, ()))
 
     def unseen(self, needs: Needs) -> str | None:
         """Why a checker may have missed something; None where all is there that it looks at."""

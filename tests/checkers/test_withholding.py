@@ -31,6 +31,18 @@ def test_what_is_named_exists() -> None:
     assert set(NEEDS) <= set(CHECKERS)
     known = known_anomalies()
     assert {rule for needs in NEEDS.values() for rule in needs.rest_on} <= set(known)
+    of_workloads = [rules for needs in NEEDS.values() for rules in needs.of_workload.values()]
+    assert {rule for rules in of_workloads for rule in rules} <= set(known)
+
+
+@pytest.mark.parametrize(
+    ("workload", "validity"), [("compacted", Validity.UNKNOWN), ("log", Validity.INVALID)]
+)
+def test_what_is_gone_may_have_been_replaced_by_what_nobody_tells_of(
+    workload: str, validity: Validity
+) -> None:
+    result = result_of("log", [known_anomalies()["lost-write"].found("value 7 is gone")])
+    assert withheld(result, Hole(frozenset({"worker-0"}), workload)).validity is validity
 
 
 def test_a_whole_history_has_no_hole() -> None:
