@@ -139,6 +139,7 @@ NEEDS: Mapping[str, Needs] = {
             "transaction-without-marker": (*_PERMITTED, Source.CLIENTS),
             "marker-against-answer": _PERMITTED,
             "markers-differ": _PERMITTED,
+            "deleted-records-returned": (*_PERMITTED, Source.NODES),
             "offset-gap": (Source.ADMIN, Source.FAULTS),
             "sequence-gap": (Source.FAULTS,),
             "producer-epoch-regression": (Source.FAULTS,),

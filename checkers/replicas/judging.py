@@ -12,7 +12,8 @@
    ``epoch-start-divergence``, ``epoch-without-election``.
 5. What clients were told (`clients`): by final reads (`returned`), ``read-not-on-disk``,
    ``on-disk-not-read``, ``transaction-without-marker``; of transactions' ends (`markers`),
-   ``marker-against-answer``, ``markers-differ``.
+   ``marker-against-answer``, ``markers-differ``; of deletions of records (`removed`),
+   ``deleted-records-returned``, which needs no disk.
 
 What differs legally: where logs begin (retention, DeleteRecords, snapshots); what stands above the committed
 end; compacted topics, whose batches each broker rewrites by itself, and which are not compared; replicas out
@@ -52,6 +53,7 @@ from checkers.replicas.leader_epochs import Noted, checkpoints_of
 from checkers.replicas.left import find_in_left, is_due, members_of
 from checkers.replicas.limits import Limits, limits_of
 from checkers.replicas.observed import EVIDENCE_METADATA, MetadataLogSeen
+from checkers.replicas.removed import find_returned
 from checkers.replicas.together import Stretch, batches_within, find_divergence, find_short
 from checkers.sources import Source, lacking
 from checkers.verdict import Anomaly, CheckerResult, result_of
@@ -125,6 +127,7 @@ def check_replicas(history: History) -> CheckerResult:
         if notes and logs and end is not None and members is not None:
             _judge_notes(logs, {noted.node: noted for noted in of_it}, limits, (end, members), findings)
     findings.add(find_against_clients(history, judged, findings.figures))
+    findings.add(find_returned(history, findings.figures))
     _judge_metadata(batches.metadata_logs, meant, metadata_end(history, meant.names), findings)
     return result_of(
         CHECKER,
@@ -132,7 +135,7 @@ def check_replicas(history: History) -> CheckerResult:
         counts=dict(findings.counts),
         figures={name: findings.figures[name] for name in FIGURES},
         unknown_because=findings.unknown_because(),
-        exercised=bool(batches.logs or batches.metadata_logs),
+        exercised=bool(batches.logs or batches.metadata_logs or findings.figures["deletions"]),
     )
 
 
@@ -157,6 +160,8 @@ FIGURES = (
     "final_reads_compared",
     "offsets_compared",
     "markers_compared",
+    "deletions",
+    "deletions_judged",
 )
 """What a result tells beside anomalies: numbers over all logs; what was compared counts once per pair."""
 

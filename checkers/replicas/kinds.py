@@ -104,6 +104,12 @@ TRANSACTION_WITHOUT_MARKER = AnomalyKind(
     guarantee="Readers of committed records come no farther than to the first transaction that is open.",
     source="KIP-98 (last stable offset)",
 )
+DELETED_RECORDS_RETURNED = AnomalyKind(
+    id="deleted-records-returned",
+    meaning="A log begins below an offset up to which records had been deleted, or such a record was read.",
+    guarantee="DeleteRecords is answered once all live replicas have moved the starts of their logs.",
+    source="KIP-107",
+)
 METADATA_DIVERGENCE = AnomalyKind(
     id="metadata-divergence",
     meaning="Two nodes' metadata logs hold different batches below the committed offset.",
@@ -129,5 +135,6 @@ ANOMALIES = by_id(
     READ_NOT_ON_DISK,
     ON_DISK_NOT_READ,
     TRANSACTION_WITHOUT_MARKER,
+    DELETED_RECORDS_RETURNED,
     METADATA_DIVERGENCE,
 )
