@@ -90,6 +90,8 @@ def _doubt(history: History) -> str | None:
         return "no metadata log that could be read tells how partitions stood" if meant else None
     if log.seen.log_start:
         return f"the metadata log begins at offset {log.seen.log_start}: what stood before it is not judged"
+    if log.seen.records and log.seen.records[0][0] > 0:
+        return f"no record of the metadata log is told before offset {log.seen.records[0][0]}"
     if append_times(history).complete_until_ns(log) != NEVER:
         return (
             f"leaders told of more records than any metadata log that could be read, which ends at {log.end}"

@@ -57,8 +57,11 @@ class Walk:
 
     @property
     def _from_within(self) -> bool:
-        """Whether the log does not begin where the cluster did, so that it lacks what made a partition."""
-        return self._log is None or bool(self._log.seen.log_start)
+        """Whether the log does not begin where the cluster did, so that it lacks what made a partition.
+
+        The first record of all is that of the first leader.
+        """
+        return self._log is None or bool(self._log.seen.log_start) or self._log.seen.records[0][0] > 0
 
     def _add(
         self,

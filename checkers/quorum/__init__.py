@@ -31,6 +31,7 @@ from checkers.quorum.identities import (
     cluster_ids_changed,
     directory_ids_changed,
 )
+from checkers.quorum.logged_leaders import two_leaders_logged
 from checkers.quorum.membership import BROKER_AS_VOTER, VOTER_LOST, brokers_as_voters, lost_voters
 from checkers.quorum.removed import REMOVED_VOTER_ACTS, acts_of_removed, removals
 from checkers.quorum.rules import (
@@ -93,6 +94,7 @@ def check_quorum(history: History) -> CheckerResult:
     forgetting = REMEMBERED if setup is None else _forgetting(history, setup, views, wipes)
     found = [
         *two_leaders(views, forgetting),
+        *([] if forgetting.forgotten else two_leaders_logged(history)),
         *double_votes(views.files, wipes),
         *epoch_regressions(views.files, wipes),
         *hw_regressions(views.claims, windows),

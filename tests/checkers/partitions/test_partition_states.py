@@ -180,6 +180,16 @@ class TestWhatIsNotThere:
         assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
         assert "begins at offset 1" in str(result.unknown_because)
 
+    def test_where_the_first_records_are_missing_it_may_have_been_made_by_them(self) -> None:
+        told = story()
+        told.record(10, "PARTITION_CHANGE_RECORD", {"partitionId": 5, "topicId": TOPIC_ID, "isr": [1]})
+        history = told.history()
+        (log,) = history.observed("metadata-log")
+        log.value["records"] = log.value["records"][1:]
+        result = check_partitions(history)
+        assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
+        assert str(result.unknown_because).startswith("no record of the metadata log is told before offset ")
+
 
 class TestEpochs:
     def test_a_partition_that_is_made_again(self) -> None:
