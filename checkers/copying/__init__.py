@@ -9,8 +9,7 @@ invocation says which input it answers (docs/histories.md, ``consumed``).
 3. ``copy-without-offsets``: a copy of an input is visible, although the group's offsets were found at or
    before it when all transactions had ended.
 
-A record that vanished with an event's permission (`checkers.licences`) makes the result unknown, as the
-loss of a copy, of offsets or of a transaction's decision follows from it.
+A finding is legal where an event may explain it by which records of its own partitions vanished (`excuses`).
 """
 
 from collections.abc import Iterator
@@ -19,12 +18,12 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.columns import NONE, Booleans, Integers, PartitionName
+from checkers.copying.excuses import Excuses, Found
 from checkers.copying.kinds import DUPLICATED, LOST, WITHOUT_OFFSETS
 from checkers.copying.loading import Copying, copying_of
 from checkers.history import FAIL, OK, History
-from checkers.licences import licences_of
 from checkers.sources import untold_damage
-from checkers.verdict import Anomaly, Assumption, CheckerResult, result_of
+from checkers.verdict import Assumption, CheckerResult, result_of
 
 CHECKER = "copying"
 COPIED_MIN = 100
@@ -61,28 +60,28 @@ def check_copying(history: History) -> CheckerResult:
         nothing = {"inputs": 0, "copies": 0, "aborted_attempts": 0}
         return result_of(CHECKER, [], figures=nothing, exercised=False)
     matched = _matched(copying)
-    found = {
-        kind.id: list(anomalies)
-        for kind, anomalies in (
-            (DUPLICATED, _duplicated(history, copying, matched)),
-            (LOST, _lost(history, copying, matched)),
-            (WITHOUT_OFFSETS, _without_offsets(history, copying, matched)),
+    excuses = Excuses(history, copying)
+    found = [
+        excuses.judged(one)
+        for some in (
+            _duplicated(history, copying, matched),
+            _lost(history, copying, matched),
+            _without_offsets(history, copying, matched),
         )
-    }
-    permitted = _permitted(history, copying)
+        for one in some
+    ]
     copied = int((matched.copies > 0).sum())
     least = f"at least {COPIED_MIN} records with a visible copy"
     return result_of(
         CHECKER,
-        [] if permitted else [one for some in found.values() for one in some],
-        counts={} if permitted else {name: len(some) for name, some in found.items() if some},
+        found,
         assumptions=(Assumption("records-copied", copied >= COPIED_MIN, least, str(copied)),),
         figures={
             "inputs": copying.inputs.shape[1],
             "copies": copied,
             "aborted_attempts": _aborted(copying),
         },
-        unknown_because=_doubt(history, copying, permitted),
+        unknown_because=_doubt(history, copying),
     )
 
 
@@ -124,19 +123,20 @@ def _owed(copying: Copying) -> Integers:
     return np.concatenate((passed, np.stack((attempts.place[mine], attempts.offset[mine]))), axis=1)
 
 
-def _duplicated(history: History, copying: Copying, matched: Matched) -> Iterator[Anomaly]:
+def _duplicated(history: History, copying: Copying, matched: Matched) -> Iterator[Found]:
     for index in np.flatnonzero(matched.copies > 1).tolist():
         copies = np.flatnonzero(matched.input_of_copy == index).tolist()
-        yield DUPLICATED.found(
+        anomaly = DUPLICATED.found(
             f"{_input(copying, matched, index)} has {len(copies)} visible copies",
             subject=_input(copying, matched, index),
             time_ns=_time_ns(history, copying, copies),
             witness=_witness(copying, matched, copies),
             explanation=[_copy(copying, matched, copy) for copy in copies],
         )
+        yield Found(anomaly, *matched.inputs[:, index].tolist())
 
 
-def _lost(history: History, copying: Copying, matched: Matched) -> Iterator[Anomaly]:
+def _lost(history: History, copying: Copying, matched: Matched) -> Iterator[Found]:
     """Only where the outputs were read to their ends: a copy that nobody looked for is not lost."""
     if copying.unread:
         return
@@ -151,16 +151,17 @@ def _lost(history: History, copying: Copying, matched: Matched) -> Iterator[Anom
         if told is not None:
             witness = sorted({*witness, told[1]})
             explanation.append(f"The group's offset is {told[0]} (operation {told[1]}).")
-        yield LOST.found(
+        anomaly = LOST.found(
             f"{_input(copying, matched, index)} has no visible copy",
             subject=_input(copying, matched, index),
             time_ns=history.operations[witness[-1]].time_ns,
             witness=witness,
             explanation=explanation,
         )
+        yield Found(anomaly, place, offset)
 
 
-def _without_offsets(history: History, copying: Copying, matched: Matched) -> Iterator[Anomaly]:
+def _without_offsets(history: History, copying: Copying, matched: Matched) -> Iterator[Found]:
     """Only by what the group's offsets were found to be: acknowledged commits say no more than 'at least'."""
     bounds = np.full(len(copying.places) + 1, np.iinfo(np.int64).max)
     for code, (bound, _) in copying.committed.items():
@@ -169,7 +170,7 @@ def _without_offsets(history: History, copying: Copying, matched: Matched) -> It
     for index in np.flatnonzero((offset >= bounds[place]) & (matched.copies > 0)).tolist():
         copies = np.flatnonzero(matched.input_of_copy == index).tolist()
         bound, told = copying.committed[int(place[index])]
-        yield WITHOUT_OFFSETS.found(
+        anomaly = WITHOUT_OFFSETS.found(
             f"{_input(copying, matched, index)} has a visible copy, and the group is to go on at {bound}",
             subject=_input(copying, matched, index),
             time_ns=history.operations[told].time_ns,
@@ -177,6 +178,7 @@ def _without_offsets(history: History, copying: Copying, matched: Matched) -> It
             explanation=[_copy(copying, matched, copy) for copy in copies]
             + [f"The group's offset is {bound} (operation {told})."],
         )
+        yield Found(anomaly, *matched.inputs[:, index].tolist())
 
 
 def _input(copying: Copying, matched: Matched, index: int) -> str:
@@ -212,19 +214,9 @@ def _aborted(copying: Copying) -> int:
     return int(failed[copying.attempts.transaction].sum())
 
 
-def _permitted(history: History, copying: Copying) -> str | None:
-    """An event that permits records of these partitions to vanish."""
-    licences = licences_of(history)
-    partitions = [(place.topic, place.partition) for place in copying.places] + list(copying.partitions)
-    permits = (permit for where in partitions for permit in licences.of(PartitionName(*where)))
-    return next((permit.text for permit in permits), None)
-
-
-def _doubt(history: History, copying: Copying, permitted: str | None) -> str | None:
+def _doubt(history: History, copying: Copying) -> str | None:
     doubts = list(untold_damage(history))
     if copying.unread:
         unread = ", ".join(f"{topic}/{number}" for topic, number in copying.unread)
         doubts.append(f"no final read at read_committed came to the end of {unread}")
-    if permitted is not None:
-        doubts.append(f"records may have vanished: {permitted}")
     return "; ".join(doubts) or None

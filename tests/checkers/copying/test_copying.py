@@ -1,6 +1,7 @@
 """Exactly once is judged by what there is in the end: clean runs are silent, every change of one is found."""
 
 import random
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
@@ -200,18 +201,72 @@ def test_too_few_copies_say_nothing() -> None:
     assert [assumption.observed for assumption in result.assumptions] == ["1"]
 
 
-def test_a_loss_that_an_event_permits_is_a_doubt() -> None:
-    story = small()
+def _with_election(story: CopyStory, topic: str, partition: int) -> CheckerResult:
+    """Judged with a request for an unclean election, of which nobody knows what became."""
     story.setup = {
         "kafka_version": "4.3.1",
-        "topics": [{"name": SOURCE, "partitions": 1}, {"name": TARGET, "partitions": 1}],
-        "workload": {"kind": "copy", "acks": "0"},
+        "topics": [{"name": SOURCE, "partitions": 2}, {"name": TARGET, "partitions": 2}],
+        "workload": {"kind": "copy"},
     }
+    history = story.history()
+    asked = {"partitions": [[topic, partition]], "to": "n1"}
+    last = len(history.operations)
+    election = Operation(last, last, "admin", OperationType.INVOKE, "elect-leaders", "unclean", asked)
+    return check_copying(msgspec.structs.replace(history, operations=(*history.operations, election)))
+
+
+def _missing(story: CopyStory) -> None:
     story.attempt(OK, [(0, 0)], visible=False)
-    result = judged(story)
-    assert result.validity is Validity.UNKNOWN
-    assert result.unknown_because is not None
-    assert result.unknown_because.startswith("records may have vanished: acks=0")
+
+
+def _doubled(story: CopyStory) -> None:
+    story.attempt(OK, [(0, 0)])
+    story.attempt(OK, [(0, 0)])
+    story.committed = {0: 1}
+
+
+def _ahead(story: CopyStory) -> None:
+    story.attempt(OK, [(0, 0)])
+
+
+@pytest.mark.parametrize(
+    ("topic", "partition", "illegal"),
+    [
+        (SOURCE, 0, False),
+        (TARGET, 0, False),
+        ("__consumer_offsets", 3, False),
+        ("__transaction_state", 3, False),
+        (SOURCE, 1, True),
+        (TARGET, 1, True),
+    ],
+)
+@pytest.mark.parametrize("change", [_missing, _doubled, _ahead])
+def test_an_event_permits_what_concerns_its_partition_alone(
+    change: Callable[[CopyStory], None], topic: str, partition: int, *, illegal: bool
+) -> None:
+    story = small()
+    change(story)
+    result = _with_election(story, topic, partition)
+    assert {anomaly.illegal for anomaly in result.anomalies} == {illegal}
+    assert all((anomaly.licence is None) is illegal for anomaly in result.anomalies)
+    assert (result.validity is Validity.INVALID) is illegal
+
+
+def test_what_concerns_a_group_concerns_all_its_inputs() -> None:
+    story = small()
+    story.attempt(OK, [(0, 0), (0, 1)], visible=False)
+    result = _with_election(story, "__consumer_offsets", 3)
+    assert result.counts == {"copy-lost": 2}
+    assert not any(anomaly.illegal for anomaly in result.anomalies)
+
+
+def test_an_input_that_nobody_copied_concerns_its_own_partition() -> None:
+    story = small()
+    story.committed = {0: 1}
+    story.attempts = []
+    story.attempt(FAIL, [(0, 1)])
+    assert [a.illegal for a in _with_election(story, SOURCE, 0).anomalies] == [False]
+    assert [a.illegal for a in _with_election(story, TARGET, 0).anomalies] == [True]
 
 
 def test_a_copy_workload_that_did_nothing_is_not_green() -> None:
