@@ -61,7 +61,11 @@ NEEDS: Mapping[str, Needs] = {
     ),
     "copying": Needs(
         (Source.CLIENTS,),
-        {"copy-lost": (Source.CLIENTS,), "copy-without-offsets": (Source.CLIENTS,)},
+        {
+            "copy-lost": (Source.CLIENTS,),
+            "copy-without-offsets": (Source.CLIENTS,),
+            "committed-offset-unasked": (Source.CLIENTS,),
+        },
         _PERMITTED,
         frozenset({"copy"}),
     ),

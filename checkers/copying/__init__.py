@@ -8,6 +8,7 @@ invocation says which input it answers (docs/histories.md, ``consumed``).
    copied it was acknowledged as committed.
 3. ``copy-without-offsets``: a copy of an input is visible, although the group's offsets were found at or
    before it when all transactions had ended.
+4. ``committed-offset-unasked``: the group's offset is one that no transaction asked for (`unasked`).
 
 A finding is legal where an event may explain it by which records of its own partitions vanished (`excuses`).
 """
@@ -21,6 +22,7 @@ from checkers.columns import NONE, Booleans, Integers, PartitionName
 from checkers.copying.excuses import Excuses, Found
 from checkers.copying.kinds import DUPLICATED, LOST, WITHOUT_OFFSETS
 from checkers.copying.loading import Copying, copying_of
+from checkers.copying.unasked import find_unasked
 from checkers.history import FAIL, OK, History
 from checkers.sources import untold_damage
 from checkers.verdict import Assumption, CheckerResult, result_of
@@ -74,7 +76,7 @@ def check_copying(history: History) -> CheckerResult:
     least = f"at least {COPIED_MIN} records with a visible copy"
     return result_of(
         CHECKER,
-        found,
+        [*found, *find_unasked(history)],
         assumptions=(Assumption("records-copied", copied >= COPIED_MIN, least, str(copied)),),
         figures={
             "inputs": copying.inputs.shape[1],

@@ -27,5 +27,12 @@ WITHOUT_OFFSETS = AnomalyKind(
     _SOURCE,
 )
 
-ANOMALIES = by_id(DUPLICATED, LOST, WITHOUT_OFFSETS)
+UNASKED = AnomalyKind(
+    "committed-offset-unasked",
+    "A group was found at an offset that no transaction had asked to commit.",
+    "a group goes on where one of its members committed that it should",
+    "Kafka documentation, Distribution, Consumer Offset Tracking; KIP-98 (sendOffsetsToTransaction)",
+)
+
+ANOMALIES = by_id(DUPLICATED, LOST, WITHOUT_OFFSETS, UNASKED)
 """All of them, by id."""

@@ -72,6 +72,12 @@ def test_a_second_copy_is_found(seed: int) -> None:
     assert len(result.anomalies[0].explanation) == 2
 
 
+def _besides_unasked(story: CopyStory) -> dict[str, int]:
+    counts = dict(judged(story).counts)
+    counts.pop("committed-offset-unasked", None)
+    return counts
+
+
 @given(SEEDS)
 @settings(max_examples=40, deadline=None)
 def test_offsets_that_went_back_are_found(seed: int) -> None:
@@ -79,7 +85,7 @@ def test_offsets_that_went_back_are_found(seed: int) -> None:
     assert story.committed is not None
     story.committed[1] = 0
     expected = sum(partition == 1 for partition, _ in story.outputs)
-    assert judged(story).counts == {"copy-without-offsets": expected}
+    assert _besides_unasked(story) == {"copy-without-offsets": expected}
 
 
 @given(SEEDS)
@@ -89,7 +95,7 @@ def test_offsets_beyond_what_was_copied_are_found(seed: int) -> None:
     assert story.committed is not None
     left = [offset for p, offset in story.inputs if p == 0 and offset >= (story.committed[0] or 0)]
     story.committed[0] = 1_000
-    assert judged(story).counts == ({"copy-lost": len(left)} if left else {})
+    assert _besides_unasked(story) == ({"copy-lost": len(left)} if left else {})
 
 
 def test_an_acknowledged_copy_that_nobody_sees_is_lost_without_the_groups_offsets_too() -> None:
@@ -264,7 +270,7 @@ def test_an_input_that_nobody_copied_concerns_its_own_partition() -> None:
     story = small()
     story.committed = {0: 1}
     story.attempts = []
-    story.attempt(FAIL, [(0, 1)])
+    story.attempt(FAIL, [(0, 1)], offsets={0: 1})
     assert [a.illegal for a in _with_election(story, SOURCE, 0).anomalies] == [False]
     assert [a.illegal for a in _with_election(story, TARGET, 0).anomalies] == [True]
 
@@ -330,3 +336,29 @@ def test_a_groups_offsets_have_a_shape() -> None:
     told = {"topic": "t", "offsets": [[0, 5], [1, None]]}
     assert misfit_of(Operation(0, 0, 1, OK, "committed-offsets", "g", told)) is None
     assert misfit_of(Operation(0, 0, 1, OK, "committed-offsets", "g", {"topic": "t"})) is not None
+
+
+@pytest.mark.parametrize("offset", [2, 7])
+def test_an_offset_that_nobody_asked_for_is_found(offset: int) -> None:
+    story = small()
+    story.attempt(OK, [(0, 0)])
+    story.committed = {0: offset}
+    (found,) = [a for a in judged(story).anomalies if a.id == "committed-offset-unasked"]
+    assert found.illegal
+    assert f"is to go on at {offset} of" in found.summary
+    assert found.explanation[1] == "The largest offset that was asked for there is 1."
+
+
+def test_an_offset_that_an_aborted_transaction_asked_for_was_asked_for() -> None:
+    story = small()
+    story.attempt(OK, [(0, 0)])
+    story.attempt(FAIL, [(0, 1)])
+    story.committed = {0: 2}
+    assert "committed-offset-unasked" not in judged(story).counts
+
+
+def test_of_partitions_without_commits_and_answers_without_an_offset_nothing_is_said() -> None:
+    story = small()
+    story.attempt(OK, [(0, 0)])
+    story.committed = {0: None, 5: 3}
+    assert "committed-offset-unasked" not in judged(story).counts
