@@ -30,8 +30,7 @@ def main(words: list[str]) -> int:
                 wrong.setdefault(case.mutation.name, []).append((case, problem))
     for some in wrong.values():
         case, problem = some[0]
-        owner = f" [{case.mutation.owner}]" if case.mutation.owner else ""
-        click.echo(f"{len(some):3} × {case.id}{owner}: {problem[:300]}")  # noqa: RUF001 - a count
+        click.echo(f"{len(some):3} × {case.id}: {problem[:300]}")  # noqa: RUF001 - a count
     for family, count in total.items():
         click.echo(f"{family:20} {right[family]:4} / {count}")
     took_s = time.process_time() - began

@@ -52,7 +52,6 @@ class Mutation(NamedTuple):
         runs: names of the recorded runs that it is made of.
         places: at how many places of each.
         change: makes the change.
-        owner: who writes the rule that sees it, while it is not there yet.
     """
 
     family: str
@@ -62,7 +61,6 @@ class Mutation(NamedTuple):
     runs: tuple[str, ...]
     places: int
     change: Change
-    owner: str = ""
 
 
 class Case(NamedTuple):
@@ -92,15 +90,13 @@ MUTATIONS: list[Mutation] = []
 """All mutations, filled by the modules of the families."""
 
 
-def mutation(
-    family: str, must: Must, runs: Sequence[str], places: int = 1, owner: str = ""
-) -> Callable[[Change], Change]:
+def mutation(family: str, must: Must, runs: Sequence[str], places: int = 1) -> Callable[[Change], Change]:
     """Register a function as a mutation; its name and its docstring tell what it does."""
 
     def registered(change: Change) -> Change:
         means = " ".join((change.__doc__ or "").split())
         name = change.__name__.replace("_", "-")
-        MUTATIONS.append(Mutation(family, name, means, must, tuple(runs), places, change, owner))
+        MUTATIONS.append(Mutation(family, name, means, must, tuple(runs), places, change))
         return change
 
     return registered

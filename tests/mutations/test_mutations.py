@@ -1,28 +1,34 @@
 """Every mutation of the recorded runs is judged as it must be, and the runs themselves are valid."""
 
+from pathlib import Path
+
 import pytest
 
 from checkers.judge import judge
 from checkers.verdict import Validity
 from tests.mutations.families import Case, cases
+from tests.mutations.page import render_mutations
+from tests.mutations.pending import reason_of
 from tests.mutations.recordings import RUNS, names, recorded
 
-CASES = [
-    pytest.param(
-        case,
-        id=case.id,
-        marks=[pytest.mark.xfail(reason=f"waits for rules ({case.mutation.owner})", strict=False)]
-        if case.mutation.owner
-        else [],
-    )
-    for case in cases()
-]
+
+def pending(case: Case) -> list[pytest.MarkDecorator]:
+    reason = reason_of(case)
+    return [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
+
+
+CASES = [pytest.param(case, id=case.id, marks=pending(case)) for case in cases()]
 
 
 @pytest.mark.parametrize("name", names())
 def test_a_recorded_run_is_valid_as_it_is(name: str) -> None:
     verdict = judge(recorded(name))
     assert (verdict.validity, verdict.reasons) == (Validity.VALID, ())
+
+
+def test_the_page_is_up_to_date() -> None:
+    page = Path(__file__).parents[2] / "docs/mutations.md"
+    assert page.read_text() == render_mutations(), "python -m tests.mutations.page docs/mutations.md"
 
 
 def test_recorded_runs_are_small() -> None:

@@ -165,7 +165,7 @@ BELOW_MIN_ISR = ("acked-below-min-isr",)
 MEMBER_DOWN = ("acked-without-member",)
 
 
-@mutation("acknowledgements", invalid(*BELOW_MIN_ISR), ("chaos", "smoke", "bulk"), 5, owner="e")
+@mutation("acknowledgements", invalid(*BELOW_MIN_ISR), ("chaos", "smoke", "format-1"), 5)
 def below_min_insync_replicas(edit: Edit) -> None:
     """For seconds the ISR is the leader alone, by the metadata log and all views, and acks=all are given."""
     stretch = edit.chosen(s for s in stretches(edit.original) if len(s.state.isr) > 1)
@@ -173,7 +173,7 @@ def below_min_insync_replicas(edit: Edit) -> None:
     isr_is(edit, stretch, [leader], [r for r in stretch.state.isr if r != leader][:1])
 
 
-@mutation("acknowledgements", VALID, ("chaos", "smoke", "bulk"), 3)
+@mutation("acknowledgements", VALID, ("smoke", "format-1"), 3)
 def at_min_insync_replicas(edit: Edit) -> None:
     """For seconds the ISR lacks one member, by the log and all views, and has enough all the same."""
     stretch = edit.chosen(s for s in stretches(edit.original) if len(s.state.isr) > 2)
@@ -181,7 +181,7 @@ def at_min_insync_replicas(edit: Edit) -> None:
     isr_is(edit, stretch, [r for r in stretch.state.isr if r != gone], [])
 
 
-@mutation("acknowledgements", invalid(*MEMBER_DOWN), ("chaos", "smoke", "bulk", "disks"), 2, owner="e")
+@mutation("acknowledgements", invalid(*MEMBER_DOWN), ("smoke", "format-1", "disks"), 2)
 def while_a_member_of_the_isr_is_down(edit: Edit) -> None:
     """A follower that is down stays in the ISR, by the log and all views, and acks=all are given."""
     shrunk = edit.chosen(_shrunk_by_faults(edit))

@@ -22,7 +22,7 @@ def _elections(edit: Edit, kind: str, code: int) -> list[tuple[Operation, int]]:
     ]
 
 
-@mutation("administration", invalid("election-contradicts-state"), ("chaos",), 1, owner="e")
+@mutation("administration", invalid("election-contradicts-state"), ("chaos",), 1)
 def elected_and_not_needed(edit: Edit) -> None:
     """An unclean election is answered with success although the partition had its leader all the time."""
     answer, at = edit.chosen(_elections(edit, "unclean", 84) or _elections(edit, "preferred", 84))

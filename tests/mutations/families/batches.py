@@ -104,7 +104,7 @@ def damaged(edit: Edit) -> None:
     edit.change(replica.index, lambda value: value["corrupt"].append(reason))
 
 
-@mutation("batches", invalid("sequence-gap"), LOGS, 2, owner="f")
+@mutation("batches", invalid("sequence-gap"), LOGS, 2)
 def sequence_jumps(edit: Edit) -> None:
     """On all replicas an idempotent producer's sequence numbers jump by five within its epoch."""
     record = settled_record(edit)
@@ -118,7 +118,7 @@ def _jump(columns: Columns, offset: int) -> None:
     columns["base_sequence"][mine & (columns["base_offset"] >= columns["base_offset"][row])] += 5
 
 
-@mutation("batches", invalid("offset-gap"), LOGS, 3, owner="f")
+@mutation("batches", invalid("offset-gap"), LOGS, 3)
 def read_and_on_no_disk(edit: Edit) -> None:
     """No replica holds the batch of a record that was acknowledged and that all final reads return."""
     record = settled_record(edit)
@@ -138,7 +138,7 @@ def disks_end_below_what_was_read(edit: Edit) -> None:
         edit.change(replica.index, rewritten(lambda c: kept(c, c["base_offset"] < record.offset)))
 
 
-@mutation("batches", invalid("epoch-without-election"), LOGS, 2, owner="f")
+@mutation("batches", invalid("epoch-without-election"), LOGS, 2)
 def epoch_that_no_election_began(edit: Edit) -> None:
     """The last batches of all replicas are of a leader epoch that the metadata log never began."""
     record = edit.chosen(settled(edit.original))

@@ -34,7 +34,7 @@ def _rows(edit: Edit, seen: Operation) -> dict[int, int]:
     return found
 
 
-@mutation("checkpoints", invalid(*DISAGREES), RUNS, 2, owner="f")
+@mutation("checkpoints", invalid(*DISAGREES), RUNS, 2)
 def start_within_the_epoch_before(edit: Edit) -> None:
     """A replica noted that an epoch began below batches of its own of the epoch before."""
     seen = edit.chosen(
@@ -43,14 +43,14 @@ def start_within_the_epoch_before(edit: Edit) -> None:
     edit.change(seen.index, lambda value: _shift(value["entries"][-1], -2))
 
 
-@mutation("checkpoints", invalid(*DISAGREES), RUNS, 2, owner="f")
+@mutation("checkpoints", invalid(*DISAGREES), RUNS, 2)
 def start_behind_its_batches(edit: Edit) -> None:
     """A replica noted that an epoch began behind batches of that epoch that it holds."""
     seen = edit.chosen(o for o in checkpoints(edit) if o.value["entries"][-1][0] in _rows(edit, o))
     edit.change(seen.index, lambda value: _shift(value["entries"][-1], 2))
 
 
-@mutation("checkpoints", invalid(*DISAGREES), RUNS, 2, owner="f")
+@mutation("checkpoints", invalid(*DISAGREES), RUNS, 2)
 def start_behind_its_batches_on_all(edit: Edit) -> None:
     """All replicas noted the same start of an epoch, behind batches of that epoch that they hold."""
     seen = edit.chosen(o for o in checkpoints(edit) if o.value["entries"][-1][0] in _rows(edit, o))
@@ -67,7 +67,7 @@ def _shift(entry: list[int], by: int) -> None:
     entry[1] += by
 
 
-@mutation("checkpoints", invalid(*DISAGREES), RUNS, 2, owner="f")
+@mutation("checkpoints", invalid(*DISAGREES), RUNS, 2)
 def an_epoch_of_its_batches_is_missing(edit: Edit) -> None:
     """A replica holds batches of an epoch of which its checkpoint has no entry, and entries around it."""
     places = [
@@ -80,7 +80,7 @@ def an_epoch_of_its_batches_is_missing(edit: Edit) -> None:
     edit.change(index, lambda value: value["entries"].remove(entry))
 
 
-@mutation("checkpoints", invalid(*DISAGREES), RUNS, 2, owner="f")
+@mutation("checkpoints", invalid(*DISAGREES), RUNS, 2)
 def an_epoch_that_no_election_began(edit: Edit) -> None:
     """A replica noted, at its end, the start of an epoch that the metadata log never began."""
     seen = edit.chosen(checkpoints(edit, least=1))
@@ -92,7 +92,7 @@ def an_epoch_that_no_election_began(edit: Edit) -> None:
     )
 
 
-@mutation("checkpoints", invalid(*DISAGREES), RUNS, 1, owner="f")
+@mutation("checkpoints", invalid(*DISAGREES), RUNS, 1)
 def out_of_order(edit: Edit) -> None:
     """The starts of two epochs in a replica's checkpoint stand in each other's place."""
     seen = edit.chosen(o for o in checkpoints(edit) if o.value["entries"][-1][1] != o.value["entries"][-2][1])

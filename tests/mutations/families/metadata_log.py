@@ -132,7 +132,7 @@ def _shrunk(edit: Edit) -> tuple[State, int]:
     return chosen
 
 
-@mutation("metadata-log", invalid(*_UNCLEAN), INTERNAL, 2, owner="e")
+@mutation("metadata-log", invalid(*_UNCLEAN), INTERNAL, 2)
 def an_unclean_election_of_an_internal_topic(edit: Edit) -> None:
     """A replica of an internal topic that is not in the ISR is elected, which nobody permitted."""
     history = edit.original
@@ -147,7 +147,7 @@ def an_unclean_election_of_an_internal_topic(edit: Edit) -> None:
     insert_record(edit, offset, CHANGE, data)
 
 
-@mutation("metadata-log", invalid("metadata-divergence"), (*RUNS, "metadata", "voters"), 2, owner="g")
+@mutation("metadata-log", invalid("metadata-divergence"), (*RUNS, "metadata", "voters"), 2)
 def another_batch_on_one_node(edit: Edit) -> None:
     """One node's metadata log has another batch below the high watermark than those of the others."""
     log = edit.chosen(o for o in metadata_logs(edit.original) if o.value["count"] > 20)
@@ -158,7 +158,7 @@ def _other_crc(columns: Any) -> None:
     columns["crc"][len(columns["crc"]) // 2] ^= 0x5A5A5A5A
 
 
-@mutation("metadata-log", invalid("metadata-divergence"), (*RUNS, "metadata", "voters"), 1, owner="g")
+@mutation("metadata-log", invalid("metadata-divergence"), (*RUNS, "metadata", "voters"), 1)
 def a_batch_is_missing_on_one_node(edit: Edit) -> None:
     """One node's metadata log lacks a batch below the high watermark, and has those around it."""
     log = edit.chosen(o for o in metadata_logs(edit.original) if o.value["count"] > 20)
@@ -176,7 +176,7 @@ def _risen(columns: Any) -> None:
     columns["leader_epoch"][len(columns["crc"]) // 2] += 4
 
 
-@mutation("metadata-log", invalid("two-leaders"), VOTED, 1, owner="g")
+@mutation("metadata-log", invalid("two-leaders"), VOTED, 1)
 def two_leaders_of_one_epoch(edit: Edit) -> None:
     """The metadata log has a second record of a new leader in one epoch, and it is another one."""
     changes = [r for r in longest(edit.original).value["records"] if r[2] == "LEADER_CHANGE"]
@@ -187,7 +187,7 @@ def two_leaders_of_one_epoch(edit: Edit) -> None:
     insert_record(edit, at, "LEADER_CHANGE", data | {"leaderId": other})
 
 
-@mutation("metadata-log", invalid("metadata-committed-lost"), VOTED, 1, owner="g")
+@mutation("metadata-log", invalid("metadata-committed-lost"), VOTED, 1)
 def all_nodes_lose_the_end(edit: Edit) -> None:
     """All nodes' metadata logs, their disks whole, end far below the high watermark that leaders told."""
     marks = [
@@ -208,14 +208,14 @@ def one_node_lags(edit: Edit) -> None:
     edit.change(log.index, lambda v: v.update(records=[r for r in v["records"] if r[0] < v["end"]]))
 
 
-@mutation("metadata-log", unknown("metadata"), RUNS, 1, owner="a1")
+@mutation("metadata-log", unknown("metadata"), RUNS, 1)
 def records_of_the_second_half_are_missing(edit: Edit) -> None:
     """The decoded records of all nodes end at the middle of their logs, of which the batches tell more."""
     for log in metadata_logs(edit.original):
         edit.change(log.index, lambda v: v.update(records=[r for r in v["records"] if r[0] < v["end"] // 2]))
 
 
-@mutation("metadata-log", unknown("metadata"), RUNS, 1, owner="a1")
+@mutation("metadata-log", unknown("metadata"), RUNS, 1)
 def records_of_the_first_half_are_missing(edit: Edit) -> None:
     """The decoded records of all nodes begin at the middle of their logs, without a snapshot of before."""
     for log in metadata_logs(edit.original):
@@ -349,7 +349,7 @@ def an_acknowledged_reassignment_is_in_no_log(edit: Edit) -> None:
 def an_acknowledged_voter_is_in_no_log(edit: Edit) -> None:
     """No log of any node has the set of voters with one whose addition was acknowledged."""
     sets = [r[0] for r in longest(edit.original).value["records"] if r[2] == "KRAFT_VOTERS"]
-    drop_records(edit, {edit.chosen(sets[1:])})
+    drop_records(edit, {edit.chosen(sets[1:-1])})
 
 
 @mutation("metadata-log", invalid("voter-change-not-single", "voter-unexplained"), ("voters",), 2)

@@ -102,7 +102,6 @@ def _register() -> None:
                         (run,),
                         1,
                         _maimed(run, KINDS[kind], maim),
-                        "a1" if (run, kind) == ("compacted", "a-producer") else "",
                     )
                 )
 

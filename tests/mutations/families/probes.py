@@ -17,13 +17,13 @@ def _completed(edit: Edit, f: str) -> Operation:
     return chosen
 
 
-@mutation("probes", unknown("fault|probe|inject|proven"), RUNS, 1, owner="a1")
+@mutation("probes", unknown("fault|probe|inject|proven"), RUNS, 1)
 def the_probe_of_an_injection_is_empty(edit: Edit) -> None:
     """A fault is said to be in force, and its probe tells nothing that proves it."""
     edit.change(_completed(edit, "inject").index, lambda value: value.update(probe={}))
 
 
-@mutation("probes", unknown("heal|probe|proven"), RUNS, 1, owner="a1")
+@mutation("probes", unknown("heal|probe|proven"), RUNS, 1)
 def the_probe_of_a_heal_is_empty(edit: Edit) -> None:
     """A fault is said to be healed, and its probe tells nothing that proves it."""
     edit.change(_completed(edit, "heal").index, lambda value: value.update(probe={}))

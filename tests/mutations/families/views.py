@@ -62,7 +62,7 @@ def replicas_that_the_log_never_had(edit: Edit) -> None:
     _changed(edit, 3, lambda entry: [*entry[3][:-1], 88])
 
 
-@mutation("views", invalid("view-without-record"), RUNS, 2, owner="e")
+@mutation("views", invalid("view-without-record"), RUNS, 2)
 def eligible_replicas_that_the_log_never_had(edit: Edit) -> None:
     """A broker tells of eligible leader replicas that the metadata log never had."""
     _changed(edit, 5, lambda _: [88])
