@@ -7,7 +7,7 @@ _MUTATIONS = {
     "the-groups-offset-is-beyond-its-copies": "no rule sees a group's offset that no transaction committed",
     "two-leaders-of-one-epoch": "no rule compares the leaders in the metadata log within an epoch",
     "all-nodes-lose-the-end": "logs that all end below a told high watermark are doubt, not yet loss",
-    "records-of-the-first-half-are-missing": "changes of topics that stand in the missing records are reported",
+    "records-of-the-first-half-are-missing": "changes of topics of the missing records are reported",
 }
 _FETCHED = "logs are compared only as far as a leader told that a node had fetched"
 _KEYS = "the last records of keys need the journal that is lost"
