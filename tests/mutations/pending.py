@@ -10,13 +10,10 @@ _MUTATIONS = {
     "records-of-the-first-half-are-missing": "changes of topics of the missing records are reported",
 }
 _FETCHED = "logs are compared only as far as a leader told that a node had fetched"
-_KEYS = "the last records of keys need the journal that is lost"
 _CASES = {
+    "quorum-high-watermark-above-a-majority-metadata-1": "a mark is judged by the next answer, and there is none",
     "metadata-log-a-batch-is-missing-on-one-node-chaos-0": _FETCHED,
     "metadata-log-a-batch-is-missing-on-one-node-disks-0": _FETCHED,
-    "missing-a-producer-emptied-compacted-0": _KEYS,
-    "missing-a-producer-cut-within-a-line-compacted-0": _KEYS,
-    "missing-a-producer-operations-emptied-compacted-0": _KEYS,
 }
 
 
