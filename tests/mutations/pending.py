@@ -11,7 +11,7 @@ _MUTATIONS = {
 }
 _FETCHED = "logs are compared only as far as a leader told that a node had fetched"
 _CASES = {
-    "quorum-high-watermark-above-a-majority-metadata-1": "a mark is judged by the next answer, and there is none",
+    "quorum-high-watermark-above-a-majority-metadata-1": "marks are judged by the next answer: there is none",
     "metadata-log-a-batch-is-missing-on-one-node-chaos-0": _FETCHED,
     "metadata-log-a-batch-is-missing-on-one-node-disks-0": _FETCHED,
 }
