@@ -5,9 +5,7 @@ from tests.mutations.suite import Case
 _MUTATIONS = {
     "an-old-value-while-nothing-happens": "no rule sees a stale committed offset far from faults",
     "the-groups-offset-is-beyond-its-copies": "no rule sees a group's offset that no transaction committed",
-    "two-leaders-of-one-epoch": "no rule compares the leaders in the metadata log within an epoch",
     "all-nodes-lose-the-end": "logs that all end below a told high watermark are doubt, not yet loss",
-    "records-of-the-first-half-are-missing": "changes of topics of the missing records are reported",
 }
 _FETCHED = "logs are compared only as far as a leader told that a node had fetched"
 _CASES = {

@@ -62,16 +62,18 @@ def a_follower_beyond_the_leader(edit: Edit) -> None:
     edit.change(answer.index, change)
 
 
-@mutation("quorum", invalid("voter-end-regression"), RUNS, 2)
+@mutation("quorum", invalid("voter-end-regression"), VOTED, 2)
 def a_voters_end_goes_back(edit: Edit) -> None:
-    """The end of a voter's log that the leader tells of is far below what it told in that epoch before."""
+    """From one answer on a leader tells, to its epoch's end, of a voter far below what it had fetched."""
     answer = edit.chosen(o for o in leaders(edit) if o.value["high_watermark"] > 60 and _told_before(edit, o))
-    who = _follower(answer.value)[0]
+    who, ended = _follower(answer.value)[0], _follower(answer.value)[2] - 50
 
     def change(value: dict[str, Any]) -> None:
-        _of(value, who)[2] -= 50
+        _of(value, who)[2] = ended
 
-    edit.change(answer.index, change)
+    for o in leaders(edit):
+        if o.index >= answer.index and o.value["leader_epoch"] == answer.value["leader_epoch"]:
+            edit.change(o.index, change)
 
 
 def _told_before(edit: Edit, answer: Operation) -> bool:
