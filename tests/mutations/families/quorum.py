@@ -64,27 +64,38 @@ def a_follower_beyond_the_leader(edit: Edit) -> None:
 
 @mutation("quorum", invalid("voter-end-regression"), VOTED, 2)
 def a_voters_end_goes_back(edit: Edit) -> None:
-    """From one answer on a leader tells, to its epoch's end, of a voter far below what it had fetched."""
-    answer = edit.chosen(o for o in leaders(edit) if o.value["high_watermark"] > 60 and _told_before(edit, o))
-    who, ended = _follower(answer.value)[0], _follower(answer.value)[2] - 50
+    """In a later epoch a leader tells of a voter that it ends far below what it had of an earlier epoch."""
+    history = edit.original
+    first = min(o.value["leader_epoch"] for o in leaders(edit))
+    wiped = {
+        t for o in history.of("inject") if o.value["kind"] == "wipe-disk" for t in o.value.get("targets", ())
+    }
+    names = {n["id"]: n["name"] for o in history.of("setup") for n in o.value["nodes"]}
+    had = {
+        v[0]
+        for o in leaders(edit)
+        if o.value["leader_epoch"] == first
+        for v in o.value["voters"]
+        if v[2] > 40
+    }
+    places = [
+        (o, voter[0])
+        for o in leaders(edit)
+        if o.value["leader_epoch"] > first
+        for voter in o.value["voters"]
+        if voter[0] in had
+        and voter[0] != o.value["leader_id"]
+        and voter[2] > 0
+        and names[voter[0]] not in wiped
+    ]
+    answer, who = edit.chosen(places)
 
     def change(value: dict[str, Any]) -> None:
-        _of(value, who)[2] = ended
+        _of(value, who)[2] = 3
 
     for o in leaders(edit):
         if o.index >= answer.index and o.value["leader_epoch"] == answer.value["leader_epoch"]:
             edit.change(o.index, change)
-
-
-def _told_before(edit: Edit, answer: Operation) -> bool:
-    """Whether the same leader told, in the same epoch, of the follower's end before."""
-    who = _follower(answer.value)
-    return any(
-        o.index < answer.index
-        and o.value["leader_epoch"] == answer.value["leader_epoch"]
-        and any(v[0] == who[0] and v[2] > who[2] - 30 for v in o.value["voters"])
-        for o in leaders(edit)
-    )
 
 
 @mutation("quorum", invalid("two-leaders"), RUNS, 3)
