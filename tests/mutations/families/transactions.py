@@ -321,7 +321,7 @@ def the_groups_offset_is_behind_its_copies(edit: Edit) -> None:
     edit.change(told.index, lambda value: _by(value["offsets"][place], -7))
 
 
-@mutation("offsets", invalid(*_COPY), ("copy",), 4)
+@mutation("offsets", invalid("committed-offset-unasked"), ("copy",), 4)
 def the_groups_offset_is_beyond_its_copies(edit: Edit) -> None:
     """The group is to go on beyond what any transaction copied."""
     told = next(o for o in edit.original.of("committed-offsets") if o.type is OK)
