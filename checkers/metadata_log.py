@@ -17,6 +17,7 @@ import msgspec
 
 from checkers.columns import NEVER, NONE
 from checkers.history import History, Operation, once
+from checkers.metadata_whole import thinned_logs
 from checkers.replicas.observed import METADATA_LOG, MetadataLogSeen, unpack
 
 
@@ -51,13 +52,19 @@ class MetadataLog(NamedTuple):
 def farthest(history: History) -> MetadataLog | None:
     """The metadata log that reaches farthest of all that could be read; None where none could.
 
+    One of which records are missing is taken only where there is no other: it may lack what stands between.
+
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
         ValueError: a column of its batches is not as docs/histories.md says.
     """
     logs = [_log(operation) for operation in history.observed(METADATA_LOG)]
     readable = [log for log in logs if log.seen.error is None and log.seen.decoder_error is None]
-    return max(readable, key=lambda log: (log.epoch, log.end, -(log.seen.log_start or 0)), default=None)
+    thinned = thinned_logs(history)
+    whole = [log for log in readable if log.operation.index not in thinned]
+    return max(
+        whole or readable, key=lambda log: (log.epoch, log.end, -(log.seen.log_start or 0)), default=None
+    )
 
 
 def _log(operation: Operation) -> MetadataLog:
