@@ -49,7 +49,9 @@ def test_a_start_that_can_not_become_ready_is_kept_and_the_next_one_is_the_run(
     (told,) = (a for result in load_verdict(folder).results for a in result.anomalies if not a.illegal)
     assert told.id == "cluster-not-ready"
     assert load_measures(folder).starts == 2
-    for name in ("diagnosis.json", "cluster.json", "compose.yaml", "nodes/n2/server.log"):
+    # The log of n2 is there as well, and empty where it was frozen before it said anything.
+    assert (folder / "starts" / "1" / "nodes" / "n2" / "server.log").exists()
+    for name in ("diagnosis.json", "cluster.json", "compose.yaml", "nodes/n1/server.log"):
         assert (folder / "starts" / "1" / name).stat().st_size > 0
         assert not (folder / "starts" / "2").exists()
     assert not [path for path in (folder / "disks").rglob("*") if path.is_file()]
