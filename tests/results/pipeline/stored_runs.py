@@ -43,7 +43,10 @@ def write_journals(folder: Path, run: str, began_at: str, history: History) -> N
     """One journal a process, as workers write them."""
     journals: dict[str, list[Operation]] = defaultdict(list, runner=[])
     for operation in history.operations:
-        journals[str(operation.process)].append(operation)
+        told = operation
+        if operation.f == "setup":  # one of no scenario need not have all journals of a real run
+            told = msgspec.structs.replace(operation, value={**operation.value, "scenario": ""})
+        journals[str(operation.process)].append(told)
     for name, operations in journals.items():
         numbered = [msgspec.structs.replace(o, index=index) for index, o in enumerate(operations)]
         lines = [JournalHeader(1, run, name, began_at), *numbered]
