@@ -145,7 +145,7 @@ def test_new_runs_come_in_changed_ones_anew_and_bad_ones_are_told(tables: Tables
     assert reasons.keys() == {str(int(run, 16)) for run in ("b4", "b5", "b6")}
     assert "verdict.json is missing" in reasons[str(0xB4)]
     assert "half-written: history-0.jsonl" in reasons[str(0xB5)]
-    assert "history-0.jsonl, line 2, column" in reasons[str(0xB6)]
+    assert "history-0.jsonl, line 2" in reasons[str(0xB6)]
     for name in INGESTED:
         assert tables.runs_in(name) == {"b1", "b2", "b3"}
     assert kept.items() <= tree(tables.folder / CURRENT).items()
