@@ -166,11 +166,19 @@ def _version_problems(version: str, scenario: Scenario) -> list[str]:
     return []
 
 
+def _lasting(schedule: RandomSchedule, duration_ms: int) -> RandomSchedule:
+    """The schedule with another duration, and a minimum of admin operations in proportion to it."""
+    least = {
+        kind: number * duration_ms // schedule.duration_ms for kind, number in schedule.operations_min.items()
+    }
+    return msgspec.structs.replace(schedule, duration_ms=duration_ms, operations_min=least)
+
+
 def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scenario:
     replace = msgspec.structs.replace
     schedule = scenario.schedule
     if options.duration_s is not None and isinstance(schedule, RandomSchedule):
-        schedule = replace(schedule, duration_ms=options.duration_s * 1000)
+        schedule = _lasting(schedule, options.duration_s * 1000)
     if options.fault and isinstance(schedule, RandomSchedule):
         schedule = replace(schedule, kinds=options.fault, disks={})
     topology = topology_of(

@@ -60,8 +60,8 @@ class RandomSchedule(msgspec.Struct, frozen=True):
         disk_share: chance that a fault of a disk takes the place of another fault.
         operations: names of the kinds of admin operations to draw from, by weight; none: none are performed.
         operation_gap_ms: shortest and longest time between admin operations.
-        operations_min: kind of admin operations to how many of them Kafka must have answered, or the
-            verdict is unknown; where the schedule draws fewer of a kind, all of them.
+        operations_min: kind of admin operations to how many of them Kafka must have answered in
+            `duration_ms`, or the verdict is unknown; never more than a third of those that were drawn.
     """
 
     duration_ms: int = 60_000

@@ -12,6 +12,8 @@ SCENARIO = Scenario(
         duration_ms=60_000,
         disks={"broker-disk": 2, "follower-disk": 2, "leader-disk": 1, "one-directory": 1, "power": 2},
         operations={"elect-preferred": 3, "elect-unclean": 2, "reassign": 4, "cancel": 1, "voters": 3},
+        # None for cancel and voters: often there is nothing to take back, and no voter that can be spared.
+        operations_min={"elect-preferred": 2, "elect-unclean": 1, "reassign": 2},
     ),
     topology=Topology(controllers=4, brokers=4, initial_voters=3),
     ticket="KIP-98, KIP-101, KIP-455, KIP-460, KIP-595, KIP-853",

@@ -16,6 +16,7 @@ SCENARIO = Scenario(
         disks={"broker-disk": 1, "follower-disk": 1, "leader-disk": 1, "one-directory": 2, "power": 4},
         disk_share=0.7,
         operations={"elect-preferred": 2, "reassign": 1},
+        operations_min={"elect-preferred": 3, "reassign": 1},
     ),
     # In a dynamic quorum a young broker does not survive a loss of power: findings/power-loss-of-an-observer.
     topology=Topology(disk=DiskKind.LOOP_EXT4, log_dirs=2, quorum=Quorum.STATIC),

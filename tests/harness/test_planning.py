@@ -140,6 +140,25 @@ def test_option_values_are_checked_where_they_are_given(words: list[str]) -> Non
 
 
 @pytest.mark.parametrize(
+    ("duration_s", "least"),
+    [
+        (None, {"elect-preferred": 2, "elect-unclean": 1, "reassign": 2}),
+        (59, {"elect-preferred": 1, "elect-unclean": 0, "reassign": 1}),
+        (29, {"elect-preferred": 0, "elect-unclean": 0, "reassign": 0}),
+        (150, {"elect-preferred": 5, "elect-unclean": 2, "reassign": 5}),
+    ],
+)
+def test_another_duration_asks_for_as_many_admin_operations_in_proportion(
+    duration_s: int | None, least: dict[str, int]
+) -> None:
+    schedule = plan_run(
+        RunOptions(scenario="exploratory/chaos", seed=1, duration_s=duration_s)
+    ).scenario.schedule
+    assert isinstance(schedule, RandomSchedule)
+    assert schedule.operations_min == least
+
+
+@pytest.mark.parametrize(
     ("schedule", "problem"),
     [
         (RandomSchedule(operations={"sing": 1}), "no admin operation is called sing; expected one of elect-"),

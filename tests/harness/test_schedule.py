@@ -196,13 +196,12 @@ def test_scripts_and_fixed_acts_take_their_draws_from_the_seed() -> None:
     assert planned.acts[1] == fixed.acts[1]
 
 
-def test_no_more_operations_are_asked_for_than_were_drawn() -> None:
-    asked = RandomSchedule(
-        operations={"elect-preferred": 3, "reassign": 1},
-        operations_min={"elect-preferred": 2, "reassign": 900},
-    )
-    drawn = plan(asked, Topology(), seed=5)
-    assert isinstance(drawn, FixedSchedule)
-    moved = sum(isinstance(act.operation, ReassignSome) for act in drawn.acts)
-    assert least_operations(asked, drawn.acts) == {"elect-preferred": 2, "reassign": moved}
-    assert least_operations(asked, ()) == {}
+@pytest.mark.parametrize(
+    ("drawn", "least"), [(0, None), (1, None), (2, 1), (3, 1), (4, 1), (5, 2), (6, 2), (7, 2), (90, 2)]
+)
+def test_a_third_of_the_operations_that_were_drawn_is_to_be_answered_at_most(
+    drawn: int, least: int | None
+) -> None:
+    asked = RandomSchedule(operations={"reassign": 1, "cancel": 1}, operations_min={"reassign": 2})
+    acts = [Act(at_ms, ReassignSome(draw=at_ms)) for at_ms in range(drawn)]
+    assert least_operations(asked, [*acts, Act(5, CancelSome())]).get("reassign") == least
