@@ -59,6 +59,7 @@ def coverage_of(history: History, setup: Setup, windows: Sequence[FaultWindow]) 
         _views_of_all(history, setup),
         _logs_whole(history),
         _epochs_noted(history),
+        *_votes_told(history, setup),
         *_asked_finally(history, setup),
     ]
 
@@ -191,6 +192,22 @@ def _epochs_noted(history: History) -> Assumption:
         "the leader epochs that each replica with records has noted",
         f"not seen: {', '.join(unknown[:_NAMED_MAX]) or 'none'}{more}",
     )
+
+
+def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:
+    """Where logs were read for votes, those of all controllers were, to their ends.
+
+    Runs of before tell of no votes at all.
+    """
+    ends = {o.node: o.value for o in history.observed("vote") if o.value["line"] is None}
+    if history.observed("vote"):
+        unread = [name for name in setup.controllers.values() if ends.get(name, {}).get("further") != 0]
+        yield Assumption(
+            "votes-covered",
+            not unread,
+            "all lines about votes in the log of each controller",
+            f"not seen: {', '.join(unread) or 'none'}",
+        )
 
 
 def _asked_finally(history: History, setup: Setup) -> Iterator[Assumption]:

@@ -216,3 +216,26 @@ def test_leader_epochs_of_logs_that_have_records(count: int, noted: set[int], to
     epochs = [seen("leader-epochs", "b1", 41.6, where[number]) for number in noted]
     expected = {"leader-epochs-covered": f"not seen: {told}"} if told else {}
     assert unmet(with_more(watched(), *replicas, *epochs)) == expected
+
+
+@pytest.mark.parametrize(
+    ("told", "missing"),
+    [
+        ((), None),
+        ([{"line": None, "lines": 9, "further": 0}], None),
+        ([{"line": 3}, {"line": None, "lines": 9, "further": 0}], None),
+        ([{"line": 3}], "c2"),
+        ([{"line": None, "lines": 9, "further": 7}], "c2"),
+    ],
+)
+def test_logs_are_read_for_votes_to_their_ends(told: list[dict[str, Any]], missing: str | None) -> None:
+    votes = [seen("vote", "c2", 42, value) for value in told]
+    expected = {"votes-covered": f"not seen: {missing}"} if missing else {}
+    assert unmet(with_more(watched(), *votes)) == expected
+
+
+def test_the_log_of_a_broker_needs_no_end() -> None:
+    ends = {"line": None, "lines": 9, "further": 0}
+    assert (
+        unmet(with_more(watched(), seen("vote", "c2", 42, ends), seen("vote", "b1", 42, {"line": 1}))) == {}
+    )

@@ -1,0 +1,231 @@
+"""Errors that Kafka promises not to give: lost sequences, fencing without a rival, forgotten transactions."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from checkers.history import Operation
+from tests.mutations.edits import Edit
+from tests.mutations.families.transactions import sent
+from tests.mutations.looking import FAIL, INFO, OK, SECOND_NS, pairs, phase_ns, settled_ns
+from tests.mutations.suite import VALID, invalid, mutation
+
+RUNS = ("chaos", "smoke", "moves", "compacted", "groups", "votes", "txn", "copy")
+OUT_OF_ORDER = "OutOfOrderSequenceNumberError: [Error 45] OutOfOrderSequenceNumberError: None"
+OUT_OF_ORDER_C = "OUT_OF_ORDER_SEQUENCE_NUMBER: Broker: Broker received an out of order sequence number"
+UNKNOWN_ID = "UNKNOWN_PRODUCER_ID: Broker: Unknown Producer Id"
+_NEW_VALUE = 992_000_000_001
+
+
+def last_sends(edit: Edit) -> Iterator[tuple[Operation, Operation, int]]:
+    """Of each producer a send that nothing but successes of its partition precede, and that partition."""
+    durable = next(iter(edit.original.of("setup"))).value["workload"]["durable_processes"]
+    from_ns, to_ns = settled_ns(edit.original), phase_ns(edit.original, "heal")
+    last: dict[Any, tuple[Operation, Operation]] = {}
+    for began, ended in pairs(edit.original, "send"):
+        whole = ended.type is OK and isinstance(ended.value, list)
+        if ended.process not in durable and whole and from_ns < began.time_ns < to_ns:
+            last[ended.process] = began, ended
+    for began, ended in last.values():
+        yield began, ended, ended.value[0][0]
+
+
+def _refused(edit: Edit, error: str, *, before: str = "") -> None:
+    """Let a producer's next send, to a partition that had acknowledged its last one, be refused."""
+    began, ended, partition = edit.chosen([*last_sends(edit)])
+    number = _NEW_VALUE + edit.place
+    asked, told = [[partition, number]], [[partition, number, None, "fail"]]
+    at_ns = ended.time_ns + 1000
+    edit.add_call(
+        began.process,
+        "send",
+        began.key,
+        (at_ns, at_ns + 1000),
+        (asked, told),
+        ended=FAIL,
+        error=before + error,
+    )
+
+
+_SEQUENCES = invalid("sequence-lost")
+
+
+@mutation("client-errors", _SEQUENCES, RUNS, 2)
+def out_of_order_for_one_library(edit: Edit) -> None:
+    """A producer, all of whose records were acknowledged, is told by kafka-python that it is out of order."""
+    _refused(edit, OUT_OF_ORDER)
+
+
+@mutation("client-errors", _SEQUENCES, RUNS, 2)
+def out_of_order_for_the_other_library(edit: Edit) -> None:
+    """A producer, all of whose records were acknowledged, is told by librdkafka that it is out of order."""
+    _refused(edit, OUT_OF_ORDER_C)
+
+
+@mutation("client-errors", _SEQUENCES, RUNS, 1)
+def a_producer_is_given_up(edit: Edit) -> None:
+    """Librdkafka gives a producer up, fatally, for its sequence is out of order."""
+    _refused(edit, f"_FATAL: Fatal error; {OUT_OF_ORDER_C} (fatal); _PURGE_QUEUE: Local: Purged in queue")
+
+
+@mutation("client-errors", _SEQUENCES, RUNS, 1)
+def a_producer_is_not_known(edit: Edit) -> None:
+    """A broker does not know a producer whose record it acknowledged a moment before."""
+    _refused(edit, UNKNOWN_ID)
+
+
+@mutation("client-errors", VALID, RUNS, 1)
+def out_of_order_after_other_trouble(edit: Edit) -> None:
+    """A producer is out of order after some of its records had timed out: they may never have arrived."""
+    _refused(edit, OUT_OF_ORDER_C, before="_MSG_TIMED_OUT: Local: Message timed out; ")
+
+
+@mutation("client-errors", VALID, RUNS, 1)
+def another_error(edit: Edit) -> None:
+    """A producer's record is refused for it was too large: that is no matter of sequences."""
+    _refused(edit, "MSG_SIZE_TOO_LARGE: Broker: Message size too large")
+
+
+@mutation("client-errors", VALID, RUNS, 1)
+def out_of_order_for_a_new_producer(edit: Edit) -> None:
+    """A producer of which nothing had been acknowledged is told that it is out of order."""
+    began, ended, partition = edit.chosen([*last_sends(edit)])
+    asked, told = [[partition, _NEW_VALUE]], [[partition, _NEW_VALUE, None, "fail"]]
+    times_ns = (ended.time_ns + 1000, ended.time_ns + 2000)
+    edit.add_call(940_000, "send", began.key, times_ns, (asked, told), ended=FAIL, error=OUT_OF_ORDER)
+
+
+@mutation("client-errors", VALID, RUNS, 1)
+def out_of_order_beside_what_was_acknowledged(edit: Edit) -> None:
+    """Of two records of one send one is acknowledged, and the other one out of order."""
+    began, ended, partition = edit.chosen([*last_sends(edit)])
+
+    def change(value: list[Any]) -> None:
+        value.append([partition, _NEW_VALUE, None, "fail"])
+
+    edit.change(began.index, lambda value: value.append([partition, _NEW_VALUE]))
+    edit.change(ended.index, change)
+    edit.set(ended.index, type=INFO, error=OUT_OF_ORDER)
+    for o in edit.original.operations:
+        if o.process == ended.process and o.index > ended.index:
+            edit.set(o.index, process=945_000)
+
+
+_INIT_NS = SECOND_NS * 9 // 10
+
+
+def refusable(edit: Edit, wanted: Callable[[Operation], bool]) -> list[tuple[Operation, Operation]]:
+    """Transactions of producers who alone had their id, and had ended another one well, of some kind."""
+    inits = [(i, o) for i, o in pairs(edit.original, "init-transactions")]
+    good: dict[Any, int] = {}
+    found = []
+    for began, ended in pairs(edit.original, "txn"):
+        mine = [(i, o) for i, o in inits if i.process == began.process and i.index < began.index]
+        if not mine or mine[-1][1].type is not OK or mine[-1][1].time_ns - mine[-1][0].time_ns > _INIT_NS:
+            continue
+        since = mine[-1][0]
+        alone = not any(
+            i.key == began.key
+            and i.index != since.index
+            and i.time_ns < ended.time_ns
+            and o.time_ns > since.time_ns
+            for i, o in inits
+        )
+        if alone and good.get(began.process, -1) > since.index and wanted(ended):
+            found.append((began, ended))
+        if ended.error is None:
+            good[began.process] = ended.index
+    return found
+
+
+def _aborted(ended: Operation) -> bool:
+    return (
+        ended.type is FAIL and ended.error is None and ended.value["ended"] == "abort" and bool(sent(ended))
+    )
+
+
+def _is_refused(edit: Edit, error: str) -> tuple[Operation, Operation]:
+    """Let a transaction that its client aborted end with an error instead."""
+    began, ended = edit.chosen(refusable(edit, _aborted))
+    edit.change(ended.index, lambda value: value.update(ended=None))
+    edit.set(ended.index, error=error)
+    return began, ended
+
+
+FENCED = "ProducerFencedError: [Error 90] ProducerFencedError"
+FENCED_C = "_FENCED: Failed to end transaction: Local: This instance has been fenced by a newer instance"
+OLD_EPOCH = (
+    "InvalidProducerEpochError: [Error 47] InvalidProducerEpochError: None; its commit was never asked for"
+)
+
+
+@mutation("client-errors", invalid("fenced-without-rival"), ("txn",), 2)
+def fenced_and_nobody_else_there(edit: Edit) -> None:
+    """A producer that alone has its transactional id is told that a newer instance has fenced it."""
+    _is_refused(edit, FENCED)
+
+
+@mutation("client-errors", invalid("fenced-without-rival"), ("txn",), 2)
+def fenced_in_the_words_of_the_other_library(edit: Edit) -> None:
+    """Librdkafka tells a producer that alone has its transactional id that it was fenced."""
+    _is_refused(edit, FENCED_C)
+
+
+@mutation("client-errors", invalid("fenced-without-rival"), ("txn",), 2)
+def its_epoch_is_old_and_nobody_raised_it(edit: Edit) -> None:
+    """A producer that alone has its transactional id is told that its epoch is outdated."""
+    _is_refused(edit, OLD_EPOCH)
+
+
+@mutation("client-errors", invalid("transaction-forgotten"), ("txn",), 2)
+def its_transaction_is_not_under_way(edit: Edit) -> None:
+    """The coordinator knows nothing of a transaction whose records brokers had acknowledged."""
+    _is_refused(edit, "InvalidTxnStateError: [Error 48] InvalidTxnStateError: None")
+
+
+@mutation("client-errors", invalid("transaction-forgotten"), ("txn",), 2)
+def its_id_is_another_producers(edit: Edit) -> None:
+    """The coordinator has another producer's number for a transactional id that only one producer has."""
+    _is_refused(edit, "INVALID_PRODUCER_ID_MAPPING: Failed to end transaction: Broker: Invalid mapping")
+
+
+@mutation("client-errors", VALID, ("txn",), 2)
+def fenced_by_a_rival(edit: Edit) -> None:
+    """A producer is fenced while somebody else initialises its transactional id."""
+    began, _ = _is_refused(edit, FENCED)
+    times_ns = (began.time_ns + 100, began.time_ns + 200)
+    asked: dict[str, Any] = {"client": "kafka-python"}
+    edit.add_call(
+        975_000, "init-transactions", began.key, times_ns, (asked, asked), ended=INFO, error="timeout"
+    )
+
+
+@mutation("client-errors", VALID, ("txn",), 2)
+def fenced_after_its_timeout(edit: Edit) -> None:
+    """A producer is fenced whose transaction had been open for longer than its timeout."""
+    setup = next(iter(edit.original.of("setup")))
+    edit.change(setup.index, lambda value: value["workload"].update(transaction_timeout_ms=1))
+    _is_refused(edit, FENCED_C)
+
+
+@mutation("client-errors", VALID, ("txn",), 2)
+def fenced_after_other_trouble(edit: Edit) -> None:
+    """A producer's request timed out before, after which libraries raise the epoch by themselves."""
+    _is_refused(edit, f"_TIMED_OUT: Local: Timed out; {FENCED_C}")
+
+
+@mutation("client-errors", VALID, ("txn",), 2)
+def refused_before_its_records_arrived(edit: Edit) -> None:
+    """The coordinator knows nothing of a transaction of whose records one was not acknowledged."""
+    _, ended = _is_refused(edit, "InvalidTxnStateError: [Error 48] InvalidTxnStateError: None")
+    last = max(n for n, mop in enumerate(ended.value["mops"]) if mop[0] == "send")
+
+    def change(value: dict[str, Any]) -> None:
+        value["mops"][last][4] = None
+
+    edit.change(ended.index, change)
+
+
+@mutation("client-errors", VALID, ("txn",), 2)
+def its_commit_met_load_of_the_coordinator(edit: Edit) -> None:
+    """A transaction is aborted, for its coordinator was loading its log: that may be asked again."""
+    _is_refused(edit, "CoordinatorLoadInProgressError: [Error 14] CoordinatorLoadInProgressError: None")

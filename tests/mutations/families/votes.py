@@ -1,0 +1,300 @@
+"""Votes that controllers log: two in an epoch, one for a stale candidate, a leader without a majority."""
+
+from typing import Any
+
+from checkers.history import Operation
+from tests.mutations.edits import Edit
+from tests.mutations.suite import VALID, invalid, mutation, unknown
+
+RUNS = ("elections", "votes", "deletions")
+GRANTING = ("elections", "deletions")
+"""Runs in which voters grant votes to others at several places in epochs after the first."""
+_STRANGER = "AbCdEfGhIjKlMnOpQrStUw"
+
+
+def votes(edit: Edit, **wanted: Any) -> list[Operation]:
+    """Lines about votes that have some values."""
+    return [
+        o
+        for o in edit.original.observed("vote")
+        if o.value["line"] is not None and all(o.value[name] == value for name, value in wanted.items())
+    ]
+
+
+def binding(edit: Edit) -> list[Operation]:
+    """Votes that bind their voter."""
+    return votes(edit, granted=True, pre_vote=False)
+
+
+def to_others(edit: Edit, least_epoch: int = 2) -> list[Operation]:
+    """Votes that bind, and tell where the log of the candidate ended."""
+    return [
+        o for o in binding(edit) if o.value["last_offset"] is not None and o.value["epoch"] >= least_epoch
+    ]
+
+
+def controllers(edit: Edit) -> dict[int, str]:
+    """Names of the controllers by id."""
+    nodes = next(iter(edit.original.of("setup"))).value["nodes"]
+    return {node["id"]: node["name"] for node in nodes if "controller" in node["roles"]}
+
+
+def _another(edit: Edit, vote: Operation) -> int:
+    """A controller that is neither the candidate nor the voter."""
+    names = controllers(edit)
+    return next(i for i in names if i != vote.value["candidate_id"] and names[i] != vote.node)
+
+
+def _again(edit: Edit, vote: Operation, **fields: Any) -> None:
+    """Let the voter log one more line right behind a vote."""
+    value = vote.value | {"line": vote.value["line"] + 1} | fields
+    edit.add(vote, vote.time_ns + 1000, value=value)
+
+
+@mutation("logged-votes", invalid("double-vote"), RUNS, 4)
+def one_more_for_another_candidate(edit: Edit) -> None:
+    """A voter grants its vote in an epoch in which it had granted it to another candidate."""
+    vote = edit.chosen(binding(edit))
+    other = _another(edit, vote)
+    _again(
+        edit, vote, candidate_id=other, candidate_directory_id=_STRANGER, last_epoch=900, last_offset=9_000
+    )
+
+
+@mutation("logged-votes", invalid("double-vote"), ("elections", "votes"), 2)
+def what_was_refused_is_granted(edit: Edit) -> None:
+    """A voter grants what it refused, because it had voted for itself in that epoch."""
+    names = {name: i for i, name in controllers(edit).items()}
+    own = {(o.node, o.value["epoch"]) for o in binding(edit) if names[o.node] == o.value["candidate_id"]}
+    refused = votes(edit, granted=False, pre_vote=False)
+    vote = edit.chosen(o for o in refused if (o.node, o.value["epoch"]) in own)
+    edit.change(vote.index, lambda value: value.update(granted=True))
+
+
+@mutation("logged-votes", invalid("double-vote"), RUNS, 2)
+def the_same_candidate_on_another_disk(edit: Edit) -> None:
+    """A voter grants a vote to its candidate's number on another disk, which is another voter."""
+    _again(edit, edit.chosen(binding(edit)), candidate_directory_id=_STRANGER)
+
+
+@mutation("logged-votes", invalid("stale-vote"), RUNS, 1)
+def for_a_log_that_is_much_shorter(edit: Edit) -> None:
+    """A voter grants its vote to a candidate whose log lacks most of what is committed."""
+    vote = edit.chosen(_with_known_bounds(edit))
+    edit.change(vote.index, lambda value: value.update(last_epoch=1, last_offset=5))
+
+
+@mutation("logged-votes", invalid("stale-vote"), RUNS, 1)
+def for_a_log_of_an_older_epoch(edit: Edit) -> None:
+    """A voter grants its vote to a candidate whose long log ends in an epoch before what is committed."""
+    vote = edit.chosen(_with_known_bounds(edit))
+    edit.change(vote.index, lambda value: value.update(last_epoch=0, last_offset=9_000))
+
+
+@mutation("logged-votes", invalid("stale-vote"), RUNS, 1)
+def for_a_log_that_is_empty(edit: Edit) -> None:
+    """A voter grants its vote to a candidate whose log is empty, long after the first election."""
+    vote = edit.chosen(_with_known_bounds(edit))
+    edit.change(vote.index, lambda value: value.update(last_epoch=0, last_offset=0))
+
+
+def _with_known_bounds(edit: Edit) -> list[Operation]:
+    """Votes for others of voters that a leader of an earlier epoch had told to have fetched a lot."""
+    ids = {name: i for i, name in controllers(edit).items()}
+    had = {
+        (voter[0], claim.value["leader_epoch"])
+        for claim in edit.original.observed("quorum")
+        if claim.value["answer"] == "leader" and claim.value["high_watermark"] > 20
+        for voter in claim.value["voters"]
+        if voter[2] > 20
+    }
+    return [
+        o
+        for o in to_others(edit)
+        if any(voter == ids[o.node] and epoch < o.value["epoch"] for voter, epoch in had)
+    ]
+
+
+def _elected(edit: Edit) -> Operation:
+    chosen: Operation = edit.chosen(edit.original.observed("elected"))
+    return chosen
+
+
+@mutation("logged-votes", invalid("leader-without-majority"), RUNS, 2)
+def by_its_own_vote_alone(edit: Edit) -> None:
+    """A controller says that it leads by its own vote, of three voters or more."""
+    elected = _elected(edit)
+    own = {name: i for i, name in controllers(edit).items()}[elected.node or ""]
+    edit.change(elected.index, lambda value: value.update(granting=[own]))
+
+
+@mutation("logged-votes", invalid("leader-without-majority"), RUNS, 2)
+def by_half_of_the_voters(edit: Edit) -> None:
+    """A controller says that it leads by the votes of half of the voters: that is no majority."""
+    elected = _elected(edit)
+
+    def change(value: dict[str, Any]) -> None:
+        more = [900 + n for n in range(2 * len(value["granting"]) - len(value["voters"]))]
+        value["voters"] += more
+
+    edit.change(elected.index, change)
+
+
+def _granted_by(edit: Edit, elected: Operation) -> list[Operation]:
+    """Votes by which a controller was elected, but for its own."""
+    ids = {name: i for i, name in controllers(edit).items()}
+    return [
+        o
+        for o in to_others(edit, 1)
+        if o.value["epoch"] == elected.value["epoch"] and o.value["candidate_id"] == ids[elected.node or ""]
+    ]
+
+
+def _later_elections(edit: Edit) -> list[Operation]:
+    """Elections after the first, in which all who voted logged that, and were just enough."""
+    return [
+        o
+        for o in edit.original.observed("elected")
+        if o.value["epoch"] > 1 and len(_granted_by(edit, o)) >= len(o.value["granting"]) - 1 > 0
+    ]
+
+
+@mutation("logged-votes", invalid("leader-without-majority"), RUNS, 1)
+def a_vote_that_its_voter_never_gave(edit: Edit) -> None:
+    """A controller counted votes of which the whole logs of their voters tell nothing."""
+    edit.drop(*[o.index for o in _granted_by(edit, edit.chosen(_later_elections(edit)))])
+
+
+@mutation("logged-votes", invalid("leader-without-majority"), RUNS, 1)
+def a_vote_that_was_refused(edit: Edit) -> None:
+    """A controller counted votes that those asked for them refused, by their own logs."""
+    for vote in _granted_by(edit, edit.chosen(_later_elections(edit))):
+        edit.change(vote.index, lambda value: value.update(granted=False))
+
+
+@mutation("logged-votes", invalid("leader-without-majority"), RUNS, 1)
+def a_vote_for_another_candidate(edit: Edit) -> None:
+    """A controller counted votes that went to another candidate, by the logs of the voters."""
+    for vote in _granted_by(edit, edit.chosen(_later_elections(edit))):
+        other = _another(edit, vote)
+        edit.change(vote.index, lambda value, other=other: value.update(candidate_id=other))
+
+
+@mutation("logged-votes", invalid("leader-without-majority"), RUNS, 1)
+def a_pre_vote_was_counted(edit: Edit) -> None:
+    """A controller became the leader by pre-votes, which bind nobody."""
+    for vote in _granted_by(edit, edit.chosen(_later_elections(edit))):
+        edit.change(vote.index, lambda value: value.update(pre_vote=True))
+
+
+@mutation("logged-votes", invalid("leader-without-majority"), RUNS, 1)
+def who_voted_is_not_told_and_nobody_did(edit: Edit) -> None:
+    """By an older version's line nobody knows who voted; no whole log of any voter tells of a vote."""
+    elected = edit.chosen(_later_elections(edit))
+    edit.change(elected.index, lambda value: value.update(granting=None))
+    edit.drop(*[o.index for o in _granted_by(edit, elected)])
+
+
+@mutation("logged-votes", VALID, RUNS, 1)
+def who_voted_is_not_told(edit: Edit) -> None:
+    """By an older version's line nobody knows who voted; the logs of a majority tell that they did."""
+    edit.change(edit.chosen(_later_elections(edit)).index, lambda value: value.update(granting=None))
+
+
+@mutation("logged-votes", VALID, RUNS, 3)
+def asked_again_granted_again(edit: Edit) -> None:
+    """A voter is asked again by the candidate that has its vote, and grants it again."""
+    _again(edit, edit.chosen(binding(edit)))
+
+
+@mutation("logged-votes", VALID, RUNS, 3)
+def pre_votes_for_two_candidates(edit: Edit) -> None:
+    """A voter grants a pre-vote to another candidate than the one that has its vote."""
+    vote = edit.chosen(binding(edit))
+    _again(edit, vote, candidate_id=_another(edit, vote), candidate_directory_id=_STRANGER, pre_vote=True)
+
+
+@mutation("logged-votes", VALID, RUNS, 3)
+def another_candidate_is_refused(edit: Edit) -> None:
+    """A voter refuses its vote to another candidate of the epoch."""
+    vote = edit.chosen(binding(edit))
+    _again(edit, vote, candidate_id=_another(edit, vote), candidate_directory_id=_STRANGER, granted=False)
+
+
+@mutation("logged-votes", VALID, RUNS, 1)
+def the_candidates_log_is_longer(edit: Edit) -> None:
+    """A voter grants its vote to a candidate whose log is longer than all that it knows of."""
+    vote = edit.chosen(to_others(edit))
+    edit.change(vote.index, lambda value: value.update(last_offset=value["last_offset"] + 3))
+
+
+@mutation("logged-votes", VALID, RUNS, 1)
+def a_refused_candidate_was_stale(edit: Edit) -> None:
+    """A voter refuses its vote to a candidate with an empty log."""
+    vote = edit.chosen(votes(edit, granted=False))
+    edit.change(vote.index, lambda value: value.update(last_epoch=0, last_offset=0))
+
+
+@mutation("logged-votes", VALID, RUNS, 1)
+def disks_are_not_told(edit: Edit) -> None:
+    """An older version's lines tell of no disk."""
+    for o in votes(edit):
+        edit.change(o.index, lambda value: value.update(directory_id=None, candidate_directory_id=None))
+
+
+@mutation("logged-votes", VALID, ("elections", "votes"), 1)
+def a_vote_that_the_winner_did_not_need(edit: Edit) -> None:
+    """One voter more granted its vote, and the winner, which had enough, did not count it."""
+    names = controllers(edit)
+    voted = {(o.node, o.value["epoch"]) for o in binding(edit)}
+    elected, idle = edit.chosen(
+        (o, i)
+        for o in edit.original.observed("elected")
+        for i in o.value["voters"]
+        if i not in o.value["granting"] and (names[i], o.value["epoch"]) not in voted
+    )
+    like = _granted_by(edit, elected)[0]
+    edit.add(like, like.time_ns + 1000, node=names[idle], value=like.value | {"directory_id": None})
+
+
+@mutation("logged-votes", VALID, ("chaos",), 1)
+def two_votes_on_two_disks(edit: Edit) -> None:
+    """A voter voted for two candidates of an epoch, the second time on a new disk, for its own was wiped."""
+    wipe = next(
+        o for o in edit.original.of("inject") if o.value["kind"] == "wipe-disk" and o.value.get("probe")
+    )
+    heal = next(o for o in edit.original.of("heal") if o.key == wipe.key and o.value.get("probe"))
+    probe = heal.value["probe"]
+    like = next(iter(edit.original.observed("node-log")))
+    for time_ns, candidate, disk in (
+        (wipe.time_ns - 5_000_000_000, 1, probe["directory_id_before"]),
+        (heal.time_ns + 3_000_000_000, 2, probe["directory_id_after"]),
+    ):
+        value = {"line": 500 + candidate, "at": None, "epoch": 77, "candidate_id": candidate}
+        value |= {"candidate_directory_id": None, "granted": True, "pre_vote": False}
+        value |= {"last_epoch": None, "last_offset": None, "directory_id": disk}
+        edit.add(like, time_ns, key="vote", node=wipe.value["targets"][0], value=value)
+    for node in controllers(edit).values():
+        edit.add(like, like.time_ns, key="vote", node=node, value={"line": None, "lines": 999, "further": 0})
+
+
+@mutation("logged-votes", unknown("vote"), RUNS, 3)
+def a_controllers_log_was_not_read(edit: Edit) -> None:
+    """Nothing was recorded of one controller's log, although the logs of all others were read."""
+    node = edit.chosen(sorted(controllers(edit).values()))
+    edit.drop(*[o.index for f in ("vote", "elected") for o in edit.original.observed(f) if o.node == node])
+
+
+@mutation("logged-votes", unknown("vote"), RUNS, 2)
+def most_lines_were_left_out(edit: Edit) -> None:
+    """Of one controller's log most entries about votes were left out, for there were too many."""
+    ends = [o for o in edit.original.observed("vote") if o.value["line"] is None]
+    names = set(controllers(edit).values())
+    ending = edit.chosen(o for o in ends if o.node in names)
+    edit.change(ending.index, lambda value: value.update(further=4_000))
+
+
+@mutation("logged-votes", VALID, RUNS, 1)
+def no_log_was_read_for_votes(edit: Edit) -> None:
+    """Nothing was recorded of any node's votes, as by versions of before."""
+    edit.drop(*[o.index for f in ("vote", "elected") for o in edit.original.observed(f)])
