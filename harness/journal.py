@@ -74,22 +74,36 @@ class Entry(NamedTuple):
 class Journal:
     """One append-only file of operations; safe to share between threads.
 
+    Args:
+        path: of the file.
+        header: its first line.
+        clock: of the run.
+        listener: hears of every operation.
+        operations: how many another writer left in the file, to go on behind them; None: it is begun.
+
     Raises:
-        JournalError: the file exists already or can't be written.
+        JournalError: the file exists already and is to be begun, or can't be written.
     """
 
     def __init__(
-        self, path: Path, header: JournalHeader, clock: Clock, listener: Listener | None = None
+        self,
+        path: Path,
+        header: JournalHeader,
+        clock: Clock,
+        listener: Listener | None = None,
+        operations: int | None = None,
     ) -> None:
         self.path = path
         self.clock = clock
         self.name = header.journal
         self._listener = listener
         self._lock = threading.Lock()
-        self._index = 0
+        self._index = operations or 0
         self._outstanding: dict[int | str, str] = {}
         self._broken: JournalError | None = None
-        self._fd = self._open()
+        self._fd = self._open(begun=operations is not None)
+        if operations is not None:
+            return
         try:
             self._write(msgspec.json.encode(header) + b"\n")
         except JournalError:
@@ -156,8 +170,8 @@ class Journal:
             del self._outstanding[entry.process]
         return operation
 
-    def _open(self) -> int:
-        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
+    def _open(self, *, begun: bool) -> int:
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC | (0 if begun else os.O_CREAT | os.O_EXCL)
         if self.path.is_char_device():  # a test's /dev/full
             flags &= ~os.O_EXCL
         try:

@@ -4,6 +4,7 @@ import select
 import subprocess
 import sys
 import tempfile
+from contextlib import suppress
 from typing import IO
 
 import msgspec
@@ -19,6 +20,8 @@ from harness.workloads.worker import Worker
 
 _LOOK_S = 0.1
 _SAID_MAX = 500
+_DEATHS_MAX = 20
+"""More are no accident: something ends every process that is started."""
 
 BulkContext = Context[BulkWorkload]
 
@@ -29,7 +32,11 @@ def bulk_workers(context: BulkContext) -> list[Worker]:
 
 
 class BulkWriter(Worker):
-    """Starts one process, hands on what it tells, ends it by ending its input."""
+    """Starts one process, hands on what it tells, ends it by ending its input.
+
+    One that a signal ends, such as the kernel's for want of memory, is replaced: what it had outstanding is
+    of unknown outcome, and the load goes on.
+    """
 
     def __init__(self, context: BulkContext, number: int) -> None:
         super().__init__(f"bulk-writer-{number}")
@@ -37,37 +44,54 @@ class BulkWriter(Worker):
         self._plan = _plan(context, number)
 
     def work(self) -> None:
-        """Look after the process until it ends.
+        """Look after the process, and its successors, until it ends by itself.
 
         Raises:
             JournalError: it could not write its history.
-            KrucibleError: it died of anything else.
+            KrucibleError: it died of its own accord, or one after the other was killed.
         """
         self._journals.expect(self._plan.header.journal, "producer")
+        for _ in range(_DEATHS_MAX):
+            code = self._run_once()
+            if code >= 0:
+                return
+            self.complaints.append(f"{self.name}: a process ended by signal {-code} was replaced")
+            self._plan = msgspec.structs.replace(self._plan, succeeds=True)
+        raise KrucibleError(f"{self.name} was killed {_DEATHS_MAX} times", got=self.complaints[-1])
+
+    def _run_once(self) -> int:
+        """One process, from its start to its end; its exit status, negative where a signal ended it.
+
+        Raises:
+            JournalError: it could not write its history.
+            KrucibleError: it died of anything else, and of no signal.
+        """
         with tempfile.TemporaryFile() as complaints:
             process = subprocess.Popen(
                 [sys.executable, "-m", "harness.workloads.bulk_writer"],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=complaints,
+                bufsize=0,  # a line that is read leaves none behind that select would not see
                 start_new_session=True,  # Ctrl-C is for the harness, which ends its processes itself
             )
             with process:
                 self._look_after(process)
             self._conclude(process.returncode, complaints)
+        return process.returncode
 
     def _look_after(self, process: "subprocess.Popen[bytes]") -> None:
         if process.stdin is None or process.stdout is None:
             raise RuntimeError("a process without pipes")
-        process.stdin.write(msgspec.json.encode(self._plan) + b"\n")
-        process.stdin.flush()
+        with suppress(BrokenPipeError):  # one that was killed at once; its output ends too
+            process.stdin.write(msgspec.json.encode(self._plan) + b"\n")
         while True:
             if self.stopping.is_set() and not process.stdin.closed:
                 process.stdin.close()
             if not select.select([process.stdout], [], [], _LOOK_S)[0]:
                 continue
             line = process.stdout.readline()
-            if not line:
+            if not line.endswith(b"\n"):
                 return
             self._journals.announce(Acknowledged(int(line)))
 
@@ -76,7 +100,7 @@ class BulkWriter(Worker):
         said = complaints.read().decode(errors="replace").strip()[-_SAID_MAX:]
         if code == EXIT_JOURNAL:
             raise JournalError("the history can't be written", got=said, where=self._plan.folder)
-        if code != 0:
+        if code > 0:
             raise KrucibleError(f"{self.name} ended with {code}", got=said)
         if said:
             self.complaints.append(f"{self.name}: {said}")

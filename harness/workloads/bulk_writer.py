@@ -2,6 +2,7 @@
 
 It reads its plan from the first line of its input and ends when its input does, so it cannot outlive the
 harness that started it.  It prints how many records were acknowledged since it last told.
+A process that takes the place of one that was killed goes on in its journal, with processes of other numbers.
 """
 
 import sys
@@ -16,6 +17,7 @@ from checkers.history import JournalHeader, OperationType
 from harness.clients.bounded import within
 from harness.clients.interface import ClientFailedError, ProducerOptions
 from harness.journal import Clock, Journal, JournalError, Recorder
+from harness.succession import NOTHING, Left, conclude, left_in
 from harness.workloads.bulk_lanes import Lane
 from harness.workloads.values import ValueCodec
 
@@ -35,10 +37,11 @@ class WriterPlan(msgspec.Struct, frozen=True):
         header: of its journal.
         began_ns: the run's beginning on the host's monotonic clock.
         options: of its producer.
-        lanes: process number and partition of each lane.
+        lanes: worker number and partition of each lane.
         workers: what a successor's number is above its predecessor's.
         batch: records per operation.
         rate: records a second, of all its lanes.
+        succeeds: whether another process wrote its journal before, and was ended from outside.
     """
 
     folder: str
@@ -49,20 +52,39 @@ class WriterPlan(msgspec.Struct, frozen=True):
     workers: int
     batch: int
     rate: float
+    succeeds: bool = False
+
+
+def journal_path(plan: WriterPlan) -> Path:
+    """File of a process's journal."""
+    return Path(plan.folder) / f"history-{plan.header.journal}.jsonl"
 
 
 class Writer:
-    """Keeps its lanes busy, as far as the rate allows."""
+    """Keeps its lanes busy, as far as the rate allows.
 
-    def __init__(self, plan: WriterPlan, stopping: threading.Event) -> None:
-        path = Path(plan.folder) / f"history-{plan.header.journal}.jsonl"
-        self._journal = journal = Journal(path, plan.header, Clock(plan.began_ns))
+    Args:
+        plan: what to do.
+        left: what another process left in the journal; None: it is to be begun.
+        stopping: set when no batch is to begin any more.
+
+    Raises:
+        JournalError: the history could not be written.
+    """
+
+    def __init__(self, plan: WriterPlan, left: Left | None, stopping: threading.Event) -> None:
+        written = None if left is None else left.operations
+        self._journal = journal = Journal(
+            journal_path(plan), plan.header, Clock(plan.began_ns), operations=written
+        )
+        left = left or NOTHING
+        conclude(left, journal)
         prefix = ValueCodec(plan.header.run).prefix
         self._plan = plan
         self._stopping = stopping
         self._lanes = [
-            Lane(Recorder(journal, process, plan.workers), partition, plan.options, prefix, plan.batch)
-            for process, partition in plan.lanes
+            Lane(_recorder(journal, left, worker, plan), partition, plan.options, prefix, plan.batch)
+            for worker, partition in plan.lanes
         ]
         self._closing: list[threading.Thread] = []
         self._credit = 0.0
@@ -131,6 +153,12 @@ class Writer:
         self._closing.append(thread)
 
 
+def _recorder(journal: Journal, left: Left, worker: int, plan: WriterPlan) -> Recorder:
+    recorder = Recorder(journal, worker, plan.workers)
+    recorder.process = left.next_after(worker, plan.workers)
+    return recorder
+
+
 def _end(producer: Producer) -> None:
     def close() -> None:
         producer.purge(blocking=False)
@@ -153,7 +181,9 @@ def main() -> int:
 
     threading.Thread(target=await_end, daemon=True).start()
     try:
-        Writer(plan, stopping).work()
+        left = left_in(journal_path(plan)) if plan.succeeds else None
+        if left is None or not left.ended:
+            Writer(plan, left, stopping).work()
     except JournalError as error:
         sys.stderr.write(f"{error}\n")
         return EXIT_JOURNAL

@@ -2,6 +2,7 @@
 
 import os
 import signal
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException
 
 from checkers.history import Operation, OperationType
+from checkers.reading import read_journals
 from harness.clients.interface import ClientFailedError, ProducerOptions
 from harness.errors import KrucibleError
 from harness.events import Acknowledged, Event
@@ -233,7 +235,9 @@ def partitions_by_type(operations: list[Operation]) -> dict[OperationType, set[i
     return found
 
 
-def test_a_process_that_dies_is_not_hidden(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_that_is_killed_is_replaced_and_nothing_of_its_history_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     started: list[Any] = []
     popen = bulk.subprocess.Popen
 
@@ -241,14 +245,68 @@ def test_a_process_that_dies_is_not_hidden(tmp_path: Path, monkeypatch: pytest.M
         started.append(popen(*words, **options))
         return started[-1]
 
+    monkeypatch.setattr(bulk, "DELIVERY_MS", 300)
     monkeypatch.setattr(bulk.subprocess, "Popen", remembered)
     worker = BulkWriter(made_context(tmp_path, []), 0)
     worker.start()
-    wait_until((tmp_path / "history-bulk-0.jsonl").exists)
-    os.kill(started[0].pid, signal.SIGKILL)
+    for deaths in (1, 2):
+        fewest = 2 * deaths
+        wait_until(lambda least=fewest: len(invoked(tmp_path)) >= least)
+        os.kill(started[-1].pid, signal.SIGKILL)
+        wait_until(lambda dead=deaths: len(started) > dead)
+    wait_until(lambda: len(invoked(tmp_path)) >= 6)
+    worker.stopping.set()
+    worker.join(BOUND_S)
+    assert (worker.is_alive(), worker.failure) == (False, None)
+    assert worker.complaints == ["bulk-writer-0: a process ended by signal 9 was replaced"] * 2
+    history = read_journals([tmp_path / "history-bulk-0.jsonl"])
+    assert history.damage == ()
+    firsts = [o.value["first"] for o in history.operations if o.type is INVOKE]
+    assert len(set(firsts)) == len(firsts)
+    killed = [o for o in history.operations if o.error == "its process was ended from outside"]
+    assert killed
+    assert {o.type for o in killed} == {INFO}
+    assert all(isinstance(o.value, dict) for o in killed)
+    for o in killed:
+        assert not [later for later in history.operations[o.index + 1 :] if later.process == o.process]
+    outstanding = Counter(o.process if o.type is INVOKE else None for o in history.operations)
+    assert sum(o.type is not INVOKE for o in history.operations) == outstanding[None]
+    assert len(firsts) == outstanding[None]
+
+
+def invoked(folder: Path) -> list[Operation]:
+    return [o for o in recorded(folder, "bulk-0") if o.type is INVOKE]
+
+
+def scripted(monkeypatch: pytest.MonkeyPatch, script: str) -> None:
+    """Let every process of the workload do something else."""
+    popen = bulk.subprocess.Popen
+    monkeypatch.setattr(
+        bulk.subprocess, "Popen", lambda words, **options: popen([words[0], "-c", script], **options)
+    )
+
+
+def test_processes_that_are_killed_again_and_again_are_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bulk, "_DEATHS_MAX", 2)
+    scripted(monkeypatch, "import os; os.kill(os.getpid(), 9)")
+    worker = BulkWriter(made_context(tmp_path, []), 0)
+    worker.start()
     worker.join(BOUND_S)
     assert isinstance(worker.failure, KrucibleError)
-    assert "-9" in str(worker.failure)
+    assert "killed 2 times" in str(worker.failure)
+
+
+def test_a_process_that_fails_by_itself_is_not_hidden(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scripted(monkeypatch, "raise SystemExit('odd')")
+    worker = BulkWriter(made_context(tmp_path, []), 0)
+    worker.start()
+    worker.join(BOUND_S)
+    assert isinstance(worker.failure, KrucibleError)
+    assert "ended with 1" in str(worker.failure)
 
 
 def test_a_journal_that_can_not_be_written_is_told_as_such(tmp_path: Path) -> None:
@@ -267,10 +325,7 @@ def test_what_is_acknowledged_elsewhere_is_announced(tmp_path: Path, monkeypatch
         "import sys; sys.stdin.readline(); print(7, flush=True);"
         " sys.stdin.read(); print('late', file=sys.stderr)"
     )
-    popen = bulk.subprocess.Popen
-    monkeypatch.setattr(
-        bulk.subprocess, "Popen", lambda words, **options: popen([words[0], "-c", script], **options)
-    )
+    scripted(monkeypatch, script)
     worker = BulkWriter(context, 0)
     worker.start()
     wait_until(lambda: bool(heard))
