@@ -56,6 +56,7 @@ docs: $(SPARK_STAMP) ## renew the generated pages
 	$(BIN)/krucible list --markdown > docs/scenarios.md
 	$(BIN)/python -m results.pipeline.tables_page docs/tables.md
 	$(BIN)/python -m tests.mutations.page docs/mutations.md
+	$(BIN)/python -m harness.seeded_bugs.page docs/seeded-bugs.md
 
 lock: $(VENV_STAMP) ## renew requirements*.txt from requirements*.in
 	set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \

@@ -6,12 +6,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from checkers.verdict import Validity
 from harness.catalogue import expectation_for, load_scenario
 from harness.chance import DISKS, KINDS, LEAD_MS, OPERATIONS, TAIL_MS
 from harness.cluster.rendering import problems_with
 from harness.errors import UsageError
 from harness.faults.availability import unavailable_because
 from harness.schedule import Planned, faults_of, plan, problems_of
+from harness.seeded_bugs.catalogue import bug_named
 from harness.vocabulary.scenario import Expectation, Majority, RandomSchedule, Scenario
 from harness.vocabulary.topology import Mode, NodeFile, Quorum, Topology
 from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, VersionShapeError, parse_version
@@ -43,6 +45,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     acks: str | None = None
     idempotent: bool | None = None
     rate: int | None = None
+    seeded_bug: str | None = None
     image_source: str = "auto"
     kafka_tarball: str | None = None
     kafka_image: str | None = None
@@ -117,10 +120,18 @@ def plan_run(options: RunOptions) -> RunPlan:
     unavailable = sorted(reason for reason in reasons if reason)
     if unavailable:
         raise _misfit(options, unavailable)
-    expectation = expectation_for(scenario, version, scenario.topology.features)
+    expectation = _expectation(scenario, options, version)
     # Named even where it was not asked for: another krucible may have another default.
     reproduce = reproduce_line(msgspec.structs.replace(options, kafka_version=version))
     return RunPlan(options, scenario, version, schedule, expectation, reproduce)
+
+
+def _expectation(scenario: Scenario, options: RunOptions, version: str) -> Expectation:
+    """What the scenario expects; of brokers with a bug in them that it is seen, so that a miss is no pass."""
+    if options.seeded_bug is None:
+        return expectation_for(scenario, version, scenario.topology.features)
+    bug = bug_named(options.seeded_bug, version)
+    return Expectation(Validity.INVALID, anomalies=bug.anomalies, why=bug.summary)
 
 
 def reproduce_line(options: RunOptions, seeds: range | None = None) -> str:

@@ -29,10 +29,12 @@ from harness.ownership import this_process
 from harness.planning import RunPlan
 from harness.readiness import Readiness
 from harness.schedule import encode, faults_of
+from harness.seeded_bugs.seeding import with_bug
 from harness.starting import start_ready
 from harness.tally import Tally
 from harness.vocabulary import Workload
 from harness.vocabulary.scenario import FixedSchedule, RandomSchedule
+from harness.vocabulary.topology import Topology
 from harness.wire import TopicAnswer
 from harness.workloads.context import final_readers_of, workers_of
 
@@ -144,7 +146,7 @@ def _opened(plan: RunPlan, folder: Path, listener: Listener, cleanup: ExitStack)
 
 def _asked(stage: Stage, images: _Images, *, keep: bool) -> Plan:
     """What is to be started."""
-    topology = stage.plan.scenario.topology
+    topology = _topology(stage)
     stage.tell("start", f"{len(topology.nodes())} nodes, {topology.mode}, {topology.quorum} quorum")
     return Plan(
         run=stage.journals.run,
@@ -155,6 +157,17 @@ def _asked(stage: Stage, images: _Images, *, keep: bool) -> Plan:
         holder_image=images.holder,
         kept=keep,
         images_by_version=images.others,
+    )
+
+
+def _topology(stage: Stage) -> Topology:
+    """The scenario's, its nodes with a bug where one was asked for."""
+    return with_bug(
+        stage.plan.scenario.topology,
+        stage.plan.options.seeded_bug or "",
+        stage.plan.version,
+        stage.folder,
+        lambda line: stage.tell("seed", line),
     )
 
 
@@ -240,6 +253,7 @@ def _setup(stage: Stage, ready: Readiness) -> dict[str, Any]:
         "assumptions": msgspec.to_builtins(plan.scenario.assumptions),
         "planned_faults": len(faults_of(plan.schedule)),
         **_drawn(plan),
+        **({"seeded_bug": plan.options.seeded_bug} if plan.options.seeded_bug else {}),
         "controls": workload.controls,
         "final_readers": len(final_readers_of(workload)),
         "evidence": EVIDENCE,

@@ -54,6 +54,11 @@ _SEEDS = 100_000
 @click.option(
     "--rate", type=click.IntRange(1, 1_000_000), help="Send operations a second, all producers together."
 )
+@click.option(
+    "--seeded-bug",
+    metavar="NAME",
+    help="Put a bug of the catalogue into Kafka (docs/seeded-bugs.md); the run is to find it.",
+)
 @click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
 @runs_option
 def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **given: Any) -> int:

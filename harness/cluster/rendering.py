@@ -136,7 +136,7 @@ def render_compose(
             "name": node.name,
             "address": layout.address(topology, node),
             "image": kafka_images[node.name],
-            "environment": _environment(topology, layout),
+            "environment": _environment(topology, layout, node),
         }
         for node in topology.nodes()
     ]
@@ -241,9 +241,9 @@ def _initial_controllers(topology: Topology, layout: Layout) -> str:
     )
 
 
-def _environment(topology: Topology, layout: Layout) -> dict[str, str]:
+def _environment(topology: Topology, layout: Layout, node: Node) -> dict[str, str]:
     return {
         "KRUCIBLE_CLUSTER_ID": layout.cluster_id,
         "KRUCIBLE_PROPERTIES": f"{HOME_AT}/{PROPERTIES_FILE}",
-        "KRUCIBLE_JVM_OPTS": " ".join(topology.jvm_options),
+        "KRUCIBLE_JVM_OPTS": " ".join((*topology.jvm_options, *topology.node_jvm_options.get(node.name, ()))),
     }

@@ -83,6 +83,7 @@ class Topology(msgspec.Struct, frozen=True):
         standalone: whether the first controller forms the quorum by itself (``format --standalone``).
         node_config: node name to properties that override all others on that node.
         node_versions: node name to the Kafka version of that node alone.
+        node_jvm_options: node name to further options of that node's JVM.
         disk: what the data directories lie on.
         log_dirs: how many log directories a node has, each on a disk of its own; the first has the metadata.
     """
@@ -99,6 +100,7 @@ class Topology(msgspec.Struct, frozen=True):
     standalone: bool = False
     node_config: dict[str, dict[str, str]] = {}
     node_versions: dict[str, str] = {}
+    node_jvm_options: dict[str, tuple[str, ...]] = {}
     disk: DiskKind = DiskKind.FOLDER
     log_dirs: int = 1
 
@@ -153,6 +155,10 @@ class Topology(msgspec.Struct, frozen=True):
         names = [node.name for node in self.nodes()]
         return [
             f"{attribute} names {name}, there are {', '.join(names)}"
-            for attribute, given in (("node_config", self.node_config), ("node_versions", self.node_versions))
-            for name in sorted(given.keys() - set(names))
+            for attribute, given in (
+                ("node_config", self.node_config.keys()),
+                ("node_versions", self.node_versions.keys()),
+                ("node_jvm_options", self.node_jvm_options.keys()),
+            )
+            for name in sorted(given - set(names))
         ]

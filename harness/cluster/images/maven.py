@@ -91,16 +91,64 @@ def resolve(version: str, progress: Progress) -> Path:
     progress(f"resolving Kafka {version} with Maven")
     work = folder.with_name(f"{version}.{os.getpid()}")
     try:
-        _copy_dependencies(version, work)
+        if refusal := _copy_dependencies(f"Kafka {version}", coordinates(version), work):
+            raise _refused(version, refusal)
         (work / "libs").rename(folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)
     return folder
 
 
-def _copy_dependencies(version: str, work: Path) -> None:
+def resolve_jar(wanted: Coordinate, sha512: str, progress: Progress) -> Path:
+    """One jar of the bytes that are expected, resolved once and kept in the cache.
+
+    Args:
+        wanted: which.
+        sha512: of its bytes, hexadecimal; looked at each time.
+        progress: is told that it is resolved.
+
+    Raises:
+        KrucibleError: if Maven is missing or fails, or the bytes are others.
+    """
+    name = f"{wanted.artifact}-{wanted.version}"
+    jar = cache_folder() / "jars" / name / f"{name}.jar"
+    if not jar.is_file():
+        _resolve_one(wanted, jar, progress)
+    found = hashlib.sha512(jar.read_bytes()).hexdigest()
+    if found != sha512:
+        raise KrucibleError(
+            f"{name} is not what it was",
+            got=f"SHA-512 {found}",
+            expected=sha512,
+            where=str(jar),
+            next_step=f"remove {jar}, find out where Maven had it from, then try again",
+        )
+    return jar
+
+
+def _resolve_one(wanted: Coordinate, jar: Path, progress: Progress) -> None:
+    if reason := maven_missing():
+        raise KrucibleError(
+            f"{wanted.artifact} can't be resolved",
+            got=reason,
+            expected="Maven 3 and Java 17",
+            next_step="apt-get install maven openjdk-17-jre-headless",
+        )
+    progress(f"resolving {wanted.artifact} {wanted.version} with Maven")
+    work = jar.parent.with_name(f"{jar.parent.name}.{os.getpid()}")
+    try:
+        if refusal := _copy_dependencies(wanted.artifact, [wanted], work):
+            raise _unresolved(f"{wanted.artifact} {wanted.version}", refusal)
+        jar.parent.mkdir(parents=True, exist_ok=True)
+        (work / "libs" / jar.name).replace(jar)
+    finally:
+        shutil.rmtree(work, ignore_errors=True)
+
+
+def _copy_dependencies(what: str, wanted: Iterable[Coordinate], work: Path) -> str:
+    """Let Maven put jars into ``libs``, and return what it said if it failed."""
     work.mkdir(parents=True)
-    (work / "pom.xml").write_text(pom(coordinates(version)))
+    (work / "pom.xml").write_text(pom(wanted))
     command = [
         *(
             "mvn",
@@ -118,30 +166,38 @@ def _copy_dependencies(version: str, work: Path) -> None:
         )
     except subprocess.TimeoutExpired as error:
         raise KrucibleError(
-            f"Maven did not resolve Kafka {version} within {RESOLVE_LIMIT_S} s",
+            f"Maven did not resolve {what} within {RESOLVE_LIMIT_S} s",
             next_step="check the network and ~/.m2/settings.xml, then try again",
         ) from error
-    if done.returncode != 0:
-        raise _refused(version, done.stdout + done.stderr)
+    return "" if done.returncode == 0 else done.stdout + done.stderr or "nothing"
 
 
 def _refused(version: str, output: str) -> KrucibleError:
-    plain = _COLOUR.sub("", output)
-    errors = (
-        line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if line.startswith("[ERROR]")
-    )
-    reason = next(filter(None, errors), plain.strip()[-500:])
+    plain, reason = _reason_in(output)
     if f"kafka_2.13:jar:{version}" in plain and "Could not find artifact" in plain:
         return UsageError(
             f"there is no Kafka {version}",
             got=reason,
             expected="a version that Apache Kafka has released, e.g. 4.3.1",
         )
+    return _unresolved(f"Kafka {version}", output)
+
+
+def _unresolved(what: str, output: str) -> KrucibleError:
     return KrucibleError(
-        f"Maven could not resolve Kafka {version}",
-        got=reason,
+        f"Maven could not resolve {what}",
+        got=_reason_in(output)[1],
         next_step="check the network and ~/.m2/settings.xml, then try again",
     )
+
+
+def _reason_in(output: str) -> tuple[str, str]:
+    """What Maven said without its colours, and the first error of it."""
+    plain = _COLOUR.sub("", output)
+    errors = (
+        line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if line.startswith("[ERROR]")
+    )
+    return plain, next(filter(None, errors), plain.strip()[-500:])
 
 
 def jar_sums(folder: Path) -> list[str]:

@@ -1,0 +1,217 @@
+"""A seeded bug as its file says it: a header in comments, then Byteman rules; see docs/seeded-bugs.md."""
+
+import difflib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from enum import StrEnum
+from types import UnionType
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.judge import known_anomalies
+from harness.errors import KrucibleError
+from harness.vocabulary import administration, faults, workloads
+from harness.vocabulary.topology import Role
+from harness.vocabulary.version import VersionShapeError, parse_version
+
+
+class Area(StrEnum):
+    """What of Kafka a bug is in; the folder of its file."""
+
+    REPLICATION = "replication"
+    RECOVERY = "recovery"
+    IDEMPOTENCE = "idempotence"
+    TRANSACTIONS = "transactions"
+    GROUPS = "groups"
+    ELECTIONS = "elections"
+    REASSIGNMENTS = "reassignments"
+    CONTROLLERS = "controllers"
+    KRAFT = "kraft"
+    VOTERS = "voters"
+    METADATA = "metadata"
+    STORAGE = "storage"
+    DELETION = "deletion"
+    COMPACTION = "compaction"
+
+
+class SeededBug(msgspec.Struct, frozen=True, kw_only=True):
+    """One bug.
+
+    Attributes:
+        name: the stem of its file's name; no two bugs share it.
+        area: what it is in.
+        summary: what is wrong, in a sentence or two.
+        breaks: the promise that it breaks.
+        source: where that promise is made: KIP, documentation, Kafka's class.
+        faults: kinds of faults and admin operations of which it takes at least one; none: the load will do.
+        workloads: kinds of load of which it takes at least one.
+        anomalies: ids of anomalies that may show it.
+        versions: Kafka versions whose classes it fits.
+        nodes: roles; a node that has one of them gets the bug.
+        rules: the Byteman rules as they are written, header included, so that lines keep their numbers.
+    """
+
+    name: str
+    area: Area
+    summary: str
+    breaks: str
+    source: str
+    faults: tuple[str, ...]
+    workloads: tuple[str, ...]
+    anomalies: tuple[str, ...]
+    versions: tuple[str, ...]
+    nodes: tuple[Role, ...]
+    rules: str
+
+
+class BugFileError(KrucibleError):
+    """A file of a bug is not as it must be; the text begins with file and line."""
+
+    def __init__(self, where: str, line: int, problem: str) -> None:
+        super().__init__(f"{where}, line {line}: {problem}")
+
+
+class _Field(NamedTuple):
+    line: int
+    text: str
+
+
+_KEYS = ("summary", "breaks", "source", "faults", "workloads", "anomalies", "versions", "nodes")
+_NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
+_FIELD = re.compile(r"# (?P<key>[a-z]+): (?P<text>\S.*)")
+_CONTINUED = re.compile(r"#   (?P<text>\S.*)")
+_SENTENCES = ("summary", "breaks")
+_NOTHING = "none"
+
+
+def fault_words() -> frozenset[str]:
+    """Words that a bug may name as what it takes: kinds of faults and of admin operations."""
+    return _tags(faults.Fault) | _tags(administration.AdminOperation)
+
+
+def workload_words() -> frozenset[str]:
+    """Words for loads."""
+    return frozenset(_tag(one) for one in _below(workloads.Workload))
+
+
+def parse_bug(area: str, name: str, text: str) -> SeededBug:
+    """Read a bug from its file.
+
+    Args:
+        area: name of the folder.
+        name: name of the file without its suffix.
+        text: what is in it.
+
+    Raises:
+        BugFileError: something is missing, unknown or at the wrong place.
+    """
+    where = f"{area}/{name}.btm"
+    if area not in list(Area):
+        raise BugFileError(where, 1, f"no area is called {area!r}; expected one of {', '.join(Area)}")
+    if not _NAME.fullmatch(name):
+        raise BugFileError(where, 1, f"a name is of lower-case words and hyphens, got {name!r}")
+    lines = text.splitlines()
+    fields = _fields(where, lines)
+    _require_rules(where, lines, _header_length(lines))
+    sentences = {key: _sentence(where, fields[key]) for key in _SENTENCES}
+    return SeededBug(
+        name=name,
+        area=Area(area),
+        source=fields["source"].text,
+        faults=_words(where, fields["faults"], fault_words(), may_be_none=True),
+        workloads=_words(where, fields["workloads"], workload_words()),
+        anomalies=_words(where, fields["anomalies"], frozenset(known_anomalies())),
+        versions=_versions(where, fields["versions"]),
+        nodes=tuple(map(Role, _words(where, fields["nodes"], frozenset(Role)))),
+        rules=text,
+        **sentences,
+    )
+
+
+def _header_length(lines: Sequence[str]) -> int:
+    return next((at for at, line in enumerate(lines) if not line.startswith("#")), len(lines))
+
+
+def _fields(where: str, lines: Sequence[str]) -> Mapping[str, _Field]:
+    found: dict[str, _Field] = {}
+    last = ""
+    for number, line in enumerate(lines[: _header_length(lines)], start=1):
+        if match := _FIELD.fullmatch(line):
+            last = match["key"]
+            _require_expected(where, number, last, len(found))
+            found[last] = _Field(number, match["text"])
+        elif (match := _CONTINUED.fullmatch(line)) and last:
+            found[last] = _Field(found[last].line, f"{found[last].text} {match['text']}")
+        else:
+            raise BugFileError(where, number, f"expected `# key: text` or `#   more text`, got {line!r}")
+    if len(found) < len(_KEYS):
+        raise BugFileError(where, _header_length(lines) + 1, f"expected `# {_KEYS[len(found)]}: …`")
+    return found
+
+
+def _require_expected(where: str, number: int, key: str, position: int) -> None:
+    """The keys stand in one order, each once."""
+    expected = _KEYS[position] if position < len(_KEYS) else None
+    if key != expected:
+        wanted = f"`# {expected}: …`" if expected else "the rules"
+        raise BugFileError(where, number, f"expected {wanted}, got `# {key}:`")
+
+
+def _require_rules(where: str, lines: Sequence[str], header: int) -> None:
+    body = "\n".join(lines[header:])
+    if not re.search(r"^RULE \S", body, re.MULTILINE):
+        raise BugFileError(where, header + 1, "expected a Byteman rule, which begins with `RULE name`")
+    if not re.search(rf"^DO {TRIGGERED};", body, re.MULTILINE):
+        raise BugFileError(
+            where, header + 1, f"no rule counts its triggers: expected one whose DO begins `DO {TRIGGERED};`"
+        )
+
+
+def _sentence(where: str, field: _Field) -> str:
+    if not field.text.endswith("."):
+        raise BugFileError(
+            where, field.line, f"expected sentences, the last ends with a full stop: {field.text!r}"
+        )
+    return field.text
+
+
+def _words(where: str, field: _Field, known: frozenset[str], *, may_be_none: bool = False) -> tuple[str, ...]:
+    words = field.text.split()
+    if may_be_none and words == [_NOTHING]:
+        return ()
+    if odd := [word for word in words if word not in known]:
+        near = difflib.get_close_matches(odd[0], known, n=3, cutoff=0.3)
+        raise BugFileError(where, field.line, f"{odd[0]!r} is none of those known, such as {', '.join(near)}")
+    if len(set(words)) < len(words):
+        raise BugFileError(where, field.line, "a word is there twice")
+    return tuple(words)
+
+
+def _versions(where: str, field: _Field) -> tuple[str, ...]:
+    versions = tuple(field.text.split())
+    try:
+        numbers = [parse_version(version) for version in versions]
+    except VersionShapeError as error:
+        raise BugFileError(where, field.line, str(error)) from error
+    if numbers != sorted(set(numbers)):
+        raise BugFileError(where, field.line, "versions stand in their order, each once")
+    return versions
+
+
+def _tags(union: UnionType) -> frozenset[str]:
+    return frozenset(_tag(one) for one in union.__args__)
+
+
+def _tag(kind: type[msgspec.Struct]) -> str:
+    return str(kind.__struct_config__.tag)
+
+
+def _below(kind: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
+    for one in kind.__subclasses__():
+        yield one
+        yield from _below(one)
+
+
+TRIGGERED = "TRIGGERED"
+"""What a rule does where it counts a trigger; `harness.seeded_bugs.script` puts Byteman's words for it."""

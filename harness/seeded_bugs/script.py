@@ -1,0 +1,45 @@
+"""The Byteman script of a bug: its rules, with the lines on the node's stdout that tell what became of them.
+
+`harness.seeded_bugs.traces` reads those lines back.
+"""
+
+import re
+
+from harness.seeded_bugs.header import TRIGGERED, SeededBug
+
+PREFIX = "krucible-bug"
+"""What every line begins with."""
+
+_INSTALLED = """
+RULE krucible tells that {name} is installed
+CLASS kafka.Kafka$
+METHOD main
+AT ENTRY
+IF TRUE
+DO {told}
+ENDRULE
+"""
+_CONDITION = re.compile(r"^IF (?P<condition>.*?)(?=^DO )", re.MULTILINE | re.DOTALL)
+
+
+def script_of(bug: SeededBug) -> str:
+    """The script that Byteman's agent gets; the bug's own rules keep their lines.
+
+    A node's log then has one line when the JVM started with it, one when a rule's place in the code was first
+    reached, and one at the first trigger, the tenth, the hundredth and so on, in each life of the JVM.
+    """
+    reached = f'(NOT flag("{PREFIX}-reached") OR {_told(bug, "reached")})'
+    rules = _CONDITION.sub(lambda match: f"IF {reached} AND ({match['condition'].rstrip()})\n", bug.rules)
+    rules = re.sub(rf"^DO {TRIGGERED};", lambda _: f"DO {_counted(bug)};", rules, flags=re.MULTILINE)
+    return rules + _INSTALLED.format(name=bug.name, told=_told(bug, "installed"))
+
+
+def _counted(bug: SeededBug) -> str:
+    """Count a trigger, and tell the first, the tenth, the hundredth: a power of ten begins with a 1 of noughts."""
+    counter = f'"{PREFIX}-triggered"'
+    number = f'" + readCounter({counter}) + "'
+    return f'String.valueOf(incrementCounter({counter}, 1)).matches("10*") AND {_told(bug, f"triggered {number}")}'
+
+
+def _told(bug: SeededBug, what: str) -> str:
+    return f'traceln("{PREFIX} {bug.name} {what} at " + java.time.Instant.now())'
