@@ -35,10 +35,11 @@ def script_of(bug: SeededBug) -> str:
 
 
 def _counted(bug: SeededBug) -> str:
-    """Count a trigger, and tell the first, the tenth, the hundredth: a power of ten begins with a 1 of noughts."""
+    """Count a trigger, and tell the first, the tenth, the hundredth and so on."""
     counter = f'"{PREFIX}-triggered"'
     number = f'" + readCounter({counter}) + "'
-    return f'String.valueOf(incrementCounter({counter}, 1)).matches("10*") AND {_told(bug, f"triggered {number}")}'
+    power_of_ten = f'String.valueOf(incrementCounter({counter}, 1)).matches("10*")'
+    return f"{power_of_ten} AND {_told(bug, f'triggered {number}')}"
 
 
 def _told(bug: SeededBug, what: str) -> str:

@@ -77,7 +77,7 @@ def traces_in(log: str, name: str) -> Traces:
 
 
 def stage_of(nodes: Iterable[Traces]) -> Stage:
-    """How far a bug came on any of the nodes; one that Byteman could not use anywhere counts as not injected."""
+    """How far a bug came on any of the nodes; where Byteman could not use a rule, it was not injected."""
     known = tuple(nodes)
     if any(node.triggered for node in known):
         return Stage.TRIGGERED
