@@ -89,7 +89,11 @@ NEEDS: Mapping[str, Needs] = {
         (Source.CLIENTS,),
         {
             "phantom-topic": (Source.CLIENTS,),
-            "lost-topic": (Source.CLIENTS,),
+            "changed-topic-id": (Source.CLIENTS,),
+            "topic-created-twice": (Source.CLIENTS, Source.FAULTS),
+            "returned-topic-id": (Source.FAULTS, Source.NODES),
+            "listed-against-log": (Source.DISKS,),
+            "lost-topic": (Source.CLIENTS, Source.FAULTS),
             "metadata-ack-lost": (Source.DISKS,),
             "metadata-ack-early": (Source.DISKS,),
             "acknowledged-topic-unknown": (Source.CLIENTS, Source.DISKS, Source.QUORUM),

@@ -1,15 +1,20 @@
 """Judges topics that come and go: what was acknowledged is kept, and all brokers end up with the same.
 
-Operations are *create-topic*, *delete-topic* and *list-topics* of docs/histories.md; a name is created once.
+Operations are *create-topic*, *delete-topic* and *list-topics* of docs/histories.md.  A name may be created
+again after its deletion: it is another topic then, with another id (`lives`).
 A broker's list may be old while faults last: its cache of the metadata applies the log at its own time.  So
 what a list lacks or still has is judged by the last one of each broker in the final phase alone.
 
 1. No list, at any time, has a topic whose creation had not begun or had failed: ``phantom-topic``.
-2. Where a creation was acknowledged, all that tell of its topic tell one id: ``changed-topic-id``.  Where it
-   was not, the broker that forwarded it may have asked twice, and the topic come back after its deletion.
+2. Where all creations of a name were acknowledged, there are no more ids than those: ``changed-topic-id``.
+   Where one was not, the broker that forwarded it may have asked twice, and the topic come back after its
+   deletion.
 3. What was acknowledged stands in the last lists: ``lost-topic``, ``resurrected-topic``.
 4. The last lists are the same: ``divergent-metadata``.
-5. The metadata log has what was acknowledged, topics or not, and had it in time (`kept`).
+5. A topic that is created again has an id that nobody had before, and a broker that told of it does not go
+   back (`identities`): ``reused-topic-id``, ``topic-created-twice``, ``returned-topic-id``.
+6. The metadata log has what was acknowledged, topics or not, and had it in time, and lists agree with it
+   (`kept`).
 
 Where a majority of a static quorum's disks was wiped, what was acknowledged may be lost (`wipes`).
 Configs are registers too, which `checkers.registers` judges.
@@ -17,9 +22,12 @@ Configs are registers too, which `checkers.registers` judges.
 
 import msgspec
 
+from checkers.faults import fault_windows
 from checkers.history import History
 from checkers.metadata.findings import find_changed_ids, find_divergence, find_in_final, find_phantoms
+from checkers.metadata.identities import find_identities
 from checkers.metadata.kept import judge_kept
+from checkers.metadata.lives import lives_of
 from checkers.metadata.loading import Metadata, MetadataShapeError, metadata_of
 from checkers.metadata.wipes import licensed
 from checkers.setup import SetupNode
@@ -50,8 +58,9 @@ def check_metadata(history: History) -> CheckerResult:
         anomalies = [
             *find_phantoms(metadata),
             *find_changed_ids(metadata),
-            *find_in_final(metadata),
+            *find_in_final(metadata, fault_windows(history)),
             *find_divergence(metadata),
+            *find_identities(history, metadata),
         ]
     except MetadataShapeError as error:
         return result_of(CHECKER, [], unknown_because=str(error))
@@ -116,12 +125,15 @@ def _assumptions(history: History, metadata: Metadata) -> list[Assumption]:
 
 
 def _figures(metadata: Metadata) -> dict[str, int]:
+    creations = [change for changes in metadata.created.values() for change in changes]
     deletions = [change for changes in metadata.deleted.values() for change in changes]
+    again = (life for name in metadata.created for life in lives_of(metadata, name)[1:])
     return {
-        "created_topics": sum(change.acknowledged for change in metadata.created.values()),
+        "created_topics": sum(change.acknowledged for change in creations),
+        "recreated_topics": sum(life.creation.acknowledged for life in again),
         "deleted_topics": sum(change.acknowledged for change in deletions),
         "indeterminate_changes": sum(
-            not (change.acknowledged or change.failed) for change in [*metadata.created.values(), *deletions]
+            not (change.acknowledged or change.failed) for change in [*creations, *deletions]
         ),
         "listings": len(metadata.listings),
     }

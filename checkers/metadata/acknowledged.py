@@ -20,8 +20,10 @@ from checkers.administration import (
 from checkers.columns import NEVER
 from checkers.fates import fits
 from checkers.history import OK, History, Operation
+from checkers.metadata.lives import deleted_id, lives_of
 from checkers.metadata.loading import Change, Metadata, told_id
 from checkers.metadata.logged import Logged, Member, Record, TopicLogged
+from checkers.metadata.matching import Call, Place, matched
 from checkers.partition_changes import PartitionChanges, PartitionState, partition_changes
 from checkers.quorum.changes import ADD, voter_changes
 
@@ -104,14 +106,17 @@ def _of_setup(history: History, metadata: Metadata, log: Logged) -> Iterator[Ack
 
 
 def _of_topics(metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
-    for name, change in metadata.created.items():
-        if change.acknowledged:
-            made = _created(name, change, log)
+    for name, creations in metadata.created.items():
+        told = [change for change in creations if change.acknowledged]
+        calls = [Call(*_place(change)[:2], told_id(change)) for change in told]
+        places = [Place(topic.topic_id, topic.made) for topic in log.topics.get(name, ())]
+        for change, found in zip(told, matched(calls, places), strict=True):
+            made = _created(
+                name, change, [topic for topic in log.topics.get(name, ()) if topic.made in found]
+            )
             yield made._replace(tells=_tells(log, metadata, name))
     for name, deletions in metadata.deleted.items():
-        for deletion in deletions:
-            if deletion.acknowledged:
-                yield _deleted(name, deletion, log)
+        yield from _deletions(name, [each for each in deletions if each.acknowledged], metadata, log)
 
 
 def _tells(log: Logged, metadata: Metadata, name: str) -> bool:
@@ -120,9 +125,8 @@ def _tells(log: Logged, metadata: Metadata, name: str) -> bool:
     return log.whole or (log.covered and kept)
 
 
-def _created(name: str, change: Change, log: Logged) -> Acknowledgement:
+def _created(name: str, change: Change, found: list[TopicLogged]) -> Acknowledgement:
     asked = msgspec.convert(change.begin.value, _Made)
-    found = _named(log, name, told_id(change))
     lacks = _partitions(found, asked.partitions) or _copies(found, asked.replication_factor)
     return _creation(name, _place(change), found, lacks)
 
@@ -149,12 +153,21 @@ def _copies(found: list[TopicLogged], wanted: int) -> str | None:
     return f"its partitions have {min(copies)} replicas, not {wanted}" if copies - {wanted} else None
 
 
-def _deleted(name: str, deletion: Change, log: Logged) -> Acknowledgement:
-    found = log.topics.get(name, [])
-    records = tuple(topic.removed for topic in found if topic.removed is not None)
-    # Of what a snapshot has left out nobody knows the name; a topic that it still has was not deleted before.
-    tells = log.whole or bool(found)
-    return Acknowledgement("deletions", f"deletion of topic {name}", name, *_place(deletion), records, tells)
+def _deletions(
+    name: str, deletions: list[Change], metadata: Metadata, log: Logged
+) -> Iterator[Acknowledgement]:
+    """Deletions of one name that were acknowledged, each with the removal of the topic that it deleted."""
+    found, lives = log.topics.get(name, []), lives_of(metadata, name)
+    known = [deleted_id(lives, change) for change in deletions]
+    calls = [Call(*_place(each)[:2], topic_id) for each, topic_id in zip(deletions, known, strict=True)]
+    places = [Place(topic.topic_id, topic.removed) for topic in found if topic.removed is not None]
+    there = {topic.topic_id for topic in found}
+    for change, topic_id, records in zip(deletions, known, matched(calls, places), strict=True):
+        # Of what a snapshot has left out nobody knows the name; what it still has was not deleted before.
+        known_there = topic_id in there if topic_id is not None else bool(found) and not lives[1:]
+        tells = log.whole or known_there
+        what = f"deletion of topic {name}"
+        yield Acknowledgement("deletions", what, name, *_place(change), records, tells)
 
 
 def _place(change: Change) -> _Place:

@@ -6,7 +6,8 @@ A controller answers a change once the records that make it are committed (KIP-6
 2. That record had been appended, and was committed, when the answer was given: ``metadata-ack-early``.  It is
    certain that it was not where its leader, asked after the answer, told an end of its log, or a high
    watermark, that does not reach beyond the record.
-3. While one controller leads alone, it knows every topic that it has made: ``acknowledged-topic-unknown``.
+3. Brokers list what the log has, by the ids of topics: ``listed-against-log`` (`listed`).
+4. While one controller leads alone, it knows every topic that it has made: ``acknowledged-topic-unknown``.
 
 Of elections and reassignments other checkers judge whether they are in the log; here it is whether that was
 committed in time.
@@ -24,8 +25,10 @@ from checkers.faults import fault_windows
 from checkers.history import History
 from checkers.metadata.acknowledged import Acknowledgement, acknowledgements
 from checkers.metadata.kinds import METADATA_ACK_EARLY, METADATA_ACK_LOST, TOPIC_UNKNOWN
+from checkers.metadata.listed import judge_listed
+from checkers.metadata.lives import Life, lives_of
 from checkers.metadata.loading import Change, Metadata
-from checkers.metadata.logged import Logged, Record, logged
+from checkers.metadata.logged import Logged, Record, TopicLogged, logged
 from checkers.metadata.marks import Marks, marks_of
 from checkers.metadata.wipes import emptied
 from checkers.quorum.views import views_of
@@ -66,12 +69,13 @@ def judge_kept(history: History, metadata: Metadata) -> Kept:
             [], {}, "no metadata log tells whether what was acknowledged is kept" if expected else None
         )
     acks, marks = acknowledgements(history, metadata, log), marks_of(history)
-    doubt = _doubt(history, acks, log)
+    doubt, listed = _doubt(history, acks, log), judge_listed(metadata, log)
     found = [
-        *(_licensed(history, ack, one) for ack in acks for one in _judged(ack, log, marks)),
+        *(_licensed(history, ack.asked_ns, one) for ack in acks for one in _judged(ack, log, marks)),
         *_unknown_topics(history, metadata, log),
+        *(_licensed(history, one.time_ns or 0, one) for one in listed.anomalies),
     ]
-    return Kept(found, _figures(acks, log), doubt)
+    return Kept(found, _figures(acks, log) | listed.figures, doubt)
 
 
 def _judged(ack: Acknowledgement, log: Logged, marks: Marks) -> Iterator[Anomaly]:
@@ -127,23 +131,28 @@ def _answered(ack: Acknowledgement) -> str:
     )
 
 
-def _licensed(history: History, ack: Acknowledgement, anomaly: Anomaly) -> Anomaly:
-    licence = emptied(history, ack.asked_ns)
+def _licensed(history: History, before_ns: int, anomaly: Anomaly) -> Anomaly:
+    licence = emptied(history, before_ns)
     return anomaly if licence is None else msgspec.structs.replace(anomaly, illegal=False, licence=licence)
 
 
 def _unknown_topics(history: History, metadata: Metadata, log: Logged) -> Iterator[Anomaly]:
     """Deletions that were refused because the topic was unknown, which it can't have been."""
-    for name, created in metadata.created.items():
-        deletions = metadata.deleted.get(name, [])
-        if created.acknowledged and len(deletions) == 1 and _refused_as_unknown(deletions[0]):
-            removed = [topic.removed for topic in log.topics.get(name, ()) if topic.removed is not None]
-            ended_ns = deletions[0].last.time_ns
-            open_ns = created.last.time_ns - _SETTLED_NS
-            gone = any(record.span.from_ns <= ended_ns for record in removed)
-            told = log.whole and ended_ns <= log.until_ns
-            if told and not gone and _undisturbed(history, open_ns, ended_ns):
+    for name in metadata.created:
+        for life in lives_of(metadata, name):
+            created, deletions = life.creation, life.deletions
+            if not (created.acknowledged and life.settled and len(deletions) == 1):
+                continue
+            if _refused_as_unknown(deletions[0]) and _was_there(history, life, log.topics.get(name, ()), log):
                 yield _unknown(name, created, deletions[0])
+
+
+def _was_there(history: History, life: Life, topics: Iterable[TopicLogged], log: Logged) -> bool:
+    """Whether nothing removed a topic between its creation and the only deletion that was asked for."""
+    begun_ns, ended_ns = life.creation.begin.time_ns, life.deletions[0].last.time_ns
+    gone = any(topic.removed is not None and topic.removed.span.meets(begun_ns, ended_ns) for topic in topics)
+    told = log.whole and ended_ns <= log.until_ns
+    return told and not gone and _undisturbed(history, life.creation.last.time_ns - _SETTLED_NS, ended_ns)
 
 
 def _refused_as_unknown(deletion: Change) -> bool:

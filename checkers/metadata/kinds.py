@@ -13,9 +13,36 @@ PHANTOM_TOPIC = AnomalyKind(
 )
 CHANGED_TOPIC_ID = AnomalyKind(
     id="changed-topic-id",
-    meaning="A topic that was created once was told of with two ids.",
+    meaning="Of one name more ids were told than topics had been created under it.",
     guarantee="A topic has one id from its creation to its deletion.",
     source="KIP-516: topic identifiers",
+)
+REUSED_TOPIC_ID = AnomalyKind(
+    id="reused-topic-id",
+    meaning="A topic was created with an id that another topic had before, under its name or another one.",
+    guarantee="Each topic has an id of its own, one that is created again under its old name too.",
+    source="KIP-516: topic identifiers; Kafka's ReplicationControlManager.createTopic",
+)
+CREATED_TWICE = AnomalyKind(
+    id="topic-created-twice",
+    meaning="A topic was created although one of its name was there and had not been deleted.",
+    guarantee="A name belongs to one topic at a time: a second creation is refused (TOPIC_ALREADY_EXISTS).",
+    source="KIP-4; KIP-631; Kafka's ReplicationControlManager.createTopics",
+)
+RETURNED_TOPIC_ID = AnomalyKind(
+    id="returned-topic-id",
+    meaning="A broker that had told of a recreated topic's new id told of an older one again.",
+    guarantee="A broker applies the metadata log in its order, and no record brings back a deleted topic.",
+    source="KIP-631, Broker metadata; KIP-516; KAFKA-19383",
+)
+LISTED_AGAINST_LOG = AnomalyKind(
+    id="listed-against-log",
+    meaning=(
+        "A broker listed a topic that the metadata log did not have by then, or its last list has or lacks "
+        "one that the log had removed or made at least 10 s before."
+    ),
+    guarantee="Brokers know the topics of the committed metadata log, by their ids, and no others.",
+    source="KIP-631, Broker metadata; KIP-516: topic identifiers",
 )
 LOST_TOPIC = AnomalyKind(
     id="lost-topic",
@@ -57,6 +84,10 @@ TOPIC_UNKNOWN = AnomalyKind(
 ANOMALIES = by_id(
     PHANTOM_TOPIC,
     CHANGED_TOPIC_ID,
+    REUSED_TOPIC_ID,
+    CREATED_TWICE,
+    RETURNED_TOPIC_ID,
+    LISTED_AGAINST_LOG,
     LOST_TOPIC,
     RESURRECTED_TOPIC,
     DIVERGENT_METADATA,

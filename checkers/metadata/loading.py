@@ -54,13 +54,13 @@ class Metadata:
     """Everything about topics that come and go.
 
     Attributes:
-        created: name to its only creation.
+        created: name to its creations, in the order of their beginnings.
         deleted: name to its deletions, in the order of their beginnings.
         listings: in the order of their ends.
         final: index of the operation that begins the phase final-read, None where there is none.
     """
 
-    created: dict[str, Change] = field(default_factory=dict)
+    created: dict[str, list[Change]] = field(default_factory=dict)
     deleted: dict[str, list[Change]] = field(default_factory=dict)
     listings: list[Listing] = field(default_factory=list)
     final: int | None = None
@@ -128,12 +128,8 @@ def _begun(found: Metadata, operation: Operation) -> Change:
     name = operation.key
     if not isinstance(name, str):
         raise MetadataShapeError(f"operation {operation.index}: the name of a topic is a text")
-    if operation.f == "delete-topic":
-        found.deleted.setdefault(name, []).append(change)
-    elif name in found.created:
-        raise MetadataShapeError(f"operation {operation.index} creates {name} again")
-    else:
-        found.created[name] = change
+    changes = found.deleted if operation.f == "delete-topic" else found.created
+    changes.setdefault(name, []).append(change)
     return change
 
 

@@ -152,20 +152,30 @@ def _mattering(records: list[MetadataRecord]) -> Iterator[MetadataRecord]:
 def _apply(found: Logged, by_id: dict[str, TopicLogged], record: Record, kind: str, data: Any) -> None:
     match kind:
         case "TOPIC_RECORD":
-            made = by_id[data["topicId"]] = TopicLogged(data["topicId"], record)
-            found.topics.setdefault(data["name"], []).append(made)
+            known = by_id.get(data["topicId"])
+            if known is None or known.made is not BEFORE:  # else the log has what its snapshot has too
+                made = by_id[data["topicId"]] = TopicLogged(data["topicId"], record)
+                found.topics.setdefault(data["name"], []).append(made)
         case "PARTITION_RECORD":
             if data["topicId"] in by_id:
                 by_id[data["topicId"]].replicas[data["partitionId"]] = len(data["replicas"])
         case "REMOVE_TOPIC_RECORD":
             if data["topicId"] in by_id:
                 by_id[data["topicId"]].removed = record
+                _forget_configs(found, data["topicId"], record)
         case "CONFIG_RECORD":
             if data["resourceType"] == _TOPIC_CONFIG:
                 found.config(data["resourceName"], data["name"]).add(record, data.get("value"))
         case _:
             members = ((each["voterId"], each["voterDirectoryId"]) for each in data["voters"])
             found.voters.add(record, frozenset(members))
+
+
+def _forget_configs(found: Logged, topic_id: str, record: Record) -> None:
+    """A topic that is removed takes its configs along: one that is created under its name has none."""
+    for (topic, _), states in found.configs.items():
+        if any(each.topic_id == topic_id for each in found.topics.get(topic, ())):
+            states.add(record, None)
 
 
 _APPLIED = frozenset(

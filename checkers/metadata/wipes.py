@@ -18,7 +18,9 @@ from checkers.quorum.wipes import filled, wipes_of
 from checkers.setup import setup_of
 from checkers.verdict import Anomaly
 
-_LOSSES = frozenset({"lost-topic", "resurrected-topic", "changed-topic-id"})
+_LOSSES = frozenset(
+    {"lost-topic", "resurrected-topic", "changed-topic-id", "topic-created-twice", "returned-topic-id"}
+)
 
 
 class _Node(msgspec.Struct, frozen=True):

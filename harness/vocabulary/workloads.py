@@ -265,6 +265,7 @@ class MetadataWorkload(Workload, frozen=True, tag="metadata"):
         viewers: concurrent processes that ask one broker after the other.
         topic_rate: topics created or deleted a second, by all creators together.
         topics_kept: how many topics each creator leaves at a time before it deletes the oldest.
+        recreated_share: how many of the topics that were deleted are created again under their names, 0 to 1.
     """
 
     partitions: int = 2
@@ -274,6 +275,7 @@ class MetadataWorkload(Workload, frozen=True, tag="metadata"):
     viewers: int = 2
     topic_rate: int = 4
     topics_kept: int = 3
+    recreated_share: float = 0.5
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:

@@ -67,7 +67,7 @@ def _register(topic: str, key: str) -> Register:
 
 
 class CreatorWorker(Worker):
-    """Creates topics, each under a name of its own, and deletes the oldest of them."""
+    """Creates topics under names of its own, deletes the oldest of them, and creates some of those again."""
 
     def __init__(self, context: MetadataContext, index: int, make: Make) -> None:
         super().__init__(f"creator-{index}")
@@ -80,6 +80,8 @@ class CreatorWorker(Worker):
         self._copies = min(_COPIES, workload.replication_factor)
         self._kept: deque[str] = deque()
         self._kept_max = workload.topics_kept
+        self._again: deque[str] = deque()
+        self._again_share = workload.recreated_share
         self._named = 0
 
     def work(self) -> None:
@@ -95,8 +97,7 @@ class CreatorWorker(Worker):
 
     def create_once(self) -> None:
         """One creation; whatever became of it, the topic is deleted some day."""
-        self._named += 1
-        name = f"{PREFIX}{self._number}-{self._named}"
+        name = self._again.popleft() if self._again else self._new_name()
         partitions = self._random.randint(1, _PARTITIONS_MAX)
         asked: dict[str, Any] = {"partitions": partitions, "replication_factor": self._copies}
         self._recorder.invoke("create-topic", name, asked)
@@ -106,11 +107,17 @@ class CreatorWorker(Worker):
             self._kept.append(name)
 
     def delete_once(self) -> None:
-        """One deletion, of the oldest topic; tried once."""
+        """One deletion, of the oldest topic; tried once.  Chance draws whether its name is taken again."""
         name = self._kept.popleft()
         self._recorder.invoke("delete-topic", name)
         answer = self._keeper.ask(lambda client: client.delete_topic(name))
         self._recorder.complete(answer.outcome, None, answer.error)
+        if answer.outcome is not OperationType.FAIL and self._random.random() < self._again_share:
+            self._again.append(name)
+
+    def _new_name(self) -> str:
+        self._named += 1
+        return f"{PREFIX}{self._number}-{self._named}"
 
 
 class Viewing:

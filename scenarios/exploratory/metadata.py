@@ -3,10 +3,13 @@
 from harness.vocabulary import MetadataWorkload, RandomSchedule, Scenario
 
 SCENARIO = Scenario(
-    summary="Topics come and go, configs change, every broker is asked for both, under faults of every kind.",
+    summary=(
+        "Topics come, go and come again under their old names, configs change, every broker is asked for "
+        "both, under faults of every kind."
+    ),
     why=(
         "Controllers resign with changes under way, and brokers catch up from the log or a snapshot: where "
-        "an acknowledged change is lost, or what was deleted comes back."
+        "an acknowledged change is lost, what was deleted comes back, or a name stands for the wrong topic."
     ),
     schedule=RandomSchedule(duration_ms=60_000),
     workload=MetadataWorkload(),

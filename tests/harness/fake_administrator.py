@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 from checkers.history import OperationType
@@ -21,7 +22,12 @@ class FakeCluster:
         self.made: list[ClientKind] = []
         self.closed = 0
         self.on_make: Callable[[], Exception | None] = lambda: None
+        self._ids = count()
         self.on_ask: Callable[[str], Answer | None] = lambda _what: None
+
+    def new_id(self) -> str:
+        """An id that no topic had before."""
+        return f"id-{next(self._ids)}"
 
     def administrator(self, kind: ClientKind, options: AdministratorOptions) -> "FakeAdministrator":
         """What `open_administrator` is to the real ones."""
@@ -56,7 +62,7 @@ class FakeAdministrator:
     def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
         assert partitions > 0
         assert replication_factor > 0
-        return self._ask("create", lambda: self._cluster.topics.setdefault(topic, f"id of {topic}"))
+        return self._ask("create", lambda: self._cluster.topics.setdefault(topic, self._cluster.new_id()))
 
     def delete_topic(self, topic: str) -> Answer:
         return self._ask("delete", lambda: self._cluster.topics.pop(topic) and None)

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from itertools import pairwise
 
 import msgspec
 from hypothesis import given
@@ -9,6 +10,7 @@ from hypothesis import strategies as st
 
 from checkers.history import History, Operation, OperationType
 from checkers.metadata import check_metadata
+from checkers.metadata.lives import Life, lives_of
 from checkers.metadata.loading import metadata_of
 from tests.checkers.metadata.metadata_histories import told
 
@@ -19,35 +21,39 @@ Mutation = Callable[[list[Operation], random.Random], str | None]
 def simulated(seed: int, steps: int) -> History:
     """A cluster whose brokers apply one log, each at its own time, until all of it at the end.
 
-    A change of unknown fate happens later, or never.
+    Names of topics that are gone are taken again.  A change of unknown fate happens later, or never.
     """
     draw = random.Random(seed)
-    log: list[tuple[str, bool]] = []
+    log: list[tuple[str, str | None]] = []
     applied = dict.fromkeys(BROKERS, 0)
-    late: list[tuple[str, bool]] = []
+    late: list[tuple[str, str | None]] = []
     lines: list[str] = []
-    names = 0
+    names = lives = 0
 
-    def change(name: str, *, exists: bool) -> None:
+    def change(name: str, topic_id: str | None) -> None:
         known = draw.random() < 0.8
-        log.append((name, exists)) if known else late.append((name, exists))
-        what = "create" if exists else "delete"
-        lines.append(f"0 > {what} {name}")
-        lines.append(f"0 ok{f' id-{name}' if exists and draw.random() < 0.5 else ''}" if known else "0 info")
+        (log if known else late).append((name, topic_id))
+        lines.append(f"0 > {'delete' if topic_id is None else 'create'} {name}")
+        lines.append(
+            f"0 ok{f' {topic_id}' if topic_id and draw.random() < 0.5 else ''}" if known else "0 info"
+        )
 
     def listed(broker: str) -> str:
         there = dict(log[: applied[broker]])  # of each name the last change
-        return " ".join(f"{name}=id-{name}" for name in sorted(there) if there[name])
+        return " ".join(f"{name}={there[name]}" for name in sorted(there) if there[name])
 
     for _ in range(steps):
+        there, open_names = dict(log), {name for name, _ in late}
+        gone = [name for name in there if there[name] is None and name not in open_names]
         match draw.randrange(4):
             case 0:
-                names += 1
-                change(f"t{names}", exists=True)
-            case 1 if log:
-                made = [name for name, exists in log if exists and (name, False) not in (*log, *late)]
+                names, lives = names + 1, lives + 1
+                name = draw.choice(gone) if gone and draw.random() < 0.7 else f"t{names}"
+                change(name, f"id-{lives}")
+            case 1:
+                made = [name for name in there if there[name] and name not in open_names]
                 if made:
-                    change(draw.choice(made), exists=False)
+                    change(draw.choice(made), None)
             case 2 if late:
                 log.append(late.pop())
             case _:
@@ -68,7 +74,7 @@ def test_a_correct_cluster_is_never_found_fault_with(seed: int, steps: int) -> N
     assert result.unknown_because is None
 
 
-@given(st.integers(0, 2**32), st.integers(0, 60), st.integers(0, 4))
+@given(st.integers(0, 2**32), st.integers(0, 60), st.integers(0, 6))
 def test_a_single_defect_is_always_found(seed: int, steps: int, which: int) -> None:
     history = simulated(seed, steps)
     operations = list(history.operations)
@@ -96,9 +102,14 @@ def _invent(operations: list[Operation], draw: random.Random) -> str | None:
     return "phantom-topic"
 
 
-def _lose(operations: list[Operation], draw: random.Random) -> str | None:
+def _lives(operations: list[Operation]) -> dict[str, list[Life]]:
     found = metadata_of(operations)
-    kept = [n for n, c in found.created.items() if c.acknowledged and n not in found.deleted]
+    return {name: lives for name in found.created if (lives := lives_of(found, name))}
+
+
+def _lose(operations: list[Operation], draw: random.Random) -> str | None:
+    last = {name: lives[-1] for name, lives in _lives(operations).items()}
+    kept = [n for n, life in last.items() if life.creation.acknowledged and life.kept and life.settled]
     if not kept:
         return None
     _list_again(operations, _final_list(operations, draw), lambda topics: topics.pop(draw.choice(kept)))
@@ -106,7 +117,10 @@ def _lose(operations: list[Operation], draw: random.Random) -> str | None:
 
 
 def _bring_back(operations: list[Operation], draw: random.Random) -> str | None:
-    deleted = [n for n, changes in metadata_of(operations).deleted.items() if changes[0].acknowledged]
+    found = _lives(operations).items()
+    deleted = [
+        n for n, lives in found if lives[-1].deleted and all(life.creation.acknowledged for life in lives)
+    ]
     if not deleted:
         return None
     name = draw.choice(deleted)
@@ -114,13 +128,53 @@ def _bring_back(operations: list[Operation], draw: random.Random) -> str | None:
     return "resurrected-topic"
 
 
-def _rename(operations: list[Operation], draw: random.Random) -> str | None:
-    acknowledged = {n for n, change in metadata_of(operations).created.items() if change.acknowledged}
-    at = _final_list(operations, draw)
-    seen = sorted(acknowledged & dict(operations[at].value).keys())
-    if not seen:
+def _bring_old_back(operations: list[Operation], draw: random.Random) -> str | None:
+    """A topic that was recreated is listed with the id that it had before."""
+    old = [
+        (name, life.topic_id)
+        for name, lives in _lives(operations).items()
+        for life in lives[:-1]
+        if life.topic_id and life.deleted
+    ]
+    if not old:
         return None
-    name = draw.choice(seen)
+    _list_again(operations, _final_list(operations, draw), lambda topics: topics.update([draw.choice(old)]))
+    return "resurrected-topic"
+
+
+def _reuse(operations: list[Operation], draw: random.Random) -> str | None:
+    """A topic is created again with the id that it had before."""
+    again = [
+        (before.topic_id, after.creation.last)
+        for lives in _lives(operations).values()
+        for before, after in pairwise(lives)
+        if before.topic_id and after.topic_id
+    ]
+    if not again:
+        return None
+    old, answer = draw.choice(again)
+    value = {**answer.value, "topic_id": old}
+    operations[answer.index] = msgspec.structs.replace(answer, value=value)
+    return "reused-topic-id"
+
+
+def _rename(operations: list[Operation], draw: random.Random) -> str | None:
+    """A topic is listed with an id more than were created."""
+    at = _final_list(operations, draw)
+    ids: dict[str, set[str]] = {}
+    for listing in metadata_of(operations).listings:
+        for name, topic_id in listing.topics.items():
+            ids.setdefault(name, set()).add(topic_id or "")
+    lives = {name: some for name, some in _lives(operations).items() if name in dict(operations[at].value)}
+    full = [
+        name
+        for name, some in sorted(lives.items())
+        if all(life.creation.acknowledged for life in some)
+        and len(ids[name] | {life.topic_id for life in some} - {None}) == len(some)
+    ]
+    if not full:
+        return None
+    name = draw.choice(full)
     _list_again(operations, at, lambda topics: topics.update({name: "another"}))
     return "changed-topic-id"
 
@@ -134,4 +188,12 @@ def _diverge(operations: list[Operation], draw: random.Random) -> str | None:
     return "divergent-metadata"
 
 
-MUTATIONS: tuple[Mutation, ...] = (_invent, _lose, _bring_back, _rename, _diverge)
+MUTATIONS: tuple[Mutation, ...] = (
+    _invent,
+    _lose,
+    _bring_back,
+    _rename,
+    _diverge,
+    _bring_old_back,
+    _reuse,
+)
