@@ -27,7 +27,7 @@ from checkers.history import History
 from checkers.licences.internal import OFFSETS_TOPIC, may_have_lost
 from checkers.registers.columns import Registers
 from checkers.registers.coordinating import coordinations_of
-from checkers.registers.kept import KINDS, OFFSETS, Milestones, milestones_of
+from checkers.registers.kept import KINDS, Milestones, milestones_of
 from checkers.registers.loading import Unreadable, registers_of
 from checkers.registers.parts import CHECKER, Losing, Overview, check_part, put_together, repeated, swapped
 from checkers.registers.telling import Teller
@@ -98,14 +98,7 @@ def judgeable(history: History, initial: Any = None) -> Judgeable | CheckerResul
 
 
 def _milestones(history: History, registers: Registers) -> Milestones:
-    names = (str(key).removeprefix(OFFSETS).partition("/")[0] for key in registers.keys if _of_group(key))
-    return replace(
-        milestones_of(history.operations), coordinations=coordinations_of(history, dict.fromkeys(names))
-    )
-
-
-def _of_group(key: Any) -> bool:
-    return isinstance(key, str) and key.startswith(OFFSETS)
+    return replace(milestones_of(history.operations), coordinations=coordinations_of(history, registers))
 
 
 def losing_of(history: History) -> Losing:

@@ -1,11 +1,11 @@
 """When a group's coordinator may answer with what is old, and against which commits an answer counts anyway.
 
 The leader of a group's partition of the offsets topic coordinates it; every other broker refuses
-(NOT_COORDINATOR).  A new leader has read the partition's log before it answers, so an offset that was
-committed before it was elected is known to it.  What is old comes from a broker that was deposed and does not
-know it yet: while it is paused or cut off, and a while after.  It knows all the same what was committed until
-it was deposed.  So an answer may miss only commits that were acknowledged after an election which the old
-leader may not have learned of.
+(NOT_COORDINATOR).  What is old comes from a broker that was deposed and does not know it yet: while it is
+paused or cut off, and a while after.  One that is down learns of the election before it answers again.  A
+deposed broker knows all the same what was committed until it was deposed.  So an answer may miss only commits
+that were acknowledged after an election which the old leader may not have learned of; and, from Kafka 4.0 on,
+those of which the new leader does not know yet that they are committed (`catching_up`).
 
 How long a broker takes to learn is nowhere promised.  In 36 runs of 4.3.1 and 4.1.1 on a busy machine brokers
 told of a new leader at most 5.6 s after the election was certain and the faults of that time were over (1.7 s
@@ -19,7 +19,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from operator import attrgetter
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -28,8 +28,12 @@ from checkers.coordinators import offsets_partition
 from checkers.faults import DOWN_KINDS, FaultWindow, fault_windows
 from checkers.history import History
 from checkers.licences.scene import Scene
-from checkers.registers.columns import SHIFT
+from checkers.partition_changes import PartitionState
+from checkers.registers.catching_up import AS_OF_HIGH_WATERMARK, Catching, catching_up, caught_up, commits_of
+from checkers.registers.columns import SHIFT, Registers
 
+OFFSETS = "offset/"
+"""How the names of registers begin that are committed offsets; the group's id follows, and another slash."""
 MARGIN_NS = 10_000_000_000
 """After so long a broker that nothing befalls has learned who coordinates."""
 LATE_NS = 3_000_000_000
@@ -45,13 +49,15 @@ class Coordination(NamedTuple):
     Attributes:
         elections: from when one may have been, until when the old leader may not have learned of it.
         faults: from when a fault may have been in force until a while after; a request that was sent then may
-            be carried out late, and twice.
+            be carried out late, and twice.  What a process had received goes with it when it is killed.
         known: whether the metadata log tells who coordinates.
+        catching: coordinators that may not know yet what was committed before them.
     """
 
     elections: tuple[Span, ...]
     faults: tuple[Span, ...]
     known: bool
+    catching: tuple[Catching, ...] = ()
 
 
 class _Leading(msgspec.Struct, frozen=True):
@@ -62,25 +68,46 @@ class _Leading(msgspec.Struct, frozen=True):
     leader_epoch: int = -1
 
 
-def coordinations_of(history: History, groups: Iterable[str]) -> dict[str, Coordination]:
-    """Find, of each group, when its coordinator may be doubted.
+def coordinations_of(history: History, registers: Registers) -> dict[str, Coordination]:
+    """Find, of each group whose offsets are among the registers, when its coordinator may be doubted.
 
     Where no metadata log tells of the group's partition, every fault counts as an election.
+
+    Args:
+        history: as `checkers.reading.read_history` returns it.
+        registers: of all of it.
 
     Raises:
         KeyError, msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
+    groups = {str(key): group_of(key) for key in registers.keys if is_offset(key)}
+    kept = {group: offsets_partition(history, group) for group in dict.fromkeys(groups.values())}
+    places = {key: place for key, group in groups.items() if (place := kept[group]) is not None}
+    commits = commits_of(registers, places)
     windows = fault_windows(history)
-    faults = [(window.invoked_ns, min(window.end_ns, NEVER - LATE_NS) + LATE_NS) for window in windows]
+    holding = [window for window in windows if window.kind not in DOWN_KINDS]
+    faults = [(window.invoked_ns, min(window.end_ns, NEVER - LATE_NS) + LATE_NS) for window in holding]
     near = [(window.invoked_ns, _margin(window.end_ns)) for window in windows]
     times = list(map(attrgetter("time_ns"), history.operations))
+    scene = Scene(history)
     found: dict[str, Coordination] = {}
-    for group in groups:
-        partition = offsets_partition(history, group)
-        elections = near if partition is None else _elections(Scene(history), partition, windows)
-        known = partition is not None
-        found[group] = Coordination(_stamps(times, elections), _stamps(times, faults), known)
+    for group, place in kept.items():
+        elections = near if place is None else _elections(scene, place, windows)
+        doubted = _stamps(times, elections), _stamps(times, faults)
+        catching = () if place is None else _catching(scene, place, windows, times)
+        late = (caught_up(each, commits[place]) for each in catching) if place is not None else ()
+        found[group] = Coordination(*doubted, place is not None, tuple(late))
     return found
+
+
+def is_offset(key: Any) -> bool:
+    """Whether a register is a committed offset."""
+    return isinstance(key, str) and key.startswith(OFFSETS)
+
+
+def group_of(key: str) -> str:
+    """The group whose committed offset a register is; empty where it is none."""
+    return key.removeprefix(OFFSETS).partition("/")[0] if key.startswith(OFFSETS) else ""
 
 
 def _elections(scene: Scene, partition: PartitionName, windows: Sequence[FaultWindow]) -> Iterator[Span]:
@@ -90,14 +117,45 @@ def _elections(scene: Scene, partition: PartitionName, windows: Sequence[FaultWi
         yield changes.complete_until_ns, NEVER
     names = {number: name for name, number in scene.ids.items()}
     quorum = _quorum_leaders(scene.history)
-    for before, state in pairwise(changes.states[partition]):
-        if before.leader_epoch == state.leader_epoch:
-            continue
+    for before, state in _elected(scene, partition):
         span = changes.span(state)
         old = names.get(before.leader, "")
         controllers = {names.get(leader, "") for epoch, leader in quorum if epoch >= state.epoch}
         keeping = [window for window in windows if _keeps(window, old, controllers)]
-        yield _lengthened((span.from_ns, _margin(span.to_ns)), keeping)
+        begin, end = _lengthened((span.from_ns, _margin(span.to_ns)), keeping)
+        ended = (_down_ns(window, span.from_ns, span.to_ns) for window in windows if old in window.targets)
+        end = min(end, *ended, NEVER)
+        if begin <= end:
+            yield begin, end
+
+
+def _down_ns(window: FaultWindow, begin_ns: int, elected_ns: int) -> int:
+    """From when a deposed leader has no process: its next one knows of the election.  Else `NEVER`."""
+    down_ns, up_ns = window.effective_ns, window.heal_invoked_ns
+    if window.kind not in DOWN_KINDS or down_ns is None:
+        return NEVER
+    through = down_ns < begin_ns and (up_ns is None or up_ns > elected_ns)
+    return down_ns if through or down_ns >= begin_ns else NEVER
+
+
+def _elected(scene: Scene, partition: PartitionName) -> list[tuple[PartitionState, PartitionState]]:
+    """States of a partition before and after each of its elections."""
+    states = pairwise(scene.changes.states[partition])
+    return [(before, state) for before, state in states if before.leader_epoch != state.leader_epoch]
+
+
+def _catching(
+    scene: Scene, partition: PartitionName, windows: Sequence[FaultWindow], times: Sequence[int]
+) -> Iterator[Catching]:
+    """Coordinators that may not know yet what was committed before them; in stamps."""
+    if scene.version and scene.version < AS_OF_HIGH_WATERMARK:
+        return
+    for _, state in _elected(scene, partition):
+        span = scene.changes.span(state)
+        late = catching_up(span.from_ns, span.to_ns, _margin(span.to_ns), windows)
+        known, begin = (bisect_left(times, time_ns) + SHIFT for time_ns in late[:2])
+        elected, end = (bisect_right(times, time_ns) - 1 + SHIFT for time_ns in late[2:])
+        yield Catching(known, begin, elected, end)
 
 
 def _quorum_leaders(history: History) -> set[tuple[int, int]]:

@@ -9,9 +9,9 @@ promise by itself while faults last.  What must hold nevertheless:
 2. A read that begins after recovery has succeeded returns nothing that had been overwritten when recovery
    began: ``nonmonotonic-after-heal``.  Caches had the whole recovery to catch up; a write of unknown fate may
    take effect late, so what it wrote never counts as overwritten.
-3. During the load a read of a committed offset returns none that was overwritten by a commit which had been
-   acknowledged before the last election that a deposed coordinator may not know of (`coordinating`):
-   ``stale-offset``.  What was written while a fault was in force, or shortly after, never counts as
+3. During the load a read of a committed offset returns none that was overwritten by a commit which whoever
+   coordinates must know of: neither a deposed coordinator (`coordinating`) nor a new one (`catching_up`) may
+   miss it: ``stale-offset``.  What was written while a fault was in force, or shortly after, never counts as
    overwritten: its request may have been carried out twice.
 """
 
@@ -27,7 +27,7 @@ from checkers.columns import Booleans, Integers
 from checkers.history import OK, Operation
 from checkers.kinds import AnomalyKind, by_id
 from checkers.registers.columns import SHIFT
-from checkers.registers.coordinating import Coordination
+from checkers.registers.coordinating import Coordination, group_of
 from checkers.registers.findings import Findings
 from checkers.registers.telling import Fact, Teller
 from checkers.registers.zones import Asked, Overwriting, Zones, overwritten
@@ -52,9 +52,6 @@ STALE_OFFSET = AnomalyKind(
     "tracking; KAFKA-20115; KAFKA-20634",
 )
 ANOMALIES = by_id(LOST_VALUE, NONMONOTONIC_AFTER_HEAL, STALE_OFFSET)
-OFFSETS = "offset/"
-"""How the names of registers begin that are committed offsets; the group's id follows, and another slash."""
-
 _WENT = {
     LOST_VALUE.id: "lost",
     NONMONOTONIC_AFTER_HEAL.id: "went back from",
@@ -212,7 +209,7 @@ def _find_stale(
     until, doubted = reads.start.copy(), np.zeros(len(reads.row), np.bool_)
     known, judged = doubted.copy(), doubted.copy()
     for key in np.unique(reads.key).tolist():
-        coordination = coordinations.get(_group_of(teller.key(key)))
+        coordination = coordinations.get(group_of(teller.key(key)))
         if coordination is None:
             continue
         mine = reads.key == key
@@ -230,16 +227,15 @@ def _find_stale(
     return LoadReads(int((written.found & judged & known).sum()), int((stale & ~known).sum()))
 
 
-def _group_of(name: str) -> str:
-    return name.removeprefix(OFFSETS).partition("/")[0] if name.startswith(OFFSETS) else ""
-
-
 def _until(reads: _Reads, finish: Integers, coordination: Coordination) -> Integers:
     """Stamps before which a commit must be acknowledged to be known to whoever answers each read."""
     until = reads.start.copy()
     for begin, end in coordination.elections:
         unknown = (begin <= finish) & (reads.start <= end)
         until = np.where(unknown, np.minimum(until, begin), until)
+    for known, begin, _, end in coordination.catching:
+        unknown = (begin <= finish) & (reads.start <= end)
+        until = np.where(unknown, np.minimum(until, known), until)
     return until
 
 

@@ -3,7 +3,6 @@
 from tests.mutations.suite import Case
 
 _MUTATIONS = {
-    "an-old-value-while-nothing-happens": "no rule sees a stale committed offset far from faults",
     "all-nodes-lose-the-end": "logs that all end below a told high watermark are doubt, not yet loss",
 }
 _FETCHED = "logs are compared only as far as a leader told that a node had fetched"

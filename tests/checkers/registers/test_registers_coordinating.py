@@ -11,7 +11,7 @@ import pytest
 
 from checkers.history import OperationType
 from checkers.licences.internal import OFFSETS_TOPIC
-from checkers.registers import check_registers, coordinating
+from checkers.registers import catching_up, check_registers, coordinating
 from checkers.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 
@@ -23,10 +23,12 @@ KEY = "offset/g/log-0/0"
 def _short_margin(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(coordinating, "MARGIN_NS", 10_000_000)
     monkeypatch.setattr(coordinating, "LATE_NS", 10_000_000)
+    monkeypatch.setattr(catching_up, "LAG_NS", 5_000_000)
 
 
-def kept(*, elected: bool = True) -> AdminStory:
-    story = AdminStory(workload={"kind": "offsets"})
+def kept(*, elected: bool = True, version: str | None = "4.3.1") -> AdminStory:
+    versions = {} if version is None else {"kafka_version": version}
+    story = AdminStory(workload={"kind": "offsets"}, **versions)
     story.record(1, "TOPIC_RECORD", {"name": OFFSETS_TOPIC, "topicId": TOPIC_ID})
     told = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": 1, "leaderEpoch": 0}
     story.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told})
@@ -83,8 +85,9 @@ def test_nothing_is_not_what_was_committed() -> None:
     ("written_ms", "read_ms", "stale"),
     [
         (90, 98, True),  # both before the election
-        (97, 104, True),  # the old leader knew it
-        (97, 150, True),  # the new one has read the log
+        (93, 104, True),  # the old leader knew it, and its followers did
+        (97, 104, False),  # the new one may not know yet that it is committed
+        (97, 150, True),  # it has learned
         (103, 107, False),  # the old leader may not know it, nor that it is deposed
         (103, 109, False),
         (103, 112, True),  # it has had time enough to learn
@@ -100,6 +103,70 @@ def test_an_election_explains_what_the_old_leader_may_not_know(
     result = judged(story)
     assert illegal(result) == (["stale-offset"] if stale else [])
     assert result.figures["offset_reads_compared"] == 1
+
+
+@pytest.mark.parametrize(
+    ("version", "stale"), [("4.0.0", False), ("4.3.1", False), ("3.9.0", True), (None, False)]
+)
+def test_coordinators_answer_as_of_the_high_watermark_since_4_0(version: str | None, *, stale: bool) -> None:
+    """Earlier ones with all that they read; what has no version may be either."""
+    story = kept(version=version)
+    writes(story, 20, 1)
+    writes(story, 97, 2)
+    reads(story, 104, 1)
+    assert illegal(judged(story)) == (["stale-offset"] if stale else [])
+
+
+@pytest.mark.parametrize(
+    ("key", "at_ms", "stale"),
+    [
+        ("offset/g/log-0/1", 102, True),
+        ("offset/h/log-0/0", 102, True),  # of the same partition, the only one
+        ("offset/g/log-0/1", 99, False),  # the former one may have acknowledged it
+        ("offset/g/log-0/1", 104, False),  # when the read began it was not acknowledged
+        ("config/log-0/flush.ms", 102, False),
+    ],
+)
+def test_a_coordinator_has_caught_up_with_the_first_commit_that_it_acknowledges(
+    key: str, at_ms: float, *, stale: bool
+) -> None:
+    story = kept()
+    writes(story, 20, 1)
+    writes(story, 97, 2)
+    writes(story, at_ms, 7, key)
+    reads(story, 104.5, 1)
+    assert illegal(judged(story)) == (["stale-offset"] if stale else [])
+
+
+@pytest.mark.parametrize(
+    ("begin_ms", "end_ms", "written_ms", "read_ms", "stale"),
+    [
+        (80, 98, 78, 105, False),  # followers may not have learned since then
+        (80, 98, 70, 105, True),
+        (80, 90, 78, 105, True),  # they have, for the fault was over
+        (105, 140, 97, 143, False),  # they can't fetch from the new leader
+        (105, 140, 97, 150, True),
+    ],
+)
+def test_faults_keep_followers_from_learning_of_high_watermarks(
+    begin_ms: float, end_ms: float, written_ms: float, read_ms: float, *, stale: bool
+) -> None:
+    story = kept()
+    story.fault(begin_ms, end_ms, "kill", "n3")
+    writes(story, 20, 1)
+    writes(story, written_ms, 2)
+    reads(story, read_ms, 1)
+    assert illegal(judged(story)) == (["stale-offset"] if stale else [])
+
+
+def test_between_faults_that_follow_one_another_nobody_learns_of_high_watermarks() -> None:
+    story = kept()
+    story.fault(70, 80, "kill", "n3")
+    story.fault(84, 98, "pause", "n3")
+    writes(story, 20, 1)
+    writes(story, 68, 2)
+    reads(story, 105, 1)
+    assert illegal(judged(story)) == []
 
 
 def test_a_commit_of_unknown_fate_overwrites_nothing() -> None:
@@ -130,6 +197,25 @@ def test_a_fault_of_the_old_leader_may_keep_it_from_learning(befall: Befalling, 
     writes(story, 20, 1)
     writes(story, 103, 2)
     reads(story, 145, 1)
+    assert illegal(judged(story)) == (["stale-offset"] if stale else [])
+
+
+@pytest.mark.parametrize(
+    ("down_ms", "up_ms", "stale"),
+    [
+        (95, 140, True),
+        (95, 99, False),  # it may have been up again
+        (104, 140, True),
+        (107, 140, False),  # it answered until then
+        (150, 160, False),
+    ],
+)
+def test_an_old_leader_that_is_down_tells_nothing(down_ms: float, up_ms: float, *, stale: bool) -> None:
+    story = kept()
+    story.fault(down_ms, up_ms, "kill", "n1")
+    writes(story, 20, 1)
+    writes(story, 103, 2)
+    reads(story, 106, 1)
     assert illegal(judged(story)) == (["stale-offset"] if stale else [])
 
 

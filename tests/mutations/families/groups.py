@@ -145,7 +145,7 @@ def an_old_value_after_recovery(edit: Edit) -> None:
             edit.set(o.index, value=writes[key][0].value)
 
 
-@mutation("offsets", invalid("stale-read", "stale-value"), ("offsets",), 4)
+@mutation("offsets", invalid("stale-offset"), ("offsets",), 4)
 def an_old_value_while_nothing_happens(edit: Edit) -> None:
     """Far from any fault a read returns an offset that was overwritten seconds before."""
     history = edit.original

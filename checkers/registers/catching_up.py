@@ -1,0 +1,93 @@
+"""What a new coordinator may not tell yet although it was committed before it was elected.
+
+The group coordinator of Kafka 4.0 and later answers a plain OffsetFetch as of the high watermark, and a new
+leader's high watermark is the one that its predecessor told it last.  A commit may be acknowledged, and its
+leader die, before its followers are told so: the new coordinator has read the commit, and does not answer
+with it until its own followers have fetched up to there.  A fetch that asks for stable offsets (KIP-447) is
+answered when the high watermark is there.  Coordinators of earlier versions answer with all that they read.
+
+The first commit that the new coordinator acknowledges ends that: its high watermark is above all that was
+there before.  Until then an answer may miss what was acknowledged since followers last learned of a high
+watermark: with each fetch where nothing befalls them, but not during faults; and a broker that starts again
+knows what it wrote down last (``replica.high.watermark.checkpoint.interval.ms``, 5 s).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from operator import attrgetter
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from checkers.columns import NEVER, Integers, PartitionName
+from checkers.faults import FaultWindow
+from checkers.registers.columns import Registers
+
+AS_OF_HIGH_WATERMARK = (4, 0)
+"""Since this version coordinators answer as of the high watermark (KAFKA-14499)."""
+LAG_NS = 6_000_000_000
+"""A broker that nothing befalls learns of a high watermark, and writes it down, within this time."""
+
+
+class Catching(NamedTuple):
+    """A coordinator after its election; all in stamps of operations, or all in nanoseconds.
+
+    Attributes:
+        known: what was acknowledged before this it must answer with.
+        begin: from when it may have been elected.
+        elected: when it certainly was.
+        end: until when its high watermark may not have reached what was there.
+    """
+
+    known: int
+    begin: int
+    elected: int
+    end: int
+
+
+class Commits(NamedTuple):
+    """Acknowledged commits of some registers: stamps of their invocations and completions."""
+
+    start: Integers
+    finish: Integers
+
+
+def catching_up(begin: int, elected: int, end: int, windows: Sequence[FaultWindow]) -> Catching:
+    """What the coordinator that was elected between two times may not know; in nanoseconds.
+
+    Args:
+        begin: from when it may have been elected.
+        elected: when it certainly was.
+        end: until when followers that nothing befalls need to fetch from it.
+        windows: all faults; followers can't fetch during them, nor learn of high watermarks.
+    """
+    known = begin - LAG_NS
+    for window in sorted(windows, key=attrgetter("end_ns"), reverse=True):
+        if window.overlaps(known, elected):
+            known = min(known, window.invoked_ns - LAG_NS)
+        if window.overlaps(begin, end):
+            end = max(end, min(window.end_ns, NEVER - LAG_NS) + LAG_NS)
+    return Catching(known, begin, elected, end)
+
+
+def commits_of(registers: Registers, partitions: Mapping[str, PartitionName]) -> dict[PartitionName, Commits]:
+    """The acknowledged commits that each partition of the offsets topic keeps.
+
+    Args:
+        registers: of a whole history.
+        partitions: by register, where its group's offsets are kept.
+    """
+    rows = registers.rows
+    acknowledged = rows.write & (rows.finish < rows.horizon)
+    numbers = {name: number for number, name in enumerate(dict.fromkeys(partitions.values()))}
+    names: Iterator[Any] = map(partitions.get, map(str, registers.keys))
+    of_key = np.fromiter((numbers.get(name, -1) for name in names), np.int64, len(registers.keys))
+    of_row = np.where(acknowledged, of_key[rows.key], -1)
+    found = {name: of_row == number for name, number in numbers.items()}
+    return {name: Commits(rows.start[which], rows.finish[which]) for name, which in found.items()}
+
+
+def caught_up(catching: Catching, commits: Commits) -> Catching:
+    """Let a coordinator have caught up with its first commit that was begun after its election; in stamps."""
+    later = commits.finish[commits.start > catching.elected]
+    end = min(catching.end, int(later.min())) if len(later) else catching.end
+    return catching._replace(end=end)
