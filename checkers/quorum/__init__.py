@@ -31,6 +31,7 @@ from checkers.quorum.identities import (
     cluster_ids_changed,
     directory_ids_changed,
 )
+from checkers.quorum.kept import committed_gone, kept_logs
 from checkers.quorum.logged_leaders import two_leaders_logged
 from checkers.quorum.membership import BROKER_AS_VOTER, VOTER_LOST, brokers_as_voters, lost_voters
 from checkers.quorum.removed import REMOVED_VOTER_ACTS, acts_of_removed, removals
@@ -159,6 +160,7 @@ def _judged(
         figures={
             **figures.of_views(views, stale, runs),
             **answers.figures(views.claims),
+            "voter_logs_judged": len(kept_logs(history)),
             **votes.figures(logs, bounds),
             "zombie_span_bound_ms": bound_ms,
             **figures.of_voters(
@@ -171,7 +173,7 @@ def _judged(
 def _answers(
     history: History, setup: Setup, views: Views, changes: Sequence[VoterChange], wipes: Wipes
 ) -> list[Anomaly]:
-    """What leaders' answers say of logs."""
+    """What leaders' answers say of logs, and what the logs at the end say of the answers."""
     strikes = [window for window in fault_windows(history) if hits(history, window, METADATA_TOPIC)]
     dynamic_ns = dynamic_since_ns(history, setup.features)
 
@@ -179,11 +181,14 @@ def _answers(
         name = setup.controllers.get(voter, "")
         return any(each.concerns(name) and each.overlaps(from_ns, to_ns) for each in strikes)
 
-    def licence(claim: LeaderClaim) -> str | None:
-        return wipes.licence(claim, views.claims, setup, dynamic_ns)
+    def licence(claim: LeaderClaim, until_ns: int = 0) -> str | None:
+        return wipes.licence(claim, views.claims, setup, dynamic_ns, until_ns)
 
     steady = not changes and not any(joins_by_itself(setup, voter) for voter in setup.controllers)
-    return judge_answers(views.claims, Grounds(steady, struck, licence), history)
+    return [
+        *judge_answers(views.claims, Grounds(steady, struck, licence), history),
+        *committed_gone(views.claims, kept_logs(history), struck, licence),
+    ]
 
 
 def _assumptions(views: Views) -> tuple[Assumption, ...]:

@@ -1,4 +1,4 @@
-"""What is committed stays: no later leader's log ends below it."""
+"""What is committed stays: no later leader's log ends below it (see `checkers.quorum.kept` for the end)."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ from checkers.verdict import Anomaly
 
 METADATA_COMMITTED_LOST = AnomalyKind(
     id="metadata-committed-lost",
-    meaning="A leader's metadata log ended below what a leader of an earlier epoch had committed.",
+    meaning="A later leader's metadata log, or at the end those of a majority, lacked what was committed.",
     guarantee="Every later leader has all that was committed, while a majority of voters keeps its disks.",
     source="KIP-595; Raft (Ongaro and Ousterhout 2014), Leader Completeness",
 )

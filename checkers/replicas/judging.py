@@ -6,8 +6,8 @@
 2. The logs of the replicas in sync (`together`), each with the leader's, from where both have begun to the
    end that final reads listed: ``replica-divergence``; one that ends before it: ``short-replica``.  Those
    that left the ISR after recovery, up to what was committed then (`left`).
-3. The metadata logs of all nodes, below the last high watermark that the quorum's leader told, as far as the
-   leader knows that a node has fetched its log: ``metadata-divergence``.
+3. The metadata logs of all nodes, as far as they must be alike (`metadata_logs`): ``metadata-divergence``;
+   and offsets that are missing in one of them: ``offset-gap``.
 4. The leader epochs that replicas noted and have batches of (`epochs`): ``epoch-note-contradicted``,
    ``epoch-start-divergence``, ``epoch-without-election``.
 5. What clients were told (`clients`): by final reads (`returned`), ``read-not-on-disk``,
@@ -33,10 +33,8 @@ from checkers.replicas.committed import (
     End,
     InSync,
     Meant,
-    MetadataEnd,
     committed_ends,
     meant_by,
-    metadata_end,
 )
 from checkers.replicas.epochs import (
     epochs_told,
@@ -48,11 +46,11 @@ from checkers.replicas.epochs import (
 )
 from checkers.replicas.evidence import Batches, ReplicaLog, batches_of
 from checkers.replicas.gaps import find_missing_offsets, find_wrong_numbers, produced
-from checkers.replicas.kinds import METADATA_DIVERGENCE, REPLICA_DIVERGENCE
+from checkers.replicas.kinds import REPLICA_DIVERGENCE
 from checkers.replicas.leader_epochs import Noted, checkpoints_of
 from checkers.replicas.left import find_in_left, is_due, members_of
 from checkers.replicas.limits import Limits, limits_of
-from checkers.replicas.observed import EVIDENCE_METADATA, MetadataLogSeen
+from checkers.replicas.metadata_logs import compare_metadata_logs
 from checkers.replicas.removed import find_returned
 from checkers.replicas.together import Stretch, batches_within, find_divergence, find_short
 from checkers.sources import Source, lacking
@@ -128,7 +126,7 @@ def check_replicas(history: History) -> CheckerResult:
             _judge_notes(logs, {noted.node: noted for noted in of_it}, limits, (end, members), findings)
     findings.add(find_against_clients(history, judged, findings.figures))
     findings.add(find_returned(history, findings.figures))
-    _judge_metadata(batches.metadata_logs, meant, metadata_end(history, meant.names), findings)
+    _judge_metadata(history, batches.metadata_logs, meant, findings)
     return result_of(
         CHECKER,
         findings.anomalies,
@@ -319,36 +317,11 @@ def _unread(batches: Batches, partition: PartitionName, node: str) -> str:
     )
 
 
-def _not_decoded(log: ReplicaLog | None) -> str | None:
-    """Why a metadata log's records are not known; None if they are."""
-    if log is None:
-        return "was not read"
-    problem = log.seen.decoder_error if isinstance(log.seen, MetadataLogSeen) else None
-    return problem and f"was not decoded: {problem}"
-
-
-def _judge_metadata(
-    logs: Sequence[ReplicaLog], meant: Meant, committed: MetadataEnd | None, findings: _Findings
-) -> None:
+def _judge_metadata(history: History, logs: Sequence[ReplicaLog], meant: Meant, findings: _Findings) -> None:
     """Compare every node's metadata log with that of the leader who told what is committed."""
-    readable = {log.node: log for log in logs if log.readable}
-    if EVIDENCE_METADATA in meant.evidence:
-        findings.doubts += [
-            f"the metadata log of {node.name} {problem}"
-            for node in meant.nodes
-            if (problem := _not_decoded(readable.get(node.name)))
-        ]
-    if committed is None or committed.leader not in readable:
-        if readable:
-            findings.doubts.append("the metadata log of the quorum's leader is not known")
-        return
-    reference = readable.pop(committed.leader)
-    for log in readable.values():
-        known = min(committed.high_watermark, committed.fetched.get(log.node, 0))
-        reason = (
-            f"{reference.node}, the leader, told that {log.node} had fetched all below {known}, committed."
-        )
-        stretch = _shared(reference, log, Stretch(0, known, (committed.op,), reason))
-        findings.figures["metadata_logs_compared"] += 1
-        findings.figures["metadata_batches_compared"] += batches_within(log, stretch)
-        findings.add(find_divergence(METADATA_DIVERGENCE, reference, log, stretch))
+    compared = compare_metadata_logs(history, logs, meant)
+    findings.doubts += compared.doubts
+    findings.take(iter(compared.gaps))
+    findings.add(iter(compared.anomalies))
+    findings.figures["metadata_logs_compared"] += len(compared.batches)
+    findings.figures["metadata_batches_compared"] += sum(compared.batches)

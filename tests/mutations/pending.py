@@ -2,14 +2,9 @@
 
 from tests.mutations.suite import Case
 
-_MUTATIONS = {
-    "all-nodes-lose-the-end": "logs that all end below a told high watermark are doubt, not yet loss",
-}
-_FETCHED = "logs are compared only as far as a leader told that a node had fetched"
+_MUTATIONS: dict[str, str] = {}
 _CASES = {
     "quorum-high-watermark-above-a-majority-metadata-1": "marks are judged by the next answer: there is none",
-    "metadata-log-a-batch-is-missing-on-one-node-chaos-0": _FETCHED,
-    "metadata-log-a-batch-is-missing-on-one-node-disks-0": _FETCHED,
 }
 
 

@@ -158,7 +158,7 @@ def _other_crc(columns: Any) -> None:
     columns["crc"][len(columns["crc"]) // 2] ^= 0x5A5A5A5A
 
 
-@mutation("metadata-log", invalid("metadata-divergence"), (*RUNS, "metadata", "voters"), 1)
+@mutation("metadata-log", invalid("metadata-divergence", "offset-gap"), (*RUNS, "metadata", "voters"), 1)
 def a_batch_is_missing_on_one_node(edit: Edit) -> None:
     """One node's metadata log lacks a batch below the high watermark, and has those around it."""
     log = edit.chosen(o for o in metadata_logs(edit.original) if o.value["count"] > 20)
