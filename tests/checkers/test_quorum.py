@@ -183,6 +183,7 @@ def test_figures(story: Story) -> None:
         "voter_adds": {},
         "voter_removes": {},
         "voter_changes_resolved": {},
+        "voter_logs_judged": 0,
         "cuts_judged": 0,
         "epoch_rise_max": 0,
     }
