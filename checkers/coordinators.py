@@ -6,9 +6,10 @@ Its number is Java's hash of the id, modulo the number of partitions (Kafka's
 
 from checkers.columns import PartitionName
 from checkers.history import History
-from checkers.licences.internal import OFFSETS_TOPIC, TRANSACTIONS_TOPIC
 from checkers.partition_changes import partition_changes
 
+OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTIONS_TOPIC = "__transaction_state"
 _BITS = 32
 _FACTOR = 31
 """Of ``java.lang.String.hashCode``."""

@@ -23,13 +23,13 @@ from checkers.client_errors.told import (
     nothing_but,
 )
 from checkers.columns import NEVER
+from checkers.coordinators import TRANSACTIONS_TOPIC
 from checkers.history import FAIL, INVOKE, OK, History, Operation, once
 from checkers.licences.internal import may_have_lost
 from checkers.setup import Setup
 from checkers.shapes import sends_of
 from checkers.verdict import Anomaly
 
-STATE_TOPIC = "__transaction_state"
 SCRIPT = "raw"
 """The client of scripts, which ask for what no library would."""
 _FENCING = frozenset((FENCED, OLD_EPOCH))
@@ -66,7 +66,7 @@ def refused_transactions(history: History) -> tuple[Call, ...]:
 
 def refusals(history: History, setup: Setup) -> Iterator[Anomaly]:
     """Refusals that nothing explains; illegal where nothing leaves a doubt either."""
-    lost = may_have_lost(history, STATE_TOPIC) if refused_transactions(history) else None
+    lost = may_have_lost(history, TRANSACTIONS_TOPIC) if refused_transactions(history) else None
     for call in refused_transactions(history) if lost is None else ():
         producer = _producer(history, call)
         if not _rivals(history, call, producer) and not _timed_out(setup, call):

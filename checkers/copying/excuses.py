@@ -13,11 +13,11 @@ import msgspec
 import numpy as np
 
 from checkers.columns import PartitionName
-from checkers.coordinators import offsets_partition
+from checkers.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, offsets_partition
 from checkers.copying.loading import Copying
 from checkers.history import History
 from checkers.licences import licences_of
-from checkers.licences.internal import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, may_have_lost
+from checkers.licences.internal import may_have_lost
 from checkers.shapes import sends_of
 from checkers.verdict import Anomaly
 

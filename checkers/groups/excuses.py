@@ -14,12 +14,12 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns import NEVER, NONE, PartitionName
-from checkers.coordinators import offsets_partition
+from checkers.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.groups.kinds import OFFSET_LOST, UNDELIVERED
 from checkers.groups.loading import Place
 from checkers.history import History
 from checkers.licences import Permit, licences_of
-from checkers.licences.internal import OFFSETS_TOPIC, may_have_lost
+from checkers.licences.internal import may_have_lost
 from checkers.verdict import Anomaly
 
 

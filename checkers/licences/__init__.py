@@ -10,6 +10,7 @@ on single records, and is judged beside them (`checkers.log.licensing`).
 """
 
 from checkers.history import History, once
+from checkers.licences.decisions import decisions_of
 from checkers.licences.destroyed import last_wiped, unsynced, wiped
 from checkers.licences.disturbances import always, disturbances
 from checkers.licences.permission import permitted
@@ -45,7 +46,7 @@ def licences_of(history: History) -> Licences:
             permit = Permit(event, rule.covers_returned, _text(rule, event), rule.gap)
             for name in ruled if event.where is None else ruled & {event.where.topic}:
                 permits[name].append(permit)
-    return Licences(permits)
+    return Licences(permits, decisions_of(history) if topics else None)
 
 
 def _text(rule: Rule, event: Event) -> str:

@@ -1,11 +1,13 @@
 """Whether a topic of Kafka's own may have lost records legally: offsets of groups, states of transactions.
 
-They have no final read and no bound, so this says only whether it may be: an unclean election of one of the
-topic's partitions that somebody permitted (`checkers.elections` finds the others), or disks that were struck
-one by one until every replica in sync of one had been, and none of them had come back into the ISR meanwhile.
+They have no final read and no bound, so this says only whether, and until when, it may be: an unclean
+election of one of the topic's partitions that somebody permitted (`checkers.elections` finds the others), or
+disks that were struck one by one until every replica in sync of one had been, and none of them had come back
+into the ISR meanwhile.
 """
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from checkers.administration import UNCLEAN
 from checkers.columns import NEVER, PartitionName
@@ -14,13 +16,41 @@ from checkers.licences.asked import allowed
 from checkers.licences.disks import active, all_hit, hits, strikes_of
 from checkers.licences.permission import permitted, topic_named
 from checkers.licences.scene import Scene
-
-OFFSETS_TOPIC = "__consumer_offsets"
-TRANSACTIONS_TOPIC = "__transaction_state"
+from checkers.licences.unclean import settled_ns
 
 
-def may_have_lost(history: History, topic: str, partition: int | None = None) -> str | None:
+class Loss(NamedTuple):
+    """An event by which a topic may have lost acknowledged records.
+
+    Attributes:
+        text: what it was.
+        until_ns: what was acknowledged of a request that came after this is kept; `NEVER` if nobody knows.
+    """
+
+    text: str
+    until_ns: int
+
+
+def may_have_lost(
+    history: History, topic: str, partition: int | None = None, since_ns: int = 0
+) -> str | None:
     """An event by which a topic, or one of its partitions, may have lost acknowledged records; None without.
+
+    Args:
+        history: as `checkers.reading.read_history` returns it.
+        topic: one of Kafka's own.
+        partition: its number; None: any of them.
+        since_ns: what matters was asked for no earlier.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    met = (loss.text for loss in losses(history, topic, partition) if loss.until_ns >= since_ns)
+    return next(met, None)
+
+
+def losses(history: History, topic: str, partition: int | None = None) -> tuple[Loss, ...]:
+    """Events by which a topic, or one of its partitions, may have lost acknowledged records.
 
     Where no metadata log tells of the topic to the end, there may have been any unclean election that
     somebody asked for or configs allowed; where none does at all, any struck disk may have been that of its
@@ -35,16 +65,28 @@ def may_have_lost(history: History, topic: str, partition: int | None = None) ->
         for name in scene.changes.states
         if name.topic == topic and (partition is None or name.partition == partition)
     ]
-    states = [(name, state) for name in told for state in scene.changes.states[name]]
-    unclean = next((s for name, s in states if s.unclean and allowed(scene, name, s)), None)
-    if unclean is not None:
-        return f"broker {unclean.leader} was elected uncleanly for {topic}"
+    unclean = [*_elected(scene, told)]
     told_of_all = bool(told) and all(scene.changes.tells(name, NEVER) for name in told)
-    perhaps = None if told_of_all else _unclean_untold(scene, topic)
+    perhaps = None if told_of_all or unclean else _unclean_untold(scene, topic)
     if perhaps is not None:
-        return perhaps
-    struck = _struck(scene, topic) if not states else next(_all_struck(scene, told), frozenset())
-    return f"disks of {topic} were struck: those of brokers {sorted(struck)}" if struck else None
+        unclean.append(Loss(perhaps, NEVER))
+    if any(scene.changes.states[name] for name in told):
+        return (*unclean, *_all_struck(scene, told))
+    struck = _struck(scene, topic)
+    return (*unclean, _of_disks(topic, struck, NEVER)) if struck else tuple(unclean)
+
+
+def _elected(scene: Scene, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
+    """Unclean elections that somebody permitted."""
+    for name in partitions:
+        for state in scene.changes.states[name]:
+            if state.unclean and allowed(scene, name, state):
+                text = f"broker {state.leader} was elected uncleanly for {name.topic}"
+                yield Loss(text, settled_ns(scene, name, state.leader_epoch))
+
+
+def _of_disks(topic: str, brokers: frozenset[int], until_ns: int) -> Loss:
+    return Loss(f"disks of {topic} were struck: those of brokers {sorted(brokers)}", until_ns)
 
 
 def _unclean_untold(scene: Scene, topic: str) -> str | None:
@@ -68,12 +110,13 @@ def _struck(scene: Scene, topic: str) -> frozenset[int]:
     return frozenset(scene.ids[name] for name in names if name in scene.ids)
 
 
-def _all_struck(scene: Scene, partitions: Iterable[PartitionName]) -> Iterator[frozenset[int]]:
-    """Ids of brokers whose strikes together may have hit all that had everything of a partition."""
+def _all_struck(scene: Scene, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
+    """Strikes that together may have hit all brokers that had everything of a partition."""
     for partition in partitions:
         strikes = strikes_of(scene, partition)
         for strike in strikes:
             hit = active(strikes, strike)
             untold = not scene.changes.tells(partition, strike.window.end_ns)
             if untold or all_hit(scene, partition, strike, hit):
-                yield frozenset(each.replica for each in hit)
+                brokers = frozenset(each.replica for each in hit)
+                yield _of_disks(partition.topic, brokers, max(each.to_ns for each in hit))

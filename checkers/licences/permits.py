@@ -1,6 +1,7 @@
 """Events that may have removed records, the rules by which they permit that, and which losses they cover."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -72,10 +73,43 @@ class Rule(NamedTuple):
     gap: bool = False
 
 
-class Licences:
-    """The permits of one history, by partition."""
+@dataclass(frozen=True, slots=True)
+class Decisions:
+    """Transactions whose decision may be lost.
 
-    def __init__(self, permits: dict[str, list[Permit]] | None = None) -> None:
+    Attributes:
+        operation: shape (n,), positions of their invocations in the history, ascending.
+        licence: shape (n,), row of `texts` for each.
+        texts: the licences.
+    """
+
+    operation: Integers
+    licence: Integers
+    texts: tuple[str, ...] = ()
+
+    def of(self, operations: Integers) -> Integers:
+        """Row of `texts` for each of some operations, `NONE` where no decision may be lost."""
+        place = np.searchsorted(self.operation, operations)
+        known = np.append(self.operation, NONE)[place] == operations
+        return np.where(known & (operations != NONE), np.append(self.licence, NONE)[place], NONE)
+
+
+def no_decisions() -> Decisions:
+    """None may be lost."""
+    return Decisions(np.zeros(0, np.int64), np.zeros(0, np.int64))
+
+
+class Licences:
+    """The permits of one history, by partition.
+
+    Attributes:
+        decisions: the transactions whose decision may be lost.
+    """
+
+    def __init__(
+        self, permits: dict[str, list[Permit]] | None = None, decisions: Decisions | None = None
+    ) -> None:
+        self.decisions = decisions or no_decisions()
         self._anywhere: dict[str, list[tuple[int, Permit]]] = {}
         self._somewhere: dict[PartitionName, list[tuple[int, Permit]]] = {}
         for topic, some in (permits or {}).items():

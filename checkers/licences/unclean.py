@@ -97,7 +97,7 @@ def _as_seen(scene: Scene, election: Election, partition: PartitionName) -> Even
     request = election.request
     epoch = epoch_after(scene, partition, request.from_ns)
     # What was not answered may have been done at any time, in a later epoch too.
-    until_ns = NEVER if epoch is None or request.unknown else _settled_ns(scene, partition, epoch)
+    until_ns = NEVER if epoch is None or request.unknown else settled_ns(scene, partition, epoch)
     event = Event(request.from_ns, until_ns, partition, _asked(election, partition))
     return bound_at(scene, partition, epoch).limits(event)
 
@@ -113,13 +113,13 @@ def _told(scene: Scene, partition: PartitionName, state: PartitionState) -> Iter
     older = max((view.leader_epoch for view in views if view.leader_epoch < state.leader_epoch), default=-1)
     sightings = (view.time_ns for view in views if view.leader_epoch == older)
     from_ns = max(span.from_ns, min(sightings, default=0))
-    until_ns = _settled_ns(scene, partition, state.leader_epoch)
+    until_ns = settled_ns(scene, partition, state.leader_epoch)
     who = f"broker {state.leader} was elected uncleanly {span_text(from_ns, until_ns)}"
     for bound in bounds_of(scene, partition, state):
         yield bound.limits(Event(from_ns, until_ns, partition, who))
 
 
-def _settled_ns(scene: Scene, partition: PartitionName, epoch: int) -> int:
+def settled_ns(scene: Scene, partition: PartitionName, epoch: int) -> int:
     """Time from which no broker can have acted in an older epoch.
 
     A broker that never told of the epoch had told what it told last: it was gone from then on.

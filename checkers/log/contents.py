@@ -8,7 +8,7 @@ from checkers.columns import NEVER, NONE, Booleans, Integers, Outcome
 from checkers.log.attribution import Attributing
 from checkers.log.claims import at, found_in, is_row
 from checkers.log.findings import Example, Found, illegal
-from checkers.log.licensing import truncated
+from checkers.log.licensing import truncated, undone
 from checkers.log.partition import PartitionLog
 from checkers.log.telling import Teller, told
 
@@ -74,7 +74,9 @@ def _aborted(log: PartitionLog) -> Iterator[Found]:
 
     send = at(log.sent.send, claims.sent, NONE)
     read_ns = read_at_ns(log, log.visibility.read[rows])
-    yield illegal("G1a", np.where(failed[rows], claims.known_ns[rows], read_ns), example)
+    none = np.full(len(rows), NONE, dtype=np.int64)
+    licensed = undone(log, send[rows], ~failed[rows], (none, ()))
+    yield Found("G1a", np.where(failed[rows], claims.known_ns[rows], read_ns), *licensed, example)
 
 
 def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[Found]:

@@ -231,6 +231,8 @@ def _doubts(log: PartitionLog, found: Found) -> Iterator[str]:
             doubt = log.permits[row].event.doubt
             if doubt is not None:
                 yield doubt
+        elif found.texts[row] in log.decisions.texts:
+            yield f"{found.id} may follow from {found.texts[row]}"
 
 
 def final_read_complete(columns: Columns) -> Assumption:

@@ -8,6 +8,7 @@ import numpy as np
 
 from checkers.columns import NEVER, NONE, Booleans, Integers
 from checkers.licences import first_permit
+from checkers.log.claims import at, is_row
 from checkers.log.grouped import group_of, later_minimum
 from checkers.log.partition import PartitionLog
 
@@ -53,6 +54,34 @@ def vanished(
     replaced = log.visibility.never[claims] | (replaced_ns[claims] < until_ns)
     texts = (*log.licences, COMPACTED)
     return np.where((licence == NONE) & replaced, len(log.licences), licence), texts
+
+
+def undone(log: PartitionLog, sends: Integers, hidden: Booleans, licensed: Licensed) -> Licensed:
+    """What permits also that a transaction ended otherwise than it was acknowledged.
+
+    Args:
+        log: the partition.
+        sends: shape (n,), rows of `Columns.sends` that sent the records; `NONE` without one.
+        hidden: shape (n,), whether each anomaly says of readers of committed records alone that they were
+            given it, or not.
+        licensed: what permits the anomalies otherwise.
+    """
+    if not log.decisions.texts:
+        return licensed
+    licence, texts = licensed
+    row = log.decisions.of(at(log.columns.sends.invoke_op, sends, NONE))
+    lost = (licence == NONE) & hidden & (row != NONE)
+    return np.where(lost, len(texts) + row, licence), (*texts, *log.decisions.texts)
+
+
+def undecided(log: PartitionLog, claims: Integers) -> Booleans:
+    """Shape (n,), whether no reader of committed records was given a record of the same transaction here.
+
+    Where one was, the transaction's marker stands in the partition.
+    """
+    sends, shown = log.columns.sends, is_row(log.visibility.read)
+    given = sends.invoke_op[log.claims.ack[shown & log.claims.acknowledged]]
+    return ~np.isin(at(sends.invoke_op, log.claims.ack[claims], NONE), given)
 
 
 def replaced_since(log: PartitionLog, by: Booleans) -> Integers:

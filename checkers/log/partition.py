@@ -7,6 +7,7 @@ import numpy as np
 
 from checkers.columns import NONE, Booleans, Columns, Integers, PartitionName
 from checkers.licences import Licences, Permit
+from checkers.licences.permits import Decisions
 from checkers.log.claims import Claims, Horizon, Sent, claims_of, horizon_of, sent_to
 from checkers.log.grouped import Grouped, grouped
 from checkers.log.visibility import Visibility, visibility_of
@@ -75,6 +76,7 @@ class PartitionLog:
         assigns: rows of `columns.assigns` for this partition.
         kept: shape (claims,), which records a reader was given, or every in-sync replica had.
         permits: what may license a loss.
+        decisions: the transactions whose decision may be lost.
     """
 
     code: int
@@ -90,6 +92,7 @@ class PartitionLog:
     assigns: Integers
     kept: Booleans
     permits: tuple[Permit, ...]
+    decisions: Decisions
 
     @property
     def licences(self) -> tuple[str, ...]:
@@ -143,6 +146,7 @@ class Split:
             assigns=self.assigns.of(code),
             kept=claims.returned | _durable(columns, claims),
             permits=licences.of(name),
+            decisions=licences.decisions,
         )
 
 

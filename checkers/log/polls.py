@@ -9,7 +9,7 @@ import numpy as np
 from checkers.columns import NONE, Booleans, Integers
 from checkers.log.claims import at, found_in
 from checkers.log.findings import Example, Found
-from checkers.log.licensing import replaced_since, truncated, vanished
+from checkers.log.licensing import replaced_since, truncated, undecided, undone, vanished
 from checkers.log.partition import PartitionLog
 from checkers.log.telling import Teller, told
 
@@ -163,7 +163,10 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, pass
     until_ns = np.maximum(claims.known_ns[skipped], time_ns)
     replaced_ns = replaced_since(log, ~log.visibility.never)
     licensed = vanished(log, skipped, until_ns, log.kept[skipped], replaced_ns)
-    return Found(identity, time_ns, *licensed, example)
+    readers = np.array([reader.committed for reader in log.columns.readers], dtype=np.bool_)
+    committed = readers[log.columns.calls.reader[log.columns.reads.call[steps.read[rows]]]]
+    hidden = committed & undecided(log, skipped)
+    return Found(identity, time_ns, *undone(log, claims.ack[skipped], hidden, licensed), example)
 
 
 def _before(teller: Teller, steps: _Steps, step: int) -> tuple[int, str]:

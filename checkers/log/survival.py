@@ -7,7 +7,7 @@ import numpy as np
 
 from checkers.columns import NEVER, NONE, Booleans, Integers
 from checkers.log.findings import Example, Found, illegal
-from checkers.log.licensing import replaced_since, vanished
+from checkers.log.licensing import replaced_since, undecided, undone, vanished
 from checkers.log.partition import PartitionLog
 from checkers.log.telling import Teller, told
 
@@ -126,7 +126,10 @@ def _lost(log: PartitionLog, survival: Survival) -> Iterator[Found]:
 
     there = np.logical_or.reduce(survival.saw, axis=0) & ~log.visibility.never
     kept = spread(log, log.kept)[rows]
-    licence, texts = vanished(log, rows, until_ns, kept, replaced_since(log, there))
+    licensed = vanished(log, rows, until_ns, kept, replaced_since(log, there))
+    everything = survival.covering[~_committed(log)][:, rows].any(axis=0)
+    hidden = (survival.withheld[rows] | ~everything) & undecided(log, rows)
+    licence, texts = undone(log, claims.ack[rows], hidden, licensed)
     yield from _told_apart(log, Found("lost-write", until_ns, licence, texts, example))
 
 

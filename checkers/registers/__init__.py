@@ -23,8 +23,9 @@ from typing import Any
 
 import msgspec
 
+from checkers.coordinators import OFFSETS_TOPIC
 from checkers.history import History
-from checkers.licences.internal import OFFSETS_TOPIC, may_have_lost
+from checkers.licences.internal import may_have_lost
 from checkers.registers.columns import Registers
 from checkers.registers.coordinating import coordinations_of
 from checkers.registers.kept import KINDS, Milestones, milestones_of

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from checkers.columns import PartitionName
+from checkers.coordinators import TRANSACTIONS_TOPIC
 from checkers.history import OK, History
 from checkers.licences import licences_of
 from checkers.licences.internal import may_have_lost
@@ -21,8 +22,6 @@ from checkers.replicas.returned import (
 )
 from checkers.verdict import Anomaly
 
-STATES_TOPIC = "__transaction_state"
-
 
 def find_against_clients(
     history: History, logs: Mapping[PartitionName, ReplicaLog], figures: Counter[str]
@@ -36,7 +35,7 @@ def find_against_clients(
     """
     if logs and any(operation.type is OK for operation in history.of("final-read")):
         yield from _against_reads(history, logs, figures)
-    if logs and history.of("txn") and may_have_lost(history, STATES_TOPIC) is None:
+    if logs and history.of("txn") and may_have_lost(history, TRANSACTIONS_TOPIC) is None:
         yield from _against_ends(history, logs, figures)
 
 

@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from checkers.columns import NONE
+from checkers.coordinators import TRANSACTIONS_TOPIC
 from checkers.history import History
 from checkers.licences import licences_of
-from checkers.licences.internal import TRANSACTIONS_TOPIC
 from checkers.sources import untold_damage
 from checkers.transactions.anomalies import ANOMALIES
 from checkers.transactions.judging import NAME_CHARACTERS, Judged, judge_edges
@@ -50,8 +50,8 @@ def check_transactions(history: History) -> CheckerResult:
     observed = judge_edges(graph, story, lambda _: False)
     circular = judge_edges(flow, KafkaStory(kafka, flow), lambda identity: identity == "G1c")
     others = [*torn_transactions(kafka, story, licences_of(history)), *hanging_transactions(kafka)]
-    others = list(excused(history, others))
     others += [*zombies(kafka, story), *precommitted_reads(kafka, story), *_early(kafka, story)]
+    others = list(excused(history, others))
     # The flow alone is judged more strictly: a circle in it is no longer merely observed.
     known = {anomaly.witness for anomaly in circular.anomalies}
     legal = [anomaly for anomaly in observed.anomalies if anomaly.witness not in known]

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from checkers.columns import PartitionName
-from checkers.coordinators import number_of, offsets_partition
+from checkers.coordinators import OFFSETS_TOPIC, number_of, offsets_partition
 from checkers.groups import check_groups
 from checkers.history import OperationType
-from checkers.licences.internal import OFFSETS_TOPIC, may_have_lost
+from checkers.licences.internal import may_have_lost
 from checkers.registers import check_registers
 from checkers.verdict import Validity
 from tests.checkers.admin_histories import TOPIC_ID, AdminStory

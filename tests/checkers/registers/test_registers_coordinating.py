@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
+from checkers.coordinators import OFFSETS_TOPIC
 from checkers.history import OperationType
-from checkers.licences.internal import OFFSETS_TOPIC
 from checkers.registers import catching_up, check_registers, coordinating
 from checkers.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC_ID, AdminStory
