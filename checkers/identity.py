@@ -70,6 +70,7 @@ class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
         began_at: wall-clock time of the run's beginning, ISO 8601 in UTC.
         options: options of the command that are not defaults, by name.
         replay_of: id of the run whose recorded schedule this one carried out; empty if it planned its own.
+        seeded_bug: name of the bug that was put into Kafka; empty if it ran as it was released.
         krucible_run: version of this format.
     """
 
@@ -89,6 +90,7 @@ class RunIdentity(msgspec.Struct, frozen=True, kw_only=True):
     node_files: tuple[NodeFileIdentity, ...] = ()
     options: dict[str, Any] = {}
     replay_of: str = ""
+    seeded_bug: str = ""
     krucible_run: int = IDENTITY_VERSION
 
 

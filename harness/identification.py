@@ -49,6 +49,7 @@ def identify(plan: RunPlan, run: str, began_at: str, image: KafkaImage, engine: 
         ),
         options=msgspec.to_builtins(plan.options),
         replay_of=plan.replay_of,
+        seeded_bug=plan.options.seeded_bug or "",
     )
 
 

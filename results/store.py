@@ -57,6 +57,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
         anomalies: exact number per id, over all checkers.
         illegal: those ids of which at least one breaks a promise.
         replay_of: id of the run whose recorded schedule it carried out; empty if it planned its own.
+        seeded_bug: name of the bug that was put into Kafka; empty if it ran as it was released.
         problems: what could not be read, one sentence each; empty for a whole run.
     """
 
@@ -70,6 +71,7 @@ class RunSummary(msgspec.Struct, frozen=True, kw_only=True):
     anomalies: dict[str, int] = {}
     illegal: tuple[str, ...] = ()
     replay_of: str = ""
+    seeded_bug: str = ""
     problems: tuple[str, ...] = ()
 
 
@@ -103,6 +105,7 @@ def summarise_folder(root: Path, folder: Path) -> RunSummary:
         anomalies=anomaly_counts(verdict) if verdict else {},
         illegal=illegal_ids(verdict) if verdict else (),
         replay_of=identity.replay_of if identity else "",
+        seeded_bug=identity.seeded_bug if identity else "",
         problems=tuple(problems),
     )
 

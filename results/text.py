@@ -78,7 +78,10 @@ def expectation(verdict: Verdict) -> str:
 
 def identity_line(identity: RunIdentity) -> str:
     """Scenario, version and seed on one line."""
-    return clean(f"{identity.scenario} · Kafka {identity.kafka_version} · seed {identity.seed}", _TEXT_MAX)
+    bug = f" · seeded bug {identity.seeded_bug}" if identity.seeded_bug else ""
+    return clean(
+        f"{identity.scenario} · Kafka {identity.kafka_version} · seed {identity.seed}{bug}", _TEXT_MAX
+    )
 
 
 def figures(measures: Measures) -> tuple[str, ...]:

@@ -187,8 +187,8 @@ def _identity(summary: RunSummary) -> RunIdentity | None:
 
 
 def _options(identity: RunIdentity | None) -> RunOptions | None:
-    """What was asked of a run; None for a replay, and where another krucible asked for what is gone."""
-    if identity is None or identity.replay_of:
+    """What was asked of a run; None of a replay or a seeded bug, and where that can be asked no more."""
+    if identity is None or identity.replay_of or identity.seeded_bug:
         return None
     try:
         return msgspec.convert(identity.options, RunOptions)

@@ -78,6 +78,10 @@ def _found(folder: Path, columns: bytes) -> FoundRun:
     load_verdict(folder)
     if not identity.run or not identity.kafka_version:
         raise ValueError(f"{IDENTITY_FILE} names no run or no version of Kafka")
+    if identity.seeded_bug:
+        raise ValueError(
+            f"the bug {identity.seeded_bug} was put into its Kafka, so that it tells nothing of Kafka"
+        )
     journals = _journals(folder)
     if not journals:
         raise ValueError("it has no journal history*.jsonl")

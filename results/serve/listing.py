@@ -116,6 +116,7 @@ def _shortened(run: RunSummary) -> RunSummary:
         anomalies={_short(name): count for name, count in list(run.anomalies.items())[:KINDS_MAX]},
         illegal=tuple(_short(name) for name in run.illegal[:KINDS_MAX]),
         replay_of=_short(run.replay_of),
+        seeded_bug=_short(run.seeded_bug),
     )
 
 

@@ -62,16 +62,19 @@ class Trend(NamedTuple):
 
 
 def trends(entries: Iterable[Entry]) -> tuple[Trend, ...]:
-    """One for every pair of scenario and version, by name and by version; of replays, none.
+    """One for every pair of scenario and version, by name and by version; of replays and seeded bugs, none.
 
     A replay carries out a schedule that another run drew and that somebody chose, most often because it was
     red: how often such runs are red says nothing of how often the scenario is.
+    A bug that was put into Kafka says nothing of Kafka.
 
     Args:
         entries: runs, newest first.
     """
     groups: dict[tuple[str, str], list[Entry]] = {}
-    for entry in (each for each in entries if not each.summary.replay_of):
+    for entry in entries:
+        if entry.summary.replay_of or entry.summary.seeded_bug:
+            continue
         groups.setdefault((entry.summary.scenario, entry.summary.kafka_version), []).append(entry)
     ordered = sorted(groups.items(), key=lambda group: (group[0][0], version_order(group[0][1])))
     return tuple(_trend(*names, runs) for names, runs in ordered)

@@ -7,6 +7,7 @@ import pytest
 from harness.cluster.images import KafkaImage, Source
 from harness.identification import identify
 from harness.planning import RunOptions, plan_run
+from results.text import identity_line
 
 IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", Source.ARTIFACTS, "sha256:0", "", "17", "0")
 
@@ -21,3 +22,11 @@ def test_the_command_is_recorded_as_it_was_typed(monkeypatch: pytest.MonkeyPatch
     assert identity.image.reference == IMAGE.reference
     assert identity.host is not None
     assert identity.host.cpus >= 1
+
+
+def test_a_seeded_bug_is_recorded() -> None:
+    plan = plan_run(RunOptions(scenario="smoke/partition", seed=7, seeded_bug="min-isr-ignored"))
+    identity = identify(plan, "r", "2026-01-01T00:00:00Z", IMAGE, "20.10")
+    assert identity.seeded_bug == "min-isr-ignored"
+    assert identity.options["seeded_bug"] == "min-isr-ignored"
+    assert identity_line(identity) == "smoke/partition · Kafka 4.3.1 · seed 7 · seeded bug min-isr-ignored"

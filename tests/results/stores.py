@@ -30,6 +30,7 @@ def put_run(
     faults: tuple[str, ...] = (),
     operations: int = 1_000,
     replay_of: str = "",
+    seeded_bug: str = "",
 ) -> Path:
     """A run's folder with identity, verdict and measures; of a verdict None only the identity."""
     folder = root / scenario / name
@@ -43,6 +44,7 @@ def put_run(
         seed=int(name.rpartition("-")[2]),
         began_at=began,
         replay_of=replay_of,
+        seeded_bug=seeded_bug,
     )
     (folder / "run.json").write_bytes(encode_identity(identity))
     if verdict is not None:

@@ -177,6 +177,13 @@ def test_replays_are_listed_and_no_trend_counts_them(root: Path) -> None:
     assert seeds(root, "text=replay+aB3x") == [9, 8, 7, 6, 5]
 
 
+def test_runs_with_a_seeded_bug_are_listed_and_no_trend_counts_them(root: Path) -> None:
+    before = trends(Listing(root).entries())
+    put_run(root, "20261122T100000Z-5", broken(), seeded_bug="forgets")
+    assert trends(Listing(root).entries()) == before
+    assert Listing(root).entries()[0].summary.seeded_bug == "forgets"
+
+
 def test_a_flake_rate_needs_two_judged_runs() -> None:
     assert flakiness(["valid", "unjudged"]) is None
     assert flakiness([]) is None

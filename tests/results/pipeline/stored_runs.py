@@ -26,11 +26,13 @@ def store(
     version: str = "4.3.1",
     began_at: str = BEGAN,
     replay_of: str = "",
+    seeded_bug: str = "",
 ) -> Path:
     """A run's folder; a verdict of None is that of a run that was killed."""
     folder = root / "smoke" / "partition" / f"20261120T215657Z-{int(run, 16)}"
     folder.mkdir(parents=True)
     told = {"run": run, "kafka_version": version, "began_at": began_at, "replay_of": replay_of}
+    told["seeded_bug"] = seeded_bug
     identity = msgspec.structs.replace(IDENTITY, **told)
     (folder / "run.json").write_bytes(encode_identity(identity))
     write_journals(folder, run, began_at, history)

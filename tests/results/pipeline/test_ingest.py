@@ -204,6 +204,13 @@ def test_what_tables_with_other_columns_held_is_ingested_anew(
     assert before.fingerprint != after.fingerprint
 
 
+def test_a_run_with_a_seeded_bug_is_not_ingested(tmp_path: Path) -> None:
+    store(tmp_path, "d1", seeded_bug="forgets")
+    found, (skipped,) = find_runs(tmp_path)
+    assert found == []
+    assert "the bug forgets was put into its Kafka" in skipped.reason
+
+
 @pytest.mark.parametrize(
     ("began_at", "version", "reason"),
     [("yesterday", "4.3.1", "isoformat"), ("2026-11-20T21:56:57Z", "", "no version")],
