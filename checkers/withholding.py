@@ -96,6 +96,7 @@ NEEDS: Mapping[str, Needs] = {
             "lost-topic": (Source.CLIENTS, Source.FAULTS),
             "metadata-ack-lost": (Source.DISKS,),
             "metadata-ack-early": (Source.DISKS,),
+            "high-watermark-unfounded": (Source.CLIENTS,),
             "acknowledged-topic-unknown": (Source.CLIENTS, Source.DISKS, Source.QUORUM),
         },
         (Source.FAULTS,),
