@@ -81,7 +81,7 @@ NEEDS: Mapping[str, Needs] = {
     ),
     "registers": Needs(
         (Source.CLIENTS,),
-        {"phantom": (Source.CLIENTS,), "stale-offset": (Source.QUORUM,)},
+        {"stale-offset": (Source.QUORUM,)},
         _PERMITTED,
         frozenset({"offsets", "metadata"}),
     ),

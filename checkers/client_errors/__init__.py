@@ -3,7 +3,8 @@
 A fatal error ends a producer, and the next one goes on; that alone loses nothing.  But some errors say that a
 broker no longer knows what it had acknowledged, or that somebody else took over where there was nobody.
 
-Judged are sends of idempotent producers (`checkers.client_errors.sequences`) and transactions (`.fencing`).
+Judged are sequences of idempotent and of transactional producers (`checkers.client_errors.sequences`), and
+refused transactions (`.fencing`).
 Not judged are errors that are retriable (CONCURRENT_TRANSACTIONS), that libraries bring about by themselves
 (INVALID_PRODUCER_EPOCH of a plain producer, which raises its epoch after a timeout, KIP-360), and refusals of
 initialisations.

@@ -18,6 +18,7 @@ from checkers.client_errors.told import (
     FENCED,
     OLD_EPOCH,
     PRODUCER_ID_MAPPING,
+    SCRIPT,
     TXN_STATE,
     codes_in,
     nothing_but,
@@ -30,8 +31,6 @@ from checkers.setup import Setup
 from checkers.shapes import sends_of
 from checkers.verdict import Anomaly
 
-SCRIPT = "raw"
-"""The client of scripts, which ask for what no library would."""
 _FENCING = frozenset((FENCED, OLD_EPOCH))
 _FORGETTING = frozenset((TXN_STATE, PRODUCER_ID_MAPPING))
 _CODES = _FENCING | _FORGETTING

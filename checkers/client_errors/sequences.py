@@ -6,44 +6,61 @@ batch before is not in the leader's log.  That shows a loss only if all before h
 - the operation tells of no other trouble: an earlier batch of it may have been given up before it arrived;
 - each of its records in question is in a partition of which nothing was acknowledged by the same operation;
 - the producer, which is replaced after anything but success, had records acknowledged in these partitions.
+
+A transactional producer is idempotent and waits for all replicas, and its numbers go on from one transaction
+to the next; where it has a new epoch for each of them (KIP-890), the first batch is in order whatever was
+lost.  Whose epoch is outdated is told that, and not this.
 """
 
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from operator import attrgetter
+from typing import Any
 
 import msgspec
 
 from checkers.client_errors.kinds import SEQUENCE_LOST
-from checkers.client_errors.told import OUT_OF_ORDER, UNKNOWN_PRODUCER, codes_in, nothing_but
+from checkers.client_errors.told import OUT_OF_ORDER, SCRIPT, UNKNOWN_PRODUCER, codes_in, nothing_but
 from checkers.columns import PartitionName
 from checkers.history import INVOKE, OK, History, Operation, once
 from checkers.licences import licences_of
 from checkers.setup import Setup
-from checkers.shapes import is_answered
+from checkers.shapes import is_answered, sends_of
 from checkers.verdict import Anomaly
 
 _CODES = frozenset((OUT_OF_ORDER, UNKNOWN_PRODUCER))
+_TRANSACTION = "txn"
+_BEGINNING = "init-transactions"
+_OFFSET = 4
+"""Place of the offset in a send of a completed transaction."""
 
 
 def told_of_sequences(history: History) -> list[Operation]:
-    """Sends that ended with an error about their sequence."""
-    return [o for o in history.of("send") if o.error is not None and codes_in(o.error) & _CODES]
+    """Sends and transactions that ended with an error about their sequence."""
+    ended = (o for f in ("send", _TRANSACTION) for o in history.of(f) if o.error is not None)
+    return [operation for operation in ended if codes_in(operation.error or "") & _CODES]
 
 
 def lost_sequences(history: History, setup: Setup) -> Iterator[Anomaly]:
     """Errors about sequences: illegal where nothing but a loss that nobody permitted explains them."""
     for operation in told_of_sequences(history):
-        if is_answered(operation.value):
+        if _tells_of_records(operation):
             yield _judged(history, setup, operation)
+
+
+def _tells_of_records(operation: Operation) -> bool:
+    if operation.f != _TRANSACTION:
+        return is_answered(operation.value)
+    value = operation.value if isinstance(operation.value, dict) else {}
+    return bool(value.get("mops")) and value.get("client") != SCRIPT
 
 
 def _judged(history: History, setup: Setup, operation: Operation) -> Anomaly:
     partitions = _partitions(operation, acknowledged=False)
     before = _acknowledged_before(history, operation, partitions)
     doubt = _doubt(setup, operation, partitions, before) or _licence(history, operation, partitions)
-    told = ", ".join(f"{operation.key}/{number}" for number in sorted(partitions))
+    told = ", ".join(map(str, sorted(partitions)))
     anomaly = SEQUENCE_LOST.found(
         f"Process {operation.process} was told of {told}: {operation.error}",
         subject=f"process {operation.process}",
@@ -58,14 +75,15 @@ def _judged(history: History, setup: Setup, operation: Operation) -> Anomaly:
 
 
 def _doubt(
-    setup: Setup, operation: Operation, partitions: frozenset[int], before: Sequence[Operation]
+    setup: Setup, operation: Operation, partitions: frozenset[PartitionName], before: Sequence[Operation]
 ) -> str | None:
     """Why an error shows no loss, whatever the brokers did; None where it does."""
-    workload = setup.workload
-    if str(workload.acks) != "all" or not workload.idempotent:
-        return "the producer did not wait for all replicas, or was not idempotent"
-    if workload.is_durable(operation.process):
-        return "each attempt of this process is a new producer's"
+    if operation.f != _TRANSACTION:
+        workload = setup.workload
+        if str(workload.acks) != "all" or not workload.idempotent:
+            return "the producer did not wait for all replicas, or was not idempotent"
+        if workload.is_durable(operation.process):
+            return "each attempt of this process is a new producer's"
     if not nothing_but(operation.error or "", _CODES):
         return "other trouble is told as well: an earlier batch may have been given up before it arrived"
     if not partitions or partitions & _partitions(operation, acknowledged=True):
@@ -75,48 +93,61 @@ def _doubt(
     return None
 
 
-def _licence(history: History, operation: Operation, partitions: frozenset[int]) -> str | None:
+def _licence(history: History, operation: Operation, partitions: frozenset[PartitionName]) -> str | None:
     """What permits that the leader of one of some partitions lost records by then; None if nothing does."""
     licences = licences_of(history)
-    permits = (
-        permit
-        for number in sorted(partitions)
-        for permit in licences.of(PartitionName(str(operation.key), number))
-    )
+    permits = (permit for partition in sorted(partitions) for permit in licences.of(partition))
     return next((permit.text for permit in permits if permit.event.from_ns <= operation.time_ns), None)
 
 
-def _partitions(operation: Operation, *, acknowledged: bool) -> frozenset[int]:
+def _partitions(operation: Operation, *, acknowledged: bool) -> frozenset[PartitionName]:
     """Partitions of those records of an operation that were acknowledged, or of those that were not."""
-    if isinstance(operation.value, dict):
-        return frozenset((operation.value["partition"],)) if acknowledged else frozenset()
-    return frozenset(entry[0] for entry in operation.value if (entry[3] == OK) is acknowledged)
+    told: Iterator[tuple[Any, int, bool]]
+    if operation.f == _TRANSACTION:
+        sends = sends_of(operation)
+        told = ((mop[1], mop[2], len(mop) > _OFFSET and mop[_OFFSET] is not None) for mop in sends)
+    elif isinstance(operation.value, dict):
+        told = iter([(operation.key, operation.value["partition"], True)])
+    else:
+        told = ((operation.key, entry[0], entry[3] == OK) for entry in operation.value)
+    return frozenset(PartitionName(str(topic), number) for topic, number, ok in told if ok is acknowledged)
 
 
 @once
 def _ended_by_process(history: History) -> dict[int | str, list[Operation]]:
-    """Completions of sends by their process, in order."""
+    """Completions of sends, of transactions and of their producers' beginnings by process, in order."""
     found: dict[int | str, list[Operation]] = defaultdict(list)
-    for operation in history.of("send"):
-        if operation.type is not INVOKE:
-            found[operation.process].append(operation)
+    for f in ("send", _TRANSACTION, _BEGINNING):
+        for operation in history.of(f):
+            if operation.type is not INVOKE:
+                found[operation.process].append(operation)
+    for operations in found.values():
+        operations.sort(key=attrgetter("index"))
     return found
 
 
 def _acknowledged_before(
-    history: History, operation: Operation, partitions: frozenset[int]
+    history: History, operation: Operation, partitions: frozenset[PartitionName]
 ) -> list[Operation]:
-    """The same producer's latest sends that were acknowledged in each partition; empty if one lacks."""
+    """The same producer's latest operations that were acknowledged in each partition; empty if one lacks."""
     missing = set(partitions)
     found: list[Operation] = []
     mine = _ended_by_process(history)[operation.process]
     for earlier in reversed(mine[: bisect_left(mine, operation.index, key=attrgetter("index"))]):
         if not missing:
             return found[::-1]
-        if earlier.type is not OK or earlier.key != operation.key:
+        if not _by_same_producer(earlier, operation):
             return []
         told = _partitions(earlier, acknowledged=True) & missing
         if told:
             found.append(earlier)
             missing -= told
     return [] if missing else found[::-1]
+
+
+def _by_same_producer(earlier: Operation, operation: Operation) -> bool:
+    """Whether the producer of an operation carried out the one before as well, and was kept after it."""
+    if (earlier.f, earlier.key) != (operation.f, operation.key):
+        return False
+    # A transaction that was aborted on purpose ends as a failed one, without an error.
+    return earlier.error is None if operation.f == _TRANSACTION else earlier.type is OK

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterable
 
 OUT_OF_ORDER, OLD_EPOCH, TXN_STATE, PRODUCER_ID_MAPPING, UNKNOWN_PRODUCER, FENCED = 45, 47, 48, 49, 59, 90
+SCRIPT = "raw"
+"""The client of scripts, which ask for what no library would."""
 _NAMES = {
     "OUT_OF_ORDER_SEQUENCE_NUMBER": OUT_OF_ORDER,
     "INVALID_PRODUCER_EPOCH": OLD_EPOCH,

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import compress, count, islice
 from operator import attrgetter
 from typing import Any, NamedTuple
@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.columns import NONE, Booleans, Integers
+from checkers.columns import NEVER, NONE, Booleans, Integers
 from checkers.history import FAIL, INVOKE, OK, History, Operation
+from checkers.journals import is_unheard
 from checkers.registers.columns import SHIFT, Registers, Rows
 
 Objects = NDArray[np.object_]
@@ -45,12 +46,26 @@ def registers_of(history: History, initial: Any = None) -> Registers | Unreadabl
         return None
     try:
         events = _events(history.operations, chosen)
+        if history.lacking:
+            events = replace(events, ok=events.ok & ~_unheard(history, events))
         pairs = _paired(events)
         if isinstance(pairs, Unreadable):
             return pairs
         return _loaded(events, pairs, initial, len(history.operations))
     except _IncomparableError as error:
         return Unreadable(str(error))
+
+
+def _unheard(history: History, events: "_Events") -> Booleans:
+    """Reads that returned what nobody can know to be written or not, for its writer's journal is lacking.
+
+    Values of krucible's own runs tell whose they are (`checkers.journals`).
+    """
+    values = events.value.tolist()
+    rows = [row for row, value in enumerate(values) if type(value) is int and 0 <= value <= NEVER]
+    unheard = np.zeros(len(values), np.bool_)
+    unheard[rows] = is_unheard(history)(np.array([values[row] for row in rows], dtype=np.int64))
+    return unheard & ~events.write & ~events.cas
 
 
 @dataclass(frozen=True, slots=True)

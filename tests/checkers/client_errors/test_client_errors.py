@@ -252,6 +252,63 @@ class TestSequences:
         assert anomaly.illegal
 
 
+class TestSequencesOfTransactions:
+    """A transactional producer is idempotent: its sequences go on from one transaction to the next."""
+
+    @staticmethod
+    def told(story: Story, error: str = f"{LOST}; its commit was never asked for", **how: Any) -> Story:
+        return story.transact(7, FAIL, error, **({"offset": None} | how))
+
+    @pytest.mark.parametrize("error", [LOST, f"{LOST_PYTHON}; its commit was never asked for; abort: {LOST}"])
+    def test_a_sequence_that_nobody_knows_is_illegal(self, error: str) -> None:
+        result = check_client_errors(self.told(Story().initialise(7).transact(), error).history())
+        assert (result.validity, result.counts) == (Validity.INVALID, {"sequence-lost": 1})
+        (anomaly,) = result.anomalies
+        assert anomaly.witness == (4, 6)
+        assert anomaly.summary.startswith("Process 7 was told of log-0/0: ")
+
+    def test_one_that_was_aborted_on_purpose_counts_as_well(self) -> None:
+        anomaly = self.told(Story().initialise(7).transact(7, FAIL)).anomaly()
+        assert anomaly is not None
+        assert anomaly.illegal
+
+    @pytest.mark.parametrize(
+        "before",
+        [
+            pytest.param(Story().initialise(7), id="the first transaction"),
+            pytest.param(Story().transact().initialise(7), id="another producer's"),
+            pytest.param(Story().transact(8), id="another process's"),
+            pytest.param(Story().transact(7, FAIL, TIMED_OUT), id="a producer that was given up"),
+            pytest.param(Story().transact(7, offset=None), id="nobody knows where"),
+        ],
+    )
+    def test_a_producer_that_had_nothing_acknowledged_there_leaves_a_doubt(self, before: Story) -> None:
+        assert "nothing that this producer" in self.told(before).doubt()
+
+    def test_other_trouble_leaves_a_doubt(self) -> None:
+        assert "other trouble" in self.told(Story().transact(), f"{TIMED_OUT}; {LOST}").doubt()
+
+    def test_records_that_were_acknowledged_beside_it_leave_a_doubt(self) -> None:
+        assert "out of turn" in self.told(Story().transact(), offset=9).doubt()
+
+    def test_a_loss_that_is_permitted_there_explains_it(self) -> None:
+        story = Story().transact()
+        story.put("admin", INVOKE, "delete-records", "log-0", [[0, 5]])
+        assert "DeleteRecords" in self.told(story).doubt()
+
+    def test_workloads_say_nothing_of_what_transactions_require(self) -> None:
+        anomaly = self.told(Story(acks="1", idempotent=False).transact()).anomaly()
+        assert anomaly is not None
+        assert anomaly.illegal
+
+    def test_scripts_and_answers_without_a_word_on_records_are_passed_over(self) -> None:
+        assert self.told(Story().transact(), client="raw").anomaly() is None
+        told = (
+            Story().transact().put(7, INVOKE, "txn", "txn-0", None).put(7, INFO, "txn", "txn-0", None, LOST)
+        )
+        assert told.anomaly() is None
+
+
 class TestTransactions:
     @pytest.mark.parametrize("error", [FENCED, FENCED_PYTHON, OLD_EPOCH])
     def test_fencing_without_a_rival_is_illegal(self, error: str) -> None:

@@ -1,9 +1,11 @@
 """Registers that Kafka keeps: staleness is legal, lost values and values that come back are not."""
 
+import msgspec
 import pytest
 
 from checkers.registers import check_registers
 from checkers.verdict import CheckerResult, Validity
+from checkers.withholding import hole_of, withheld
 from tests.checkers.registers.register_histories import told
 
 VALID, INVALID, UNKNOWN = Validity.VALID, Validity.INVALID, Validity.UNKNOWN
@@ -179,3 +181,27 @@ def test_registers_whose_values_repeat_are_left_out() -> None:
     result = judged(f"0 w x 1\n0 w x 2\n0 w x 1\n{HEALED}0 r x 2\n{FINAL}0 r x 2")
     assert (result.validity, result.counts) == (UNKNOWN, {})
     assert (result.unknown_because or "").startswith("x: 1 was written 2 times")
+
+
+@pytest.mark.parametrize(
+    ("value", "lacking", "counts"),
+    [
+        pytest.param(2_000_000_001, (), {"phantom": 1}, id="nothing is lacking"),
+        pytest.param(2_000_000_001, ("worker-2",), {}, id="its own writer's journal"),
+        pytest.param(2_000_000_001, ("worker-1", "nodes"), {"phantom": 1}, id="others' journals"),
+        pytest.param("garbage", ("worker-2",), {"phantom": 1}, id="nobody's value"),
+        pytest.param(2**63, ("worker-2",), {"phantom": 1}, id="more than any value"),
+    ],
+)
+def test_a_value_is_a_phantom_where_its_writers_journal_is_there(
+    value: object, lacking: tuple[str, ...], counts: dict[str, int]
+) -> None:
+    history = told(f"setup offsets\n0 w x 1\n0 r x 1\n{HEALED}{FINAL}0 r x 1")
+    first = next(o for o in history.operations if o.f == "read" and o.type == "ok")
+    operations = [msgspec.structs.replace(o, value=value) if o is first else o for o in history.operations]
+    changed = msgspec.structs.replace(history, operations=tuple(operations), lacking=frozenset(lacking))
+    result = withheld(check_registers(changed), hole_of(changed))
+    assert result.counts == counts
+    assert (result.validity is INVALID) is bool(counts)
+    if lacking and not counts:
+        assert result.validity is UNKNOWN
