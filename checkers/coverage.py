@@ -72,11 +72,8 @@ def _probed(history: History) -> Assumption:
         for operation in history.of(f)
         if operation.type is OK and not (isinstance(operation.value, dict) and operation.value.get("probe"))
     ]
-    return Assumption(
-        "faults-covered",
-        not blind,
-        "what the probe saw of each fault that took effect, and of each heal",
-        f"not seen: {', '.join(blind) or 'none'}",
+    return _all_seen(
+        "faults-covered", "what the probe saw of each fault that took effect, and of each heal", blind
     )
 
 
@@ -97,12 +94,8 @@ def _watched(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> 
             for node in watch.nodes
             if (longest := _longest(times[node], span, away.get(node, ()))) > bound_ms * _NS_PER_MS
         ]
-        yield Assumption(
-            f"{watch.key}-covered",
-            not silent,
-            f"{watch.what}, never missing for more than {bound_ms} ms",
-            f"not seen: {', '.join(silent) or 'none'}",
-        )
+        what = f"{watch.what}, never missing for more than {bound_ms} ms"
+        yield _all_seen(f"{watch.key}-covered", what, silent)
 
 
 def _watches(setup: Setup) -> Iterator[_Watch]:
@@ -154,12 +147,7 @@ def _views_of_all(history: History, setup: Setup) -> Assumption:
         for topic, states in operation.value["topics"].items():
             told.setdefault(topic, set()).update(state[0] for state in states)
     unseen = [f"{topic}/{number}" for topic, number in setup.partitions if number not in told.get(topic, ())]
-    return Assumption(
-        "views-covered",
-        not unseen,
-        "a view of every partition by a broker",
-        f"not seen: {', '.join(unseen) or 'none'}",
-    )
+    return _all_seen("views-covered", "a view of every partition by a broker", unseen)
 
 
 def _logs_whole(history: History) -> Assumption:
@@ -185,13 +173,15 @@ def _epochs_noted(history: History) -> Assumption:
         for o in history.observed(REPLICA)
         if o.value["count"] and (o.node, o.value["topic"], o.value["partition"]) not in noted
     ]
-    more = f" and {len(unknown) - _NAMED_MAX} more" if len(unknown) > _NAMED_MAX else ""
-    return Assumption(
-        "leader-epochs-covered",
-        not unknown,
-        "the leader epochs that each replica with records has noted",
-        f"not seen: {', '.join(unknown[:_NAMED_MAX]) or 'none'}{more}",
+    return _all_seen(
+        "leader-epochs-covered", "the leader epochs that each replica with records has noted", unknown
     )
+
+
+def _all_seen(name: str, what: str, unseen: Sequence[str]) -> Assumption:
+    """Whether nothing is left that was not seen; the first of it is named."""
+    more = f" and {len(unseen) - _NAMED_MAX} more" if len(unseen) > _NAMED_MAX else ""
+    return Assumption(name, not unseen, what, f"not seen: {', '.join(unseen[:_NAMED_MAX]) or 'none'}{more}")
 
 
 def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:

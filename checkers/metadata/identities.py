@@ -148,17 +148,15 @@ def _in_log(history: History, log: MetadataLog) -> Iterator[Anomaly]:
         to_ns = append_times(history).span(offset, epoch).to_ns
         time_ns = None if to_ns == NEVER else to_ns
         where = f"Offset {offset} of the metadata log makes {name} with the id {topic_id}"
+        found = None
         if topic_id in ids:
-            yield REUSED_TOPIC_ID.found(
-                f"{where}, which {ids[topic_id]} had before.",
-                subject=name,
-                time_ns=time_ns,
-                witness=(log.operation.index,),
-                explanation=(f"The record is {data}.",),
-            )
+            found = REUSED_TOPIC_ID, f"which {ids[topic_id]} had before"
         elif name in live:
-            yield CREATED_TWICE.found(
-                f"{where}, while the topic of that name with the id {live[name]} is there.",
+            found = CREATED_TWICE, f"while the topic of that name with the id {live[name]} is there"
+        if found is not None:
+            kind_found, why = found
+            yield kind_found.found(
+                f"{where}, {why}.",
                 subject=name,
                 time_ns=time_ns,
                 witness=(log.operation.index,),

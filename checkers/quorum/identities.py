@@ -30,16 +30,9 @@ def cluster_ids_changed(files: Iterable[StateFile]) -> list[Anomaly]:
     for file in ordered:
         first = ordered[0]
         if file.cluster_id != first.cluster_id and file.node not in found:
-            found[file.node] = CLUSTER_ID_CHANGED.found(
-                f"The disk of {file.node} belongs to cluster {file.cluster_id}, not {first.cluster_id}.",
-                subject=file.node,
-                time_ns=file.time_ns,
-                witness=(first.index, file.index),
-                explanation=tuple(
-                    f"At {f.time_ns / 1e9:.3f} s meta.properties of {f.node} had cluster id {f.cluster_id}."
-                    for f in (first, file)
-                ),
-            )
+            said = f"The disk of {file.node} belongs to cluster {file.cluster_id}, not {first.cluster_id}."
+            told = (f"cluster id {first.cluster_id}", f"cluster id {file.cluster_id}")
+            found[file.node] = _another(CLUSTER_ID_CHANGED, said, (first, file), told)
     return list(found.values())
 
 
@@ -59,18 +52,28 @@ def directory_ids_changed(files: Iterable[StateFile], windows: Iterable[FaultWin
                 hit.concerns(node) and hit.overlaps(before.began_ns, after.time_ns) for hit in strikes
             )
         )
-        found += [_another(*pair) for pair in changed][:1]
+        found += [_other_directory(*pair) for pair in changed][:1]
     return found
 
 
-def _another(before: StateFile, after: StateFile) -> Anomaly:
-    return DIRECTORY_ID_CHANGED.found(
-        f"The directory of {after.node} had the id {before.directory_id}, and then {after.directory_id}.",
-        subject=after.node,
-        time_ns=after.time_ns,
-        witness=(before.index, after.index),
+def _other_directory(before: StateFile, after: StateFile) -> Anomaly:
+    said = f"The directory of {after.node} had the id {before.directory_id}, and then {after.directory_id}."
+    told = (f"directory id {before.directory_id}", f"directory id {after.directory_id}")
+    return _another(DIRECTORY_ID_CHANGED, said, (before, after), told)
+
+
+def _another(
+    kind: AnomalyKind, summary: str, files: tuple[StateFile, StateFile], told: tuple[str, str]
+) -> Anomaly:
+    """Two files that should tell the same of a disk, and what each told."""
+    first, second = files
+    return kind.found(
+        summary,
+        subject=second.node,
+        time_ns=second.time_ns,
+        witness=(first.index, second.index),
         explanation=tuple(
-            f"At {f.time_ns / 1e9:.3f} s meta.properties of {f.node} had directory id {f.directory_id}."
-            for f in (before, after)
+            f"At {file.time_ns / 1e9:.3f} s meta.properties of {file.node} had {what}."
+            for file, what in zip(files, told, strict=True)
         ),
     )

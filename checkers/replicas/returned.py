@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.columns import NONE, Booleans, Columns, Integers
+from checkers.kinds import AnomalyKind
 from checkers.replicas.evidence import COMMIT, ReplicaLog
 from checkers.replicas.kinds import ON_DISK_NOT_READ, READ_NOT_ON_DISK, TRANSACTION_WITHOUT_MARKER
 from checkers.replicas.markers import markers_of
@@ -87,15 +88,11 @@ def find_not_on_disk(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
     if len(bad):
         offset, row = int(offsets[bad[0]]), int(rows[bad[0]])
         there = "no batch" if row == NONE else _kind(log, row)
-        yield READ_NOT_ON_DISK.found(
+        yield _found(
+            READ_NOT_ON_DISK,
+            (log, read, offset, there),
             f"{read.client} was given offset {offset} of {log.partition}, where {log.node} holds {there}",
-            subject=f"{log.partition}@{offset}",
-            time_ns=log.time_ns,
-            witness=(read.op, log.op),
-            explanation=(
-                f"A final read by {read.client} returned {len(bad)} offsets that are not in the log.",
-                f"On {log.node}, in sync, there is {there}.",
-            ),
+            f"A final read by {read.client} returned {len(bad)} offsets that are not in the log.",
         )
 
 
@@ -111,15 +108,11 @@ def find_not_read(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
         row = int(lacking[0])
         held = np.arange(base[row], last[row] + 1)
         offset = int(np.setdiff1d(held, read.offsets)[0])
-        yield ON_DISK_NOT_READ.found(
+        yield _found(
+            ON_DISK_NOT_READ,
+            (log, read, offset, _kind(log, int(rows[row]))),
             f"{read.client} was not given offset {offset} of {log.partition}, which stands on {log.node}",
-            subject=f"{log.partition}@{offset}",
-            time_ns=log.time_ns,
-            witness=(read.op, log.op),
-            explanation=(
-                f"A final read by {read.client} came to {read.end}, the end, without {len(lacking)} batches.",
-                f"On {log.node}, in sync, there is {_kind(log, int(rows[row]))}.",
-            ),
+            f"A final read by {read.client} came to {read.end}, the end, without {len(lacking)} batches.",
         )
 
 
@@ -130,16 +123,26 @@ def find_unended(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
     rows = np.flatnonzero(open_ & (log["base_offset"] >= first) & (log["base_offset"] < end))
     if read.committed and len(rows):
         offset = int(log.columns["base_offset"][rows[0]])
-        yield TRANSACTION_WITHOUT_MARKER.found(
+        yield _found(
+            TRANSACTION_WITHOUT_MARKER,
+            (log, read, offset, _kind(log, int(rows[0]))),
             f"{read.client} came past offset {offset} of {log.partition}, where a transaction is open",
-            subject=f"{log.partition}@{offset}",
-            time_ns=log.time_ns,
-            witness=(read.op, log.op),
-            explanation=(
-                f"A final read by {read.client} came to {read.end}, the end that it had listed.",
-                f"On {log.node}, in sync, there is {_kind(log, int(rows[0]))}.",
-            ),
+            f"A final read by {read.client} came to {read.end}, the end that it had listed.",
         )
+
+
+def _found(
+    kind: AnomalyKind, where: tuple[ReplicaLog, FinalRead, int, str], summary: str, did: str
+) -> Anomaly:
+    """A contradiction between a log and a final read at an offset, where the log holds what is told."""
+    log, read, offset, there = where
+    return kind.found(
+        summary,
+        subject=f"{log.partition}@{offset}",
+        time_ns=log.time_ns,
+        witness=(read.op, log.op),
+        explanation=(did, f"On {log.node}, in sync, there is {there}."),
+    )
 
 
 def _within(log: ReplicaLog, read: FinalRead) -> tuple[int, int]:
