@@ -92,6 +92,7 @@ NEEDS: Mapping[str, Needs] = {
             "changed-topic-id": (Source.CLIENTS,),
             "topic-created-twice": (Source.CLIENTS, Source.FAULTS),
             "returned-topic-id": (Source.FAULTS, Source.NODES),
+            "deleted-topic-read": (Source.CLIENTS,),
             "listed-against-log": (Source.DISKS,),
             "lost-topic": (Source.CLIENTS, Source.FAULTS),
             "metadata-ack-lost": (Source.DISKS,),

@@ -13,7 +13,8 @@ what a list lacks or still has is judged by the last one of each broker in the f
 4. The last lists are the same: ``divergent-metadata``.
 5. A topic that is created again has an id that nobody had before, and a broker that told of it does not go
    back (`identities`): ``reused-topic-id``, ``topic-created-twice``, ``returned-topic-id``.
-6. The metadata log has what was acknowledged, topics or not, and had it in time, and lists agree with it
+6. What is fetched by a topic's id was appended to that topic (`records`): ``deleted-topic-read``.
+7. The metadata log has what was acknowledged, topics or not, and had it in time, and lists agree with it
    (`kept`).
 
 Where a majority of a static quorum's disks was wiped, what was acknowledged may be lost (`wipes`).
@@ -29,6 +30,7 @@ from checkers.metadata.identities import find_identities
 from checkers.metadata.kept import judge_kept
 from checkers.metadata.lives import lives_of
 from checkers.metadata.loading import Metadata, MetadataShapeError, metadata_of
+from checkers.metadata.records import judge_fetched
 from checkers.metadata.wipes import licensed
 from checkers.setup import SetupNode
 from checkers.sources import untold_damage
@@ -62,14 +64,15 @@ def check_metadata(history: History) -> CheckerResult:
             *find_divergence(metadata),
             *find_identities(history, metadata),
         ]
+        fetched = judge_fetched(history, metadata)
     except MetadataShapeError as error:
         return result_of(CHECKER, [], unknown_because=str(error))
     kept = judge_kept(history, metadata)
     return result_of(
         CHECKER,
-        [*licensed(anomalies, history), *kept.anomalies],
+        [*licensed(anomalies, history), *fetched.anomalies, *kept.anomalies],
         assumptions=tuple(_assumptions(history, metadata)),
-        figures=_figures(metadata) | kept.figures,
+        figures=_figures(metadata) | fetched.figures | kept.figures,
         unknown_because="; ".join([*untold_damage(history), *([kept.doubt] if kept.doubt else [])]) or None,
         exercised=bool(
             metadata.created

@@ -35,6 +35,15 @@ RETURNED_TOPIC_ID = AnomalyKind(
     guarantee="A broker applies the metadata log in its order, and no record brings back a deleted topic.",
     source="KIP-631, Broker metadata; KIP-516; KAFKA-19383",
 )
+DELETED_RECORDS = AnomalyKind(
+    id="deleted-topic-read",
+    meaning=(
+        "A fetch by a topic's id returned a record that was not appended to that topic: one of an earlier "
+        "topic of its name, of another name, or an offset above all that was appended."
+    ),
+    guarantee="A fetch by a topic's id returns that topic's records alone; a topic's log begins at offset 0.",
+    source="KIP-516: topic identifiers, Fetch v13, partition.metadata",
+)
 LISTED_AGAINST_LOG = AnomalyKind(
     id="listed-against-log",
     meaning=(
@@ -87,6 +96,7 @@ ANOMALIES = by_id(
     REUSED_TOPIC_ID,
     CREATED_TWICE,
     RETURNED_TOPIC_ID,
+    DELETED_RECORDS,
     LISTED_AGAINST_LOG,
     LOST_TOPIC,
     RESURRECTED_TOPIC,

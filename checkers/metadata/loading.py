@@ -84,7 +84,7 @@ def told_id(change: Change) -> str | None:
     """The id that the acknowledgement of a creation told; None where it told none."""
     if not change.acknowledged:
         return None
-    created: _Created = _converted(change.last, _Created)
+    created: _Created = converted(change.last, _Created)
     return created.topic_id
 
 
@@ -115,7 +115,7 @@ def metadata_of(operations: Iterable[Operation]) -> Metadata:
             changes[begin.index].end = operation
         elif operation.type is OK:
             found.listings.append(
-                Listing(operation.key, begin, operation, dict(_converted(operation, list[Listed])))
+                Listing(operation.key, begin, operation, dict(converted(operation, list[Listed])))
             )
     return found
 
@@ -133,7 +133,12 @@ def _begun(found: Metadata, operation: Operation) -> Change:
     return change
 
 
-def _converted(operation: Operation, shape: Any) -> Any:
+def converted(operation: Operation, shape: Any) -> Any:
+    """An operation's value.
+
+    Raises:
+        MetadataShapeError: it is not as docs/histories.md says.
+    """
     try:
         return msgspec.convert(operation.value, shape)
     except msgspec.ValidationError as error:

@@ -14,6 +14,7 @@ from harness.journal import Recorder, describe
 from harness.vocabulary import MetadataWorkload
 from harness.wire import Connection, WireError
 from harness.workloads.context import Address, Context
+from harness.workloads.metadata_records import RecordsOfTopics
 from harness.workloads.producing import Pace
 from harness.workloads.registers import FinalRegisterReader, Keeper, Register, RegisterWorker
 from harness.workloads.worker import Worker
@@ -81,6 +82,10 @@ class CreatorWorker(Worker):
         self._kept: deque[str] = deque()
         self._kept_max = workload.topics_kept
         self._again: deque[str] = deque()
+        self._ids: dict[str, str] = {}
+        self._records = RecordsOfTopics(
+            self._recorder, self._number, context.codec, client_listeners(context)
+        )
         self._again_share = workload.recreated_share
         self._named = 0
 
@@ -105,10 +110,18 @@ class CreatorWorker(Worker):
         self._recorder.complete(answer.outcome, {**asked, "topic_id": answer.value}, answer.error)
         if answer.outcome is not OperationType.FAIL:
             self._kept.append(name)
+        if answer.value is not None:
+            self._ids[name] = answer.value
 
     def delete_once(self) -> None:
-        """One deletion, of the oldest topic; tried once.  Chance draws whether its name is taken again."""
+        """One deletion, of the oldest topic; tried once.  Chance draws whether its name is taken again.
+
+        Before it a record is appended, if the topic's id was told: the name's next topic must not have it.
+        """
         name = self._kept.popleft()
+        topic_id = self._ids.pop(name, None)
+        if topic_id is not None:
+            self._records.touch(name, topic_id)
         self._recorder.invoke("delete-topic", name)
         answer = self._keeper.ask(lambda client: client.delete_topic(name))
         self._recorder.complete(answer.outcome, None, answer.error)

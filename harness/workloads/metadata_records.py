@@ -1,0 +1,90 @@
+"""Records of topics that come and go: before a deletion one is appended, and all are fetched by the id."""
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import TypeVar
+
+from checkers.history import OperationType
+from harness.clients.raw_records import Appended, append_record, fetch_records, leader_of
+from harness.journal import Recorder
+from harness.wire import Connection, WireError
+from harness.workloads.context import Address
+from harness.workloads.values import ValueCodec, Values
+
+T = TypeVar("T")
+
+_ASK_TIMEOUT_S = 0.6
+"""Shorter than a creator's turn."""
+_REFUSED = {3: "UNKNOWN_TOPIC_OR_PARTITION", 19: "NOT_ENOUGH_REPLICAS", 100: "UNKNOWN_TOPIC_ID"}
+"""Answers to a Produce that was refused before anything was appended."""
+
+
+class RecordsOfTopics:
+    """Appends and fetches as one process.
+
+    Args:
+        recorder: writes as that process.
+        number: the process's.
+        codec: how values are carried.
+        listeners: every broker's CLIENT listener.
+    """
+
+    def __init__(
+        self, recorder: Recorder, number: int, codec: ValueCodec, listeners: Sequence[Address]
+    ) -> None:
+        self._recorder = recorder
+        self._values = Values(number)
+        self._codec = codec
+        self._listeners = tuple(listeners)
+        self._random = Random(f"records {number}")
+
+    def touch(self, topic: str, topic_id: str) -> None:
+        """Append a record to a topic's first partition, then fetch what some broker has of that."""
+        if self._listeners:
+            self._append(topic, topic_id)
+            self._fetch(topic, topic_id)
+
+    def _append(self, topic: str, topic_id: str) -> None:
+        value = self._values.draw()
+        asked: dict[str, object] = {"topic_id": topic_id, "value": value}
+        self._recorder.invoke("append-record", topic, asked)
+        leader = _put(self._random.choice(self._listeners), lambda it: leader_of(it, topic))
+        if isinstance(leader, WireError):
+            self._recorder.complete(OperationType.FAIL, asked, f"nothing sent: {leader}")
+            return
+        record = self._codec.encode(value)
+        answer = _put(leader, lambda it: append_record(it, topic, topic_id, record))
+        if isinstance(answer, WireError):
+            self._recorder.complete(OperationType.INFO, asked, str(answer))
+        elif answer.error:
+            self._recorder.complete(*_refused(asked, answer))
+        else:
+            self._recorder.complete(OperationType.OK, asked | {"offset": answer.offset})
+
+    def _fetch(self, topic: str, topic_id: str) -> None:
+        asked: dict[str, object] = {"topic_id": topic_id}
+        self._recorder.invoke("fetch-records", topic, asked)
+        answer = _put(self._random.choice(self._listeners), lambda it: fetch_records(it, topic_id))
+        if isinstance(answer, WireError) or answer.error:
+            error = str(answer) if isinstance(answer, WireError) else f"error {answer.error}"
+            self._recorder.complete(OperationType.FAIL, asked, error)
+            return
+        records = [[offset, self._codec.decode(value)] for offset, value in answer.records]
+        told = {"log_start": answer.log_start, "records": records}
+        self._recorder.complete(OperationType.OK, asked | told)
+
+
+def _refused(asked: dict[str, object], answer: Appended) -> tuple[OperationType, dict[str, object], str]:
+    """An error after which a record may be there all the same is no proof that it is not."""
+    known = _REFUSED.get(answer.error)
+    if known is None:
+        return OperationType.INFO, asked, f"error {answer.error} (may stand for an append)"
+    return OperationType.FAIL, asked, known
+
+
+def _put(address: Address, question: Callable[[Connection], T]) -> T | WireError:
+    try:
+        with Connection(*address, _ASK_TIMEOUT_S) as connection:
+            return question(connection)
+    except WireError as error:
+        return error
