@@ -66,6 +66,13 @@ class MinIsr:
             self._told[place] = told.value
         return told.resource_name if told.resource_type == _TOPIC else ""
 
+    def forget(self, topic: str) -> None:
+        """A topic is removed: one that is created under its name has none of its configs.
+
+        Source: Kafka's ReplicationControlManager, replay of a RemoveTopicRecord.
+        """
+        self._told.pop((_TOPIC, topic), None)
+
     def of(self, topic: str) -> Bounds:
         """What may be in force for a topic."""
         own = self._told.get((_TOPIC, topic))

@@ -23,6 +23,7 @@ NOBODY = -1
 """The leader of a partition that has none."""
 MADE, CHANGED, ELR_CLEARED = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD", "CLEAR_ELR_RECORD"
 """Types of the records that are about partitions."""
+REMOVED = "REMOVE_TOPIC_RECORD"
 _RECOVERING = 1
 _UNFENCED = -1
 
@@ -249,6 +250,10 @@ class Replay:
             if kind == "TOPIC_RECORD":
                 self._name(data)
 
+    def name_of(self, topic_id: str) -> str:
+        """The name of a topic that was made; where nothing told it, the id."""
+        return self._names.get(topic_id, topic_id)
+
     def take(self, record: MetadataRecord) -> Iterator[Step]:
         """What the next record does; those of topics that are removed later too.
 
@@ -258,7 +263,7 @@ class Replay:
         _, _, kind, data = record
         if kind == "TOPIC_RECORD":
             self._name(data)
-        elif kind == "REMOVE_TOPIC_RECORD":
+        elif kind == REMOVED:
             self._remove(msgspec.convert(data, _TopicRemoved).topic_id)
         elif kind == ELR_CLEARED:
             yield from self._cleared(record, msgspec.convert(data, _ElrCleared).topic_name)
@@ -270,7 +275,7 @@ class Replay:
         self._names[topic.topic_id] = topic.name
 
     def _remove(self, topic_id: str) -> None:
-        self.removed.add(self._names.get(topic_id, topic_id))
+        self.removed.add(self.name_of(topic_id))
         self._states = {place: state for place, state in self._states.items() if place[0] != topic_id}
 
     def _cleared(self, record: MetadataRecord, topic: str) -> Iterator[Step]:
@@ -289,7 +294,7 @@ class Replay:
             after = self._states[place] = _made(offset, epoch, told)
         elif before is not None:
             after = self._states[place] = _changed(offset, epoch, before, told)
-        name = PartitionName(self._names.get(told.topic_id, told.topic_id), told.partition_id)
+        name = PartitionName(self.name_of(told.topic_id), told.partition_id)
         return Step(record, name, before, after, told)
 
 

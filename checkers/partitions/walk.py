@@ -5,7 +5,7 @@ from checkers.history import History
 from checkers.kinds import AnomalyKind
 from checkers.metadata_log import append_times, farthest
 from checkers.min_isr import CONFIG_RECORD, min_isr_of
-from checkers.partition_changes import PartitionState, Replay, Step
+from checkers.partition_changes import REMOVED, PartitionState, Replay, Step
 from checkers.partitions.counters import Counters
 from checkers.partitions.kinds import CHANGE_OF_NOTHING, EPOCH_WENT_BACK
 from checkers.partitions.states import broken_by
@@ -42,6 +42,8 @@ class Walk:
         self.figures["records"] += 1
         if kind == CONFIG_RECORD:
             self._needed.take(data)
+        if kind == REMOVED:
+            self._needed.forget(replay.name_of(data["topicId"]))
         for subject, text in self._counters.take(kind, data):
             self._add(EPOCH_WENT_BACK, subject, record, text)
         self.figures["epochs"] = self._counters.seen

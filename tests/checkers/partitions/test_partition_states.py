@@ -141,6 +141,16 @@ class TestNeeded:
         told.changed(10, isr=[1], eligibleLeaderReplicas=[2])
         assert ids(told) == ({"elr-beside-isr": 1} if found else {})
 
+    def test_a_topic_that_is_made_again_has_no_configs_of_the_one_before(self) -> None:
+        told = story()
+        told.record(5, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+        told.record(6, "TOPIC_RECORD", {"name": TOPIC, "topicId": "next"})
+        place = {"topicId": "next", "partitionId": 0}
+        made = {"leader": 1, "leaderEpoch": 0, "replicas": [1, 2], "isr": [1, 2]}
+        told.record(6, "PARTITION_RECORD", place | made)
+        told.record(7, "PARTITION_CHANGE_RECORD", place | {"isr": [1], "eligibleLeaderReplicas": [2]})
+        assert ids(told) == {"elr-beside-isr": 1}
+
     @pytest.mark.parametrize(("properties", "found"), [({"min.insync.replicas": "2"}, False), ({}, True)])
     def test_a_node_may_have_been_given_another_value(
         self, properties: dict[str, str], *, found: bool
