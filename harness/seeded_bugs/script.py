@@ -28,7 +28,7 @@ def script_of(bug: SeededBug) -> str:
     A node's log then has one line when the JVM started with it, one when a rule's place in the code was first
     reached, and one at the first trigger, the tenth, the hundredth and so on, in each life of the JVM.
     """
-    reached = f'(NOT flag("{PREFIX}-reached") OR {_told(bug, "reached")})'
+    reached = f'(NOT flag("{PREFIX} {bug.name}") OR {_told(bug, "reached")})'
     rules = _CONDITION.sub(lambda match: f"IF {reached} AND ({match['condition'].rstrip()})\n", bug.rules)
     rules = re.sub(rf"^DO {TRIGGERED};", lambda _: f"DO {_counted(bug)};", rules, flags=re.MULTILINE)
     return rules + _INSTALLED.format(name=bug.name, told=_told(bug, "installed"))
@@ -36,7 +36,7 @@ def script_of(bug: SeededBug) -> str:
 
 def _counted(bug: SeededBug) -> str:
     """Count a trigger, and tell the first, the tenth, the hundredth and so on."""
-    counter = f'"{PREFIX}-triggered"'
+    counter = f'"{PREFIX} {bug.name}"'
     number = f'" + readCounter({counter}) + "'
     power_of_ten = f'String.valueOf(incrementCounter({counter}, 1)).matches("10*")'
     return f"{power_of_ten} AND {_told(bug, f'triggered {number}')}"

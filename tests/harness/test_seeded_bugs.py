@@ -95,12 +95,12 @@ def test_areas_and_names_are_of_one_shape() -> None:
 
 def test_a_script_keeps_the_lines_of_its_rules_and_tells_what_becomes_of_them() -> None:
     lines = script_of(bug()).splitlines()
-    reached = 'IF (NOT flag("krucible-bug-reached") OR traceln("krucible-bug forgets reached at " + '
+    reached = 'IF (NOT flag("krucible-bug forgets") OR traceln("krucible-bug forgets reached at " + '
     assert lines[14].startswith(reached)
     assert lines[14].endswith("AND (n == 1")
     assert lines[15] == "   AND TRUE)"
     assert lines[16].startswith(
-        'DO String.valueOf(incrementCounter("krucible-bug-triggered", 1)).matches("10*")'
+        'DO String.valueOf(incrementCounter("krucible-bug forgets", 1)).matches("10*")'
     )
     assert lines[16].endswith("; RETURN")
     assert lines[13] == "BIND n:int = 1"
