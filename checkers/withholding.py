@@ -16,6 +16,7 @@ import msgspec
 
 from checkers.history import History, once
 from checkers.journals import RUNNER, missing_journals
+from checkers.shapes import OPENED
 from checkers.sources import Source, lacking_of
 from checkers.verdict import Anomaly, CheckerResult, Validity
 
@@ -26,6 +27,11 @@ _NO_SETUP = "the runner's journal is lost, and with it what the run was made of"
 
 _SURVIVAL = ("lost-write", "poll-skip", "int-poll-skip")
 """Rules by which a record has to be there."""
+_NOT_DELETED = ("unseen", "client-disagreement", "short-replica", "replica-divergence", "offset-gap")
+_DELETED = frozenset((*_SURVIVAL, *_NOT_DELETED))
+"""Rules by which a record has to be there that nobody asked to delete."""
+_DELETER = "deleter"
+"""Role of who asks to delete records."""
 
 
 class Needs(NamedTuple):
@@ -169,15 +175,19 @@ class Hole(NamedTuple):
     Attributes:
         missing: names of the journals that are lacking.
         workload: kind of the workload; None where the set-up itself is lost.
+        deleters: those of them whose writers asked to delete records.
     """
 
     missing: frozenset[str]
     workload: str | None
+    deleters: frozenset[str] = frozenset()
 
     def why(self, needs: Needs, rule: str) -> str | None:
         """Why nothing that a rule finds can be believed; None where all is there that it rests on."""
         if self.workload is None:
             return _NO_SETUP
+        if self.deleters and rule in _DELETED:
+            return f"not all is there that was recorded of deletions ({', '.join(sorted(self.deleters))})"
         here = needs.of_workload.get(self.workload, {})
         return lacking_of(self.missing, *needs.all_rest_on, *needs.rest_on.get(rule, ()), *here.get(rule, ()))
 
@@ -201,7 +211,9 @@ def hole_of(history: History) -> Hole | None:
     value = setups[0].value if setups else {}
     workload = value.get("workload", {}) if isinstance(value, dict) else {}
     kind = workload.get("kind", "log") if isinstance(workload, dict) else "log"
-    return Hole(missing, str(kind))
+    roles = {str(o.key): o.value.get("role") for o in history.of(OPENED) if isinstance(o.value, dict)}
+    deleters = frozenset(name for name in missing if roles.get(name) == _DELETER)
+    return Hole(missing, str(kind), deleters)
 
 
 def withheld(result: CheckerResult, hole: Hole | None) -> CheckerResult:

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from checkers.administration import requests_of
 from checkers.columns import PartitionName
 from checkers.history import FAIL, INVOKE, History, Operation
 from checkers.replicas.observed import EVIDENCE_REPLICAS
@@ -13,7 +14,10 @@ COMPACT = "compact"
 
 
 class End(NamedTuple):
-    """The committed end of one partition, the operation that listed it, and the highest start listed."""
+    """The committed end of one partition, the operation that listed it, and the highest start.
+
+    The start is where final reads listed that the log begins, or where somebody asked that it should.
+    """
 
     offset: int
     op: int
@@ -157,6 +161,10 @@ def committed_ends(history: History) -> dict[PartitionName, End]:
         starts[partition] = max(starts.get(partition, 0), operation.value.get("start") or 0)
         if offset is not None and (partition not in ends or offset > ends[partition].offset):
             ends[partition] = End(offset, operation.index)
+    for request in requests_of(history, "delete-records"):
+        for number, below in () if request.failed else request.began.value:
+            partition = PartitionName(request.began.key, number)
+            starts[partition] = max(starts.get(partition, 0), below)
     return {partition: end._replace(start=starts[partition]) for partition, end in ends.items()}
 
 

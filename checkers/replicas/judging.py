@@ -52,7 +52,7 @@ from checkers.replicas.left import find_in_left, is_due, members_of
 from checkers.replicas.limits import Limits, limits_of
 from checkers.replicas.metadata_logs import compare_metadata_logs
 from checkers.replicas.removed import find_returned
-from checkers.replicas.together import Stretch, batches_within, find_divergence, find_short
+from checkers.replicas.together import Stretch, batches_within, find_divergence, find_late, find_short
 from checkers.sources import Source, lacking
 from checkers.verdict import Anomaly, CheckerResult, result_of
 
@@ -118,7 +118,7 @@ def check_replicas(history: History) -> CheckerResult:
         of_it = [noted for (where, _), noted in notes.items() if where == partition]
         _judge_gaps(partition, batches, limits, end, findings)
         _judge_elections(partition, batches, of_it, (meant, changes), findings)
-        logs = _judge_partition(partition, batches, meant, (end, members), findings)
+        logs = _judge_partition(partition, batches, (meant, limits), (end, members), findings)
         if logs and partition.topic not in limits.compacted and not logs[0].seen.corrupt:
             judged[partition] = logs[0]
             _judge_left(history, meant, synced[partition], (logs[0], batches), findings)
@@ -178,11 +178,12 @@ def _judge_alone(log: ReplicaLog, findings: _Findings) -> None:
 def _judge_partition(
     partition: PartitionName,
     batches: Batches,
-    meant: Meant,
+    against: tuple[Meant, Limits],
     told: tuple[End | None, InSync | None],
     findings: _Findings,
 ) -> list[ReplicaLog]:
     """Compare the in-sync replicas of one partition, and return their logs, the leader's first."""
+    meant, limits = against
     end, synced = told
     if end is None or synced is None:
         missing = "the committed end" if end is None else "the in-sync replicas"
@@ -199,6 +200,8 @@ def _judge_partition(
     if meant.compacted(partition):
         findings.figures["compacted_partitions"] += 1
         return logs
+    if partition.topic not in limits.retained:
+        findings.add(find_late(logs, committed._replace(first=end.start)))
     findings.figures["partitions_compared"] += len(logs) > 1
     for log in logs[1:]:
         stretch = _shared(logs[0], log, committed)

@@ -10,9 +10,10 @@ REPLICA_DIVERGENCE = AnomalyKind(
 )
 SHORT_REPLICA = AnomalyKind(
     id="short-replica",
-    meaning="After healing, the log of an in-sync replica ends below the committed end of its partition.",
+    meaning="After healing, the log of an in-sync replica ends below the committed end of its partition, or "
+    "begins above its start although nobody asked to delete what stood there.",
     guarantee="A record is committed once all in-sync replicas have it in their logs.",
-    source="Kafka documentation, Design, Replication",
+    source="Kafka documentation, Design, Replication; KIP-107",
 )
 LEADER_EPOCH_REGRESSION = AnomalyKind(
     id="leader-epoch-regression",

@@ -72,6 +72,23 @@ def find_short(logs: Iterable[ReplicaLog], committed: Stretch) -> Iterator[Anoma
             )
 
 
+def find_late(logs: Iterable[ReplicaLog], committed: Stretch) -> Iterator[Anomaly]:
+    """One finding for each log that begins above the start of what is committed."""
+    for log in logs:
+        if log.start > committed.first:
+            yield SHORT_REPLICA.found(
+                f"{log.partition} on {log.node} begins at {log.start}, what stays at {committed.first}",
+                subject=f"{log.partition}@{committed.first}",
+                time_ns=log.time_ns,
+                witness=(*committed.witness, log.op),
+                explanation=(
+                    committed.reason,
+                    f"Final reads listed, or DeleteRecords asked, that it begins at {committed.first}.",
+                    f"On {log.node}'s disk the log begins at {log.start}.",
+                ),
+            )
+
+
 def _tail(log: ReplicaLog) -> str:
     if log.seen.tail is None:
         return ""

@@ -73,6 +73,33 @@ def test_without_a_nemesis_journal_nobody_knows_whether_a_node_was_killed() -> N
     assert told.unknown_because == f"node-died may be a hole: {why}"
 
 
+@pytest.mark.parametrize(
+    ("rule", "journal", "validity"),
+    [
+        ("lost-write", "worker-6", Validity.UNKNOWN),
+        ("lost-write", "worker-5", Validity.INVALID),
+        ("duplicate", "worker-6", Validity.INVALID),
+    ],
+)
+def test_what_is_gone_may_have_been_deleted_by_who_lost_his_journal(
+    rule: str, journal: str, validity: Validity
+) -> None:
+    told = history(journal, setup={"workload": {"kind": "log"}})
+    opened = [
+        operation("runner", OperationType.OK, "journal", name, value)
+        for name, value in (
+            ("worker-6", {"role": "deleter"}),
+            ("worker-5", {"role": "consumer"}),
+            ("x", None),
+        )
+    ]
+    told = msgspec.structs.replace(told, operations=(*told.operations, *opened))
+    result = withheld(result_of("log", [known_anomalies()[rule].found("value 7")]), hole_of(told))
+    assert result.validity is validity
+    if validity is Validity.UNKNOWN:
+        assert "recorded of deletions (worker-6)" in (result.unknown_because or "")
+
+
 def test_what_rests_on_other_journals_stays() -> None:
     quorum = known_anomalies()
     found = [quorum["cluster-id-changed"].found("n1"), quorum["voter-unexplained"].found("n2")]

@@ -75,10 +75,10 @@ def metadata(batches: Sequence[Batch], **told: Any) -> dict[str, Any]:
     return replica(batches, **{"topic": METADATA_TOPIC, "records": [], **told})
 
 
-def final_read(end: int | None, *, kind: str = "info", partition: int = 0) -> Operation:
-    """A final read that listed this end, and did not come to it."""
+def final_read(end: int | None, *, kind: str = "info", partition: int = 0, start: int = 0) -> Operation:
+    """A final read that listed this start and end, and did not come to it."""
     asked = {"client": "c", "isolation": "read_uncommitted", "partition": partition}
-    told = asked if end is None else {**asked, "start": 0, "end": end, "position": end, "records": []}
+    told = asked if end is None else {**asked, "start": start, "end": end, "position": end, "records": []}
     return Operation(0, 0, "reader", OperationType(kind), "final-read", "log-0", told)
 
 
@@ -128,6 +128,11 @@ def replicated(
     leader: int | None = 1,
     setup: Mapping[str, Any] | None = None,
 ) -> History:
-    """A run at whose end the nodes held these logs; values may be given in full."""
-    told = [observed(node, log if isinstance(log, Mapping) else replica(log)) for node, log in logs.items()]
-    return history_of(recovered(isr, leader), final_read(end), *told, setup=setup)
+    """A run at whose end the nodes held these logs, from no later than a final read listed on.
+
+    Values may be given in full.
+    """
+    values = {node: log if isinstance(log, Mapping) else replica(log) for node, log in logs.items()}
+    start = max((value.get("log_start") or 0 for value in values.values()), default=0)
+    told = [observed(node, value) for node, value in values.items()]
+    return history_of(recovered(isr, leader), final_read(end, start=start), *told, setup=setup)

@@ -10,6 +10,7 @@ from checkers.replicas.evidence import batches_of
 from checkers.replicas.judging import check_replicas
 from checkers.verdict import CheckerResult, Validity
 from tests.checkers.replicas.replica_histories import (
+    SETUP,
     Batch,
     final_read,
     history_of,
@@ -180,6 +181,41 @@ def test_one_in_sync_replica_alone_has_nothing_to_be_compared_with() -> None:
 
     assert result.validity is VALID
     assert result.figures["partitions_compared"] == 0
+
+
+def begins_late(config: dict[str, str], *deletions: Operation) -> list[str]:
+    """What is found where the log on n2 begins at 3, and final reads listed that all begin at 0."""
+    logs = SAME | {"n2": replica([batch for batch in LOG if batch.base_offset >= 3])}
+    topics = [SETUP["topics"][0] | {"config": config}]
+    told = [observed(node, log if isinstance(log, dict) else replica(log)) for node, log in logs.items()]
+    reads = (final_read(None, kind="invoke"), final_read(7))
+    history = history_of(recovered(), *reads, *told, *deletions, setup={"topics": topics})
+    return [anomaly.summary for anomaly in check_replicas(history).anomalies]
+
+
+def deletion(kind: str, below: int) -> list[Operation]:
+    return [
+        Operation(0, 0, 9, OperationType(each), "delete-records", "log-0", [[0, below]])
+        for each in ("invoke", kind)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("config", "deletions", "found"),
+    [
+        ({}, (), True),
+        ({"retention.ms": "1000"}, (), False),
+        ({}, deletion("ok", 3), False),
+        ({}, deletion("info", 5), False),
+        ({}, deletion("fail", 5), True),
+        ({}, deletion("ok", 2), True),
+    ],
+)
+def test_a_log_that_begins_above_what_anybody_deleted(
+    config: dict[str, str], deletions: list[Operation], *, found: bool
+) -> None:
+    told = begins_late(config, *deletions)
+    assert ["begins at 3, what stays at" in summary for summary in told] == [True] * found
 
 
 def test_a_short_replica_is_found() -> None:
