@@ -6,7 +6,7 @@ Evidence is the metadata log.
    had to be in sync was not, ``reassignment-not-restored`` where one ended with replicas that are neither new
    nor old, ``too-few-replicas``; and ``reassignment-without-end`` where nothing was left to wait for.  Where
    no fewer replicas are added than removed, Kafka waits for the added ones alone: that is counted, and is no
-   anomaly.
+   anomaly.  Where nobody asked for the replicas that it is to get, ``reassignment-unasked``.
 2. Acknowledged requests must be in it (`requests`): ``reassignment-lost``.
 
 That no acknowledged record is lost is judged with the log: a reassignment licenses nothing.
@@ -30,6 +30,7 @@ from checkers.reassignments.steps import (
     find_not_restored,
     find_premature,
     find_too_few,
+    find_unasked,
     find_without_end,
     steps_of,
 )
@@ -69,6 +70,7 @@ def check_reassignments(history: History) -> CheckerResult:
             *find_premature(steps, changes.op),
             *find_not_restored(steps, sets, changes.op),
             *find_too_few(changes, sets),
+            *find_unasked(changes, sets),
             *find_without_end(changes),
             *find_lost(asked, changes),
         ],

@@ -36,5 +36,12 @@ WITHOUT_END = AnomalyKind(
     source="KIP-455; Kafka's PartitionReassignmentReplicas; docs/findings.md",
 )
 
-ANOMALIES = by_id(PREMATURE, LOST, NOT_RESTORED, TOO_FEW, WITHOUT_END)
+UNASKED = AnomalyKind(
+    id="reassignment-unasked",
+    meaning="A partition got replicas, or was to get them, that nobody had asked for.",
+    guarantee="Replicas are those that a partition was made with until somebody asks for others.",
+    source="KIP-455; Kafka's ReplicationControlManager.changePartitionReassignment",
+)
+
+ANOMALIES = by_id(PREMATURE, LOST, NOT_RESTORED, TOO_FEW, WITHOUT_END, UNASKED)
 """All of them by id."""

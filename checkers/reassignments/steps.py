@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from checkers.columns import PartitionName
 from checkers.partition_changes import PartitionChanges, PartitionState
-from checkers.reassignments.kinds import NOT_RESTORED, PREMATURE, TOO_FEW, WITHOUT_END
+from checkers.reassignments.kinds import NOT_RESTORED, PREMATURE, TOO_FEW, UNASKED, WITHOUT_END
 from checkers.verdict import Anomaly
 
 
@@ -145,6 +145,33 @@ def find_not_restored(
                 witness=_witness(op),
                 explanation=(f"Offset {step.after.offset} of the metadata log ended it.",),
             )
+
+
+def find_unasked(
+    changes: PartitionChanges, asked: Mapping[PartitionName, set[frozenset[int]]]
+) -> Iterator[Anomaly]:
+    """Replicas that were begun to be added, or were there at once, and that nobody had asked for.
+
+    What ends a reassignment is judged by the others, and so is a partition that has fewer replicas.
+
+    Args:
+        changes: the partitions' states.
+        asked: by partition all sets of replicas that a request may have asked for.
+    """
+    for partition, states in changes.states.items():
+        for before, after in pairwise(states):
+            wanted = frozenset(after.target)
+            begun = after.moving or not before.moving
+            if begun and wanted.difference(before.replicas) and wanted not in asked.get(partition, set()):
+                yield UNASKED.found(
+                    f"{partition} was to have the replicas {list(after.target)}, which nobody asked for.",
+                    subject=str(partition),
+                    witness=_witness(changes.op),
+                    explanation=(
+                        f"Before it the replicas were {list(before.original)}.",
+                        f"Offset {after.offset} of the metadata log tells so.",
+                    ),
+                )
 
 
 def find_without_end(changes: PartitionChanges) -> Iterator[Anomaly]:

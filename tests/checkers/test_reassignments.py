@@ -14,7 +14,7 @@ from tests.checkers.admin_histories import TOPIC, AdminStory
 
 PREMATURE, LOST = "reassignment-premature", "reassignment-lost"
 NOT_RESTORED, TOO_FEW = "reassignment-not-restored", "too-few-replicas"
-WITHOUT_END = "reassignment-without-end"
+WITHOUT_END, UNASKED = "reassignment-without-end", "reassignment-unasked"
 
 
 def judged(story: AdminStory, **told: Any) -> CheckerResult:
@@ -278,6 +278,38 @@ def correct(targets: Sequence[list[int]], *, drop: int | None = None, early: int
             replicas = target
         story.reassign(at_ms, at_ms + 2, target)
     return story.history()
+
+
+class TestUnasked:
+    """Replicas that nobody asked for."""
+
+    @pytest.mark.parametrize(
+        ("asked", "how", "found"),
+        [(None, "ok", True), ([1, 2, 4], "ok", False), ([1, 2, 4], "info", False), ([1, 2, 5], "ok", True)],
+    )
+    def test_at_once(self, asked: list[int] | None, how: str, *, found: bool) -> None:
+        story = AdminStory()
+        story.created([1, 2, 3])
+        if asked is not None:
+            story.reassign(50, 52, asked, how=how)
+        complete(story, 51, [1, 2, 4], [1, 2, 4])
+        assert (UNASKED in judged(story).counts) is found
+
+    def test_begun(self) -> None:
+        story = AdminStory()
+        story.created([1, 2, 3])
+        begin(story, 51, [1, 2, 3], [1, 2, 4])
+        result = judged(story)
+        assert result.counts == {UNASKED: 1}
+        (anomaly,) = result.anomalies
+        assert "was to have the replicas [1, 2, 4], which nobody asked for" in anomaly.summary
+
+    def test_other_changes_add_nothing(self) -> None:
+        story = AdminStory()
+        story.created([1, 2, 3])
+        story.changed(20, isr=[1, 2])
+        story.changed(30, replicas=[3, 2, 1])
+        assert judged(story).counts == {}
 
 
 @given(st.lists(TARGET, min_size=1, max_size=5))

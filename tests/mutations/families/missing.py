@@ -21,6 +21,7 @@ KINDS = {
     "reassignments": "observer-reassignments",
     "disks": "replicas",
     "the-runner": "runner",
+    "the-deleter": "worker-6",
 }
 """Whose journal, and how its name begins."""
 RUNS = {
@@ -35,6 +36,15 @@ RUNS = {
     "moves": ("the-admin", "reassignments", "a-producer", "a-brokers-views"),
     "disks": ("the-nemesis", "a-producer", "disks"),
     "voters": ("the-admin", "quorum-state-files", "a-producer"),
+    "deletions": (
+        "the-deleter",
+        "the-nemesis",
+        "disks",
+        "the-runner",
+        "a-brokers-views",
+        "the-states-of-nodes",
+    ),
+    "elections": ("quorum-state-files", "the-admin", "the-runner"),
 }
 """Of each run the journals that are maimed."""
 
