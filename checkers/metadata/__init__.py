@@ -87,6 +87,7 @@ class _Workload(msgspec.Struct, frozen=True):
     """What feeds a run, as far as it matters here."""
 
     kind: str = "log"
+    recreated_share: float = 0.0
 
 
 class _Setup(msgspec.Struct, frozen=True):
@@ -111,7 +112,16 @@ def _assumptions(history: History, metadata: Metadata) -> list[Assumption]:
     created, deleted = figures["created_topics"], figures["deleted_topics"]
     listed = len(metadata.final_listings())
     brokers = max(1, sum("broker" in node.roles for node in setup.nodes))
+    again = [
+        Assumption(
+            "topics-recreated",
+            figures["recreated_topics"] > 0,
+            "at least 1 topic created again under its old name, acknowledged",
+            f"{figures['recreated_topics']} were",
+        )
+    ]
     return [
+        *(again if setup.workload.recreated_share else []),
         Assumption(
             "topics-changed",
             created >= CREATED_MIN and deleted >= DELETED_MIN,

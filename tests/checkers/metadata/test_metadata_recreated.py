@@ -1,5 +1,6 @@
 """Topics that are created again under their old names: each is judged for itself, and ids never come back."""
 
+import msgspec
 import pytest
 
 from checkers.history import OK, History
@@ -54,6 +55,18 @@ def at_the_end(text: str, listed: str = "") -> list[str]:
 )
 def test_of_a_name_the_last_topic_counts(text: str, listed: str, ids: list[str]) -> None:
     assert at_the_end(text, listed) == ids
+
+
+@pytest.mark.parametrize("again", ["0 create t -", "0 create u -"])
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_a_run_that_is_meant_to_must_create_some_again(share: float, again: str) -> None:
+    history = told(f"setup metadata 1\n0 create t -\n0 delete t\n{again}")
+    first, *others = history.operations
+    value = {**first.value, "workload": {"kind": "metadata", "recreated_share": share}}
+    first = msgspec.structs.replace(first, value=value)
+    result = check_metadata(msgspec.structs.replace(history, operations=(first, *others)))
+    met = {each.name: each.met for each in result.assumptions}
+    assert met.get("topics-recreated") == (again.endswith("t -") if share else None)
 
 
 def test_more_ids_than_topics() -> None:
