@@ -15,8 +15,11 @@ T = TypeVar("T")
 
 _ASK_TIMEOUT_S = 0.6
 """Shorter than a creator's turn."""
-_REFUSED = {3: "UNKNOWN_TOPIC_OR_PARTITION", 19: "NOT_ENOUGH_REPLICAS", 100: "UNKNOWN_TOPIC_ID"}
-"""Answers to a Produce that was refused before anything was appended."""
+_REFUSED = {19: "NOT_ENOUGH_REPLICAS", 100: "UNKNOWN_TOPIC_ID"}
+"""Answers to a Produce that was refused before anything was appended.
+
+UNKNOWN_TOPIC_OR_PARTITION (3) is none of them: an append that waits for its followers gets it too, where its
+topic is deleted meanwhile."""
 
 
 class RecordsOfTopics:
