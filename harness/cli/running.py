@@ -25,6 +25,7 @@ from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.errors import KrucibleError, UsageError
 from harness.planning import RunOptions, RunPlan, plan_run
 from harness.runner import Host, execute
+from harness.seeded_bugs.outcomes import read_traces, told
 from results.store import StoreError
 
 CANCELLING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -96,6 +97,8 @@ def run_one(plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path
     with console_for(sys.stdout) as console:
         folder, history, verdict, failure = execute(plan, host, console.hear, cancelled)
     show(keep(folder, history, verdict))
+    if bug := plan.options.seeded_bug:
+        click.echo(f"seeded     {told(bug, read_traces(folder, bug))}")
     if failure is not None and verdict.validity is not Validity.INVALID:
         raise failure
     if failure is not None:
