@@ -30,7 +30,10 @@ def began(history: History) -> int:
     return next(operation.index for operation in history.operations)
 
 
-@pytest.mark.parametrize("identity", ["torn-transaction", "hanging-transaction", "G1c"])
+@pytest.mark.parametrize(
+    "identity",
+    ["torn-transaction", "hanging-transaction", "zombie-accepted", "precommitted-read", "G1c"],
+)
 @pytest.mark.parametrize("permitted", [True, False])
 def test_a_finding_is_excused_where_a_state_may_be_lost(identity: str, *, permitted: bool) -> None:
     story = elected(config=ENABLE if permitted else {})
@@ -41,6 +44,22 @@ def test_a_finding_is_excused_where_a_state_may_be_lost(identity: str, *, permit
     (judged,) = excused(history, [anomaly])
     assert judged.illegal is not (permitted and identity != "G1c")
     assert (judged.licence is None) is judged.illegal
+
+
+@pytest.mark.parametrize(("at_ms", "illegal"), [(1_040, False), (1_060, True)])
+def test_a_state_that_was_lost_before_a_transaction_began_excuses_nothing(
+    at_ms: float, *, illegal: bool
+) -> None:
+    """Its coordinator was elected at 30 ms, and at 50 ms everybody knew: a second later nobody else acts."""
+    story = elected(config=ENABLE)
+    for seen_ms, leader, epoch in ((10, 1, 0), (50, 2, 2)):
+        topics = {STATES: [[0, leader, epoch, [1, 2, 3], [leader], []]]}
+        story.observe(seen_ms, "partitions", {"began_ns": seen_ms * 1_000_000, "topics": topics})
+    story.add(at_ms, 7, OperationType.INVOKE, "txn", key="t-0", value={"mops": []})
+    history = story.history()
+    txn = next(operation.index for operation in history.of("txn"))
+    (judged,) = excused(history, [ANOMALIES["torn-transaction"].found("torn", witness=(txn,))])
+    assert judged.illegal is illegal
 
 
 def test_without_an_owner_any_partition_will_do() -> None:
