@@ -74,6 +74,11 @@ COMMANDS = {
         "qualify_command",
         "Qualify a candidate of Kafka: run a matrix beside a baseline, compare, decide by a rule, report.",
     ),
+    "sensitivity": Entry(
+        "harness.cli.sensitivity",
+        "sensitivity_command",
+        "Measure how many seeded bugs are seen: each BUG, or all, alone in Kafka under a nightly's runs.",
+    ),
     "pipeline": Entry(
         "harness.cli.pipelining",
         "pipeline",

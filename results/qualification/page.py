@@ -14,9 +14,10 @@ from results.qualification.finding import Found, Standing
 from results.qualification.model import Qualification
 from results.qualification.sections import Section, facts_of, identity_of, sections_of
 from results.qualification.texts import title_of
-from results.report import TEMPLATES, glyphs
+from results.report import TEMPLATES as REPORT_TEMPLATES
+from results.report import glyphs
 
-_OWN = Path(__file__).parent / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 _LOOKS = {
     Decision.QUALIFIED: "valid",
     Decision.NOT_QUALIFIED: "invalid",
@@ -33,7 +34,7 @@ _RED = (Standing.UNEXPLAINED, Standing.DOUBTFUL)
 def render_page(said: Qualification) -> str:
     """The page as text; whatever comes from runs is cleaned and escaped."""
     environment = jinja2.Environment(
-        loader=jinja2.FileSystemLoader(_OWN),
+        loader=jinja2.FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
@@ -42,24 +43,29 @@ def render_page(said: Qualification) -> str:
     return environment.get_template("qualification.html.j2").render(_context(said))
 
 
-def _context(said: Qualification) -> dict[str, Any]:
-    style = "\n".join(
-        file.read_text(encoding="utf-8") for file in (TEMPLATES / "report.css", _OWN / "qualification.css")
-    )
+def style_of() -> dict[str, Any]:
+    """What a template's head takes: the style, and the hash by which the page permits it."""
+    files = (REPORT_TEMPLATES / "report.css", TEMPLATES / "qualification.css")
+    style = "\n".join(file.read_text(encoding="utf-8") for file in files)
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return {
         "style": Markup(style),  # noqa: S704 - shipped with krucible, not from a run
         "style_hash": f"sha256-{digest}",
+    }
+
+
+def _context(said: Qualification) -> dict[str, Any]:
+    return style_of() | {
         "title": title_of(said),
         "decision": said.decision.capitalize(),
         "look": _LOOKS[said.decision],
         "reasons": [clean(reason.text, _TEXT_MAX) for reason in said.reasons],
         "gaps": [clean(gap, _TEXT_MAX) for gap in said.gaps],
         "claim": said.claim,
-        "identity": _cleaned(identity_of(said)),
+        "identity": cleaned(identity_of(said)),
         "found": [_finding(one) for one in said.found[:_FOUND_MAX]],
         "found_left_out": max(len(said.found) - _FOUND_MAX, 0),
-        "sections": [_cleaned(section) for section in sections_of(said)],
+        "sections": [cleaned(section) for section in sections_of(said)],
         "rule": said.rule,
         "generated_at": clean(said.generated_at, _TEXT_MAX),
         "glyphs": glyphs,
@@ -79,8 +85,8 @@ def _finding(found: Found) -> dict[str, Any]:
     }
 
 
-def _cleaned(section: Section) -> dict[str, Any]:
-    """A section with columns told apart: of numbers, of code, of text."""
+def cleaned(section: Section) -> dict[str, Any]:
+    """A section for a template, with columns told apart: of numbers, of code, of text."""
     kinds = [{">": "n", "`": "code"}.get(name[:1], "") for name in section.head]
     names = [clean(name.removeprefix(">").removeprefix("`"), _NAME_MAX) for name in section.head]
     rows = [

@@ -57,11 +57,11 @@ def markdown_blocks(said: Qualification) -> list[str]:
         *_reasons(said),
         "## What this can't say",
         "\n".join(f"- {told(gap)}" for gap in said.gaps) or "No gap is known.",
-        *_section(identity_of(said)),
+        *section_blocks(identity_of(said)),
         "## What was found",
         said.claim,
         *map(_found, said.found),
-        *(block for section in sections_of(said) for block in _section(section)),
+        *(block for section in sections_of(said) for block in section_blocks(section)),
         "## The rule",
         said.rule,
     ]
@@ -75,7 +75,8 @@ def _reasons(said: Qualification) -> Iterator[str]:
         yield "\n".join(f"- {told(reason.makes)}: {told(reason.text)}" for reason in said.reasons)
 
 
-def _section(section: Section) -> Iterator[str]:
+def section_blocks(section: Section) -> Iterator[str]:
+    """A section's heading, lead, table and note."""
     yield f"## {section.title}"
     if section.lead:
         yield section.lead

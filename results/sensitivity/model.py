@@ -1,0 +1,230 @@
+"""What was tried to see seeded bugs, and what came of it; pure.
+
+A miss says nothing before one knows which one it is: a bug that was never triggered asks for other faults,
+one that was triggered and not seen asks for another checker.
+"""
+
+from collections.abc import Iterable, Sequence
+from enum import StrEnum
+
+import msgspec
+
+from checkers.verdict import Anomaly, Verdict
+from results.summary import Outcome
+from results.wilson import Interval, wilson
+
+_NS_PER_MS = 1_000_000
+
+
+class Reach(StrEnum):
+    """How far a bug came in a run, as far as the nodes' logs tell."""
+
+    NOT_INJECTED = "not-injected"
+    NEVER_REACHED = "never-reached"
+    NEVER_TRIGGERED = "never-triggered"
+    TRIGGERED = "triggered"
+
+
+class Ending(StrEnum):
+    """How a run with a bug ended, or all runs with it: of several the first one here counts."""
+
+    SEEN = "seen"
+    """The verdict is invalid, and the bug was triggered."""
+    UNEXPLAINED = "invalid without a trigger"
+    """The verdict is invalid, and no log tells of a trigger: no find of this bug, and to be looked at."""
+    TRIGGERED = "triggered and not seen"
+    UNKNOWN = "unknown"
+    """The run came to no decision, or left no log that tells how far the bug came."""
+    NEVER_TRIGGERED = "never triggered"
+    NEVER_REACHED = "never reached"
+    """The place in the code was never come to, which is one way of never being triggered."""
+    NOT_INJECTED = "not injected"
+    FAILED = "harness failed"
+    NOT_RUN = "not run"
+
+
+class First(msgspec.Struct, frozen=True):
+    """The illegal anomaly that was visible first, and when, from the run's beginning."""
+
+    id: str
+    at_ms: int | None
+
+
+class Trial(msgspec.Struct, frozen=True, kw_only=True):
+    """One run with a bug.
+
+    Attributes:
+        number: of the try, from 1 on.
+        scenario: its name.
+        mode: of the cluster.
+        command: the line that runs it again.
+        ending: how it ended.
+        reach: how far the bug came; None where no log tells.
+        folder: the run's, by its name; empty where there is none.
+        first: by what it was invalid first.
+        run_ms: how long the run took from its beginning to its last operation.
+        why: why it is unknown or failed.
+    """
+
+    number: int
+    scenario: str
+    mode: str
+    command: str
+    ending: Ending = Ending.NOT_RUN
+    reach: Reach | None = None
+    folder: str = ""
+    first: First | None = None
+    run_ms: int = 0
+    why: str = ""
+
+
+class Control(msgspec.Struct, frozen=True, kw_only=True):
+    """One run without a bug.
+
+    Attributes:
+        scenario: its name.
+        mode: of the cluster.
+        command: the line that runs it again.
+        outcome: how it ended; None where it was not run.
+        anomalies: ids of what was found against a promise: each a false alarm, or a bug of Kafka's own.
+        folder: the run's, by its name.
+        why: why it is unknown or failed.
+    """
+
+    scenario: str
+    mode: str
+    command: str
+    outcome: Outcome | None = None
+    anomalies: tuple[str, ...] = ()
+    folder: str = ""
+    why: str = ""
+
+
+class Sought(msgspec.Struct, frozen=True, kw_only=True):
+    """One bug and its runs.
+
+    Attributes:
+        name: the bug's.
+        area: what it is in.
+        anomalies: ids of those that the catalogue expects of it.
+        fitting: whether the preset draws what the bug takes.
+        trials: in their order, up to the one in which it was seen.
+    """
+
+    name: str
+    area: str
+    anomalies: tuple[str, ...]
+    fitting: bool
+    trials: tuple[Trial, ...]
+
+    @property
+    def ending(self) -> Ending:
+        """The best of its trials' endings."""
+        return best(trial.ending for trial in self.trials)
+
+    @property
+    def finished(self) -> bool:
+        """Whether it was seen or its budget is spent."""
+        return self.ending is Ending.SEEN or all(one.ending is not Ending.NOT_RUN for one in self.trials)
+
+    @property
+    def first(self) -> First | None:
+        """By what it was seen first."""
+        return next((one.first for one in self.trials if one.ending is Ending.SEEN), None)
+
+    @property
+    def foreseen(self) -> bool:
+        """Whether the catalogue expected that anomaly."""
+        return self.first is not None and self.first.id in self.anomalies
+
+    @property
+    def runs(self) -> int:
+        """How many runs there were, up to the one in which it was seen."""
+        return sum(one.ending is not Ending.NOT_RUN for one in self.trials)
+
+    @property
+    def spent_ms(self) -> int:
+        """How long its runs took, the last one up to the anomaly by which it was seen."""
+        whole = sum(one.run_ms for one in self.trials)
+        seen = next((one for one in self.trials if one.ending is Ending.SEEN), None)
+        if seen is None or seen.first is None or seen.first.at_ms is None:
+            return whole
+        return whole - seen.run_ms + seen.first.at_ms
+
+
+class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
+    """Everything that a page is made from.
+
+    Attributes:
+        version: Kafka's.
+        preset: whose drawn runs these are.
+        budget: runs and seconds of each bug, as it is typed.
+        seed: that the plan was drawn from.
+        bugs: by area and name.
+        controls: the runs without a bug.
+        withheld: bugs of the catalogue that do not fit the version.
+    """
+
+    version: str
+    preset: str
+    budget: str
+    seed: int
+    bugs: tuple[Sought, ...]
+    controls: tuple[Control, ...]
+    withheld: tuple[str, ...] = ()
+
+
+class Rate(msgspec.Struct, frozen=True):
+    """How many were seen of how many, and where the true share may lie."""
+
+    seen: int
+    of: int
+    interval: Interval
+
+
+def ending_of(outcome: Outcome, reach: Reach | None) -> Ending:
+    """How a run with a bug ended, from its verdict and from what its nodes' logs tell."""
+    match outcome, reach:
+        case Outcome.FAILED, _:
+            return Ending.FAILED
+        case Outcome.INVALID, Reach.TRIGGERED:
+            return Ending.SEEN
+        case Outcome.INVALID, _:
+            return Ending.UNEXPLAINED
+        case (Outcome.UNKNOWN, _) | (_, None):
+            return Ending.UNKNOWN
+        case _:
+            return _MISSES[reach]
+
+
+_MISSES = {
+    Reach.TRIGGERED: Ending.TRIGGERED,
+    Reach.NEVER_TRIGGERED: Ending.NEVER_TRIGGERED,
+    Reach.NEVER_REACHED: Ending.NEVER_REACHED,
+    Reach.NOT_INJECTED: Ending.NOT_INJECTED,
+}
+
+
+def best(endings: Iterable[Ending]) -> Ending:
+    """The one of several endings that counts; not run of none."""
+    return min(endings, key=list(Ending).index, default=Ending.NOT_RUN)
+
+
+def first_of(verdict: Verdict) -> First | None:
+    """The illegal anomaly that was visible first; those without a time come last."""
+    illegal = [one for result in verdict.results for one in result.anomalies if one.illegal]
+    found = min(illegal, key=_visible, default=None)
+    if found is None:
+        return None
+    return First(found.id, None if found.time_ns is None else found.time_ns // _NS_PER_MS)
+
+
+def rate_of(bugs: Sequence[Sought]) -> Rate:
+    """How many bugs were seen, of those that were seen or whose budget is spent."""
+    finished = [bug for bug in bugs if bug.finished]
+    seen = sum(bug.ending is Ending.SEEN for bug in finished)
+    return Rate(seen, len(finished), wilson(seen, len(finished)))
+
+
+def _visible(anomaly: Anomaly) -> tuple[bool, int, str]:
+    return anomaly.time_ns is None, anomaly.time_ns or 0, anomaly.id

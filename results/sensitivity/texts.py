@@ -1,0 +1,43 @@
+"""What was found of seeded bugs as Markdown, as JSON, and in a line."""
+
+import msgspec
+
+from results.markdown import told
+from results.qualification.texts import section_blocks
+from results.sensitivity.model import Sensitivity, rate_of
+from results.sensitivity.sections import sections_of, told_alarms, told_rate
+
+
+def title_of(said: Sensitivity) -> str:
+    """Of what, under what."""
+    return f"Sensitivity on Kafka {said.version}, {said.preset} runs, budget {said.budget}"
+
+
+def headline(said: Sensitivity) -> str:
+    """How many were seen, and the false alarms."""
+    return f"Seen: {told_rate(rate_of(said.bugs))}; {told_alarms(said)}."
+
+
+def lead_of(said: Sensitivity) -> str:
+    """What was done, in sentences."""
+    runs, duration_s = said.budget.split("x")
+    lead = (
+        f"Each bug was put into Kafka {said.version} alone, and run under the drawn schedules of the preset "
+        f"{said.preset} until it was seen or {runs} runs of {duration_s} s were spent. The plan was drawn "
+        f"from seed {said.seed}."
+    )
+    if said.withheld:
+        lead += f" Left out, because they do not fit this version: {', '.join(said.withheld)}."
+    return lead
+
+
+def render_markdown(said: Sensitivity) -> str:
+    """The page, with a newline at its end."""
+    blocks = [f"# {told(title_of(said))}", f"**{headline(said)}**", lead_of(said)]
+    blocks += [block for section in sections_of(said) for block in section_blocks(section)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def encode_sensitivity(said: Sensitivity) -> bytes:
+    """Everything as JSON."""
+    return msgspec.json.format(msgspec.json.encode(said), indent=2) + b"\n"

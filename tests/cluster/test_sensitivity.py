@@ -1,0 +1,27 @@
+"""One seeded bug under one drawn run: what it left in the nodes' logs is told apart, whatever the verdict."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from harness.cli import invoke
+from harness.cli.sensitivity_runs import read_trial
+from results.sensitivity import Ending, Reach, Trial
+
+pytestmark = pytest.mark.cluster
+BUG = "commit-not-applied"
+
+
+def test_a_bug_that_was_put_into_kafka_is_told_apart_from_one_that_was_not(tmp_path: Path) -> None:
+    ran = ["run", "exploratory/offsets", "--seed", "1", "--duration-s", "20", "--seeded-bug", BUG]
+    assert invoke([*ran, "--runs", str(tmp_path)]) in (0, 1, 2)
+    (verdict,) = tmp_path.glob("exploratory/offsets/2*/verdict.json")
+    planned = Trial(number=1, scenario="exploratory/offsets", mode="combined", command="")
+    trial = read_trial(planned, BUG, verdict.parent)
+    assert trial.reach in (Reach.TRIGGERED, Reach.NEVER_TRIGGERED, Reach.NEVER_REACHED)
+    invalid = json.loads(verdict.read_text())["validity"] == "invalid"
+    assert (trial.ending in (Ending.SEEN, Ending.UNEXPLAINED)) is invalid
+    assert (trial.first is not None) is invalid
+    other = read_trial(planned, "min-isr-ignored", verdict.parent)
+    assert other.reach is Reach.NOT_INJECTED

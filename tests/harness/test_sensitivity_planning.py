@@ -1,0 +1,155 @@
+"""Which runs ``krucible sensitivity`` plans, and how far a bug came in one."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from harness.catalogue import load_scenario
+from harness.planning import plan_run, reproduce_line
+from harness.qualification import PRESETS, Entry, Preset
+from harness.seeded_bugs.catalogue import seeded_bugs
+from harness.seeded_bugs.header import Area, SeededBug
+from harness.seeded_bugs.traces import Stage
+from harness.sensitivity.planning import Budget, Slot, drawn_runs, draws_of, fits, slots
+from harness.sensitivity.reach import stage_in
+from harness.vocabulary.topology import Mode, Role
+from results.sensitivity import Reach
+
+BUDGET = Budget(3, 40)
+NIGHTLY = PRESETS["nightly"]
+
+
+def bug(name: str = "forgets", faults: str = "", workloads: str = "log") -> SeededBug:
+    return SeededBug(
+        name=name,
+        area=Area.REPLICATION,
+        summary="A leader forgets.",
+        breaks="What was taken is kept.",
+        source="KIP-1",
+        faults=tuple(faults.split()),
+        workloads=tuple(workloads.split()),
+        anomalies=("lost-write",),
+        versions=("4.3.1",),
+        nodes=(Role.BROKER,),
+        rules="",
+    )
+
+
+def planned(*bugs: SeededBug, seed: int = 1, preset: Preset = NIGHTLY) -> tuple[Slot, ...]:
+    return slots(bugs, BUDGET, preset, "4.3.1", seed)
+
+
+def lines(some: tuple[Slot, ...]) -> list[str]:
+    return [reproduce_line(options) for slot in some for options in slot.both]
+
+
+def test_the_same_seed_gives_the_same_plan_and_another_one_another() -> None:
+    bugs = [bug("one"), bug("two", "kill"), bug("three", workloads="txn copy")]
+    assert lines(planned(*bugs)) == lines(planned(*bugs))
+    assert lines(planned(*bugs)) != lines(planned(*bugs, seed=2))
+
+
+def test_the_plan_is_the_same_on_every_machine() -> None:
+    (first, *_rest) = lines(planned(bug(workloads="metadata")))
+    ran = "krucible run exploratory/metadata --seed 314570218 --kafka-version 4.3.1 --duration-s 40 "
+    assert first == f"{ran}--mode combined"
+
+
+def test_every_run_with_a_bug_has_a_control_that_is_the_same_run_without_it() -> None:
+    some = planned(bug("one"), bug("two"))
+    for slot in some:
+        assert slot.seeded.seeded_bug == slot.bug.name
+        assert msgspec.structs.replace(slot.seeded, seeded_bug=None) == slot.control
+        assert set(map(reproduce_line, slot.both)) == {
+            reproduce_line(slot.seeded),
+            reproduce_line(slot.control),
+        }
+    controls = [reproduce_line(slot.control) for slot in some]
+    assert len(set(controls)) == len(controls) == 6
+
+
+def test_all_bugs_have_their_first_run_before_any_has_its_second() -> None:
+    bugs = [bug(f"bug-{letter}") for letter in "abcdefgh"]
+    some = planned(*bugs)
+    assert [slot.number for slot in some] == [1] * 8 + [2] * 8 + [3] * 8
+    rounds = [[slot.bug.name for slot in some[at : at + 8]] for at in (0, 8, 16)]
+    assert len({tuple(names) for names in rounds}) == 3
+    assert {slot.control_first for slot in some} == {True, False}
+
+
+def test_what_is_drawn_for_a_bug_does_not_depend_on_the_others() -> None:
+    alone = lines(planned(bug("one")))
+    among = planned(bug("zero"), bug("one"), bug("two"))
+    assert lines(tuple(slot for slot in among if slot.bug.name == "one")) == alone
+
+
+def test_a_scenario_has_the_load_of_the_bug_and_draws_a_fault_that_it_takes() -> None:
+    chaos, txn = load_scenario("exploratory/chaos"), load_scenario("exploratory/txn")
+    drawn = {"kill", "partition", "power-loss", "wipe-disk", "change-voters", "reassign-some"}
+    assert drawn <= draws_of(chaos)
+    assert fits(bug(), chaos)
+    assert not fits(bug(), txn)
+    assert fits(bug(faults="kill", workloads="txn"), txn)
+    assert not fits(bug(faults="power-loss", workloads="txn"), txn)
+    assert draws_of(load_scenario("disks/power-loss")) == frozenset()
+
+
+def test_runs_are_of_the_preset_as_often_as_it_has_seeds() -> None:
+    preset = Preset(
+        "Some.",
+        (
+            Entry("exploratory/chaos", (Mode.COMBINED, Mode.ISOLATED), 2),
+            Entry("exploratory/txn", (None,), 1),
+            Entry("disks/power-loss"),
+        ),
+    )
+    assert [f"{run.scenario} {run.mode}" for run in drawn_runs(preset, "4.3.1")] == [
+        *["exploratory/chaos combined"] * 2,
+        *["exploratory/chaos isolated"] * 2,
+        "exploratory/txn combined",
+    ]
+
+
+def test_what_the_version_can_not_bear_is_no_run_of_it() -> None:
+    (oldest,) = (run.scenario for run in drawn_runs(Preset("One.", (Entry("exploratory/txn"),)), "4.3.1"))
+    assert load_scenario(oldest).versions_min > "1.0.0"
+    assert list(drawn_runs(Preset("One.", (Entry(oldest),)), "1.0.0")) == []
+
+
+@pytest.mark.parametrize(
+    ("faults", "workloads", "scenario"), [("dead-disk", "txn", "exploratory/txn"), ("none", "nobody", "")]
+)
+def test_a_bug_that_nothing_fits_is_run_with_its_load_or_anyhow_and_that_is_told(
+    faults: str, workloads: str, scenario: str
+) -> None:
+    some = planned(bug(faults=faults, workloads=workloads))
+    assert not any(slot.fitting for slot in some)
+    assert all(slot.control.scenario.startswith(scenario or "exploratory/") for slot in some)
+
+
+def test_every_bug_of_the_catalogue_can_be_planned() -> None:
+    bugs = [one for one in seeded_bugs().values() if "4.3.1" in one.versions]
+    for slot in slots(bugs, Budget(1, 20), NIGHTLY, "4.3.1", 1):
+        assert plan_run(slot.seeded).expectation.anomalies == slot.bug.anomalies
+
+
+TOLD = "krucible-bug forgets {} at 2026-11-22T10:00:00.123456Z\n"
+
+
+def test_the_farthest_that_any_node_tells_is_how_far_a_bug_came(tmp_path: Path) -> None:
+    assert stage_in(tmp_path, "forgets") is None
+    for name, words in {
+        "n1": (),
+        "n2": ("installed", "reached", "triggered 1"),
+        "n3": ("installed",),
+    }.items():
+        node = tmp_path / "nodes" / name
+        node.mkdir(parents=True)
+        (node / "server.log").write_bytes(b"\xff\n" + "".join(map(TOLD.format, words)).encode())
+    assert stage_in(tmp_path, "forgets") is Stage.TRIGGERED
+    assert stage_in(tmp_path, "another") is Stage.NOT_INJECTED
+
+
+def test_results_know_the_stages_of_the_harness() -> None:
+    assert [stage.value for stage in Stage] == [reach.value for reach in Reach]
