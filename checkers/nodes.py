@@ -41,10 +41,16 @@ class _Status(msgspec.Struct, frozen=True):
     def ended_since(self, last: "_Status | None") -> bool:
         """Whether a process ended that had not when the node was looked at last.
 
-        One that was started and ended again between two looks is known by the time of its start.
+        One that was started and ended again between two looks is known by the time of its start, and so is
+        one that ended and was started again.
         """
-        same = last is not None and last.status == "exited" and last.started_at == self.started_at
-        return self.status == "exited" and not same
+        if last is None:
+            return self.status == "exited"
+        another = last.started_at != self.started_at
+        if self.status == "exited":
+            return last.status != "exited" or another
+        told = last.started_at and self.started_at
+        return last.status != "exited" and another and bool(told)
 
 
 def check_nodes(history: History) -> CheckerResult:
@@ -75,24 +81,28 @@ def _deaths(
     Each of these ends a node's process once: if the one that its heal started ends too, that is a death.
     """
     spent = {window: set[str]() for window in windows if window.kind in ENDING_KINDS}
-    last: dict[str | None, _Status] = {}
+    last: dict[str | None, tuple[_Status, int]] = {}
     for operation in observed:
         status = msgspec.convert(operation.value, _Status)
-        ended = status.ended_since(last.get(operation.node))
-        last[operation.node] = status
+        before, before_ns = last.get(operation.node, (None, operation.time_ns))
+        ended = status.ended_since(before)
+        last[operation.node] = status, operation.time_ns
         over = done_ns is not None and operation.time_ns >= done_ns
-        if ended and not over and not _explained(operation, status, spent):
+        since_ns = operation.time_ns if status.status == "exited" else before_ns
+        if ended and not over and not _explained(operation, status, since_ns, spent):
             yield _death(operation, status)
 
 
-def _explained(operation: Operation, status: _Status, spent: Mapping[FaultWindow, set[str]]) -> bool:
+def _explained(
+    operation: Operation, status: _Status, since_ns: int, spent: Mapping[FaultWindow, set[str]]
+) -> bool:
     """A fault that ends the node was going on, and no other end of it was put down to that one.
 
     The kernel's killing for want of memory is never planned.
     """
     node, time_ns = operation.node or "", operation.time_ns
     for window, ended in spent.items():
-        if window.concerns(node) and window.overlaps(time_ns, time_ns) and node not in ended:
+        if window.concerns(node) and window.overlaps(since_ns, time_ns) and node not in ended:
             ended.add(node)
             return not status.oom
     return False
@@ -101,8 +111,10 @@ def _explained(operation: Operation, status: _Status, spent: Mapping[FaultWindow
 def _death(operation: Operation, status: _Status) -> Anomaly:
     how = "out of memory" if status.oom else "nobody had killed or stopped it"
     seconds = operation.time_ns / 1e9
+    exited = status.status == "exited"
+    code = f"with exit code {status.exit_code}" if exited else "and was started again"
     return NODE_DIED.found(
-        f"{operation.node} ended at {seconds:.1f} s with exit code {status.exit_code}: {how}.",
+        f"{operation.node} ended at {seconds:.1f} s {code}: {how}.",
         subject=operation.node,
         time_ns=operation.time_ns,
         witness=(operation.index,),

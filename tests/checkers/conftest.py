@@ -282,8 +282,10 @@ def _file(at: float, _: str, words: list[str]) -> Node:
     }
 
 
-def _running(_: float, __: str, ___: list[str]) -> Node:
-    yield {"key": "node", "value": {"status": "running", "exit_code": None, "oom": False, "started_at": ""}}
+def _running(_: float, __: str, words: list[str]) -> Node:
+    started_at = _options(words).get("started", "")
+    value = {"status": "running", "exit_code": None, "oom": False, "started_at": started_at}
+    yield {"key": "node", "value": value}
 
 
 def _paused(_: float, __: str, ___: list[str]) -> Node:

@@ -69,6 +69,19 @@ def test_a_node_that_dies_by_itself(story: Story) -> None:
             1,
             id="started and dead again between two looks",
         ),
+        pytest.param("5 c1 running started=4\n6 c1 running started=5", 1, id="dead and started unseen"),
+        pytest.param("5 c1 running started=4\n6 c1 running", 0, id="nobody told when it was started"),
+        pytest.param(
+            "4 c1 running started=1\n5 f1 kill c1 ok\n5.2 f1 heal ok\n6 c1 running started=5",
+            0,
+            id="killed and started unseen",
+        ),
+        pytest.param(
+            "4 c1 running started=1\n5 f1 kill c1 ok\n7 f1 heal ok\n7 c1 exited 137 started=1\n"
+            "8 c1 running started=7\n9 c1 running started=8",
+            1,
+            id="killed, started, dead and started unseen",
+        ),
         pytest.param(
             "5 f1 kill c1 ok\n5.1 c1 exited 137\n7 f1 heal ok\n7 c1 running\n"
             "9 f2 stop c1 ok\n9.1 c1 exited 143\n12 f2 heal ok",

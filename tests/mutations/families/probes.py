@@ -118,6 +118,14 @@ def a_node_died_by_itself(edit: Edit) -> None:
     edit.add(seen, at_ns + 1_000_000_000, value=seen.value | {"started_at": "2026-11-22T23:59:59.0Z"})
 
 
+@mutation("probes", invalid("node-died"), ("chaos", "smoke", "txn", "moves", "deletions"), 1)
+def a_node_started_again_by_itself(edit: Edit) -> None:
+    """A node that ran, and that no fault befell then, runs again since a later time: nobody saw it end."""
+    seen = next(iter(reversed([o for o in edit.original.observed("node") if o.value["status"] == "running"])))
+    at_ns = max(seen.time_ns, phase_ns(edit.original, "heal")) + 1_000_000
+    edit.add(seen, at_ns, value=seen.value | {"started_at": "2026-11-22T23:59:59.0Z"})
+
+
 @mutation("probes", VALID, ("chaos",), 1)
 def a_drawn_fault_found_its_target_held(edit: Edit) -> None:
     """One fault more was drawn, and not attempted because another one held its target."""
