@@ -17,7 +17,7 @@ what a list lacks or still has is judged by the last one of each broker in the f
 7. The metadata log has what was acknowledged, topics or not, and had it in time, and lists agree with it
    (`kept`).
 
-Where a majority of a static quorum's disks was wiped, what was acknowledged may be lost (`wipes`).
+Where the disks of a majority of the voters were wiped, what was acknowledged may be lost (`wipes`).
 Configs are registers too, which `checkers.registers` judges.
 """
 

@@ -1,19 +1,19 @@
 """Disks of controllers that were wiped: when a majority of them had nothing left to elect by.
 
-In a static quorum a controller whose disk was wiped votes on with an empty log.  It counts as wiped until
-the quorum's leader tells that its log reaches what is committed.  While a majority of the voters is wiped
-they may elect one of them, and committed metadata is gone (kraft.version 0; KIP-853, Motivation).
+A controller whose disk was wiped counts as wiped until the quorum's leader tells that its log reaches what is
+committed.  In a static quorum it votes on with an empty log, and so it does in a dynamic one where its disk
+keeps its directory's id; with another id it has no vote (KIP-853, Motivation).  While a majority of the
+voters is wiped, they may elect one of them, or nobody has what was committed: no quorum promises to keep it.
 """
 
 from collections.abc import Iterable
-from typing import Any
 
 import msgspec
 
 from checkers.faults import fault_windows
 from checkers.history import History
 from checkers.quorum.changes import dynamic_since_ns
-from checkers.quorum.views import views_of
+from checkers.quorum.views import LeaderClaim, views_of
 from checkers.quorum.wipes import filled, wipes_of
 from checkers.setup import setup_of
 from checkers.verdict import Anomaly
@@ -23,19 +23,8 @@ _LOSSES = frozenset(
 )
 
 
-class _Node(msgspec.Struct, frozen=True):
-    name: str
-    id: int
-    roles: tuple[str, ...] = ()
-
-
-class _Setup(msgspec.Struct, frozen=True):
-    quorum: str = "dynamic"
-    nodes: tuple[_Node, ...] = ()
-
-
 def licensed(anomalies: Iterable[Anomaly], history: History) -> list[Anomaly]:
-    """Make losses of metadata legal where a majority of a static quorum's disks was wiped before.
+    """Make losses of metadata legal where the disks of a majority of the voters were wiped before.
 
     Raises:
         msgspec.ValidationError: the set-up is not as docs/histories.md says.
@@ -83,22 +72,28 @@ def emptied(history: History, before_ns: int) -> str | None:
 
 def _majority_wiped(history: History) -> tuple[int, str] | None:
     """Since when a majority was wiped, and that in words; None where it never was."""
-    told: Any = next((o.value for o in history.of("setup")), {})
-    setup = msgspec.convert(told, _Setup)
-    controllers = {node.name: node.id for node in setup.nodes if "controller" in node.roles}
-    if setup.quorum != "static":
-        return None
-    claims = views_of(history).claims
     wipes = [wipe.window for wipe in wipes_of(history, fault_windows(history)).wipes]
+    setup = setup_of(history) if wipes else None
+    controllers = {} if setup is None else setup.controllers
+    claims = views_of(history).claims
     for window in wipes:
+        voters = _voters(claims, window.invoked_ns) or frozenset(controllers)
         empty = {
             name
             for earlier in wipes
             if earlier.invoked_ns <= window.invoked_ns
-            for name in controllers.keys() & set(earlier.targets)
-            if not filled(controllers[name], earlier, claims, window.invoked_ns)
+            for voter, name in controllers.items()
+            if voter in voters and earlier.concerns(name)
+            if not filled(voter, earlier, claims, window.invoked_ns)
         }
-        if 2 * len(empty) > len(controllers):
+        if 2 * len(empty) > len(voters):
             names = ", ".join(sorted(empty))
-            return window.invoked_ns, f"wiped disks: {names}, a majority of a static quorum, had empty logs"
+            return window.invoked_ns, f"wiped disks: {names}, a majority of the voters, had empty logs"
     return None
+
+
+def _voters(claims: Iterable[LeaderClaim], until_ns: int) -> frozenset[int]:
+    """The voters that the newest leader had told until a time; none where none had."""
+    told = (claim for claim in claims if claim.time_ns <= until_ns)
+    last = max(told, key=lambda claim: (claim.epoch, claim.time_ns), default=None)
+    return frozenset() if last is None else frozenset(voter.id for voter in last.voters)

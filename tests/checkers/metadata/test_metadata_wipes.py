@@ -22,12 +22,19 @@ def lost(**setup: Any) -> AdminStory:
 
 
 def leader_tells(
-    story: AdminStory, at_ms: float, end: int, *, committed: int = 9, fetched_ms: float | None = None
+    story: AdminStory,
+    at_ms: float,
+    end: int,
+    *,
+    committed: int = 9,
+    fetched_ms: float | None = None,
+    more: tuple[int, ...] = (3,),
 ) -> None:
-    """Controller 2 fetched then, by default just now, and has all below an offset."""
+    """Controller 2 fetched then, by default just now, and has all below an offset; there are more voters."""
     began, wall_ms = {"began_ns": round(at_ms * 1e6)}, round(WALL_MS + at_ms)
     last_fetch_ms = wall_ms if fetched_ms is None else round(WALL_MS + fetched_ms)
     voters = [[1, None, 9, -1, -1], [2, None, end, last_fetch_ms, -1]]
+    voters += [[voter, None, 0, -1, -1] for voter in more]
     leads = {"answer": "leader", "leader_id": 1, "leader_epoch": 1, "high_watermark": committed}
     story.observe(at_ms + 0.1, "quorum", began | leads | {"voters": voters, "wall_ms": wall_ms})
     story.observe(at_ms + 0.1, "quorum", began | {"answer": "not-leader"})
@@ -47,21 +54,12 @@ def test_two_of_three_wiped_disks_license_it(scope: str) -> None:
     story.fault(40, 50, "wipe-disk", "n3", scope=scope)
     found = anomaly(story)
     assert not found.illegal
-    assert found.licence == "wiped disks: n2, n3, a majority of a static quorum, had empty logs"
+    assert found.licence == "wiped disks: n2, n3, a majority of the voters, had empty logs"
 
 
-@pytest.mark.parametrize(
-    ("setup", "kind", "spec"),
-    [
-        ({"quorum": "dynamic"}, "wipe-disk", {"scope": "all"}),
-        ({}, "kill", {}),
-        ({}, "wipe-disk", {"scope": "topic", "topic": None}),
-    ],
-)
-def test_other_quorums_faults_and_scopes_license_nothing(
-    setup: dict[str, Any], kind: str, spec: dict[str, Any]
-) -> None:
-    story = lost(**setup)
+@pytest.mark.parametrize(("kind", "spec"), [("kill", {}), ("wipe-disk", {"scope": "topic", "topic": None})])
+def test_other_faults_and_scopes_license_nothing(kind: str, spec: dict[str, Any]) -> None:
+    story = lost()
     story.fault(20, 30, kind, "n2", "n3", **spec)
     assert anomaly(story).illegal
 
@@ -100,3 +98,32 @@ def test_a_phantom_is_never_licensed() -> None:
     story.both(710, 711, "list-topics", None, answer=[["meta-9", "id9"]], key="n1")
     (found,) = check_metadata(story.history(metadata_log=False)).anomalies
     assert (found.id, found.illegal) == ("phantom-topic", True)
+
+
+DYNAMIC = {"quorum": "dynamic", "features": {"kraft.version": 1}}
+
+
+@pytest.mark.parametrize("setup", [{}, DYNAMIC])
+def test_a_majority_is_one_of_the_voters_that_were_told(setup: dict[str, Any]) -> None:
+    story = lost(**setup)
+    leader_tells(story, 15, 9, more=())
+    story.fault(20, 30, "wipe-disk", "n2", "n3", scope="all")
+    assert anomaly(story).illegal
+    story.fault(40, 50, "wipe-disk", "n1", scope="all")
+    assert anomaly(story).licence == "wiped disks: n1, n2, a majority of the voters, had empty logs"
+
+
+def test_of_more_voters_it_takes_more() -> None:
+    story = lost(**DYNAMIC)
+    leader_tells(story, 15, 9, more=(3, 4, 5))
+    story.fault(20, 30, "wipe-disk", "n2", "n3", scope="all")
+    assert anomaly(story).illegal
+    story.fault(40, 50, "wipe-disk", "n1", scope="all")
+    assert not anomaly(story).illegal
+
+
+def test_voters_that_were_told_later_do_not_count() -> None:
+    story = lost(**DYNAMIC)
+    story.fault(20, 30, "wipe-disk", "n2", "n3", scope="all")
+    leader_tells(story, 35, 0, more=(3, 4, 5))
+    assert not anomaly(story).illegal
