@@ -10,7 +10,7 @@ import numpy as np
 
 from checkers.administration import performed
 from checkers.compaction import compaction_ran
-from checkers.coverage import coverage_of
+from checkers.coverage import coverage_of, first_of
 from checkers.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.history import FAIL, INVOKE, OK, History, Operation, OperationType
 from checkers.licences.disks import UNSYNCED, WIPE
@@ -131,14 +131,12 @@ def _loaded(acked: Acknowledged, history: History, setup: Setup) -> Assumption:
     width = int(acked.partition.max(initial=0)) + 1
     codes = np.unique(acked.topic[under_load] * width + acked.partition[under_load])
     loaded = {(acked.topics[code // width], code % width) for code in codes.tolist()}
-    idle = ", ".join(
-        f"{topic}/{number}" for topic, number in setup.loaded_partitions if (topic, number) not in loaded
-    )
+    idle = [f"{topic}/{number}" for topic, number in setup.loaded_partitions if (topic, number) not in loaded]
     return Assumption(
         "partitions-loaded",
         not idle,
         "each partition acknowledged a record before phase heal",
-        f"without any: {idle or 'none'}",
+        f"without any: {first_of(idle)}",
     )
 
 
@@ -154,12 +152,12 @@ def _polled(history: History, setup: Setup) -> Assumption:
         for stretch in operation.value["records"]
     }
     expected = setup.loaded_partitions if setup.workload.consumers else ()
-    unread = ", ".join(f"{topic}/{number}" for topic, number in expected if (topic, number) not in polled)
+    unread = [f"{topic}/{number}" for topic, number in expected if (topic, number) not in polled]
     return Assumption(
         "partitions-polled",
         not unread,
         "a record of each partition returned by a poll, if there are consumers",
-        f"without any: {unread or 'none'}",
+        f"without any: {first_of(unread)}",
     )
 
 

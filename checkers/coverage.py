@@ -180,8 +180,13 @@ def _epochs_noted(history: History) -> Assumption:
 
 def _all_seen(name: str, what: str, unseen: Sequence[str]) -> Assumption:
     """Whether nothing is left that was not seen; the first of it is named."""
-    more = f" and {len(unseen) - _NAMED_MAX} more" if len(unseen) > _NAMED_MAX else ""
-    return Assumption(name, not unseen, what, f"not seen: {', '.join(unseen[:_NAMED_MAX]) or 'none'}{more}")
+    return Assumption(name, not unseen, what, f"not seen: {first_of(unseen)}")
+
+
+def first_of(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are; *none* without any."""
+    more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
+    return (", ".join(names[:_NAMED_MAX]) or "none") + more
 
 
 def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:

@@ -111,19 +111,25 @@ def check_replicas(history: History) -> CheckerResult:
     findings.doubts += [] if missing is None else [missing]
     ends, synced = committed_ends(history), members_of(history, meant)
     limits, changes = limits_of(history, meant), partition_changes(history)
-    notes = {(noted.partition, noted.node): noted for noted in checkpoints_of(history)}
+    notes: dict[PartitionName, dict[str, Noted]] = {}
+    for noted in checkpoints_of(history):
+        notes.setdefault(noted.partition, {})[noted.node] = noted
     judged: dict[PartitionName, ReplicaLog] = {}
-    for partition in sorted({*batches.partitions, *meant.partitions}):
+    there = frozenset(batches.partitions)
+    for partition in sorted({*there, *meant.partitions}):
         end, members = ends.get(partition), synced.get(partition)
-        of_it = [noted for (where, _), noted in notes.items() if where == partition]
+        of_it = notes.get(partition, {})
+        if partition not in there and not of_it and end is None:
+            findings.doubts.append(_untold("the committed end", partition))
+            continue  # of many partitions nothing may be known, in a damaged history
         _judge_gaps(partition, batches, limits, end, findings)
-        _judge_elections(partition, batches, of_it, (meant, changes), findings)
+        _judge_elections(partition, batches, list(of_it.values()), (meant, changes), findings)
         logs = _judge_partition(partition, batches, (meant, limits), (end, members), findings)
         if logs and partition.topic not in limits.compacted and not logs[0].seen.corrupt:
             judged[partition] = logs[0]
             _judge_left(history, meant, synced[partition], (logs[0], batches), findings)
         if notes and logs and end is not None and members is not None:
-            _judge_notes(logs, {noted.node: noted for noted in of_it}, limits, (end, members), findings)
+            _judge_notes(logs, of_it, limits, (end, members), findings)
     findings.add(find_against_clients(history, judged, findings.figures))
     findings.add(find_returned(history, findings.figures))
     _judge_metadata(history, batches.metadata_logs, meant, findings)
@@ -187,7 +193,7 @@ def _judge_partition(
     end, synced = told
     if end is None or synced is None:
         missing = "the committed end" if end is None else "the in-sync replicas"
-        findings.doubts.append(f"nobody told {missing} of {partition}")
+        findings.doubts.append(_untold(missing, partition))
         return []
     findings.figures["left_isr"] += len(synced.left)
     found = {log.node: log for log in batches.of(partition) if log.readable}
@@ -311,6 +317,10 @@ def _of_one_topic(logs: Sequence[ReplicaLog], findings: _Findings) -> list[Repli
         f"{log.node} holds {log.partition} of another topic of that name" for log in logs if log not in kept
     ]
     return kept
+
+
+def _untold(what: str, partition: PartitionName) -> str:
+    return f"nobody told {what} of {partition}"
 
 
 def _unread(batches: Batches, partition: PartitionName, node: str) -> str:
