@@ -2,7 +2,7 @@
 
 import msgspec
 
-from results.markdown import told
+from results.markdown import number, told
 from results.qualification.texts import section_blocks
 from results.sensitivity.model import Sensitivity, rate_of
 from results.sensitivity.sections import sections_of, told_alarms, told_rate
@@ -20,11 +20,11 @@ def headline(said: Sensitivity) -> str:
 
 def lead_of(said: Sensitivity) -> str:
     """What was done, in sentences."""
-    runs, duration_s = said.budget.split("x")
+    runs, duration_s = map(int, said.budget.split("x"))
     lead = (
         f"Each bug was put into Kafka {said.version} alone, and run under the drawn schedules of the preset "
-        f"{said.preset} until it was seen or {runs} runs of {duration_s} s were spent. The plan was drawn "
-        f"from seed {said.seed}."
+        f"{said.preset} until it was seen or its budget was spent, {number(runs, 'run')} of {duration_s} s. "
+        f"The plan was drawn from seed {said.seed}."
     )
     if said.withheld:
         lead += f" Left out, because they do not fit this version: {', '.join(said.withheld)}."
