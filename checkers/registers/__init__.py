@@ -28,7 +28,7 @@ from checkers.history import History
 from checkers.licences.internal import may_have_lost
 from checkers.registers.columns import Registers
 from checkers.registers.coordinating import coordinations_of
-from checkers.registers.kept import KINDS, Milestones, milestones_of
+from checkers.registers.kept import LAGS_NS, Milestones, milestones_of
 from checkers.registers.loading import Unreadable, registers_of
 from checkers.registers.parts import CHECKER, Losing, Overview, check_part, put_together, repeated, swapped
 from checkers.registers.telling import Teller
@@ -87,7 +87,7 @@ def judgeable(history: History, initial: Any = None) -> Judgeable | CheckerResul
     if registers is None or not len(registers.rows.key):
         doubt = None if registers is None else swapped(registers)
         return result_of(CHECKER, [], figures=_figures(registers), unknown_because=doubt, exercised=False)
-    kept = _workload_of(history) in KINDS
+    kept = _workload_of(history) in LAGS_NS
     overview = Overview(
         registers=len(registers.keys),
         operations=registers.operations,
@@ -99,7 +99,11 @@ def judgeable(history: History, initial: Any = None) -> Judgeable | CheckerResul
 
 
 def _milestones(history: History, registers: Registers) -> Milestones:
-    return replace(milestones_of(history.operations), coordinations=coordinations_of(history, registers))
+    return replace(
+        milestones_of(history.operations),
+        coordinations=coordinations_of(history, registers),
+        lag_ns=LAGS_NS[_workload_of(history)],
+    )
 
 
 def losing_of(history: History) -> Losing:

@@ -5,16 +5,18 @@ knew (KIP-500: brokers apply the metadata log in its order, each at its own time
 promise by itself while faults last.  What must hold nevertheless:
 
 1. A read in the final phase returns the last acknowledged value, or one whose write did not end before that
-   write began: ``lost-value``.
+   write began: ``lost-value``.  What a cache tells counts against writes that were acknowledged some time
+   before (`LAGS_NS`).
 2. A read that begins after recovery has succeeded returns nothing that had been overwritten when recovery
-   began: ``nonmonotonic-after-heal``.  Caches had the whole recovery to catch up; a write of unknown fate may
-   take effect late, so what it wrote never counts as overwritten.
+   began, nor, by a cache, some time before the read: ``nonmonotonic-after-heal``.  A write of unknown fate
+   may take effect late, so what it wrote never counts as overwritten.
 3. During the load a read of a committed offset returns none that was overwritten by a commit which whoever
    coordinates must know of: neither a deposed coordinator (`coordinating`) nor a new one (`catching_up`) may
    miss it: ``stale-offset``.  What was written while a fault was in force, or shortly after, never counts as
    overwritten: its request may have been carried out twice.
 """
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import compress, count
@@ -27,7 +29,7 @@ from checkers.columns import Booleans, Integers
 from checkers.history import OK, Operation
 from checkers.kinds import AnomalyKind, by_id
 from checkers.registers.columns import SHIFT
-from checkers.registers.coordinating import Coordination, group_of
+from checkers.registers.coordinating import MARGIN_NS, Coordination, group_of
 from checkers.registers.findings import Findings
 from checkers.registers.telling import Fact, Teller
 from checkers.registers.zones import Asked, Overwriting, Zones, overwritten
@@ -58,8 +60,12 @@ _WENT = {
     STALE_OFFSET.id: "was not told to hold",
 }
 
-KINDS = frozenset({"offsets", "metadata"})
-"""Workloads whose registers Kafka keeps."""
+LAGS_NS = {"offsets": 0, "metadata": MARGIN_NS}
+"""Workloads whose registers Kafka keeps, and how long whoever answers may be behind.
+
+A config is told from the cache of any broker, which applies the metadata log as it comes; within what time is
+nowhere promised.  The margin is that of a deposed coordinator, which learns in the same way.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,12 +77,14 @@ class Milestones:
         recovered: recovery had succeeded, or else the final phase began.
         final: the final phase began.
         coordinations: by group, when its coordinator may be doubted.
+        lag_ns: how long whoever answers may be behind what was acknowledged.
     """
 
     recovering: int | None
     recovered: int | None
     final: int | None
     coordinations: Mapping[str, Coordination] = field(default_factory=dict)
+    lag_ns: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,10 +142,10 @@ def find_in_kept(findings: Findings, sound: Booleans, milestones: Milestones) ->
     reads = _reads(findings.teller, sound)
     lost = np.zeros(len(reads.row), np.bool_)
     if milestones.final is not None:
-        lost = _find_lost(findings, sound, reads, milestones.final)
+        lost = _find_lost(findings, sound, reads, milestones.final, milestones.lag_ns)
     if milestones.recovered is not None and milestones.recovering is not None:
         rest = ~lost & (reads.start > milestones.recovered)
-        _find_regressions(findings, sound, _only(reads, rest), milestones.recovering)
+        _find_regressions(findings, sound, _only(reads, rest), milestones.recovering, milestones.lag_ns)
     before = np.flatnonzero(reads.start <= (milestones.recovered or findings.teller.zones.horizon))
     return _find_stale(findings, sound, _only(reads, before), milestones.coordinations)
 
@@ -176,25 +184,40 @@ def _only(reads: _Reads, which: Booleans | Integers) -> _Reads:
     return _Reads(reads.row[which], reads.zone[which], reads.key[which], reads.start[which])
 
 
-def _find_lost(findings: Findings, sound: Booleans, reads: _Reads, final: int) -> Booleans:
+def _find_lost(findings: Findings, sound: Booleans, reads: _Reads, final: int, lag_ns: int) -> Booleans:
     """One anomaly for each register that lost a value; returns which reads show it."""
     zones = findings.teller.zones
     acknowledged = sound & (zones.write_finish < zones.horizon)
-    since = zones.write_finish[reads.zone]
-    asked = overwritten(zones, acknowledged, zones.write_finish, Asked(reads.key, reads.start, since))
-    lost = asked.found & (reads.start > final)
-    showing = np.flatnonzero(lost)
-    ended = findings.teller.registers.rows.finish[reads.row[showing]]
+    ending = np.flatnonzero(reads.start > final)
+    last = _only(reads, ending)
+    since = zones.write_finish[last.zone]
+    known = _known(findings.teller, last.start, lag_ns)
+    asked = overwritten(zones, acknowledged, zones.write_finish, Asked(last.key, known, since))
+    showing = np.flatnonzero(asked.found)
+    ended = findings.teller.registers.rows.finish[last.row[showing]]
     showing = showing[np.argsort(ended)]
-    showing = showing[np.unique(reads.key[showing], return_index=True)[1]]
-    _add(findings, LOST_VALUE, _only(reads, showing), Overwriting(asked.found[showing], asked.by[showing]))
+    showing = showing[np.unique(last.key[showing], return_index=True)[1]]
+    _add(findings, LOST_VALUE, _only(last, showing), Overwriting(asked.found[showing], asked.by[showing]))
+    lost = np.zeros(len(reads.row), np.bool_)
+    lost[ending] = asked.found
     return lost
 
 
-def _find_regressions(findings: Findings, sound: Booleans, reads: _Reads, before: int) -> None:
+def _known(teller: Teller, starts: Integers, lag_ns: int) -> Integers:
+    """Stamps before which whoever answers reads that began at some stamps must know what was acknowledged."""
+    if not lag_ns:
+        return starts
+    time_of = attrgetter("time_ns")
+    times = (time_of(teller.operations[start - SHIFT]) for start in starts.tolist())
+    known = (bisect_left(teller.operations, time_ns - lag_ns, key=time_of) + SHIFT for time_ns in times)
+    return np.fromiter(known, np.int64, len(starts))
+
+
+def _find_regressions(findings: Findings, sound: Booleans, reads: _Reads, before: int, lag_ns: int) -> None:
     """One anomaly for each read that went back."""
     zones = findings.teller.zones
-    question = Asked(reads.key, np.minimum(reads.start, before), zones.write_finish[reads.zone])
+    known = _known(findings.teller, reads.start, lag_ns)
+    question = Asked(reads.key, np.minimum(known, before), zones.write_finish[reads.zone])
     asked = overwritten(zones, sound, zones.finish, question)
     by = Overwriting(asked.found[asked.found], asked.by[asked.found])
     _add(findings, NONMONOTONIC_AFTER_HEAL, _only(reads, asked.found), by)

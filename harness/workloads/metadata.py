@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 from checkers.history import OperationType
+from checkers.registers.kept import LAGS_NS
 from harness.clients.administrator_opening import Make, open_administrator
 from harness.clients.interface import ClientKind
 from harness.clients.metadata_views import described_config, listed_topics
@@ -46,11 +47,17 @@ def metadata_workers(context: MetadataContext, make: Make = open_administrator) 
 
 
 def metadata_final_workers(
-    context: MetadataContext, deadline: float, make: Make = open_administrator
+    context: MetadataContext,
+    deadline: float,
+    make: Make = open_administrator,
+    lag_ns: int = LAGS_NS["metadata"],
 ) -> list[Worker]:
     """One reader of every register with each library, and one that asks every node for everything."""
     registers = config_registers(context)
-    readers = [FinalRegisterReader(context, i, registers, deadline, make) for i in range(len(ClientKind))]
+    readers = [
+        FinalRegisterReader(context, index, registers, deadline, make, lag_ns=lag_ns)
+        for index in range(len(ClientKind))
+    ]
     return [*readers, FinalViewer(context, len(ClientKind), deadline)]
 
 

@@ -260,7 +260,14 @@ def test_topics_come_and_go_and_brokers_are_asked(
 
     made.load(metadata_workers(made.context, made.cluster.administrator), enough)
     deadline = time.monotonic() + BOUND_S
-    finally_read(made, metadata_final_workers(made.context, deadline, made.cluster.administrator), deadline)
+    lag_ns = 200_000_000
+    ending_ns = made.operations("read", OK)[-1].time_ns
+    finally_read(
+        made, metadata_final_workers(made.context, deadline, made.cluster.administrator, lag_ns), deadline
+    )
+    asked = Counter(o.key for o in made.operations("read", OK) if o.time_ns > ending_ns + lag_ns)
+    assert set(asked) == {o.key for o in made.operations("read", OK)}
+    assert set(asked.values()) == {len(ClientKind)}
 
     created = [operation.key for operation in made.operations("create-topic", OK)]
     deleted = [operation.key for operation in made.operations("delete-topic", OK)]

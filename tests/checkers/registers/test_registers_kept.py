@@ -3,7 +3,9 @@
 import msgspec
 import pytest
 
+from checkers.history import History
 from checkers.registers import check_registers
+from checkers.registers.kept import LAGS_NS
 from checkers.verdict import CheckerResult, Validity
 from checkers.withholding import hole_of, withheld
 from tests.checkers.registers.register_histories import told
@@ -205,3 +207,40 @@ def test_a_value_is_a_phantom_where_its_writers_journal_is_there(
     assert (result.validity is INVALID) is bool(counts)
     if lacking and not counts:
         assert result.validity is UNKNOWN
+
+
+LAG_MS = LAGS_NS["metadata"] // 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("workload", "later_ms", "lost"),
+    [
+        ("metadata", 0, False),
+        ("metadata", LAG_MS - 50, False),
+        ("metadata", LAG_MS + 50, True),
+        ("offsets", 0, True),
+    ],
+)
+def test_a_cache_may_be_behind_for_a_while(workload: str, later_ms: int, *, lost: bool) -> None:
+    history = told(f"setup {workload}\n0 w x 1\n0 w x 2\n{FINAL}0 r x 1")
+    result = check_registers(_later(history, 6, later_ms))
+    assert [a.id for a in result.anomalies if a.illegal] == (["lost-value"] if lost else [])
+
+
+@pytest.mark.parametrize(
+    ("workload", "later_ms", "back"),
+    [("metadata", 0, False), ("metadata", LAG_MS + 50, True), ("offsets", 0, True)],
+)
+def test_a_cache_may_be_behind_after_recovery_too(workload: str, later_ms: int, *, back: bool) -> None:
+    history = told(f"setup {workload}\n0 w x 1\n0 w x 2\n{HEALED}0 r x 1\n{FINAL}0 r x 2")
+    result = check_registers(_later(history, 8, later_ms))
+    assert [a.id for a in result.anomalies if a.illegal] == (["nonmonotonic-after-heal"] if back else [])
+
+
+def _later(history: History, index: int, ms: int) -> History:
+    """Let all from an operation on happen later."""
+    moved = [
+        msgspec.structs.replace(o, time_ns=o.time_ns + (ms * 1_000_000 if o.index >= index else 0))
+        for o in history.operations
+    ]
+    return msgspec.structs.replace(history, operations=moved)
