@@ -301,10 +301,15 @@ def test_all_nodes_hold_the_same_control_records(quorum: Quorum) -> None:
     high_watermark = view.high_watermark or 0
 
     def whole() -> dict[str, MetadataLog] | None:
-        """All logs, unless a node lags, or is writing at this moment."""
+        """All logs, unless a node lags, or is writing at this moment.
+
+        A node that has nothing of the leader's epoch may still have a tail of the one before.
+        """
         found = quorum.logs()
         caught_up = all(log.end >= high_watermark for log in found.values())
-        return found if caught_up and not any(log.damage for log in found.values()) else None
+        heard = len({log.epochs[-1][0] for log in found.values() if log.epochs}) == 1
+        sound = not any(log.damage for log in found.values())
+        return found if caught_up and heard and sound else None
 
     found = wait_until(whole)
     assert first_difference(found) is None
