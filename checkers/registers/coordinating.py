@@ -29,7 +29,14 @@ from checkers.faults import DOWN_KINDS, FaultWindow, fault_windows
 from checkers.history import History
 from checkers.licences.scene import Scene
 from checkers.partition_changes import PartitionState
-from checkers.registers.catching_up import AS_OF_HIGH_WATERMARK, Catching, catching_up, caught_up, commits_of
+from checkers.registers.catching_up import (
+    AS_OF_HIGH_WATERMARK,
+    Catching,
+    Commits,
+    catching_up,
+    caught_up,
+    commits_of,
+)
 from checkers.registers.columns import SHIFT, Registers
 
 OFFSETS = "offset/"
@@ -94,8 +101,7 @@ def coordinations_of(history: History, registers: Registers) -> dict[str, Coordi
     for group, place in kept.items():
         elections = near if place is None else _elections(scene, place, windows)
         doubted = _stamps(times, elections), _stamps(times, faults)
-        catching = () if place is None else _catching(scene, place, windows, times)
-        late = (caught_up(each, commits[place]) for each in catching) if place is not None else ()
+        late = [] if place is None else list(_catching(scene, place, windows, times, commits[place]))
         found[group] = Coordination(*doubted, place is not None, tuple(late))
     return found
 
@@ -145,7 +151,11 @@ def _elected(scene: Scene, partition: PartitionName) -> list[tuple[PartitionStat
 
 
 def _catching(
-    scene: Scene, partition: PartitionName, windows: Sequence[FaultWindow], times: Sequence[int]
+    scene: Scene,
+    partition: PartitionName,
+    windows: Sequence[FaultWindow],
+    times: Sequence[int],
+    commits: Commits,
 ) -> Iterator[Catching]:
     """Coordinators that may not know yet what was committed before them; in stamps."""
     if scene.version and scene.version < AS_OF_HIGH_WATERMARK:
@@ -155,7 +165,7 @@ def _catching(
         late = catching_up(span.from_ns, span.to_ns, _margin(span.to_ns), windows)
         known, begin = (bisect_left(times, time_ns) + SHIFT for time_ns in late[:2])
         elected, end = (bisect_right(times, time_ns) - 1 + SHIFT for time_ns in late[2:])
-        yield Catching(known, begin, elected, end)
+        yield caught_up(Catching(known, begin, elected, end), commits)
 
 
 def _quorum_leaders(history: History) -> set[tuple[int, int]]:

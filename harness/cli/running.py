@@ -25,7 +25,7 @@ from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.errors import KrucibleError, UsageError
 from harness.planning import RunOptions, RunPlan, plan_run
 from harness.runner import Host, execute
-from harness.seeded_bugs.outcomes import read_traces, told
+from harness.seeded_bugs.reach import read_traces, told
 from results.store import StoreError
 
 CANCELLING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)

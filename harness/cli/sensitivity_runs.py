@@ -12,8 +12,8 @@ from harness.cli.provisions import require_images
 from harness.cli.qualifying_runs import Stores
 from harness.cli.running import run_missing
 from harness.planning import RunOptions, plan_run, reproduce_line
+from harness.seeded_bugs.reach import stage_in
 from harness.sensitivity.planning import Slot
-from harness.sensitivity.reach import stage_in
 from results.markdown import number
 from results.measures import load_measures
 from results.sensitivity import Control, Ending, Reach, Sought, Trial, ending_of, first_of

@@ -4,15 +4,14 @@ from pathlib import Path
 
 import pytest
 
-from checkers.verdict import Validity
 from harness.cli.running import run
 from harness.errors import UsageError
 from harness.planning import RunOptions, plan_run
 from harness.seeded_bugs import seeding
 from harness.seeded_bugs.catalogue import bug_named, bugs_below, seeded_bugs
 from harness.seeded_bugs.header import BugFileError, SeededBug, parse_bug
-from harness.seeded_bugs.outcomes import Outcome, outcome_of, read_traces, told
 from harness.seeded_bugs.page import render_page
+from harness.seeded_bugs.reach import read_traces, stage_in, told
 from harness.seeded_bugs.script import script_of
 from harness.seeded_bugs.seeding import SCRIPT_FILE, with_bug
 from harness.seeded_bugs.traces import FAILURES_MAX, Stage, Traces, stage_of, traces_in
@@ -178,20 +177,19 @@ def test_a_runs_folder_tells_what_became_of_its_bug(tmp_path: Path) -> None:
         logs(tmp_path, n1=begun, n2=begun + line("triggered 1", 9), n3=begun + line("triggered 1000", 8)),
         "forgets",
     )
-    assert outcome_of(red, Validity.INVALID) is Outcome.SEEN
-    assert outcome_of(red, Validity.VALID) is Outcome.NOT_SEEN
+    assert stage_in(tmp_path, "forgets") is Stage.TRIGGERED
     assert told("forgets", red) == (
         "forgets: triggered at least 1,001 times on n2, n3, first at 2026-11-22T10:00:08.123456Z"
     )
 
 
-def test_a_verdict_without_a_trigger_has_not_seen_the_bug(tmp_path: Path) -> None:
+def test_a_node_without_a_log_tells_nothing_of_the_bug(tmp_path: Path) -> None:
     (tmp_path / "nodes" / "n2").mkdir(parents=True)
     quiet = read_traces(logs(tmp_path, n1=line("installed") + line("reached")), "forgets")
     assert list(quiet) == ["n1"]
-    assert outcome_of(quiet, Validity.INVALID) is Outcome.NEVER_TRIGGERED
+    assert stage_in(tmp_path, "forgets") is Stage.NEVER_TRIGGERED
     assert told("forgets", quiet) == "forgets: never triggered"
-    assert outcome_of({}, Validity.INVALID) is Outcome.NOT_INJECTED
+    assert stage_in(tmp_path / "nodes", "forgets") is None
     failed = {"n1": Traces(installed=1, failures=("Rule.x : error",))}
     assert told("forgets", failed) == "forgets: not injected (Rule.x : error)"
 

@@ -10,9 +10,9 @@ from harness.planning import plan_run, reproduce_line
 from harness.qualification import PRESETS, Entry, Preset
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.header import Area, SeededBug
+from harness.seeded_bugs.reach import stage_in
 from harness.seeded_bugs.traces import Stage
 from harness.sensitivity.planning import Budget, Slot, drawn_runs, draws_of, fits, slots
-from harness.sensitivity.reach import stage_in
 from harness.vocabulary.topology import Mode, Role
 from results.sensitivity import Reach
 
