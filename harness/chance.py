@@ -2,13 +2,14 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 import msgspec
 
 from harness.faults.availability import unavailable_because
 from harness.vocabulary.administration import (
     AdminOperation,
+    AlterSome,
     CancelSome,
     ChangeVoters,
     Drawn,
@@ -20,9 +21,11 @@ from harness.vocabulary.administration import (
 )
 from harness.vocabulary.faults import (
     Among,
+    DeadDisk,
     Fault,
     Flavour,
     Kill,
+    OfDisk,
     Partition,
     Pattern,
     Pause,
@@ -46,12 +49,13 @@ _TARGETS = (Target.ACTIVE_CONTROLLER, Target.VOTER, Target.PARTITION_LEADER, Tar
 _KINDS: dict[str, type[Kill | Pause | Stop]] = {"kill": Kill, "pause": Pause, "stop": Stop}
 KINDS = ("partition", *_KINDS)
 """Kinds of faults that a random schedule draws from, by their names there, disks apart."""
-DISKS: dict[str, WipeDisk | PowerLoss] = {
+DISKS: dict[str, OfDisk] = {
     "broker-disk": WipeDisk(Target.BROKER, sparing=True),
     "follower-disk": WipeDisk(Target.QUORUM_FOLLOWER, sparing=True),
     "leader-disk": WipeDisk(Target.ACTIVE_CONTROLLER, sparing=True),
     "one-directory": WipeDisk(Target.BROKER, log_dir=2, sparing=True),
     "power": PowerLoss(sparing=True),
+    "dead-directory": DeadDisk(Target.BROKER, log_dir=2, sparing=True),
 }
 """Kinds of faults of disks that a random schedule draws from, by their names there."""
 OPERATIONS: dict[str, Drawn] = {
@@ -60,6 +64,7 @@ OPERATIONS: dict[str, Drawn] = {
     "reassign": ReassignSome(),
     "cancel": CancelSome(),
     "voters": ChangeVoters(),
+    "alter": AlterSome(),
 }
 """Kinds of admin operations that a random schedule draws from, by their names there."""
 
@@ -99,13 +104,15 @@ def with_disks(
             yield step
 
 
-def drawn_acts(schedule: RandomSchedule, source: random.Random) -> Iterator[Act]:
+def drawn_acts(
+    weights: Mapping[str, int], gap_ms: tuple[int, int], duration_ms: int, source: random.Random
+) -> Iterator[Act]:
     """Admin operations one after the other, if any are to be drawn."""
-    if not schedule.operations:
+    if not weights:
         return
     at = LEAD_MS
-    while (at := at + source.randint(*schedule.operation_gap_ms)) < schedule.duration_ms - TAIL_MS:
-        (kind,) = source.choices(list(schedule.operations), list(schedule.operations.values()))
+    while (at := at + source.randint(*gap_ms)) < duration_ms - TAIL_MS:
+        (kind,) = source.choices(list(weights), list(weights.values()))
         yield Act(at, symbolic(OPERATIONS[kind], source))
 
 
@@ -175,9 +182,11 @@ def _fault_at(member: Member, schedule: RandomSchedule, topology: Topology, sour
     return Partition(Pattern.ISOLATE_ONE, member, flavour, among, draw)
 
 
-def _disk_fault(fault: WipeDisk | PowerLoss, topology: Topology, source: random.Random) -> Fault:
+def _disk_fault(fault: OfDisk, topology: Topology, source: random.Random) -> Fault:
     drawn = msgspec.structs.replace(fault, draw=source.randrange(DRAWS))
     if isinstance(drawn, PowerLoss):
         return drawn
     log_dir = None if drawn.log_dir is None else source.randint(1, topology.log_dirs)
+    if isinstance(drawn, DeadDisk):
+        return msgspec.structs.replace(drawn, log_dir=log_dir)
     return msgspec.structs.replace(drawn, by=source.choice(("kill", "stop")), log_dir=log_dir)

@@ -311,7 +311,7 @@ def _drawing_problems(schedule: RandomSchedule) -> list[str]:
     found = []
     if odd := sorted(set(schedule.kinds) - set(KINDS)):
         found.append(f"no fault to draw is called {odd[0]}; expected one of {', '.join(KINDS)}")
-    if odd := sorted(schedule.operations.keys() - OPERATIONS):
+    if odd := sorted((schedule.operations.keys() | schedule.changes.keys()) - OPERATIONS.keys()):
         found.append(f"no admin operation is called {odd[0]}; expected one of {', '.join(OPERATIONS)}")
     if odd := sorted(schedule.operations_min.keys() - schedule.operations.keys()):
         found.append(f"at least some of {odd[0]} are asked for, and none is drawn; add it to operations")

@@ -8,7 +8,7 @@ from harness.chance import DRAWS, drawn_acts, drawn_steps, symbolic, with_disks
 from harness.vocabulary.administration import AdminOperation
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
-from harness.vocabulary.scenario import FixedSchedule, RandomSchedule
+from harness.vocabulary.scenario import Act, FixedSchedule, RandomSchedule
 from harness.vocabulary.topology import Topology
 
 Planned = FixedSchedule | ScriptedSchedule
@@ -39,8 +39,7 @@ def plan(
     # Sources of their own: a schedule that gains operations keeps its faults, one that gains disks its times.
     if schedule.disks:
         steps = tuple(with_disks(steps, schedule, topology, random.Random(f"{seed} disks")))
-    acts = tuple(drawn_acts(schedule, random.Random(f"{seed} operations")))
-    return FixedSchedule(steps=steps, duration_ms=schedule.duration_ms, acts=acts)
+    return FixedSchedule(steps=steps, duration_ms=schedule.duration_ms, acts=_acts(schedule, seed))
 
 
 def encode(schedule: Planned) -> bytes:
@@ -95,6 +94,20 @@ def problems_of(schedule: Planned) -> list[str]:
             case _:
                 pass
     return found
+
+
+def _acts(schedule: RandomSchedule, seed: int) -> tuple[Act, ...]:
+    """Admin operations in the order of their times; those that came first keep their draws."""
+    drawn = (
+        ("operations", schedule.operations, schedule.operation_gap_ms),
+        ("changes", schedule.changes, schedule.change_gap_ms),
+    )
+    acts = [
+        act
+        for name, weights, gap_ms in drawn
+        for act in drawn_acts(weights, gap_ms, schedule.duration_ms, random.Random(f"{seed} {name}"))
+    ]
+    return tuple(sorted(acts, key=lambda act: act.at_ms))
 
 
 def _redrawn(fault: Fault, source: random.Random) -> Fault:

@@ -86,7 +86,7 @@ def _schedule(scenario: Scenario) -> str:
     schedule = scenario.schedule
     duration = f"{schedule.duration_ms / 1000:g} s"
     if isinstance(schedule, RandomSchedule):
-        drawn = ", ".join((*schedule.kinds, *schedule.disks, *schedule.operations))
+        drawn = ", ".join((*schedule.kinds, *schedule.disks, *schedule.operations, *schedule.changes))
         lost = "; at a majority of the voters at once" if schedule.majority is Majority.LOST else ""
         return f"{duration}, drawn from the seed: {drawn}{lost}"
     if isinstance(schedule, FixedSchedule):

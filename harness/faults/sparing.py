@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import msgspec
 
 from harness.faults.targets import Copies, Resolved, Sight, resolve
-from harness.vocabulary.faults import Fault, OfDisk, PowerLoss, Scope, WipeDisk
+from harness.vocabulary.faults import Fault, OfDisk, Scope, WipeDisk
 from harness.vocabulary.topology import Node
 from harness.wire import PartitionAnswer, QuorumAnswer
 
@@ -80,7 +80,7 @@ def objection(spec: Fault, node: Node, sight: Sight, strikes: Sequence[Strike]) 
         sight: the cluster as it is now.
         strikes: faults of disks that came before.
     """
-    if not isinstance(spec, WipeDisk | PowerLoss) or not spec.sparing:
+    if not isinstance(spec, OfDisk) or not spec.sparing:
         return None
     if node.is_broker and (why := _of_partitions(node, sight, strikes)):
         return why

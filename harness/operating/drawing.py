@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from harness.operating.situation import Situation
 from harness.vocabulary.administration import (
     AddVoter,
+    AlterSome,
+    AlterTopic,
     CancelSome,
     ChangeVoters,
     Concrete,
@@ -29,6 +31,16 @@ _COPIES_MIN = 2
 _ALL_SHARE = 0.2
 _THROTTLE_SHARE = 0.25
 _THROTTLE_BYTES_PER_S = 1_000_000
+_MIN_ISR = "min.insync.replicas"
+_ALTERED: dict[str, tuple[int, ...]] = {
+    _MIN_ISR: (1, 2, 2),
+    "segment.bytes": (1 << 20, 1 << 24),
+    "segment.ms": (500, 1_000, 4_000),
+    "flush.messages": (1, 100, 10_000),
+    "index.interval.bytes": (64, 4_096),
+}
+"""Configs that are altered at random, and their values: none for which traffic would stop while one of three
+replicas is away (KIP-1030 has the least values), and none that the workloads use as registers."""
 
 
 def drawn(operation: Drawn, situation: Situation) -> Concrete | None:
@@ -43,6 +55,8 @@ def drawn(operation: Drawn, situation: Situation) -> Concrete | None:
             return _cancelling(situation)
         case ChangeVoters():
             return _voter_change(situation, source)
+        case AlterSome():
+            return _alteration(situation, source)
 
 
 def _election(operation: ElectSome, situation: Situation, source: random.Random) -> ElectLeaders | None:
@@ -87,6 +101,18 @@ def _replicas(now: Sequence[int], brokers: Sequence[int], source: random.Random)
     least = min(_COPIES_MIN, len(brokers))
     count = source.choice([len(now), len(now), max(least, len(now) - 1), min(len(brokers), len(now) + 1)])
     return source.sample(list(brokers), count)
+
+
+def _alteration(situation: Situation, source: random.Random) -> AlterTopic | None:
+    """One config of one topic; no more replicas in sync are asked for than its smallest partition has."""
+    copies: dict[str, int] = {}
+    for (name, _), state in situation.partitions.items():
+        copies[name] = min(len(state.replicas), copies.get(name, len(state.replicas)))
+    if not copies:
+        return None
+    topic, config = source.choice(sorted(copies)), source.choice(sorted(_ALTERED))
+    value = source.choice(_ALTERED[config])
+    return AlterTopic(topic, config, str(min(value, copies[topic]) if config == _MIN_ISR else value))
 
 
 def _voter_change(situation: Situation, source: random.Random) -> AddVoter | RemoveVoter | None:

@@ -103,7 +103,9 @@ def draws_of(scenario: Scenario) -> frozenset[str]:
     if not isinstance(schedule, RandomSchedule):
         return frozenset()
     disks = (DISKS[name].__struct_config__.tag for name in schedule.disks)
-    operations = (OPERATIONS[name].__struct_config__.tag for name in schedule.operations)
+    operations = (
+        OPERATIONS[name].__struct_config__.tag for name in (*schedule.operations, *schedule.changes)
+    )
     return frozenset((*schedule.kinds, *map(str, disks), *map(str, operations)))
 
 

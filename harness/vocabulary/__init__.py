@@ -6,6 +6,7 @@ Everything here is a frozen value that can be written to JSON and read back; not
 from harness.vocabulary.administration import (
     AddVoter,
     AdminOperation,
+    AlterSome,
     AlterTopic,
     CancelSome,
     ChangeVoters,
@@ -89,6 +90,7 @@ __all__ = [
     "Act",
     "AddVoter",
     "AdminOperation",
+    "AlterSome",
     "AlterTopic",
     "Among",
     "Assumptions",

@@ -126,8 +126,17 @@ class ChangeVoters(msgspec.Struct, frozen=True, tag_field="kind", tag="change-vo
     draw: int = 0
 
 
+class AlterSome(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-some"):
+    """Set a config of one of the workload's topics that a correct Kafka bears at any time.
+
+    ``min.insync.replicas`` within what its partitions have, sizes and ages of segments, flushes, indexes.
+    """
+
+    draw: int = 0
+
+
 Concrete = ElectLeaders | AddVoter | RemoveVoter | Reassign | UpdateFeature | AlterTopic
-Drawn = ElectSome | ReassignSome | CancelSome | ChangeVoters
+Drawn = ElectSome | ReassignSome | CancelSome | ChangeVoters | AlterSome
 AdminOperation = Concrete | Drawn
 Moving = Reassign | ReassignSome | CancelSome
 """Operations that begin or end reassignments."""

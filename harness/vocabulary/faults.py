@@ -156,11 +156,13 @@ class DeadDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="dead-disk"):
         target: the node.
         log_dir: which log directory, counted from 1; None: all that the node has.
         draw: decides among equals.
+        sparing: as for `WipeDisk`.
     """
 
     target: Target | Member = Target.RANDOM
     log_dir: int | None = None
     draw: int = 0
+    sparing: bool = False
 
 
 OfDisk = WipeDisk | PowerLoss | DeadDisk

@@ -60,6 +60,9 @@ class RandomSchedule(msgspec.Struct, frozen=True):
         disk_share: chance that a fault of a disk takes the place of another fault.
         operations: names of the kinds of admin operations to draw from, by weight; none: none are performed.
         operation_gap_ms: shortest and longest time between admin operations.
+        changes: further admin operations to draw, by weight, from a source and at times of their own:
+            a schedule that gains them keeps its faults and its other operations.
+        change_gap_ms: shortest and longest time between those.
         operations_min: kind of admin operations to how many of them Kafka must have answered in
             `duration_ms`, or the verdict is unknown; never more than a third of those that were drawn.
     """
@@ -74,6 +77,8 @@ class RandomSchedule(msgspec.Struct, frozen=True):
     disk_share: float = 0.4
     operations: dict[str, int] = {}
     operation_gap_ms: tuple[int, int] = (1_500, 6_000)
+    changes: dict[str, int] = {}
+    change_gap_ms: tuple[int, int] = (4_000, 12_000)
     operations_min: dict[str, int] = {}
 
 

@@ -8,7 +8,7 @@ SCENARIO = Scenario(
         "Replicas lag by thousands of records when a leader is lost, so whatever a new leader must keep, "
         "truncate or take over of a producer's state is never empty."
     ),
-    schedule=RandomSchedule(duration_ms=40_000),
+    schedule=RandomSchedule(duration_ms=40_000, changes={"alter": 1}),
     workload=BulkWorkload(),
     ticket="KIP-98, KIP-101, KIP-279",
 )

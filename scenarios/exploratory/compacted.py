@@ -8,7 +8,7 @@ SCENARIO = Scenario(
         "The cleaner swaps segments while leaders change and followers truncate: where the latest value of "
         "a key, and not only an older one, would vanish."
     ),
-    schedule=RandomSchedule(duration_ms=60_000),
+    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}),
     topology=Topology(config={"log.cleaner.backoff.ms": "500"}),
     workload=CompactedWorkload(),
     ticket="KIP-58, KIP-354",

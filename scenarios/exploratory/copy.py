@@ -8,7 +8,7 @@ SCENARIO = Scenario(
         "Members leave and come back, coordinators of the group and of transactions move, and a transaction "
         "spans the copies and the offsets: where a record is copied twice, or not at all."
     ),
-    schedule=RandomSchedule(duration_ms=60_000),
+    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}),
     topology=Topology(config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}),
     workload=CopyWorkload(),
     ticket="KIP-98, KIP-447",

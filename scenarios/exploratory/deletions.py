@@ -8,7 +8,7 @@ SCENARIO = Scenario(
         "An answer waits until every live replica has moved the beginning of its log: where deleted records "
         "come back, or records above the offset that was asked for are gone."
     ),
-    schedule=RandomSchedule(duration_ms=60_000),
+    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}),
     topology=Topology(),
     workload=LogWorkload(deletions_interval_ms=1_000),
     ticket="KIP-107",

@@ -13,9 +13,17 @@ SCENARIO = Scenario(
         # Time to be in sync again, or most of the disks would be withheld.
         gap_ms=(5_000, 8_000),
         overlap=0.2,
-        disks={"broker-disk": 1, "follower-disk": 1, "leader-disk": 1, "one-directory": 2, "power": 4},
+        disks={
+            "broker-disk": 1,
+            "follower-disk": 1,
+            "leader-disk": 1,
+            "one-directory": 2,
+            "power": 4,
+            "dead-directory": 2,
+        },
         disk_share=0.7,
         operations={"elect-preferred": 2, "reassign": 1},
+        changes={"alter": 1},
         operations_min={"elect-preferred": 3, "reassign": 1},
     ),
     # In a dynamic quorum a young broker does not survive a loss of power: findings/power-loss-of-an-observer.

@@ -8,7 +8,7 @@ SCENARIO = Scenario(
         "Coordinators move while a rebalance is under way and while members commit: where a group passes "
         "over records, goes back, or accepts what a member commits that it went on without."
     ),
-    schedule=RandomSchedule(duration_ms=60_000),
+    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}),
     topology=Topology(config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}),
     workload=GroupsWorkload(),
     ticket="KIP-62, KIP-134",

@@ -14,6 +14,7 @@ SCENARIO = Scenario(
         gap_ms=(4_000, 7_000),
         majority=Majority.LOST,
         operations={"elect-preferred": 1, "elect-unclean": 1, "reassign": 2},
+        changes={"alter": 1},
         # No operations_min: without a majority none is promised to be answered.
     ),
     topology=Topology(mode=Mode.ISOLATED, controllers=3, brokers=3),

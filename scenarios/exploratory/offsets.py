@@ -8,7 +8,7 @@ SCENARIO = Scenario(
         "Group coordinators move with the leaders of their partitions and load what their predecessors "
         "wrote: where an acknowledged commit is lost, or an old one comes back."
     ),
-    schedule=RandomSchedule(duration_ms=60_000),
+    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}),
     topology=Topology(config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}),
     workload=OffsetsWorkload(clients=18),
     ticket="KIP-98, KIP-101",

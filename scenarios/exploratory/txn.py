@@ -8,7 +8,7 @@ SCENARIO = Scenario(
         "Coordinators move and leaders change while transactions are open, while markers are written and "
         "while fenced producers try to go on: where half a transaction, a zombie's or an aborted one shows."
     ),
-    schedule=RandomSchedule(duration_ms=60_000),
+    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}),
     topology=Topology(config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}),
     workload=TxnWorkload(),
     ticket="KIP-98, KIP-360, KIP-890",

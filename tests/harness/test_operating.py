@@ -12,6 +12,8 @@ from harness.operating.situation import Situation
 from harness.vocabulary import (
     Acknowledged,
     AddVoter,
+    AlterSome,
+    AlterTopic,
     CancelSome,
     ChangeVoters,
     Condition,
@@ -35,7 +37,9 @@ from harness.vocabulary import (
     broker,
     controller,
 )
+from harness.vocabulary.administration import Drawn
 from harness.wire import PartitionAnswer, QuorumAnswer, Replica
+from harness.workloads.metadata import CONFIG_KEYS
 
 NODES = Topology(mode=Mode.ISOLATED, controllers=5, brokers=3).nodes()
 
@@ -178,12 +182,26 @@ def test_a_move_that_would_leave_too_few_is_not_asked_for() -> None:
     assert drawn(ReassignSome(1), msgspec.structs.replace(SITUATION, ongoing=moving)) is None
 
 
+@given(st.integers(0, 1 << 16), st.integers(1, 3))
+def test_no_more_replicas_in_sync_are_asked_for_than_there_are(draw: int, copies: int) -> None:
+    state = msgspec.structs.replace(SITUATION.partitions["t", 1], replicas=tuple(range(copies)))
+    partitions = {**SITUATION.partitions, ("t", 1): state}
+    asked = drawn(AlterSome(draw), msgspec.structs.replace(SITUATION, partitions=partitions))
+    assert isinstance(asked, AlterTopic)
+    assert asked.topic == "t"
+    assert asked.config not in CONFIG_KEYS
+    if asked.config == "min.insync.replicas":
+        assert 1 <= int(asked.value) <= min(copies, 2)
+
+
 def test_cancelling_asks_for_everything() -> None:
     assert drawn(CancelSome(1), SITUATION) == Reassign((("t", 0, None), ("t", 1, None)))
 
 
-@pytest.mark.parametrize("operation", [ElectSome(ElectionType.PREFERRED), ReassignSome(), CancelSome()])
-def test_of_nothing_known_nothing_is_asked(operation: ElectSome | ReassignSome | CancelSome) -> None:
+@pytest.mark.parametrize(
+    "operation", [ElectSome(ElectionType.PREFERRED), ReassignSome(), CancelSome(), AlterSome()]
+)
+def test_of_nothing_known_nothing_is_asked(operation: Drawn) -> None:
     assert drawn(operation, msgspec.structs.replace(SITUATION, partitions={})) is None
 
 

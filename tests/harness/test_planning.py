@@ -162,6 +162,7 @@ def test_another_duration_asks_for_as_many_admin_operations_in_proportion(
     ("schedule", "problem"),
     [
         (RandomSchedule(operations={"sing": 1}), "no admin operation is called sing; expected one of elect-"),
+        (RandomSchedule(changes={"hum": 1}), "no admin operation is called hum; expected one of elect-"),
         (
             RandomSchedule(operations_min={"voters": 1}),
             "at least some of voters are asked for",

@@ -13,6 +13,7 @@ from harness.faults.availability import unavailable_because
 from harness.schedule import decode, encode, faults_of, plan
 from harness.vocabulary import (
     Act,
+    AlterSome,
     CancelSome,
     DeadDisk,
     DiskKind,
@@ -120,7 +121,6 @@ def test_disks_take_the_places_of_other_faults(seed: int, mode: Mode) -> None:
     assert [(step.at_ms, step.hold_ms) for step in steps] == [(step.at_ms, step.hold_ms) for step in before]
     for step, other in zip(steps, before, strict=True):
         if isinstance(step.fault, OfDisk):
-            assert not isinstance(step.fault, DeadDisk)
             assert step.fault.sparing
             assert unavailable_because(step.fault, topology) is None
         else:
@@ -142,6 +142,7 @@ def test_every_kind_of_disk_is_drawn_that_the_topology_can_have() -> None:
         Target.ACTIVE_CONTROLLER,
     }
     assert any(isinstance(fault, PowerLoss) for fault in faults)
+    assert {fault.log_dir for fault in faults if isinstance(fault, DeadDisk)} == {1, 2}
     plain = [step.fault for seed in range(5) for step in steps_of(schedule, Topology(), seed)]
     assert all(isinstance(fault, WipeDisk) and fault.log_dir is None for fault in plain)
     power = msgspec.structs.replace(LONG, disks={"power": 1}, disk_share=1.0)
@@ -176,6 +177,19 @@ def test_operations_leave_a_schedules_faults_as_they_are() -> None:
     assert times == sorted(times)
     assert LEAD_MS < times[0] <= times[-1] < 120_000 - TAIL_MS
     assert {type(act.operation) for act in planned.acts} == {type(one) for one in OPERATIONS.values()}
+
+
+def test_changes_leave_a_schedules_faults_and_other_operations_as_they_are() -> None:
+    schedule = RandomSchedule(duration_ms=120_000, operations={"reassign": 1})
+    before = plan(schedule, Topology(), 5)
+    planned = plan(msgspec.structs.replace(schedule, changes={"alter": 1}), Topology(), 5)
+    assert isinstance(before, FixedSchedule)
+    assert isinstance(planned, FixedSchedule)
+    assert planned.steps == before.steps
+    assert tuple(act for act in planned.acts if isinstance(act.operation, ReassignSome)) == before.acts
+    assert sum(isinstance(act.operation, AlterSome) for act in planned.acts) > 5
+    times = [act.at_ms for act in planned.acts]
+    assert times == sorted(times)
 
 
 def test_weights_decide_what_is_drawn() -> None:

@@ -86,7 +86,7 @@ def test_what_is_drawn_for_a_bug_does_not_depend_on_the_others() -> None:
 
 def test_a_scenario_has_the_load_of_the_bug_and_draws_a_fault_that_it_takes() -> None:
     chaos, txn = load_scenario("exploratory/chaos"), load_scenario("exploratory/txn")
-    drawn = {"kill", "partition", "power-loss", "wipe-disk", "change-voters", "reassign-some"}
+    drawn = {"kill", "partition", "power-loss", "wipe-disk", "change-voters", "reassign-some", "alter-some"}
     assert drawn <= draws_of(chaos)
     assert fits(bug(), chaos)
     assert not fits(bug(), txn)
@@ -118,7 +118,8 @@ def test_what_the_version_can_not_bear_is_no_run_of_it() -> None:
 
 
 @pytest.mark.parametrize(
-    ("faults", "workloads", "scenario"), [("dead-disk", "txn", "exploratory/txn"), ("none", "nobody", "")]
+    ("faults", "workloads", "scenario"),
+    [("update-feature", "txn", "exploratory/txn"), ("none", "nobody", "")],
 )
 def test_a_bug_that_nothing_fits_is_run_with_its_load_or_anyhow_and_that_is_told(
     faults: str, workloads: str, scenario: str
@@ -128,9 +129,10 @@ def test_a_bug_that_nothing_fits_is_run_with_its_load_or_anyhow_and_that_is_told
     assert all(slot.control.scenario.startswith(scenario or "exploratory/") for slot in some)
 
 
-def test_every_bug_of_the_catalogue_can_be_planned() -> None:
+def test_every_bug_of_the_catalogue_can_be_planned_and_meets_what_it_takes() -> None:
     bugs = [one for one in seeded_bugs().values() if "4.3.1" in one.versions]
     for slot in slots(bugs, Budget(1, 20), NIGHTLY, "4.3.1", 1):
+        assert slot.fitting, slot.bug.name
         assert plan_run(slot.seeded).expectation.anomalies == slot.bug.anomalies
 
 

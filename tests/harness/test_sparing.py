@@ -68,7 +68,7 @@ def test_what_is_not_to_spare_anything_is_never_withheld(fault: Fault) -> None:
     assert objection(fault, N1, seen(told={WHERE: (partition(1),)}, quorum=None), ()) is None
 
 
-@pytest.mark.parametrize("fault", [WIPE, POWER])
+@pytest.mark.parametrize("fault", [WIPE, POWER, DeadDisk(sparing=True)])
 @pytest.mark.parametrize(
     "sight",
     [
