@@ -9,6 +9,7 @@ import msgspec
 from checkers import administration
 from checkers.bounds import partitions_problem
 from checkers.history import Operation, OperationType
+from checkers.metadata.configs import TopicConfigsSeen
 from checkers.replicas.leader_epochs import LeaderEpochsSeen
 from checkers.replicas.observed import MetadataLogSeen, ReplicaSeen, columns_problem
 from checkers.shapes import (
@@ -198,6 +199,7 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("inject", _Type.INVOKE): Shape(str, Fault),
     ("heal", _Type.INVOKE): Shape(str, Fault),
     ("observe partitions", _Type.OK): Shape(Any, PartitionsSeen),
+    ("observe topic-configs", _Type.OK): Shape(Any, TopicConfigsSeen),
     ("observe leader-epochs", _Type.OK): Shape(Any, LeaderEpochsSeen),
     ("observe replica", _Type.OK): Shape(Any, ReplicaSeen, columns_problem),
     ("observe metadata-log", _Type.OK): Shape(Any, MetadataLogSeen, columns_problem),

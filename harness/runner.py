@@ -36,6 +36,7 @@ from harness.recovery import await_recovery
 from harness.schedule import operations_of
 from harness.stage import OBSERVE_INTERVAL_MS, Stage, open_stage
 from harness.starting import ClusterNotReadyError
+from harness.told_configs import gather_configs
 from harness.vocabulary.administration import Moving
 from harness.watchdog import watched
 from harness.wire import WireError
@@ -238,6 +239,8 @@ def _read_everything(stage: Stage, context: Context[Any]) -> None:
 def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
     stage.phase("evidence")
     gather_logs(stage.cluster.containers, stage.folder, stage.recorder)
+    names = [topic.name for topic in stage.topics]
+    gather_configs(stage.recorder, stage.cluster.observe_listeners, names)
     gather_disks(stage.cluster, stage.topics, stage.journals)
     if not cancelled.is_set():
         stage.phase("done")

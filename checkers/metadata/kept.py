@@ -9,6 +9,7 @@ A controller answers a change once the records that make it are committed (KIP-6
 3. Brokers list what the log has, by the ids of topics: ``listed-against-log`` (`listed`).
 4. While one controller leads alone, it knows every topic that it has made: ``acknowledged-topic-unknown``.
 5. No high watermark lay beyond its record before it was asked for: ``high-watermark-unfounded`` (`asked`).
+6. At the end brokers tell the configs that the log has: ``config-against-log`` (`configs`).
 
 Of elections and reassignments other checkers judge whether they are in the log; here it is whether that was
 committed in time.
@@ -26,6 +27,7 @@ from checkers.faults import fault_windows
 from checkers.history import History
 from checkers.metadata.acknowledged import Acknowledgement, acknowledgements
 from checkers.metadata.asked import asked_of, early_marks
+from checkers.metadata.configs import judge_configs
 from checkers.metadata.kinds import METADATA_ACK_EARLY, METADATA_ACK_LOST, TOPIC_UNKNOWN
 from checkers.metadata.listed import judge_listed
 from checkers.metadata.lives import Life, lives_of
@@ -73,13 +75,14 @@ def judge_kept(history: History, metadata: Metadata) -> Kept:
     asked = asked_of(history, metadata, log)
     acks, marks = acknowledgements(history, metadata, log), marks_of(history)
     doubt, listed = _doubt(history, acks, log), judge_listed(metadata, log)
+    configs = judge_configs(history, log)
     found = [
         *(_licensed(history, ack.asked_ns, one) for ack in acks for one in _judged(ack, log, marks)),
         *_unknown_topics(history, metadata, log),
-        *(_licensed(history, one.time_ns or 0, one) for one in listed.anomalies),
+        *(_licensed(history, one.time_ns or 0, one) for one in (*listed.anomalies, *configs.anomalies)),
     ]
     early = [_licensed(history, one.time_ns or 0, one) for one in early_marks(history, asked)]
-    figures = _figures(acks, log) | listed.figures | {"records_asked_for": len(asked)}
+    figures = _figures(acks, log) | listed.figures | configs.figures | {"records_asked_for": len(asked)}
     # Records are dated by marks: nothing follows from dates where marks are wrong.
     return Kept(early or found, figures, doubt)
 

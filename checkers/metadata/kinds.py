@@ -53,6 +53,15 @@ LISTED_AGAINST_LOG = AnomalyKind(
     guarantee="Brokers know the topics of the committed metadata log, by their ids, and no others.",
     source="KIP-631, Broker metadata; KIP-516: topic identifiers",
 )
+CONFIG_AGAINST_LOG = AnomalyKind(
+    id="config-against-log",
+    meaning=(
+        "At the end a broker told another value of a topic's config than the metadata log had had for 10 s, "
+        "or told none, or one of which the log knows nothing."
+    ),
+    guarantee="Brokers apply the changes of configs in the one metadata log, in its order, and miss none.",
+    source="KIP-631, Broker metadata, ConfigRecord; org.apache.kafka.image.ConfigurationDelta",
+)
 LOST_TOPIC = AnomalyKind(
     id="lost-topic",
     meaning="A broker's last list lacked a topic whose creation was acknowledged and that nobody deleted.",
@@ -98,6 +107,7 @@ ANOMALIES = by_id(
     RETURNED_TOPIC_ID,
     DELETED_RECORDS,
     LISTED_AGAINST_LOG,
+    CONFIG_AGAINST_LOG,
     LOST_TOPIC,
     RESURRECTED_TOPIC,
     DIVERGENT_METADATA,

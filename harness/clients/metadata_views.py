@@ -1,5 +1,7 @@
 """What one node's own copy of the metadata says, asked for directly."""
 
+from collections.abc import Sequence
+
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeConfigsResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
@@ -24,6 +26,26 @@ def described_config(connection: Connection, topic: str, key: str) -> int | None
         raise WireError(f"DescribeConfigs of {topic} answered {result.error_code}: {result.error_message}")
     own = [config.value for config in result.configs if config.config_source == _DYNAMIC_TOPIC_CONFIG]
     return int(own[0]) if own else None
+
+
+def own_configs(connection: Connection, topics: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Configs of topics that were set for them, by topic; not those of a topic that is answered by an error.
+
+    Raises:
+        WireError: no answer.
+    """
+    resource = DescribeConfigsRequest.DescribeConfigsResource
+    asked = [resource(resource_type=_TOPIC, resource_name=name, configuration_keys=None) for name in topics]
+    answer = connection.ask(DescribeConfigsRequest(resources=asked), DescribeConfigsResponse)
+    return {
+        result.resource_name: {
+            config.name: config.value
+            for config in result.configs
+            if config.config_source == _DYNAMIC_TOPIC_CONFIG
+        }
+        for result in answer.results
+        if not result.error_code
+    }
 
 
 def listed_topics(connection: Connection, prefix: str) -> list[tuple[str, str | None]]:

@@ -1,0 +1,71 @@
+"""What brokers tell at the end of the configs of topics is what the metadata log has."""
+
+from typing import Any
+
+import pytest
+
+from checkers.metadata import check_metadata
+from checkers.metadata.configs import TOPIC_CONFIGS
+from checkers.verdict import Validity
+from tests.checkers.admin_histories import TOPIC, AdminStory
+from tests.checkers.log_histories import MS
+
+MIN_ISR, AGE = "min.insync.replicas", "segment.ms"
+ASKED_MS = 20_000
+"""When brokers are asked; what was there until 10 s before has reached them."""
+
+
+def story() -> AdminStory:
+    """A topic with a config from its beginning, and one that is altered at 1 s and at 15 s."""
+    told = AdminStory()
+    told.created(at_ms=-20)
+    for at_ms, name, value in ((-18, MIN_ISR, "2"), (1_000, AGE, "500"), (15_000, AGE, "4000")):
+        told.record(
+            at_ms,
+            "CONFIG_RECORD",
+            {"resourceType": 2, "resourceName": TOPIC, "name": name, "value": value},
+        )
+    return told
+
+
+def tells(told: AdminStory, configs: dict[str, str], node: str = "n2") -> None:
+    value = {"began_ns": ASKED_MS * MS, "topics": {TOPIC: configs}}
+    told.observe(ASKED_MS + 5, TOPIC_CONFIGS, value, node=node)
+
+
+def found(told: AdminStory, **log: Any) -> list[str]:
+    result = check_metadata(told.history(**log))
+    return [f"{anomaly.id} {anomaly.subject}" for anomaly in result.anomalies]
+
+
+@pytest.mark.parametrize("age", ["500", "4000"])
+def test_values_of_the_log_that_may_still_be_on_their_way(age: str) -> None:
+    told = story()
+    tells(told, {MIN_ISR: "2", AGE: age})
+    result = check_metadata(told.history())
+    assert result.anomalies == ()
+    assert result.validity is Validity.VALID
+    assert result.figures["configs_finally_told"] == 2
+
+
+@pytest.mark.parametrize(
+    ("configs", "name"),
+    [
+        pytest.param({MIN_ISR: "1", AGE: "4000"}, MIN_ISR, id="another value"),
+        pytest.param({AGE: "4000"}, MIN_ISR, id="none"),
+        pytest.param({MIN_ISR: "2"}, AGE, id="none any more"),
+        pytest.param({MIN_ISR: "2", AGE: "4000", "flush.ms": "7"}, "flush.ms", id="one of no record"),
+    ],
+)
+def test_another_value_than_the_log_has_had_for_long(configs: dict[str, str], name: str) -> None:
+    told = story()
+    tells(told, {MIN_ISR: "2", AGE: "4000"}, "n1")
+    tells(told, configs)
+    assert found(told) == [f"config-against-log {TOPIC} {name}"]
+
+
+def test_a_log_that_lacks_its_beginning_or_may_lack_its_end_tells_nothing() -> None:
+    told = story()
+    tells(told, {MIN_ISR: "1"})
+    assert found(told, log_start=3) == []
+    assert found(told, cut=len(told.records) - 1) == []
