@@ -130,6 +130,8 @@ class Step(NamedTuple):
         before: how it stood; None where nothing told of it.
         after: how it stands; None where a change is told of a partition that nothing told of.
         told: what the record has.
+        has_topic: whether a record before it made the topic, and none has removed that since; a snapshot may
+            be of later records and does not count.
     """
 
     record: MetadataRecord
@@ -137,6 +139,7 @@ class Step(NamedTuple):
     before: PartitionState | None
     after: PartitionState | None
     told: PartitionTold
+    has_topic: bool
 
     @property
     def kind(self) -> str:
@@ -245,6 +248,7 @@ class Replay:
     def __init__(self, seen: MetadataLogSeen) -> None:
         self.removed: set[str] = set()
         self._names: dict[str, str] = {}
+        self._there: set[str] = set()
         self._states: dict[tuple[str, int], PartitionState] = {}
         for _, _, kind, data in seen.checkpoint[1] if seen.checkpoint else ():
             if kind == "TOPIC_RECORD":
@@ -262,7 +266,7 @@ class Replay:
         """
         _, _, kind, data = record
         if kind == "TOPIC_RECORD":
-            self._name(data)
+            self._there.add(self._name(data))
         elif kind == REMOVED:
             self._remove(msgspec.convert(data, _TopicRemoved).topic_id)
         elif kind == ELR_CLEARED:
@@ -270,12 +274,14 @@ class Replay:
         elif kind in {MADE, CHANGED}:
             yield self._step(record, msgspec.convert(data, PartitionTold))
 
-    def _name(self, data: Any) -> None:
+    def _name(self, data: Any) -> str:
         topic = msgspec.convert(data, _TopicTold)
         self._names[topic.topic_id] = topic.name
+        return topic.topic_id
 
     def _remove(self, topic_id: str) -> None:
         self.removed.add(self.name_of(topic_id))
+        self._there.discard(topic_id)
         self._states = {place: state for place, state in self._states.items() if place[0] != topic_id}
 
     def _cleared(self, record: MetadataRecord, topic: str) -> Iterator[Step]:
@@ -295,7 +301,7 @@ class Replay:
         elif before is not None:
             after = self._states[place] = _changed(offset, epoch, before, told)
         name = PartitionName(self.name_of(told.topic_id), told.partition_id)
-        return Step(record, name, before, after, told)
+        return Step(record, name, before, after, told, told.topic_id in self._there)
 
 
 def _brokers(seen: MetadataLogSeen) -> dict[int, tuple[BrokerState, ...]]:

@@ -138,12 +138,17 @@ NEEDS: Mapping[str, Needs] = {
             "acked-below-min-isr": (Source.FAULTS, Source.MOVES),
             "acked-without-member": (Source.FAULTS, Source.NODES),
             "read-without-member": (Source.FAULTS, Source.NODES),
+            "view-without-record": (Source.FAULTS,),
             "view-went-back": (Source.FAULTS, Source.NODES),
             "recovery-denied": (Source.PARTITIONS,),
         },
     ),
     "elections": Needs((Source.ADMIN, Source.DISKS), {}, (Source.ADMIN, Source.FAULTS, Source.MOVES)),
-    "reassignments": Needs((Source.ADMIN, Source.DISKS), {}, (Source.ADMIN,)),
+    "reassignments": Needs(
+        (Source.ADMIN, Source.DISKS, Source.REASSIGNMENTS),
+        {"reassignment-without-record": (Source.FAULTS,)},
+        (Source.ADMIN,),
+    ),
     "recovery": Needs((Source.RUNNER,)),
     "replicas": Needs(
         (Source.DISKS, Source.RUNNER, Source.PARTITIONS),

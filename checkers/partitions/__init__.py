@@ -8,7 +8,8 @@ Evidence is the metadata log that reaches farthest, record by record, topics of 
 2. Epochs and blocks of producers' ids grow (`counters`).
 3. What was sent while too few replicas were in sync, or while one of them was down, is neither acknowledged
    nor returned before that is over (`zones`, `acknowledged`).
-4. Brokers' answers agree with the log, with each other and with recovery (`views`).
+4. Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers tell of what is
+   there, and go on to tell of it (`topics_told`).
 """
 
 from collections import Counter
@@ -27,6 +28,7 @@ from checkers.partitions.kinds import (
     ANOMALIES,
     READ_WITHOUT_MEMBER,
 )
+from checkers.partitions.topics_told import topics_told
 from checkers.partitions.views import contradictions
 from checkers.partitions.walk import Walk
 from checkers.partitions.zones import Zone, below_min_isr, member_down
@@ -50,7 +52,7 @@ def check_partitions(history: History) -> CheckerResult:
         msgspec.ValidationError: an operation, or a record of the log, is not as docs/histories.md says.
     """
     walk, scene, end_ns = Walk(history), Scene(history), _complete_ns(history)
-    views = list(contradictions(scene, end_ns))
+    views = [*contradictions(scene, end_ns), *topics_told(scene)]
     counts = Counter(anomaly.id for anomaly in (*walk.found, *views))
     blamed = _Blamed(scene, end_ns)
     for found in blamed.found:

@@ -43,9 +43,12 @@ UNFLAGGED = AnomalyKind(
 )
 CHANGE_OF_NOTHING = AnomalyKind(
     id="change-of-nothing",
-    meaning="The metadata log changes a partition that it did not make, or that it removed before.",
-    guarantee="A change is about a partition that exists; no controller or broker can replay another.",
-    source="Kafka's ReplicationControlManager.replay(PartitionChangeRecord); KAFKA-19383",
+    meaning="The metadata log changes a partition that it did not make, or that it removed before; or it "
+    "makes one of such a topic.",
+    guarantee="A change is about a partition that exists, and a partition is one of a topic that exists; no "
+    "controller or broker can replay another.",
+    source="Kafka's ReplicationControlManager.replay, of PartitionRecord and PartitionChangeRecord; "
+    "KAFKA-19383",
 )
 EPOCH_WENT_BACK = AnomalyKind(
     id="epoch-went-back",
@@ -87,7 +90,8 @@ VIEW_WITHOUT_RECORD = AnomalyKind(
 )
 VIEW_WENT_BACK = AnomalyKind(
     id="view-went-back",
-    meaning="A broker told of an older leader epoch than before, and was not restarted meanwhile.",
+    meaning="A broker told of an older leader epoch than before, or no more of a partition that nobody had "
+    "removed, and was not restarted meanwhile.",
     guarantee="A broker applies committed records in their order and forgets none.",
     source="KIP-595; KIP-631; Kafka's MetadataLoader",
 )

@@ -44,6 +44,8 @@ def broken_by(step: Step, needed: Bounds) -> Iterator[Broken]:
     if after is None:
         yield Broken(CHANGE_OF_NOTHING, "it is about a partition that the log did not make, or has removed")
         return
+    if step.kind == MADE and not step.has_topic:
+        yield Broken(CHANGE_OF_NOTHING, "it is of a topic that the log did not make, or has removed")
     for kind, rule in _STATES:
         text = rule(after)
         if text is not None:

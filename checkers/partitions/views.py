@@ -9,7 +9,8 @@ A broker may be behind, for as long as it likes: an old state is no contradictio
 4. A recovery that was told, and that the log denies from then to its end; or that all brokers deny in their
    last answers, asked `SETTLED_NS` later at least, while the log had what they deny for all that time.
 
-Topics that were removed are left out: what is told may be about another one of their name.
+Topics that were removed are left out: what is told may be about another one of their name.  Which partitions
+are told of at all is judged by `topics_told`.
 """
 
 from collections import defaultdict
@@ -18,19 +19,17 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from checkers.columns import PartitionName
-from checkers.faults import ENDING_KINDS
 from checkers.history import INVOKE, OK, Operation
 from checkers.licences.scene import Scene
 from checkers.partition_changes import NOBODY, PartitionChanges, PartitionState
 from checkers.partitions.brokers import Answer, Telling, answers_of
 from checkers.partitions.kinds import RECOVERY_DENIED, TWO_LEADERS, VIEW_WENT_BACK, VIEW_WITHOUT_RECORD
+from checkers.partitions.lives import one_life
 from checkers.recovery import RecoveredPartition, Recovery
 from checkers.verdict import Anomaly
 
 SETTLED_NS = 500_000_000
 """How long after recovery, which one of them told, all brokers may still tell what was before it."""
-_SEEN_WITHIN_NS = 2_000_000_000
-"""How late an observer may see that a process ended, or began."""
 _NS_PER_S = 1_000_000_000
 
 
@@ -140,7 +139,7 @@ def went_back(scene: Scene) -> Iterator[Anomaly]:
             epoch, before = newest.get(place, (telling.leader_epoch, answer))
             if telling.leader_epoch >= epoch:
                 newest[place] = (telling.leader_epoch, answer)
-            elif _is_one(scene, telling.partition) and _one_life(scene, before, answer):
+            elif _is_one(scene, telling.partition) and one_life(scene, before, answer):
                 newest[place] = (telling.leader_epoch, answer)
                 yield VIEW_WENT_BACK.found(
                     f"{answer.node} told of leader epoch {telling.leader_epoch} of {telling.partition} at "
@@ -149,17 +148,6 @@ def went_back(scene: Scene) -> Iterator[Anomaly]:
                     time_ns=answer.time_ns,
                     witness=(before.op, answer.op),
                 )
-
-
-def _one_life(scene: Scene, before: Answer, after: Answer) -> bool:
-    """Whether a broker's process certainly was the same when it told two things."""
-    from_ns, to_ns = before.began_ns, after.time_ns + _SEEN_WITHIN_NS
-    ended = (w for w in scene.windows if w.kind in ENDING_KINDS and w.concerns(after.node))
-    lives = (o for o in scene.history.observed("node") if o.node == after.node)
-    return not (
-        any(window.overlaps(from_ns, to_ns) for window in ended)
-        or any(from_ns <= operation.time_ns <= to_ns for operation in lives)
-    )
 
 
 def denied(scene: Scene, end_ns: int) -> Iterator[Anomaly]:

@@ -3,7 +3,8 @@
 from checkers.columns import NEVER
 from checkers.history import History
 from checkers.kinds import AnomalyKind
-from checkers.metadata_log import append_times, farthest
+from checkers.metadata_log import MetadataLog, append_times, farthest
+from checkers.metadata_whole import thinned_logs
 from checkers.min_isr import CONFIG_RECORD, min_isr_of
 from checkers.partition_changes import REMOVED, PartitionState, Replay, Step
 from checkers.partitions.counters import Counters
@@ -32,6 +33,7 @@ class Walk:
         self.figures = dict.fromkeys(("records", "states", "states_of_internal_topics", "epochs"), 0)
         self._log, self._times = farthest(history), append_times(history)
         self._needed, self._counters = min_isr_of(history), Counters()
+        self._is_whole = self._log is not None and _is_whole(history, self._log)
         if self._log is not None:
             replay = Replay(self._log.seen)
             for record in self._log.seen.records:
@@ -54,16 +56,8 @@ class Walk:
         self.figures["states"] += 1
         self.figures["states_of_internal_topics"] += step.partition.topic.startswith("__")
         for kind, text in broken_by(step, self._needed.of(step.partition.topic)):
-            if kind is not CHANGE_OF_NOTHING or not self._from_within:
+            if kind is not CHANGE_OF_NOTHING or self._is_whole:
                 self._add(kind, str(step.partition), step.record, text, step.before, step.after)
-
-    @property
-    def _from_within(self) -> bool:
-        """Whether the log does not begin where the cluster did, so that it lacks what made a partition.
-
-        The first record of all is that of the first leader.
-        """
-        return self._log is None or bool(self._log.seen.log_start) or self._log.seen.records[0][0] > 0
 
     def _add(
         self,
@@ -87,3 +81,13 @@ class Walk:
                 ],
             )
         )
+
+
+def _is_whole(history: History, log: MetadataLog) -> bool:
+    """Whether a log begins where the cluster did and lacks no record, so that it has what made a partition.
+
+    The first record of all is that of the first leader.
+    """
+    records = log.seen.records
+    within = bool(log.seen.log_start) or not records or records[0][0] > 0
+    return not within and log.operation.index not in thinned_logs(history)

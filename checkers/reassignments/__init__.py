@@ -8,6 +8,7 @@ Evidence is the metadata log.
    no fewer replicas are added than removed, Kafka waits for the added ones alone: that is counted, and is no
    anomaly.  Where nobody asked for the replicas that it is to get, ``reassignment-unasked``.
 2. Acknowledged requests must be in it (`requests`): ``reassignment-lost``.
+3. What was listed as under way was in it before (`listings`): ``reassignment-without-record``.
 
 That no acknowledged record is lost is judged with the log: a reassignment licenses nothing.
 """
@@ -15,14 +16,13 @@ That no acknowledged record is lost is judged with the log: a reassignment licen
 from collections import Counter, defaultdict
 from typing import Any
 
-import msgspec
-
 from checkers.administration import Reassignment, reassignments_of
 from checkers.columns import PartitionName
 from checkers.fates import Fate, counted, fate_of_reassignment
 from checkers.history import History
 from checkers.partition_changes import PartitionChanges, partition_changes
 from checkers.reassignments.kinds import ANOMALIES
+from checkers.reassignments.listings import Listings, find_without_record
 from checkers.reassignments.requests import find_lost
 from checkers.reassignments.steps import (
     Ending,
@@ -40,16 +40,6 @@ __all__ = ["ANOMALIES", "check_reassignments"]
 
 CHECKER = "reassignments"
 """The checker's name."""
-ONGOING = "reassignments"
-"""Key of the observations."""
-_NS_PER_MS = 1_000_000
-
-
-class OngoingSeen(msgspec.Struct, frozen=True):
-    """Reassignments that are under way, as one broker listed them."""
-
-    began_ns: int
-    ongoing: list[tuple[str, int, list[int], list[int], list[int]]]
 
 
 def check_reassignments(history: History) -> CheckerResult:
@@ -58,7 +48,7 @@ def check_reassignments(history: History) -> CheckerResult:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    changes, asked = partition_changes(history), reassignments_of(history)
+    changes, asked, listings = partition_changes(history), reassignments_of(history), Listings(history)
     steps = list(steps_of(changes))
     sets: dict[PartitionName, set[frozenset[int]]] = defaultdict(set)
     for each in asked:
@@ -73,10 +63,12 @@ def check_reassignments(history: History) -> CheckerResult:
             *find_unasked(changes, sets),
             *find_without_end(changes),
             *find_lost(asked, changes),
+            *find_without_record(history, changes, listings),
         ],
-        figures=_figures(asked, changes, steps) | _observed(history),
+        figures=_figures(asked, changes, steps) | _observed(listings),
         unknown_because=_doubt(asked, changes),
-        exercised=bool(asked) or any(s.moving for some in changes.states.values() for s in some),
+        exercised=bool(asked or listings.first)
+        or any(s.moving for some in changes.states.values() for s in some),
     )
 
 
@@ -111,15 +103,10 @@ def _figures(asked: list[Reassignment], changes: PartitionChanges, steps: list[S
     }
 
 
-def _observed(history: History) -> dict[str, Any]:
-    """How many reassignments were seen at once, and how long some were seen without a pause."""
-    most, longest_ns, since_ns = 0, 0, None
-    for operation in history.observed(ONGOING):
-        seen = msgspec.convert(operation.value, OngoingSeen)
-        most = max(most, len(seen.ongoing))
-        if not seen.ongoing:
-            since_ns = None
-            continue
-        since_ns = operation.time_ns if since_ns is None else since_ns
-        longest_ns = max(longest_ns, operation.time_ns - since_ns)
-    return {"ongoing_max": most, "ongoing_ms_max": longest_ns // _NS_PER_MS}
+def _observed(listings: Listings) -> dict[str, Any]:
+    """How many reassignments were listed, how many at once, and how long some were without a pause."""
+    return {
+        "ongoing_listed": len(listings.first),
+        "ongoing_max": listings.most,
+        "ongoing_ms_max": listings.longest_ms,
+    }

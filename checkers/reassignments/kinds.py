@@ -43,5 +43,12 @@ UNASKED = AnomalyKind(
     source="KIP-455; Kafka's ReplicationControlManager.changePartitionReassignment",
 )
 
-ANOMALIES = by_id(PREMATURE, LOST, NOT_RESTORED, TOO_FEW, WITHOUT_END, UNASKED)
+WITHOUT_RECORD = AnomalyKind(
+    id="reassignment-without-record",
+    meaning="A reassignment was listed as under way that the metadata log never had, or had not yet.",
+    guarantee="What is listed is what committed records of the metadata log say, or said.",
+    source="KIP-455; Kafka's QuorumController.listPartitionReassignments, which reads what is committed",
+)
+
+ANOMALIES = by_id(PREMATURE, LOST, NOT_RESTORED, TOO_FEW, WITHOUT_END, UNASKED, WITHOUT_RECORD)
 """All of them by id."""

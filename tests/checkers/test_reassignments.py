@@ -8,13 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkers.history import History
+from checkers.judge import result_by
 from checkers.reassignments import check_reassignments
 from checkers.verdict import CheckerResult, Validity
-from tests.checkers.admin_histories import TOPIC, AdminStory
+from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 
 PREMATURE, LOST = "reassignment-premature", "reassignment-lost"
 NOT_RESTORED, TOO_FEW = "reassignment-not-restored", "too-few-replicas"
 WITHOUT_END, UNASKED = "reassignment-without-end", "reassignment-unasked"
+WITHOUT_RECORD = "reassignment-without-record"
 
 
 def judged(story: AdminStory, **told: Any) -> CheckerResult:
@@ -255,6 +257,82 @@ def test_how_many_were_seen_and_for_how_long() -> None:
         story.observe(at_ms, "reassignments", {"node": "n1", "began_ns": 0, "ongoing": ongoing})
     figures = judged(story).figures
     assert (figures["ongoing_max"], figures["ongoing_ms_max"]) == (2, 30)
+
+
+class TestListed:
+    """What is listed as under way, against the metadata log; it moves from 51 ms to 80 ms."""
+
+    MOVE = (TOPIC, 0, (1, 4, 2, 3), (4,), (2, 3))
+
+    def listed(self, at_ms: float, *ongoing: Sequence[Any]) -> AdminStory:
+        story = moving([1, 2, 3], [1, 4])
+        complete(story, 80, [1, 4], [1, 4])
+        value = {"node": "n1", "began_ns": 0, "ongoing": [*ongoing]}
+        for time_ms in (at_ms, at_ms + 1):
+            story.observe(time_ms, "reassignments", value)
+        return story
+
+    @pytest.mark.parametrize(
+        ("at_ms", "move", "found"),
+        [
+            (60, MOVE, False),
+            (60, (TOPIC, 0, (3, 2, 1, 4), (4,), (3, 2)), False),
+            (85, MOVE, False),  # told by who does not know yet that it is over
+            (45, MOVE, True),
+            (60, (TOPIC, 0, (1, 4, 2, 3), (4,), (2,)), True),
+            (60, (TOPIC, 0, (1, 5, 2, 3), (5,), (2, 3)), True),
+            (60, (TOPIC, 1, (1, 4, 2, 3), (4,), (2, 3)), True),
+            (60, ("other", 0, (1, 4, 2, 3), (4,), (2, 3)), True),
+            (3000, (TOPIC, 0, (9, 8), (9,), (8,)), False),  # later than the log was read
+        ],
+    )
+    def test_is_or_was_in_the_log(self, at_ms: float, move: Sequence[Any], *, found: bool) -> None:
+        result = judged(self.listed(at_ms, move), began_ns=1_000_000_000)
+        assert result.counts == ({WITHOUT_RECORD: 1} if found else {})
+        assert result.figures["ongoing_listed"] == 1
+
+    def test_it_is_told_who_listed_it_and_what_there_was(self) -> None:
+        story = self.listed(45, self.MOVE)
+        (anomaly,) = judged(story, began_ns=1_000_000_000).anomalies
+        assert anomaly.summary == (
+            "n1 listed at 0.045 s a reassignment of log-0/0 as under way (adding [4], removing [2, 3]); "
+            "the metadata log did not have it before 0.051 s."
+        )
+        assert (anomaly.subject, anomaly.time_ns, len(anomaly.explanation)) == ("log-0/0", 45_000_000, 2)
+
+    @pytest.mark.parametrize(("at_ms", "found"), [(200, False), (0.3, True)])
+    def test_of_a_topic_that_was_removed_nothing_is_asked_but_that_it_was(
+        self, at_ms: float, *, found: bool
+    ) -> None:
+        story = self.listed(at_ms, (TOPIC, 0, (9, 8), (9,), (8,)))
+        story.record(90, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+        counts = judged(story, began_ns=1_000_000_000).counts
+        assert counts == ({WITHOUT_RECORD: 1} if found else {})
+
+    @pytest.mark.parametrize("told", [{"log_start": 1}, {"metadata_log": False}, {"began_ns": 1}])
+    def test_what_the_log_may_lack_is_not_judged(self, told: dict[str, Any]) -> None:
+        assert judged(self.listed(60, (TOPIC, 0, (9, 8), (9,), (8,))), **told).counts == {}
+
+    def test_it_is_something_to_judge(self) -> None:
+        story = AdminStory()
+        story.created()
+        assert judged(story).validity is Validity.NOT_EXERCISED
+        story.observe(60, "reassignments", {"node": "n1", "began_ns": 0, "ongoing": [self.MOVE]})
+        assert judged(story, began_ns=1_000_000_000).counts == {WITHOUT_RECORD: 1}
+
+    @pytest.mark.parametrize("journal", ["nemesis", "admin"])
+    def test_without_what_it_rests_on_nothing_is_decided(self, journal: str) -> None:
+        whole = self.listed(60, (TOPIC, 0, (9, 8), (9,), (8,))).history(began_ns=1_000_000_000)
+        history = History("run", "", whole.operations, lacking=frozenset([journal]))
+        result = result_by("reassignments", check_reassignments, history)
+        assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
+
+    def test_without_the_listings_some_may_be_missed(self) -> None:
+        whole = self.listed(60, self.MOVE).history(began_ns=1_000_000_000)
+        history = History("run", "", whole.operations, lacking=frozenset(["observer-reassignments"]))
+        result = result_by("reassignments", check_reassignments, history)
+        assert result.validity is Validity.UNKNOWN
+        assert "reassignments under way" in str(result.unknown_because)
 
 
 TARGET = st.lists(st.sampled_from([1, 2, 3, 4]), min_size=1, max_size=3, unique=True)

@@ -165,9 +165,10 @@ class TestTooFewInSync:
         sent(told, 3000, 3001)
         told.view(60, 0, [1])
         assert judged(told).counts == {}  # it is back since 50 ms, and the leader has not told so yet
+        told.record(69, "TOPIC_RECORD", {"name": "t", "topicId": "t"})
         told.record(70, "PARTITION_RECORD", {"partitionId": 1, "topicId": "t", "replicas": [1], "isr": [1]})
-        value = {"began_ns": 79_000_000, "topics": {"t": [[1, -1, 0, [1], [1], None]]}}
-        told.observe(80, "partitions", value)
+        states = {"t": [[1, -1, 0, [1], [1], None]], TOPIC: [[0, 1, 0, [1, 2, 3], [1], None]]}
+        told.observe(80, "partitions", {"began_ns": 79_000_000, "topics": states})
         assert judged(told).counts == ACKED_BELOW
 
     def test_more_than_there_are_replicas_are_never_needed(self) -> None:

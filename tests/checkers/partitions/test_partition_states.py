@@ -8,6 +8,7 @@ from checkers.history import History
 from checkers.partitions import check_partitions
 from checkers.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
+from tests.checkers.replicas.replica_histories import Batch, metadata
 
 
 def story(**setup: Any) -> AdminStory:
@@ -19,6 +20,7 @@ def story(**setup: Any) -> AdminStory:
 
 
 MIN_ISR = {"name": "min.insync.replicas", "value": "2"}
+NAMED = {"name": TOPIC, "topicId": TOPIC_ID}
 
 
 def judged(told: AdminStory) -> CheckerResult:
@@ -182,6 +184,36 @@ class TestWhatIsNotThere:
         told.record(10, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
         told.changed(11, isr=[1])
         assert ids(told) == {"change-of-nothing": 1}
+
+    def test_a_partition_of_a_topic_that_was_not_made_or_was_removed(self) -> None:
+        told = story()
+        made = {"leader": 1, "leaderEpoch": 0, "replicas": [1, 2], "isr": [1, 2]}
+        told.record(10, "PARTITION_RECORD", {"partitionId": 1, "topicId": TOPIC_ID} | made)
+        assert ids(told) == {}
+        told.record(11, "PARTITION_RECORD", {"partitionId": 0, "topicId": "nowhere"} | made)
+        told.record(12, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+        told.record(13, "PARTITION_RECORD", {"partitionId": 2, "topicId": TOPIC_ID} | made)
+        result = judged(told)
+        assert result.counts == {"change-of-nothing": 2}
+        assert [anomaly.subject for anomaly in result.anomalies] == ["nowhere/0", f"{TOPIC}/2"]
+        assert "it is of a topic that the log did not make, or has removed" in result.anomalies[0].summary
+
+    def test_a_snapshot_of_later_records_does_not_make_its_topic(self) -> None:
+        told = AdminStory()
+        told.created()
+        told.records[0] = [0, 1, "LEADER_CHANGE", {}]
+        snapshot = ["00000000000000000009-0000000001.checkpoint", [[0, 1, "TOPIC_RECORD", NAMED]]]
+        result = check_partitions(told.history(checkpoint=snapshot))
+        assert result.counts == {"change-of-nothing": 1}
+
+    def test_where_records_are_missing_it_may_have_been_made_by_them(self) -> None:
+        told = AdminStory()
+        told.created()
+        batches = [Batch(0, 1), Batch(1, 1)]
+        for node, records in (("n1", told.records[1:]), ("n2", told.records[:1])):
+            told.observe(900, "metadata-log", metadata(batches, records=records), node=node)
+        result = check_partitions(told.history(metadata_log=False))
+        assert result.counts == {}
 
     def test_where_the_log_begins_later_it_may_have_been_made_before(self) -> None:
         told = story()

@@ -85,9 +85,10 @@ class TestAgainstTheLog:
         counts = judged(told).counts
         assert counts.get("view-without-record", 0) == found
 
-    def test_of_other_partitions_it_says_nothing(self) -> None:
+    def test_of_partitions_that_were_removed_it_says_nothing(self) -> None:
         told = story()
-        tells(told, 15, 1, 0, [9], topic="other")
+        told.record(30, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+        tells(told, 15, 1, 0, [9])
         result = judged(told)
         assert result.counts == {}
         assert (result.figures["answers_of_brokers"], result.figures["states_told"]) == (1, 1)
@@ -211,8 +212,11 @@ class TestRecovery:
         self, at_ms: float, isrs: tuple[list[int], list[int]], *, found: bool
     ) -> None:
         told = self.recovered()
+        told.record(160, "TOPIC_RECORD", {"name": "other", "topicId": "o"})
+        made = {"leader": 1, "leaderEpoch": 1, "replicas": [1], "isr": [1]}
+        told.record(161, "PARTITION_RECORD", {"partitionId": 0, "topicId": "o"} | made)
         for node, isr in enumerate(isrs, 1):
-            state, other = [0, 2, 1, [1, 2, 3], isr, None], [0, 2, 1, [1], [1], None]
+            state, other = [0, 2, 1, [1, 2, 3], isr, None], [0, 1, 1, [1], [1], None]
             topics = {TOPIC: [state], "other": [other]}
             began_ns = round((at_ms - 0.1) * 1e6)
             told.observe(at_ms, "partitions", {"began_ns": began_ns, "topics": topics}, node=f"n{node}")

@@ -57,7 +57,7 @@ def a_commit_of_a_generation_that_never_was(edit: Edit) -> None:
         edit.change(o.index, change)
 
 
-@mutation("administration", invalid("reassignment-unasked"), ("moves",), 1)
+@mutation("administration", invalid("reassignment-without-record"), ("moves",), 1)
 def a_reassignment_that_brokers_tell_of(edit: Edit) -> None:
     """Brokers tell of a reassignment that nobody asked for and no log has."""
     for o in edit.original.observed("reassignments"):
