@@ -157,6 +157,8 @@ NEEDS: Mapping[str, Needs] = {
             "short-replica": (Source.PARTITIONS, Source.RUNNER),
             "read-not-on-disk": _PERMITTED,
             "on-disk-not-read": (*_PERMITTED, Source.CLIENTS),
+            "compacted-away": (*_PERMITTED, Source.CLIENTS),
+            "compacted-returned": _PERMITTED,
             "transaction-without-marker": (*_PERMITTED, Source.CLIENTS),
             "marker-against-answer": _PERMITTED,
             "markers-differ": _PERMITTED,

@@ -9,16 +9,15 @@ from checkers.history import OK, History
 from checkers.licences import licences_of
 from checkers.licences.internal import may_have_lost
 from checkers.loading import all_columns_of, columns_of
-from checkers.partition_changes import partition_changes
 from checkers.replicas.evidence import ReplicaLog
 from checkers.replicas.markers import find_against_answers, find_differing, marked_records
 from checkers.replicas.returned import (
-    FinalRead,
     final_reads,
     find_not_on_disk,
     find_not_read,
     find_unended,
     offsets_compared,
+    truncated_since,
 )
 from checkers.verdict import Anomaly
 
@@ -48,7 +47,7 @@ def _against_reads(
         if log is None:
             continue
         for read in reads:
-            if not _truncated_since(history, log.partition, read):
+            if not truncated_since(history, log.partition, read):
                 figures.update(final_reads_compared=1, offsets_compared=offsets_compared(log, read))
                 yield from find_not_on_disk(log, read)
                 yield from find_not_read(log, read)
@@ -69,10 +68,3 @@ def _against_ends(
     figures["markers_compared"] += len(marked.send)
     yield from find_against_answers(columns, marked)
     yield from find_differing(columns, marked)
-
-
-def _truncated_since(history: History, partition: PartitionName, read: FinalRead) -> bool:
-    """Whether an unclean election may have truncated a log since a read listed its end."""
-    changes = partition_changes(history)
-    states = changes.states.get(partition, ())
-    return any(state.unclean and changes.span(state).to_ns >= read.listed_ns for state in states)

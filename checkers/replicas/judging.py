@@ -15,9 +15,12 @@
    ``marker-against-answer``, ``markers-differ``; of deletions of records (`removed`),
    ``deleted-records-returned``, which needs no disk.
 
+6. Compacted topics, whose batches each broker rewrites by itself (`compacted`): ``replica-divergence`` where
+   no compaction makes the difference, ``compacted-away``, ``compacted-returned``, ``on-disk-not-read``.
+
 What differs legally: where logs begin (retention, DeleteRecords, snapshots); what stands above the committed
-end; compacted topics, whose batches each broker rewrites by itself, and which are not compared; replicas out
-of sync.  Where the setup says that evidence was to be gathered, what is missing makes the result unknown.
+end; what compaction removes; replicas out of sync.  Where the setup says that evidence was to be gathered,
+what is missing makes the result unknown.
 """
 
 from collections import Counter
@@ -36,6 +39,7 @@ from checkers.replicas.committed import (
     committed_ends,
     meant_by,
 )
+from checkers.replicas.compacted import find_in_compacted
 from checkers.replicas.epochs import (
     epochs_told,
     find_contradicted,
@@ -124,7 +128,7 @@ def check_replicas(history: History) -> CheckerResult:
             continue  # of many partitions nothing may be known, in a damaged history
         _judge_gaps(partition, batches, limits, end, findings)
         _judge_elections(partition, batches, list(of_it.values()), (meant, changes), findings)
-        logs = _judge_partition(partition, batches, (meant, limits), (end, members), findings)
+        logs = _judge_partition(history, batches, limits, (partition, end, members), findings)
         if logs and partition.topic not in limits.compacted and not logs[0].seen.corrupt:
             judged[partition] = logs[0]
             _judge_left(history, meant, synced[partition], (logs[0], batches), findings)
@@ -150,6 +154,8 @@ FIGURES = (
     "partitions_compared",
     "batches_compared",
     "compacted_partitions",
+    "compacted_batches_compared",
+    "keys_compared",
     "left_isr",
     "left_compared",
     "metadata_logs_compared",
@@ -182,15 +188,14 @@ def _judge_alone(log: ReplicaLog, findings: _Findings) -> None:
 
 
 def _judge_partition(
-    partition: PartitionName,
+    history: History,
     batches: Batches,
-    against: tuple[Meant, Limits],
-    told: tuple[End | None, InSync | None],
+    limits: Limits,
+    told: tuple[PartitionName, End | None, InSync | None],
     findings: _Findings,
 ) -> list[ReplicaLog]:
     """Compare the in-sync replicas of one partition, and return their logs, the leader's first."""
-    meant, limits = against
-    end, synced = told
+    partition, end, synced = told
     if end is None or synced is None:
         missing = "the committed end" if end is None else "the in-sync replicas"
         findings.doubts.append(_untold(missing, partition))
@@ -203,11 +208,13 @@ def _judge_partition(
     reason = f"{', '.join(synced.nodes)} were in sync; a final read listed {end.offset} as the end."
     committed = Stretch(0, end.offset, (synced.op, end.op), reason)
     findings.add(find_short(logs, committed))
-    if meant.compacted(partition):
-        findings.figures["compacted_partitions"] += 1
-        return logs
     if partition.topic not in limits.retained:
         findings.add(find_late(logs, committed._replace(first=end.start)))
+    if partition.topic in limits.compacted:
+        findings.figures["compacted_partitions"] += 1
+        if logs and not logs[0].seen.corrupt:
+            findings.add(find_in_compacted(history, logs, committed, findings.figures))
+        return logs
     findings.figures["partitions_compared"] += len(logs) > 1
     for log in logs[1:]:
         stretch = _shared(logs[0], log, committed)

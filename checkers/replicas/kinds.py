@@ -105,6 +105,18 @@ TRANSACTION_WITHOUT_MARKER = AnomalyKind(
     guarantee="Readers of committed records come no farther than to the first transaction that is open.",
     source="KIP-98 (last stable offset)",
 )
+COMPACTED_AWAY = AnomalyKind(
+    id="compacted-away",
+    meaning="A replica in sync of a compacted topic lacks the last record of a key.",
+    guarantee="Compaction keeps at least the last record of every key.",
+    source="Kafka documentation, Design, Log Compaction; KIP-58",
+)
+COMPACTED_RETURNED = AnomalyKind(
+    id="compacted-returned",
+    meaning="A final read of a compacted topic was given a record that was gone from the same leader before.",
+    guarantee="Compaction removes records, and brings none back.",
+    source="Kafka documentation, Design, Log Compaction",
+)
 DELETED_RECORDS_RETURNED = AnomalyKind(
     id="deleted-records-returned",
     meaning="A log begins below an offset up to which records had been deleted, or such a record was read.",
@@ -136,6 +148,8 @@ ANOMALIES = by_id(
     READ_NOT_ON_DISK,
     ON_DISK_NOT_READ,
     TRANSACTION_WITHOUT_MARKER,
+    COMPACTED_AWAY,
+    COMPACTED_RETURNED,
     DELETED_RECORDS_RETURNED,
     METADATA_DIVERGENCE,
 )

@@ -11,8 +11,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns import NONE, Booleans, Columns, Integers
+from checkers.columns import NONE, Booleans, Columns, Integers, PartitionName
+from checkers.history import History
 from checkers.kinds import AnomalyKind
+from checkers.partition_changes import partition_changes
 from checkers.replicas.evidence import COMMIT, ReplicaLog
 from checkers.replicas.kinds import ON_DISK_NOT_READ, READ_NOT_ON_DISK, TRANSACTION_WITHOUT_MARKER
 from checkers.replicas.markers import markers_of
@@ -30,6 +32,7 @@ class FinalRead(NamedTuple):
         offsets: all that it returned, ascending, each once.
         op: index of its completion in the history.
         listed_ns: a time before which its start and end were not listed, nanoseconds.
+        began_ns: a time before which nothing of it was fetched, nanoseconds.
     """
 
     client: str
@@ -39,6 +42,7 @@ class FinalRead(NamedTuple):
     offsets: Integers
     op: int
     listed_ns: int
+    began_ns: int
 
 
 def final_reads(columns: Columns) -> dict[int, list[FinalRead]]:
@@ -58,9 +62,17 @@ def final_reads(columns: Columns) -> dict[int, list[FinalRead]]:
             offsets=offsets if bool((np.diff(offsets) > 0).all()) else np.unique(offsets),
             op=int(calls.op[call]),
             listed_ns=int(finals.listed_ns[row]),
+            began_ns=int(calls.invoked_ns[call]),
         )
         found.setdefault(partition, []).append(read)
     return found
+
+
+def truncated_since(history: History, partition: PartitionName, read: FinalRead) -> bool:
+    """Whether an unclean election may have truncated a log since a read listed its end."""
+    changes = partition_changes(history)
+    states = changes.states.get(partition, ())
+    return any(state.unclean and changes.span(state).to_ns >= read.listed_ns for state in states)
 
 
 def due(log: ReplicaLog, *, committed: bool) -> Booleans:

@@ -1,5 +1,6 @@
 """One partition's log on one disk: its segments in their order, where it starts, whose topic it is."""
 
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +16,8 @@ START_CHECKPOINT = "log-start-offset-checkpoint"
 """File beside the partitions' folders: first offsets that are served, where they are not a segment's."""
 _PAPERS = "partition.metadata"
 _LISTINGS_MAX = 5
-"""How often a folder is listed again because a segment that was listed has been deleted since."""
+"""How often a folder is listed again because a segment that was listed has been deleted or replaced since."""
+_PAUSE_S = 0.02
 
 
 class FolderDamage(NamedTuple):
@@ -55,20 +57,35 @@ def read_log(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> L
     Raises:
         OSError: it is not there, has no segment, or may not be read.
     """
-    for _ in range(_LISTINGS_MAX):
+    for left in reversed(range(_LISTINGS_MAX)):
         try:
-            files = _segments(folder)
+            files = _segments(folder, swapping=not left)
             segments = [read_segment(read(path)) for path in files]
         except FileNotFoundError as error:
             last = error
+            time.sleep(_PAUSE_S)
         else:
             return _log(folder, files, segments)
     raise last
 
 
-def _segments(folder: Path) -> list[Path]:
-    """The segments of a folder; those that are being made or deleted have another suffix."""
-    found = sorted(path for path in folder.iterdir() if path.suffix == ".log" and path.stem.isdigit())
+def _segments(folder: Path, *, swapping: bool) -> list[Path]:
+    """The segments of a folder; those that are being made or deleted have another suffix.
+
+    The cleaner renames the old segments first, and then the one that takes their place, from ``.swap``: in
+    between the log lacks them.  A node that died meanwhile leaves it so.
+
+    Args:
+        folder: the partition's.
+        swapping: whether such a folder is read all the same.
+
+    Raises:
+        OSError: it is not there, or has no segment, or they are being replaced.
+    """
+    files = [*folder.iterdir()]
+    if not swapping and any(path.name.endswith(".log.swap") for path in files):
+        raise FileNotFoundError(f"segments are being replaced in {folder.name}")
+    found = sorted(path for path in files if path.suffix == ".log" and path.stem.isdigit())
     if not found:
         raise FileNotFoundError(f"no segment in {folder.name}")
     return found

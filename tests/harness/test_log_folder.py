@@ -93,3 +93,14 @@ def test_without_a_segment_there_is_no_log(tmp_path: Path) -> None:
 
     with pytest.raises(FileNotFoundError, match="no segment"):
         read_log(tmp_path / "log-0-0")
+
+
+def test_segments_that_are_being_replaced_are_awaited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write_log(tmp_path / "log-0-0", {10: FIRST, 13: THIRD})
+    first = folder / "00000000000000000010.log"
+    swap = first.rename(folder / "00000000000000000010.log.swap")
+    monkeypatch.setattr("time.sleep", lambda _: swap.rename(first))
+
+    assert read_log(folder).columns["base_offset"].tolist() == [10, 13]

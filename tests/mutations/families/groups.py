@@ -1,4 +1,4 @@
-"""Consumer groups, registers kept in Kafka (committed offsets, configs), topics, compaction."""
+"""Consumer groups, registers kept in Kafka (committed offsets, configs) and topics."""
 
 from typing import Any
 
@@ -11,7 +11,6 @@ from tests.mutations.looking import (
     OK,
     SECOND_NS,
     acked,
-    final_reads,
     pairs,
     phase_ns,
     without_offsets,
@@ -240,45 +239,3 @@ def a_deleted_topic_is_back(edit: Edit) -> None:
     for o in history.of("list-topics"):
         if o.type is OK and o.time_ns > phase_ns(history, "final-read"):
             edit.set(o.index, value=[*o.value, [name, ids[name]]])
-
-
-def _by_key(edit: Edit) -> dict[int, list[Any]]:
-    """Acknowledged records of a compacted partition by key, in the order of offsets."""
-    setup = next(iter(edit.original.of("setup"))).value
-    keys = setup["workload"]["keys"]
-    topics = {t["name"] for t in setup["topics"] if "compact" in t["config"].get("cleanup.policy", "")}
-    found: dict[Any, list[Any]] = {}
-    for record in acked(edit.original):
-        if record.topic in topics:
-            found.setdefault((record.topic, record.partition, record.value % keys), []).append(record)
-    return {key: sorted(some, key=lambda r: r.offset) for key, some in found.items()}
-
-
-@mutation("records", invalid("lost-write"), ("compacted",), 5)
-def the_last_record_of_a_key_is_gone(edit: Edit) -> None:
-    """No final read of a compacted topic returns the last acknowledged record of a key."""
-    last = edit.chosen(sorted(some[-1] for some in _by_key(edit).values()))
-    for read in final_reads(edit.original, last.topic, last.partition):
-        edit.change(read.index, lambda value: without_offsets(value, last.partition, {last.offset}))
-
-
-@mutation("records", VALID, ("compacted",), 5)
-def an_overwritten_record_of_a_key_is_gone(edit: Edit) -> None:
-    """No final read of a compacted topic returns an acknowledged record with a later one of its key."""
-    held = {
-        (read.key, read.value["partition"], offset)
-        for read in edit.original.of("final-read")
-        if read.type is OK
-        for _, offsets, _ in read.value["records"]
-        for offset in offsets
-    }
-    gone = edit.chosen(
-        sorted(
-            r
-            for some in _by_key(edit).values()
-            for r in some[:-1]
-            if (r.topic, r.partition, r.offset) in held
-        )
-    )
-    for read in final_reads(edit.original, gone.topic, gone.partition):
-        edit.change(read.index, lambda value: without_offsets(value, gone.partition, {gone.offset}))

@@ -1,0 +1,258 @@
+"""Replicas of a compacted topic: what cleaning explains, and what it does not."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from checkers.history import Operation, OperationType
+from checkers.replicas.judging import check_replicas
+from checkers.verdict import CheckerResult, Validity
+from tests.checkers.replicas.replica_histories import (
+    TOPIC_ID,
+    Batch,
+    history_of,
+    leads,
+    metadata,
+    observed,
+    recovered,
+    replica,
+)
+
+INVOKE, OK = OperationType.INVOKE, OperationType.OK
+COMPACTED = {"name": "log-0", "topic_id": TOPIC_ID, "partitions": 1, "config": {"cleanup.policy": "compact"}}
+KEYS = 4
+"""A record's value is its offset, and its key that modulo this."""
+UNCOMMITTED, COMMITTED = "read_uncommitted", "read_committed"
+
+
+class Span(Batch):
+    """A batch that has lost records: it ends where it ended before."""
+
+    last: int
+
+    @property
+    def last_offset(self) -> int:
+        return self.last
+
+
+def left(base: int, last: int, count: int, **told: Any) -> Batch:
+    """What cleaning left of a batch."""
+    batch = Span(base, count, **{"producer_id": 7, "base_sequence": base, **told})
+    batch.last = last
+    return batch
+
+
+FULL = (left(0, 3, 1), left(4, 4, 1), left(5, 6, 2), left(7, 7, 1), left(8, 8, 0))
+ALL = (3, 4, 5, 6, 7)
+"""What is left: of every key the last record, and of one the record before."""
+
+
+def read(
+    offsets: Sequence[int] = ALL,
+    isolation: str = UNCOMMITTED,
+    *,
+    at_ns: tuple[int, int] = (2, 3),
+    end: int = 9,
+) -> list[Operation]:
+    """A final read between two times, that came to the end of the log."""
+    asked = {"client": "c", "isolation": isolation, "partition": 0}
+    told = {**asked, "start": 0, "end": end, "position": end, "records": [[0, list(offsets), list(offsets)]]}
+    who = f"reader-{isolation}-{at_ns}"
+    return [
+        Operation(0, at_ns[0], who, INVOKE, "final-read", "log-0", asked),
+        Operation(0, at_ns[1], who, OK, "final-read", "log-0", told),
+    ]
+
+
+def elected(*leaders: int, unclean: bool = False) -> list[Operation]:
+    """A metadata log in which the partition has leaders, one after the other; nobody knows when."""
+    partition = {"partitionId": 0, "topicId": TOPIC_ID, "leader": leaders[0], "isr": [1, 2]}
+    made = partition | {"replicas": [1, 2], "leaderEpoch": 0, "partitionEpoch": 0}
+    records: list[list[Any]] = [
+        [0, 1, "TOPIC_RECORD", {"name": "log-0", "topicId": TOPIC_ID}],
+        [1, 1, "PARTITION_RECORD", made],
+    ]
+    for offset, leader in enumerate(leaders[1:], start=2):
+        recovery = {"isr": [leader], "leaderRecoveryState": 1} if unclean else {}
+        records += [[offset, 1, "PARTITION_CHANGE_RECORD", {**partition, "leader": leader, **recovery}]]
+    return [observed("n1", metadata([Batch(0, len(records))], records=records)), leads("n1", 2)]
+
+
+def judged(
+    *reads: list[Operation],
+    logs: Sequence[Any] = (FULL, FULL),
+    others: Sequence[Operation] | None = None,
+    keys: int | None = KEYS,
+) -> CheckerResult:
+    """Judge a partition whose leader is n1, with n2 in sync."""
+    workload = {"keys": keys} if keys else {}
+    told = [operation for each in reads for operation in each]
+    disks = [
+        observed(f"n{number}", log if isinstance(log, dict) else replica(log, log_start=0, end=9))
+        for number, log in enumerate(logs, start=1)
+    ]
+    first = elected(1) if others is None else others
+    setup = {"topics": [COMPACTED], "workload": workload}
+    return check_replicas(history_of(*first, recovered((1, 2)), *told, *disks, setup=setup))
+
+
+def test_a_run_without_an_error_is_valid() -> None:
+    result = judged(read(ALL), read(ALL, COMMITTED))
+    assert result.validity is Validity.VALID
+    assert result.figures["compacted_batches_compared"] == len(FULL)
+    assert result.figures["keys_compared"] == 2 * KEYS
+    assert result.figures["final_reads_compared"] == 2
+
+
+class TestAgainstEachOther:
+    @pytest.mark.parametrize(
+        "other",
+        [
+            (left(4, 4, 1), left(5, 6, 2), left(7, 7, 1)),
+            (left(0, 3, 2, crc=5), left(4, 4, 1), left(5, 6, 2), left(7, 7, 1), left(8, 8, 0)),
+            (left(0, 3, 1, attributes=0x40, crc=5), *FULL[1:]),
+            (left(0, 3, 1), left(4, 4, 1), left(5, 6, 2), left(7, 7, 1)),
+        ],
+    )
+    def test_what_each_has_cleaned_may_differ(self, other: Sequence[Batch]) -> None:
+        assert judged(read(ALL), logs=(FULL, other)).validity is Validity.VALID
+
+    def test_compressed_batches_may_be_written_otherwise(self) -> None:
+        one, other = ([left(0, 7, 5, attributes=3, crc=crc), left(8, 8, 0)] for crc in (1, 2))
+        assert judged(read(ALL), logs=(one, other)).validity is Validity.VALID
+
+    @pytest.mark.parametrize(
+        ("batch", "offset"),
+        [
+            (left(5, 6, 2, crc=9), 5),
+            (left(5, 6, 2, leader_epoch=1), 5),
+            (left(5, 6, 2, producer_id=8), 5),
+            (left(5, 6, 2, producer_epoch=8), 5),
+            (left(5, 6, 2, base_sequence=8), 5),
+            (left(5, 6, 2, attributes=8), 5),
+        ],
+    )
+    def test_what_cleaning_leaves_must_not(self, batch: Batch, offset: int) -> None:
+        result = judged(read(ALL), logs=(FULL, [*FULL[:2], batch, *FULL[3:]]))
+        (found,) = [a for a in result.anomalies if a.id == "replica-divergence"]
+        assert (found.subject, found.illegal) == (f"log-0/0@{offset}", True)
+        assert "a batch with base offset 5" in found.explanation[2]
+
+    @pytest.mark.parametrize(("base", "last"), [(4, 5), (1, 3), (0, 2)])
+    def test_batches_stand_where_they_stood(self, base: int, last: int) -> None:
+        others = [batch for batch in FULL if batch.last_offset < base or batch.base_offset > last]
+        log = sorted([*others, left(base, last, 1)])
+        result = judged(read(ALL), logs=(FULL, log))
+        assert "replica-divergence" in result.counts
+
+    def test_an_epoch_does_not_go_down_from_one_to_the_other(self) -> None:
+        one = (
+            left(0, 3, 1),
+            left(4, 6, 3, leader_epoch=1),
+            left(7, 7, 1, leader_epoch=1),
+            left(8, 8, 0, leader_epoch=1),
+        )
+        other = (left(4, 6, 3, leader_epoch=1), left(7, 7, 1, leader_epoch=1), left(8, 8, 0))
+        result = judged(read(ALL), logs=(one, other))
+        assert "replica-divergence" in result.counts
+
+
+class TestLastRecords:
+    @pytest.mark.parametrize("node", [1, 2])
+    def test_of_each_key_the_last_one_is_on_every_replica(self, node: int) -> None:
+        logs: list[Sequence[Batch]] = [FULL, FULL]
+        logs[node - 1] = [batch for batch in FULL if batch.base_offset != 4]
+        (found,) = [a for a in judged(read(ALL), logs=logs).anomalies if a.id == "compacted-away"]
+        assert found.subject == "log-0/0@4"
+        assert found.summary == f"n{node} has no record at offset 4 of log-0/0, the last one of its key"
+        assert len(found.witness) == 2
+
+    def test_a_batch_has_as_many_records_as_it_has_last_ones(self) -> None:
+        log = (*FULL[:2], left(5, 6, 1, crc=4), *FULL[3:])
+        result = judged(read(ALL), logs=(FULL, log))
+        assert result.counts == {"compacted-away": 1}
+        assert "In all 2 keys" in result.anomalies[0].explanation[-1]
+
+    def test_what_stands_below_the_beginning_of_a_log_is_not_there(self) -> None:
+        late = replica(FULL, log_start=5, end=9)
+        assert judged(read(ALL), logs=(FULL, late)).counts == {"short-replica": 1, "compacted-away": 1}
+
+    def test_readers_of_committed_records_decide_where_there_are_transactions(self) -> None:
+        aborted = (
+            *FULL[:4],
+            left(8, 8, 1, attributes=0x10),
+            Batch(9, producer_id=7, attributes=0x30, control=0),
+        )
+        cleaned = (*FULL[:4], aborted[-1])
+        logs = [replica(log, log_start=0, end=10) for log in (aborted, cleaned)]
+        reads = read((*ALL, 8), end=10), read(ALL, COMMITTED, end=10)
+        assert judged(*reads, logs=logs).validity is Validity.VALID
+
+    def test_nobody_knows_the_keys(self) -> None:
+        log = [batch for batch in FULL if batch.base_offset != 4]
+        assert judged(read(ALL), logs=(FULL, log), keys=None).figures["keys_compared"] == 0
+
+    @pytest.mark.parametrize("reads", [[], [read(ALL)[:1]]])
+    def test_nothing_is_said_without_a_final_read(self, reads: list[list[Operation]]) -> None:
+        listed = read((), at_ns=(2, 3))
+        value = listed[1].value | {"position": 0}
+        open_ended = [Operation(0, 3, "reader", OperationType.INFO, "final-read", "log-0", value)]
+        log = [batch for batch in FULL if batch.base_offset != 4]
+        assert judged(*reads, open_ended, logs=(FULL, log)).validity is Validity.VALID
+
+    def test_nothing_is_said_where_records_came_after_the_final_reads(self) -> None:
+        log = [batch for batch in FULL if batch.base_offset != 4]
+        logs = [replica(some, log_start=0, end=9) for some in (FULL, log)]
+        assert judged(read(ALL[:-1], end=7), logs=logs).validity is Validity.VALID
+
+    def test_nothing_is_said_after_an_unclean_election(self) -> None:
+        log = [batch for batch in FULL if batch.base_offset != 4]
+        result = judged(read(ALL), logs=(FULL, log), others=elected(1, 2, unclean=True))
+        assert "compacted-away" not in result.counts
+
+
+class TestFinalReads:
+    def test_what_is_left_on_disk_had_been_read(self) -> None:
+        (found,) = judged(read((4, 5, 6, 7))).anomalies
+        assert (found.id, found.subject) == ("on-disk-not-read", "log-0/0@0")
+        assert "was given 0 of 1 records" in found.summary
+
+    def test_what_has_been_cleaned_since_may_have_been_read(self) -> None:
+        assert judged(read((1, 2, *ALL))).validity is Validity.VALID
+
+    def test_a_follower_may_have_more(self) -> None:
+        assert judged(read((4, 5, 6, 7)), logs=(FULL[1:], FULL)).validity is Validity.VALID
+
+    @pytest.mark.parametrize("others", [(), elected(1, 2), elected(3)])
+    def test_another_replica_may_have_led(self, others: Sequence[Operation]) -> None:
+        result = judged(read((4, 5, 6, 7)), logs=(FULL, FULL), others=others)
+        assert "on-disk-not-read" not in result.counts
+
+    def test_aborted_records_are_not_for_readers_of_committed_ones(self) -> None:
+        log = (left(0, 3, 2, attributes=0x10), Batch(4, producer_id=7, attributes=0x30, control=0), *FULL[2:])
+        result = judged(read((2, 3, 5, 6, 7)), read((5, 6, 7), COMMITTED), logs=(log, log))
+        assert result.validity is Validity.VALID
+
+
+class TestBroughtBack:
+    def test_a_record_that_was_gone_stays_away(self) -> None:
+        early, late = read(ALL), read((1, *ALL), at_ns=(4, 5))
+        (found,) = judged(early, late).anomalies
+        assert (found.id, found.subject, found.time_ns) == ("compacted-returned", "log-0/0@1", 5)
+
+    @pytest.mark.parametrize(
+        ("first", "second", "at_ns"),
+        [((1, *ALL), ALL, (4, 5)), (ALL, (1, *ALL), (3, 5)), (ALL, (1, *ALL), (2, 3))],
+    )
+    def test_it_may_go_meanwhile(
+        self, first: Sequence[int], second: Sequence[int], at_ns: tuple[int, int]
+    ) -> None:
+        assert judged(read(first), read(second, at_ns=at_ns)).validity is Validity.VALID
+
+    @pytest.mark.parametrize("isolation", [UNCOMMITTED, COMMITTED])
+    def test_aborted_records_come_back_for_readers_of_all(self, isolation: str) -> None:
+        log = (left(0, 3, 2, attributes=0x10), Batch(4, producer_id=7, attributes=0x30, control=0), *FULL[2:])
+        late = read((1, 2, 3, 5, 6, 7) if isolation == UNCOMMITTED else (5, 6, 7), isolation, at_ns=(4, 5))
+        result = judged(read((5, 6, 7), COMMITTED), late, logs=(log, log))
+        assert result.validity is Validity.VALID
