@@ -12,6 +12,7 @@ from checkers.administration import performed
 from checkers.compaction import compaction_ran
 from checkers.coverage import coverage_of, first_of
 from checkers.faults import FOREVER_NS, FaultWindow, fault_windows
+from checkers.gambits import check_gambits, gambit_figures
 from checkers.history import FAIL, INVOKE, OK, History, Operation, OperationType
 from checkers.licences.disks import UNSYNCED, WIPE
 from checkers.sends import Acknowledged, Integers, acknowledged, invoked_ns
@@ -45,12 +46,14 @@ def check_assumptions(history: History) -> CheckerResult:
         met += transacted(history) if setup.workload.kind == KIND else []
         if windows:
             met += _of_faults(windows) + _under_load(acked, history, setup.assumptions, windows)
+        met += check_gambits(history, setup, windows, _with_writes(invoked_ns(history), history, INVOKE))
     disks = sum(window.proven and window.kind in _OF_DISK for window in windows)
     withheld = sum(map(_withheld, _refused(history)))
     figures = {
         "faults": len(windows),
         "faults_of_disks": disks,
         "faults_withheld": withheld,
+        **gambit_figures(history, setup, windows),
         **({"admin_operations": performed(history)} if setup is not None and setup.operations_min else {}),
     }
     return result_of(CHECKER, [], assumptions=tuple(met), figures=figures)
@@ -91,8 +94,8 @@ def _injected(history: History, setup: Setup, windows: Sequence[FaultWindow]) ->
     others held: what was to befall a node befell it.
     """
     planned = 1 if setup.planned_faults is None else setup.planned_faults
-    proven = sum(window.proven for window in windows)
-    refused = _refused(history)
+    proven = sum(window.proven for window in windows if window.gambit is None)
+    refused = [o for o in _refused(history) if "gambit" not in o.value]
     needed = max(min(planned, 1), planned - sum(_withheld(o) or _redundant(o, setup) for o in refused))
     told = "".join(f"; {o.key} was not attempted ({o.error or 'no reason given'})" for o in refused)
     return Assumption(
@@ -235,7 +238,7 @@ def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:
 def _under_load(
     acked: Acknowledged, history: History, numbers: RequiredNumbers, windows: Sequence[FaultWindow]
 ) -> list[Assumption]:
-    """Every fault was long enough, and there was traffic before, while and after."""
+    """Every fault that stands alone was long enough, under load; before and after each there was traffic."""
     succeeded = _with_writes(acked.time_ns, history, OK)
     begun = _with_writes(invoked_ns(history), history, INVOKE)
 
@@ -252,15 +255,19 @@ def _under_load(
     def held_ms(window: FaultWindow) -> int:
         return window.held_ns // NS_PER_MS
 
-    return [
+    alone = [window for window in windows if window.gambit is None]
+    met = [
         _at_least("acked-before", numbers.acked_before, "records acknowledged before", windows, before),
         _at_least(
             "acked-after", numbers.acked_after, "records acknowledged after the heal of", windows, after
         ),
-        _at_least(
-            "invoked-during", numbers.invoked_during, "records whose sending began in", windows, during
-        ),
-        _at_least("fault-held", numbers.fault_held_ms, "ms in force of", windows, held_ms),
+    ]
+    if not alone:
+        return met
+    return [
+        *met,
+        _at_least("invoked-during", numbers.invoked_during, "records whose sending began in", alone, during),
+        _at_least("fault-held", numbers.fault_held_ms, "ms in force of", alone, held_ms),
     ]
 
 

@@ -29,6 +29,7 @@ class FaultWindow(msgspec.Struct, frozen=True):
         heal_invoked_ns: when healing began; None if it never did.
         healed_ns: when a probe had confirmed the heal; None if none did.
         operations: indices into the history of all that belongs to it, in order.
+        gambit: id of the gambit that it is a part of; None where it stands alone.
     """
 
     id: str
@@ -40,6 +41,7 @@ class FaultWindow(msgspec.Struct, frozen=True):
     heal_invoked_ns: int | None
     healed_ns: int | None
     operations: tuple[int, ...]
+    gambit: str | None = None
 
     @property
     def proven(self) -> bool:
@@ -100,6 +102,7 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
         heal_invoked_ns=_time(_first(operations, "heal", INVOKE)),
         healed_ns=_time(_first(operations, "heal", OK)),
         operations=tuple(operation.index for operation in operations),
+        gambit=begun.value.get("gambit"),
     )
 
 

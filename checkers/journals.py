@@ -17,6 +17,7 @@ from checkers.shapes import OPENED
 
 NEMESIS = "nemesis"
 RUNNER = "runner"
+GAMBITS = "gambits"
 _FILE = re.compile(r"history-(.+)\.jsonl")
 _OWN = frozenset({"nemesis", "holds", "nodes", "replicas", "observer-quorum-state"})
 """Journals that only a run of krucible's own has; where some are, its runner wrote one too."""
@@ -63,6 +64,7 @@ class _Planned(msgspec.Struct, frozen=True):
     workload: _Workload = _Workload()
     final_readers: int = 0
     planned_faults: int | None = None
+    planned_gambits: int = 0
     evidence: tuple[str, ...] = ()
 
 
@@ -102,6 +104,8 @@ def _written(run: Run) -> Iterator[str]:
     yield from _load(planned.workload, processes)
     if planned.planned_faults:
         yield NEMESIS
+    if planned.planned_gambits:
+        yield GAMBITS
     # What a phase opens is there for certain only once the next one has begun.
     if "final-read" in phases:
         yield f"worker-{processes}"
@@ -115,13 +119,26 @@ def _written(run: Run) -> Iterator[str]:
 def missing_journals(history: History) -> frozenset[str]:
     """Names of the journals that are lacking, and of those that other journals show to lack something.
 
-    A run that came to its end without a script has tried to inject every fault that it had planned.
+    A run that came to its end without a script has tried to inject every fault that it had planned, and those
+    that its gambits tell of.
     """
-    asked = {operation.key for operation in history.of("inject")}
-    healed = {operation.key for operation in history.of("heal")}
-    if healed <= asked and (len(asked) >= _planned_faults(history) or history.of("moves")):
+    injects = history.of("inject")
+    asked = {operation.key for operation in injects}
+    alone = {operation.key for operation in injects if not _of_gambit(operation)}
+    told = {operation.key for operation in history.of("heal")} | _tried(history)
+    if told <= asked and (len(alone) >= _planned_faults(history) or history.of("moves")):
         return history.lacking
     return history.lacking | {NEMESIS}
+
+
+def _of_gambit(operation: Operation) -> bool:
+    return isinstance(operation.value, dict) and operation.value.get("gambit") is not None
+
+
+def _tried(history: History) -> set[str]:
+    """Names of the faults that gambits tried to inject."""
+    values = (operation.value for operation in history.of("gambit"))
+    return {str(name) for value in values if isinstance(value, dict) for name in value.get("faults", ())}
 
 
 def _planned_faults(history: History) -> int:

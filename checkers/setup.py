@@ -54,7 +54,8 @@ class Setup(msgspec.Struct, frozen=True):
         controller_fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
         observe_interval_ms: how often observers ask.
         assumptions: the scenario's numbers.
-        planned_faults: how many faults the schedule has; None where the run did not say.
+        planned_faults: how many faults the schedule has beside gambits; None where the run did not say.
+        planned_gambits: how many gambits it has.
         drawn_faults: whether chance drew the schedule's faults, and not the scenario.
         operations_min: kind of drawn admin operations to how many of them must have been answered.
         final_readers: how many pairs of client and isolation level read everything at the end, at least.
@@ -77,6 +78,7 @@ class Setup(msgspec.Struct, frozen=True):
     topics: tuple[Topic, ...] = ()
     workload: Workload = Workload()
     planned_faults: int | None = None
+    planned_gambits: int = 0
     drawn_faults: bool = False
     operations_min: dict[str, int] = {}
     final_readers: int = 0

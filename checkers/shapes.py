@@ -253,9 +253,19 @@ class PartitionsSeen(msgspec.Struct, frozen=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """A fault that is about to be injected or healed."""
+    """A fault that is about to be injected or healed; of which gambit, where it is of one."""
 
     kind: str
+    gambit: str | None = None
+
+
+class GambitEnded(msgspec.Struct, frozen=True):
+    """How far a gambit came, and which faults it tried."""
+
+    kind: str
+    planned: int
+    made: int
+    faults: tuple[str, ...]
 
 
 class JournalOpened(msgspec.Struct, frozen=True):

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping
 import msgspec
 
 from harness.faults.availability import unavailable_because
+from harness.gambits import GAMBITS, drawn_gambit
 from harness.vocabulary.administration import (
     AdminOperation,
     AlterSome,
@@ -34,6 +35,7 @@ from harness.vocabulary.faults import (
     Target,
     WipeDisk,
 )
+from harness.vocabulary.gambits import Gambit
 from harness.vocabulary.scenario import Act, Majority, RandomSchedule, Step
 from harness.vocabulary.topology import Mode, Topology
 
@@ -74,17 +76,49 @@ def drawn_steps(schedule: RandomSchedule, topology: Topology, source: random.Ran
     steps: list[Step] = []
     at = LEAD_MS
     while True:
-        hold = source.randint(*schedule.hold_ms)
-        # Overlapping steps share their end, so that the cluster gets its pause between them.
-        if schedule.majority is Majority.LOST:
-            drawn = list(_without_majority(schedule, topology, source))
-        else:
-            drawn = list(_by_chance(schedule, topology, source))
-        end = at + hold + max(lag for lag, _ in drawn)
+        drawn, end = _faults_at(at, schedule, topology, source)
         if end + TAIL_MS > schedule.duration_ms:
             return steps
-        steps += [Step(at + lag, hold, fault) for lag, fault in drawn]
+        steps += drawn
         at = end + source.randint(*schedule.gap_ms)
+
+
+def drawn_mix(
+    schedule: RandomSchedule, topology: Topology, source: random.Random
+) -> tuple[list[Step], list[Gambit]]:
+    """Gambits that fit the topology and single faults, one after the other, as long as there is time."""
+    steps: list[Step] = []
+    gambits: list[Gambit] = []
+    weights = {name: weight for name, weight in schedule.gambits.items() if GAMBITS[name].fits(topology)}
+    at = LEAD_MS
+    while True:
+        faults: list[Step] = []
+        played: list[Gambit] = []
+        if weights and source.random() < schedule.gambit_share:
+            (kind,) = source.choices(list(weights), list(weights.values()))
+            moves, lasts_ms = drawn_gambit(kind, topology, source)
+            played, end = [Gambit(at, kind, moves, lasts_ms)], at + lasts_ms
+        else:
+            faults, end = _faults_at(at, schedule, topology, source)
+        if end + TAIL_MS > schedule.duration_ms:
+            return steps, gambits
+        steps += faults
+        gambits += played
+        at = end + source.randint(*schedule.gap_ms)
+
+
+def _faults_at(
+    at: int, schedule: RandomSchedule, topology: Topology, source: random.Random
+) -> tuple[list[Step], int]:
+    """A fault that begins at a time, or several, and when they end, ms after the load began."""
+    hold = source.randint(*schedule.hold_ms)
+    # Overlapping steps share their end, so that the cluster gets its pause between them.
+    if schedule.majority is Majority.LOST:
+        drawn = list(_without_majority(schedule, topology, source))
+    else:
+        drawn = list(_by_chance(schedule, topology, source))
+    end = at + hold + max(lag for lag, _ in drawn)
+    return [Step(at + lag, hold, fault) for lag, fault in drawn], end
 
 
 def with_disks(

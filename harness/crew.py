@@ -3,6 +3,7 @@
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing, suppress
 
 from harness.faults.targets import Copies, Sight
 from harness.healing import bench_of
@@ -10,6 +11,7 @@ from harness.journal import Recorder
 from harness.nemesis import Nemesis
 from harness.observers.view import ClusterView
 from harness.operating.acting import Acting
+from harness.operating.gambits import GambitCourse, Surroundings
 from harness.operating.operator import Operator
 from harness.operating.script import Scene, ScriptCourse
 from harness.operating.situation import Situation
@@ -17,11 +19,14 @@ from harness.schedule import Planned
 from harness.stage import Stage
 from harness.vocabulary.moves import ScriptedSchedule
 from harness.vocabulary.scenario import FixedSchedule
-from harness.wire import WireError
+from harness.wire import Endpoint, PartitionAnswer, WireError
 
 _ACTING_BOUND_S = 90.0
 """For the operation that is going on at the end: before a throttled reassignment each broker is asked, one
 after the other, and a silent one takes ten seconds."""
+
+
+_LOOK_TIMEOUT_S = 0.5
 
 
 class Crew:
@@ -42,9 +47,17 @@ class Crew:
         self._check = check
         self._cancelled = cancelled
         self._operators: list[Operator] = []
+        self._hired = 0
         self._acting: Acting | None = None
         recorder = Recorder(stage.journals.open("nemesis", "nemesis"), "nemesis")
-        self.nemesis = Nemesis(recorder, stage.ledger, bench_of(stage.cluster), self._sight, cancelled)
+        self.nemesis = Nemesis(
+            recorder,
+            stage.ledger,
+            bench_of(stage.cluster),
+            self._sight,
+            cancelled,
+            hire=self._another_nemesis,
+        )
 
     def carry_out(self, schedule: Planned) -> None:
         """Do what the schedule says; faults that are in force at its end are left to the nemesis.
@@ -55,10 +68,12 @@ class Crew:
         match schedule:
             case ScriptedSchedule():
                 self._play(schedule)
-            case FixedSchedule(acts=()):
-                self.nemesis.carry_out(schedule)
+            case FixedSchedule(gambits=()):
+                self._act(schedule, self.nemesis.carry_out)
             case FixedSchedule():
-                self._act(schedule)
+                course = self._gambits()
+                self._act(schedule, lambda steps: self.nemesis.carry_out(steps, course.play))
+                course.end()
 
     def settle(self) -> None:
         """Take away what operators leave behind when they are done: limits on moving replicas.
@@ -88,11 +103,21 @@ class Crew:
         course = ScriptCourse(self.nemesis, self._hire, recorder, scene, self._cancelled)
         course.carry_out(schedule)
 
-    def _act(self, schedule: FixedSchedule) -> None:
+    def _gambits(self) -> GambitCourse:
+        recorder = Recorder(self._stage.journals.open("gambits", "script"), "gambits")
+        around = Surroundings(self._situation, self._stage.tally)
+        # The first operator performs what the schedule has at given times.
+        return GambitCourse(self.nemesis, lambda: self._hire(least=2), recorder, around, self._cancelled)
+
+    def _act(self, schedule: FixedSchedule, strike: Callable[[FixedSchedule], None]) -> None:
+        """The operations of a schedule at their times, while its faults are carried out."""
+        if not schedule.acts:
+            strike(schedule)
+            return
         acting = self._acting = Acting(self._hire(), schedule.acts, self._stage.journals.clock)
         acting.start()
         try:
-            self.nemesis.carry_out(schedule)
+            strike(schedule)
         except BaseException:
             # What ended the schedule is told, and not what else came of it.
             acting.stopping.set()
@@ -100,9 +125,12 @@ class Crew:
             raise
         acting.end(_ACTING_BOUND_S)
 
-    def _hire(self) -> Operator:
-        """One more operator: ``admin``, ``admin-2`` and so on."""
-        number = len(self._operators) + 1
+    def _another_nemesis(self, name: str) -> Recorder:
+        return Recorder(self._stage.journals.open(name, "nemesis"), name)
+
+    def _hire(self, least: int = 1) -> Operator:
+        """One more operator: ``admin``, ``admin-2`` and so on, of that number at least."""
+        number = self._hired = max(self._hired + 1, least)
         name = "admin" if number == 1 else f"admin-{number}"
         recorder = Recorder(self._stage.journals.open(name, "operator"), name)
         self._operators.append(Operator(self._stage.cluster, recorder, self._situation))
@@ -135,17 +163,35 @@ class Crew:
             out=out,
         )
 
-    def _situation(self) -> Situation:
+    def _situation(self, beside: str | None = None) -> Situation:
+        """The cluster now; the partitions of a topic that nobody observes are asked for."""
         self._check()
         partitions = {
             (topic.name, one.partition): self._view.partition(topic.name, one.partition)
             for topic in self._stage.topics
             for one in topic.partitions
         }
+        observed = {where: state for where, state in partitions.items() if state is not None}
+        if beside is not None and all(topic.name != beside for topic in self._stage.topics):
+            observed |= self._asked_for(beside)
         return Situation(
             nodes=self._stage.cluster.nodes,
             down=self.nemesis.down,
-            partitions={where: state for where, state in partitions.items() if state is not None},
+            partitions=observed,
             quorum=self._view.quorum(),
             ongoing=self._view.ongoing(),
         )
+
+    def _asked_for(self, topic: str) -> dict[tuple[str, int], PartitionAnswer]:
+        """Partitions of a topic, as the broker with the newest leader epoch of each tells now."""
+        found: dict[tuple[str, int], PartitionAnswer] = {}
+        listeners = self._stage.cluster.observe_listeners
+        for node, address in listeners.items():
+            if node in self.nemesis.down:
+                continue
+            endpoint = Endpoint(*address, _LOOK_TIMEOUT_S)
+            with suppress(WireError), closing(endpoint):
+                for state in endpoint.cluster((topic,)).topics[topic].partitions:
+                    where = (topic, state.partition)
+                    found[where] = max(found.get(where, state), state, key=lambda one: one.leader_epoch)
+        return found

@@ -1,25 +1,30 @@
 """The nemesis: carries a schedule out, step by step, and records what it did and what it saw."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from checkers.history import OperationType
+from harness.cluster.containers import in_parallel
 from harness.errors import KrucibleError
 from harness.faults.activate import activate, as_value, process_fault
 from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
 from harness.faults.sparing import HELD, Strike, chosen, strike_of
-from harness.faults.targets import Sight, roles_of
+from harness.faults.targets import Resolved, Sight, roles_of
 from harness.journal import Clock, Recorder
 from harness.ledger import FaultPlanned, FaultUndone, Ledger
+from harness.schedule import agenda
 from harness.vocabulary.faults import Among, Fault, OfDisk, Partition
+from harness.vocabulary.gambits import Gambit
 from harness.vocabulary.scenario import FixedSchedule
 
 NS_PER_MS = 1_000_000
 _UNTIL_HEALED_NS = 2**63 - 1
+Play = Callable[[str, Gambit, int], None]
+"""Plays a gambit of a name; it is told until when, ns of the run, one may begin."""
 
 
 class _Held(msgspec.Struct):
@@ -31,8 +36,22 @@ class _Held(msgspec.Struct):
     until_ns: int
 
 
+def _nobody_plays(name: str, _: Gambit, __: int) -> None:
+    raise LookupError(f"there is nobody to play {name}")
+
+
+class _Aimed(NamedTuple):
+    """A fault that is about to be injected: what it is, its place in the ledger, and how it was aimed."""
+
+    held: _Held
+    resolved: Resolved
+    sight: Sight
+
+
 class Nemesis:
     """One process of the history; one fault is injected or healed at a time, several may be in force.
+
+    A gambit's faults come and go side by side, so it has others to help, each a process of its own.
 
     Args:
         recorder: writes as the process ``nemesis``.
@@ -40,6 +59,7 @@ class Nemesis:
         bench: the cluster it acts on.
         look: the cluster as it is now, to resolve symbolic targets; gets the names of nodes that are down.
         cancelled: set to end the schedule early; what is in force is left to `heal_all`.
+        hire: makes the recorder of another process of that name.
     """
 
     def __init__(
@@ -49,8 +69,13 @@ class Nemesis:
         bench: Bench,
         look: Callable[[frozenset[str]], Sight],
         cancelled: threading.Event,
+        *,
+        hire: Callable[[str], Recorder] | None = None,
     ) -> None:
         self._recorder = recorder
+        self._recorders = [recorder]
+        self._hire = hire
+        self._lock = threading.Lock()
         self._clock: Clock = recorder.journal.clock
         self._ledger = ledger
         self._bench = bench
@@ -60,25 +85,37 @@ class Nemesis:
         self._plans: dict[str, dict[str, object]] = {}
         self._strikes: list[Strike] = []
 
-    def carry_out(self, schedule: FixedSchedule) -> None:
+    def carry_out(self, schedule: FixedSchedule, play: Play = _nobody_plays) -> None:
         """Inject and heal in the order of time, then wait out the schedule's duration.
 
         A fault is held for its whole time counted from the moment that it was proven, so a slow probe
         delays what follows, and prolongs the schedule where a fault was to be healed within its duration.
         One that was to outlast the schedule is left in force.  Returns early if cancelled.
+
+        Args:
+            schedule: what to do.
+            play: for gambits.
         """
         began_ns = self._clock.now_ns()
-        steps = sorted(schedule.steps, key=lambda step: step.at_ms)
+        until_ns = began_ns + schedule.duration_ms * NS_PER_MS
+        late_ns = 0
         within = set()
-        for number, step in enumerate(steps, start=1):
-            self._heal_until(began_ns + step.at_ms * NS_PER_MS)
+        for name, due in agenda(schedule):
+            due_ns = began_ns + due.at_ms * NS_PER_MS + late_ns
+            self._heal_until(due_ns)
             if self._cancelled.is_set():
                 return
-            self._begin(f"f{number}", step.fault, step.hold_ms)
-            if step.at_ms + step.hold_ms <= schedule.duration_ms:
-                within.add(f"f{number}")
+            if isinstance(due, Gambit):
+                self._heal_until(max([due_ns, *(held.until_ns for held in self._held)]))
+                play(name, due, until_ns)
+                # What comes later keeps its distance, however long the conditions took.
+                late_ns += self._clock.now_ns() - due_ns - due.lasts_ms * NS_PER_MS
+                continue
+            self._begin(name, due.fault, due.hold_ms)
+            if due.at_ms + due.hold_ms <= schedule.duration_ms:
+                within.add(name)
         late = [held.until_ns for held in self._held if held.fault in within]
-        self._heal_until(max([began_ns + schedule.duration_ms * NS_PER_MS, *late]))
+        self._heal_until(max([until_ns, *late]))
 
     def begin(self, name: str, fault: Fault, least_ms: int = 0) -> bool:
         """Inject a fault that is held until it is healed by its name; whether it was proven.
@@ -110,6 +147,51 @@ class Nemesis:
         with self._recorder.operation("heal", name, plan) as outcome:
             outcome.end(OperationType.FAIL, plan, "it is not in force")
         return False
+
+    def strike(self, gambit: str, faults: Mapping[str, Fault], apart_ms: int = 0) -> bool:
+        """Inject faults of a gambit side by side, none waiting for the proof of another.
+
+        Args:
+            gambit: whose faults they are; the history says so of each.
+            faults: by name, in the order in which they begin.
+            apart_ms: from the beginning of one to that of the next.
+
+        Returns:
+            Whether all were proven, but for those whose target was held already: they had nothing to do.
+        """
+        aimed: list[tuple[str, _Aimed | str]] = []
+        for name, spec in faults.items():
+            self._plans[name] = {"kind": as_value(spec)["kind"], "spec": as_value(spec), "gambit": gambit}
+            aimed.append(
+                (name, self._aimed(name, spec, [one for _, one in aimed if isinstance(one, _Aimed)]))
+            )
+        for name, one in aimed:
+            if isinstance(one, _Aimed):
+                self._ledger.write(FaultPlanned(fault=name, undo=one.held.active.undo))
+                self._held.append(one.held)
+        struck = in_parallel(
+            lambda number: self._struck(number, aimed[number], number * apart_ms),
+            self._staffed(range(len(aimed))),
+        )
+        for _, one in aimed:
+            if isinstance(one, _Aimed):
+                self._remember(one.held.spec, one.resolved)
+        return all(struck)
+
+    def mend(self, names: Sequence[str], apart_ms: int = 0) -> bool:
+        """Heal faults that are in force side by side; whether all were seen to be over.
+
+        Args:
+            names: of the faults, in the order in which they end; those that are not in force are passed over.
+            apart_ms: from the end of one to that of the next.
+        """
+        found = [held for name in names for held in self._held if held.fault == name]
+
+        def mended(number: int) -> bool:
+            self._cancelled.wait(number * apart_ms / 1000)
+            return self._end(found[number], self._recorders[number])
+
+        return all(in_parallel(mended, self._staffed(range(len(found)))))
 
     @property
     def down(self) -> frozenset[str]:
@@ -157,36 +239,71 @@ class Nemesis:
     def _await(self, moment_ns: int) -> None:
         self._cancelled.wait(max(0, moment_ns - self._clock.now_ns()) / 1e9)
 
+    def _staffed(self, numbers: range) -> range:
+        """As many processes as are to act at once."""
+        while self._hire is not None and len(self._recorders) < len(numbers):
+            self._recorders.append(self._hire(f"nemesis-{len(self._recorders) + 1}"))
+        return numbers
+
+    def _aimed(self, fault: str, spec: Fault, before: Sequence[_Aimed]) -> _Aimed | str:
+        """A gambit's fault with its target, given those that begin with it; why it befalls none."""
+        sight = self._seen(spec)
+        if process_fault(spec):
+            taken = {one.resolved.node.name for one in before if process_fault(one.held.spec)}
+            sight = msgspec.structs.replace(sight, down=sight.down | taken)
+        resolved = chosen(spec, sight, self._strikes)
+        if isinstance(resolved, str):
+            return resolved
+        active = activate(spec, fault, resolved, self._bench)
+        return _Aimed(_Held(fault, spec, active, until_ns=0), resolved, sight)
+
+    def _struck(self, number: int, named: tuple[str, _Aimed | str], lag_ms: int) -> bool:
+        """Inject a fault that is aimed already, as the process of that number."""
+        self._cancelled.wait(lag_ms / 1000)
+        fault, aimed = named
+        plan = self._plans[fault]
+        with self._recorders[number].operation("inject", fault, plan) as outcome:
+            if isinstance(aimed, str):
+                outcome.end(OperationType.FAIL, plan | {"refused": _refused(aimed)}, aimed)
+                return aimed == HELD
+            held, resolved, sight = aimed
+            held.active.inject()
+            kind, probe, error = _probed(held.active.took_effect)
+            outcome.end(kind, plan | _known(held, resolved, sight) | {"probe": probe}, error)
+        return kind is OperationType.OK
+
     def _begin(self, fault: str, spec: Fault, hold_ms: int) -> bool:
         plan = self._plans[fault] = {"kind": as_value(spec)["kind"], "spec": as_value(spec)}
         with self._recorder.operation("inject", fault, plan) as outcome:
             sight = self._seen(spec)
             resolved = chosen(spec, sight, self._strikes)
             if isinstance(resolved, str):
-                refused = "held" if resolved == HELD else "withheld"
-                outcome.end(OperationType.FAIL, plan | {"refused": refused}, resolved)
+                outcome.end(OperationType.FAIL, plan | {"refused": _refused(resolved)}, resolved)
                 return False
             active = activate(spec, fault, resolved, self._bench)
             self._ledger.write(FaultPlanned(fault=fault, undo=active.undo))
             held = _Held(fault, spec, active, until_ns=_UNTIL_HEALED_NS)
             self._held.append(held)
             active.inject()
-            known = plan | {"targets": active.targets, "cut": active.cut, "resolved_by": resolved.by}
-            known["roles"] = roles_of(resolved.node, spec.draw, sight)
             kind, probe, error = _probed(active.took_effect)
-            outcome.end(kind, known | {"probe": probe}, error)
-        if isinstance(spec, OfDisk):
-            self._strikes.append(strike_of(resolved.node, self._look(self.down).copies))
+            outcome.end(kind, plan | _known(held, resolved, sight) | {"probe": probe}, error)
+        self._remember(spec, resolved)
         held.until_ns = self._clock.now_ns() + hold_ms * NS_PER_MS
         return kind is OperationType.OK
 
-    def _end(self, held: _Held) -> bool:
+    def _remember(self, spec: Fault, resolved: Resolved) -> None:
+        """A disk that was lost is weighed before the next one goes."""
+        if isinstance(spec, OfDisk):
+            self._strikes.append(strike_of(resolved.node, self._look(self.down).copies))
+
+    def _end(self, held: _Held, recorder: Recorder | None = None) -> bool:
         active = held.active
         plan = self._plans[held.fault]
-        with self._recorder.operation("heal", held.fault, plan) as outcome:
+        with (recorder or self._recorder).operation("heal", held.fault, plan) as outcome:
             active.heal()
-            self._held.remove(held)
-            self._ledger.write(FaultUndone(fault=held.fault))
+            with self._lock:
+                self._held.remove(held)
+                self._ledger.write(FaultUndone(fault=held.fault))
             kind, probe, error = _probed(active.healed)
             known = plan | {"targets": active.targets, "cut": active.cut, "probe": probe}
             outcome.end(kind, known, error)
@@ -199,6 +316,20 @@ class Nemesis:
             controllers = tuple(node for node in sight.nodes if node.is_controller)
             sight = msgspec.structs.replace(sight, nodes=controllers)
         return sight
+
+
+def _refused(why: str) -> str:
+    return "held" if why == HELD else "withheld"
+
+
+def _known(held: _Held, resolved: Resolved, sight: Sight) -> dict[str, Any]:
+    """What is known of a fault's target once it is injected."""
+    return {
+        "targets": held.active.targets,
+        "cut": held.active.cut,
+        "resolved_by": resolved.by,
+        "roles": roles_of(resolved.node, held.spec.draw, sight),
+    }
 
 
 def _probed(

@@ -12,6 +12,7 @@ from harness.chance import DISKS, KINDS, LEAD_MS, OPERATIONS, TAIL_MS
 from harness.cluster.rendering import problems_with
 from harness.errors import UsageError
 from harness.faults.availability import unavailable_because
+from harness.gambits import GAMBITS
 from harness.schedule import Planned, faults_of, plan, problems_of
 from harness.seeded_bugs.catalogue import bug_named
 from harness.vocabulary.scenario import Expectation, Majority, RandomSchedule, Scenario
@@ -191,7 +192,7 @@ def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scen
     if options.duration_s is not None and isinstance(schedule, RandomSchedule):
         schedule = _lasting(schedule, options.duration_s * 1000)
     if options.fault and isinstance(schedule, RandomSchedule):
-        schedule = replace(schedule, kinds=options.fault, disks={})
+        schedule = replace(schedule, kinds=options.fault, disks={}, gambits={})
     topology = topology_of(
         scenario.topology,
         version,
@@ -317,6 +318,8 @@ def _drawing_problems(schedule: RandomSchedule) -> list[str]:
         found.append(f"at least some of {odd[0]} are asked for, and none is drawn; add it to operations")
     if odd := sorted(schedule.disks.keys() - DISKS):
         found.append(f"no fault of a disk is called {odd[0]}; expected one of {', '.join(DISKS)}")
+    if odd := sorted(schedule.gambits.keys() - GAMBITS.keys()):
+        found.append(f"no gambit is called {odd[0]}; expected one of {', '.join(GAMBITS)}")
     if schedule.disks and schedule.majority is Majority.LOST:
         found.append("disks can go only where a majority keeps what it has; drop disks, or majority lost")
     return found

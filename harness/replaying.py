@@ -1,13 +1,14 @@
 """From a recorded run to a schedule that does the same to the same nodes at the same times; pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
 
 from checkers.faults import FaultWindow, fault_windows
 from checkers.history import History, Operation, OperationType
-from harness.schedule import Planned
+from harness.replaying_gambits import played_in, replayed
+from harness.schedule import Planned, agenda
 from harness.vocabulary.administration import (
     AddVoter,
     AlterTopic,
@@ -21,6 +22,7 @@ from harness.vocabulary.administration import (
     UpdateFeature,
 )
 from harness.vocabulary.faults import Fault, Target
+from harness.vocabulary.gambits import Gambit
 from harness.vocabulary.moves import Inject, Move, Perform, ScriptedSchedule
 from harness.vocabulary.scenario import Act, FixedSchedule, Step
 from harness.vocabulary.topology import Node, Role
@@ -83,6 +85,10 @@ class _Recorded:
     def member(self, window: FaultWindow) -> Member | None:
         """The target; None where the run ended before it was recorded."""
         return _member(window.targets[0], "name", self._nodes) if window.targets else None
+
+    def named(self, node: str) -> Member:
+        """A node by its name."""
+        return _member(node, "name", self._nodes)
 
     def voter(self, node_id: int) -> Member:
         """A node by its id."""
@@ -221,6 +227,7 @@ class _Replayed(NamedTuple):
 def _timed(schedule: FixedSchedule, told: _Recorded) -> Resolution:
     began_ns = _began_ns(schedule, told)
     notes: list[str] = []
+    gambits = tuple(_gambits(schedule, told, began_ns, notes))
     again: list[_Replayed] = []
     for name, step in _numbered(schedule):
         if name in told.refused:
@@ -237,10 +244,24 @@ def _timed(schedule: FixedSchedule, told: _Recorded) -> Resolution:
             steps=tuple(_outlasting(each, duration_ms) for each in again),
             duration_ms=duration_ms,
             acts=_acts(told, began_ns),
+            gambits=gambits,
         ),
         {f"f{number}": each.role for number, each in enumerate(again, start=1) if each.role is not None},
         tuple(notes),
     )
+
+
+def _gambits(schedule: FixedSchedule, told: _Recorded, began_ns: int, notes: list[str]) -> Iterator[Gambit]:
+    for name, gambit in agenda(schedule):
+        if not isinstance(gambit, Gambit):
+            continue
+        played = played_in(name, told.operations)
+        if played is None or played.ended is OperationType.FAIL:
+            notes.append(f"{name} of then is left out: it was not begun")
+            continue
+        again = replayed(name, gambit, played, began_ns, told.named)
+        notes += again.notes
+        yield again.gambit
 
 
 def _numbered(schedule: FixedSchedule) -> list[tuple[str, Step]]:
@@ -250,7 +271,18 @@ def _numbered(schedule: FixedSchedule) -> list[tuple[str, Step]]:
 
 
 def _began_ns(schedule: FixedSchedule, told: _Recorded) -> int:
-    """When the schedule began: no fault is early, and the first has nothing that delays it."""
+    """When the schedule began: no fault is early, and the first has nothing that delays it.
+
+    What follows a gambit is earlier where that took less time than was thought.
+    """
+    for name, due in agenda(schedule) if schedule.gambits else ():
+        if isinstance(due, Gambit):
+            played = played_in(name, told.operations)
+            found = None if played is None else played.began_ns
+        else:
+            found = told.windows[name].invoked_ns if name in told.windows else None
+        if found is not None:
+            return found - due.at_ms * _NS_PER_MS
     beginnings = [
         told.windows[name].invoked_ns - step.at_ms * _NS_PER_MS
         for name, step in _numbered(schedule)
@@ -296,10 +328,14 @@ def differences(roles: dict[str, Target], operations: Iterable[Operation]) -> tu
 
     Args:
         roles: of the resolution.
-        operations: of the nemesis in the new run.
+        operations: of the nemesis, and of gambits, in the new run.
     """
     found = []
     for operation in operations:
+        if operation.f == "choose" and operation.type is OperationType.OK:
+            if not operation.value.get("as_then", True):
+                found.append(f"{operation.key}: who led then does not lead now")
+            continue
         if operation.f != "inject" or operation.type is OperationType.INVOKE:
             continue
         if operation.type is OperationType.FAIL:

@@ -1,6 +1,7 @@
 """From a recorded run's folder to the plan of a run that carries its schedule out again."""
 
 import shlex
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,9 @@ from harness.replaying import MisfitError, Resolution, resolution_of
 from harness.schedule import Planned, decode, faults_of, problems_of
 from harness.vocabulary.faults import Target
 
-_JOURNALS = ("nemesis", "moves", "runner", "admin", "admin-*")
+STRIKING = ("nemesis", "nemesis-[0-9]*", "gambits")
+"""Who injects faults, and chooses whom they befall."""
+_JOURNALS = (*STRIKING, "moves", "runner", "admin", "admin-*")
 """Who carries schedules out, and who says when."""
 _SYMBOLIC = "--symbolic"
 _DAMAGED = (OSError, ValueError, HistoryError)
@@ -63,6 +66,11 @@ class Replay(NamedTuple):
     notes: tuple[str, ...]
 
 
+def journals_of(folder: Path, names: Iterable[str]) -> list[Path]:
+    """The journals of a run that have such names; ``*`` stands for any text."""
+    return [path for name in names for path in sorted(folder.glob(f"history-{name}.jsonl"))]
+
+
 def load_recorded(folder: Path) -> Recorded:
     """Read what a run left.
 
@@ -72,8 +80,7 @@ def load_recorded(folder: Path) -> Recorded:
     try:
         identity = decode_identity((folder / IDENTITY_FILE).read_bytes())
         schedule = decode((folder / SCHEDULE_FILE).read_bytes())
-        paths = [path for name in _JOURNALS for path in sorted(folder.glob(f"history-{name}.jsonl"))]
-        history = read_journals(paths)
+        history = read_journals(journals_of(folder, _JOURNALS))
     except _DAMAGED as error:
         raise UsageError(
             "that run can't be carried out again",

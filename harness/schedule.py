@@ -4,11 +4,12 @@ import random
 
 import msgspec
 
-from harness.chance import DRAWS, drawn_acts, drawn_steps, symbolic, with_disks
+from harness.chance import DRAWS, drawn_acts, drawn_mix, drawn_steps, symbolic, with_disks
 from harness.vocabulary.administration import AdminOperation
 from harness.vocabulary.faults import Fault
+from harness.vocabulary.gambits import Ask, Gambit, Strike
 from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
-from harness.vocabulary.scenario import Act, FixedSchedule, RandomSchedule
+from harness.vocabulary.scenario import Act, FixedSchedule, RandomSchedule, Step
 from harness.vocabulary.topology import Topology
 
 Planned = FixedSchedule | ScriptedSchedule
@@ -34,12 +35,18 @@ def plan(
         acts = tuple(
             msgspec.structs.replace(act, operation=symbolic(act.operation, source)) for act in schedule.acts
         )
-        return FixedSchedule(steps=steps, duration_ms=schedule.duration_ms, acts=acts)
-    steps = tuple(drawn_steps(schedule, topology, source))
+        return msgspec.structs.replace(schedule, steps=steps, acts=acts)
+    gambits: tuple[Gambit, ...] = ()
+    if schedule.gambits:
+        mixed, played = drawn_mix(schedule, topology, source)
+        steps, gambits = tuple(mixed), tuple(played)
+    else:
+        steps = tuple(drawn_steps(schedule, topology, source))
     # Sources of their own: a schedule that gains operations keeps its faults, one that gains disks its times.
     if schedule.disks:
         steps = tuple(with_disks(steps, schedule, topology, random.Random(f"{seed} disks")))
-    return FixedSchedule(steps=steps, duration_ms=schedule.duration_ms, acts=_acts(schedule, seed))
+    acts = _acts(schedule, seed)
+    return FixedSchedule(steps=steps, duration_ms=schedule.duration_ms, acts=acts, gambits=gambits)
 
 
 def encode(schedule: Planned) -> bytes:
@@ -58,17 +65,39 @@ def decode(data: bytes) -> Planned:
 
 
 def faults_of(schedule: Planned) -> tuple[Fault, ...]:
-    """Every fault that is to be injected, in order."""
+    """Every fault that is to be injected, in order, then those of gambits."""
     if isinstance(schedule, FixedSchedule):
-        return tuple(step.fault for step in schedule.steps)
+        return (*(step.fault for step in schedule.steps), *faults_of_gambits(schedule))
     return tuple(move.fault for move in schedule.moves if isinstance(move, Inject))
+
+
+def faults_of_gambits(schedule: Planned) -> tuple[Fault, ...]:
+    """Every fault of a gambit, which is injected if the gambit comes so far."""
+    moves = (move for gambit in gambits_of(schedule) for move in gambit.moves)
+    return tuple(blow.fault for move in moves if isinstance(move, Strike) for blow in move.blows)
+
+
+def gambits_of(schedule: Planned) -> tuple[Gambit, ...]:
+    """Every gambit that is to be played, in order."""
+    return schedule.gambits if isinstance(schedule, FixedSchedule) else ()
 
 
 def operations_of(schedule: Planned) -> tuple[AdminOperation, ...]:
     """Every admin operation that is to be performed, in order."""
     if isinstance(schedule, FixedSchedule):
-        return tuple(act.operation for act in schedule.acts)
+        moves = (move for gambit in schedule.gambits for move in gambit.moves)
+        asked = (move.operation for move in moves if isinstance(move, Ask))
+        return (*(act.operation for act in schedule.acts), *asked)
     return tuple(move.operation for move in schedule.moves if isinstance(move, Perform))
+
+
+def agenda(schedule: FixedSchedule) -> list[tuple[str, Step | Gambit]]:
+    """Steps and gambits in the order of time, by the names that they get in the history: f1 …, g1 …."""
+    steps = enumerate(sorted(schedule.steps, key=lambda step: step.at_ms), start=1)
+    gambits = enumerate(sorted(schedule.gambits, key=lambda gambit: gambit.at_ms), start=1)
+    named: list[tuple[str, Step | Gambit]] = [(f"f{number}", step) for number, step in steps]
+    named += [(f"g{number}", gambit) for number, gambit in gambits]
+    return sorted(named, key=lambda one: one[1].at_ms)
 
 
 def problems_of(schedule: Planned) -> list[str]:

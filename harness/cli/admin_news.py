@@ -20,6 +20,10 @@ def admin_news(operation: Operation) -> str | None:
 
 def _answered(operation: Operation) -> str:
     value: dict[str, Any] = operation.value
+    if operation.f == "choose":
+        return ", ".join(f"{node} is {part}" for part, node in value.get("parts", {}).items()) or "nobody"
+    if operation.f == "gambit":
+        return "played" if operation.type is OperationType.OK else f"ended early, {operation.error}"
     if operation.f == "await":
         return "so it is" if operation.type is OperationType.OK else f"no, {value.get('saw')}"
     if "code" not in value:
@@ -68,4 +72,6 @@ _WORDS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "update-feature": lambda key, value: f"{key} to {value['level']}",
     "alter-topic": lambda key, value: f"{key} {value['config']}={value['value']}",
     "await": _plain("await"),
+    "choose": _plain("choose"),
+    "gambit": lambda key, value: f"gambit {key} {value['kind']}",
 }

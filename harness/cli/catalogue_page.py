@@ -87,8 +87,9 @@ def _schedule(scenario: Scenario) -> str:
     duration = f"{schedule.duration_ms / 1000:g} s"
     if isinstance(schedule, RandomSchedule):
         drawn = ", ".join((*schedule.kinds, *schedule.disks, *schedule.operations, *schedule.changes))
+        gambits = f"; gambits: {', '.join(schedule.gambits)}" if schedule.gambits else ""
         lost = "; at a majority of the voters at once" if schedule.majority is Majority.LOST else ""
-        return f"{duration}, drawn from the seed: {drawn}{lost}"
+        return f"{duration}, drawn from the seed: {drawn}{gambits}{lost}"
     if isinstance(schedule, FixedSchedule):
         if not schedule.steps:
             return f"{duration} without faults"

@@ -22,10 +22,12 @@ from harness.cli.running import cancellable, run_one, tell_kept
 from harness.errors import KrucibleError, UsageError
 from harness.replaying import differences
 from harness.replaying_plan import (
+    STRIKING,
     Instead,
     Recorded,
     Replay,
     is_resolved,
+    journals_of,
     load_recorded,
     plan_replay,
     replay_line,
@@ -266,7 +268,7 @@ def _attempts(campaign: Campaign, recorded: Recorded, planned: Replay, times: in
 
 def _attempt(number: int, folder: Path, recorded: Recorded, planned: Replay) -> Attempt:
     try:
-        history = read_journals([folder / "history-nemesis.jsonl"])
+        history = read_journals(journals_of(folder, STRIKING))
         otherwise = (*_image_differs(recorded, folder), *differences(planned.roles, history.operations))
         found = signature_of(load_verdict(folder))
     except (HistoryError, StoreError) as error:

@@ -10,6 +10,7 @@ import msgspec
 from checkers.history import OperationType
 from harness.journal import Recorder
 from harness.nemesis import Nemesis
+from harness.operating.background import Background
 from harness.operating.conditions import judged
 from harness.operating.operator import Operator, Performed
 from harness.operating.situation import Situation
@@ -17,7 +18,7 @@ from harness.tally import Tally
 from harness.vocabulary.administration import Member
 from harness.vocabulary.moves import Await, Configure, Heal, Inject, Move, Pass, Perform, ScriptedSchedule
 from harness.vocabulary.topology import Node
-from harness.workloads.worker import Worker, join_all
+from harness.workloads.worker import join_all
 
 _LOOK_PAUSE_S = 0.1
 _GRACE_S = 20.0
@@ -67,7 +68,7 @@ class ScriptCourse:
         self._scene = scene
         self._cancelled = cancelled
         self._operator = hire()
-        self._background: list[_Background] = []
+        self._background: list[Background] = []
 
     def carry_out(self, schedule: ScriptedSchedule) -> None:
         """Make the moves; the first that does not come about ends the script, and the history says so.
@@ -111,7 +112,7 @@ class ScriptCourse:
     def _performed(self, move: Perform) -> bool:
         """Ask until the answer is one of those expected; in the background it is only begun."""
         if move.background:
-            worker = _Background(self._hire(), move, len(self._background) + 1)
+            worker = Background(self._hire(), move.operation, move.timeout_ms, len(self._background) + 1)
             self._background.append(worker)
             worker.start()
             return True
@@ -148,24 +149,6 @@ class ScriptCourse:
             kind = OperationType.OK if seen.holds else OperationType.INFO
             outcome.end(kind, asked | {"saw": seen.saw}, None if seen.holds else "it did not come about")
         return seen.holds
-
-
-class _Background(Worker):
-    """One operation that the script does not wait for."""
-
-    def __init__(self, operator: Operator, move: Perform, number: int) -> None:
-        super().__init__(f"background-{number}")
-        self._operator = operator
-        self._move = move
-
-    @property
-    def bound_s(self) -> float:
-        """How long a node that is silent may take: once to be connected, once to answer."""
-        return 2 * self._move.timeout_ms / 1000
-
-    def work(self) -> None:
-        """Ask once; what came of it stands in the history."""
-        self._operator.perform(self._move.operation, self._move.timeout_ms)
 
 
 def _with_addresses(text: str | None, addresses: Mapping[str, str]) -> str | None:

@@ -7,6 +7,7 @@ import msgspec
 from checkers.verdict import Validity
 from harness.vocabulary.administration import AdminOperation
 from harness.vocabulary.faults import Fault
+from harness.vocabulary.gambits import Gambit
 from harness.vocabulary.moves import ScriptedSchedule
 from harness.vocabulary.topology import Topology
 from harness.vocabulary.version import DEFAULT_VERSION
@@ -29,11 +30,12 @@ class Act(msgspec.Struct, frozen=True):
 
 
 class FixedSchedule(msgspec.Struct, frozen=True, tag_field="schedule", tag="fixed"):
-    """Steps and acts at given times; the seed decides only the draws."""
+    """Steps, acts and gambits at given times; the seed decides only the draws."""
 
     steps: tuple[Step, ...]
     duration_ms: int
     acts: tuple[Act, ...] = ()
+    gambits: tuple[Gambit, ...] = ()
 
 
 class Majority(StrEnum):
@@ -63,6 +65,8 @@ class RandomSchedule(msgspec.Struct, frozen=True):
         changes: further admin operations to draw, by weight, from a source and at times of their own:
             a schedule that gains them keeps its faults and its other operations.
         change_gap_ms: shortest and longest time between those.
+        gambits: names of the gambits to draw from, by weight; none: none are played.
+        gambit_share: chance that a gambit takes the place of a single fault.
         operations_min: kind of admin operations to how many of them Kafka must have answered in
             `duration_ms`, or the verdict is unknown; never more than a third of those that were drawn.
     """
@@ -80,6 +84,8 @@ class RandomSchedule(msgspec.Struct, frozen=True):
     changes: dict[str, int] = {}
     change_gap_ms: tuple[int, int] = (4_000, 12_000)
     operations_min: dict[str, int] = {}
+    gambits: dict[str, int] = {}
+    gambit_share: float = 0.75
 
 
 class Assumptions(msgspec.Struct, frozen=True):

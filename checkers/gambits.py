@@ -1,0 +1,93 @@
+"""Gambits: whether enough of a run's scripts came to their end, each of them under load.
+
+A gambit's faults are held for no longer than its conditions take, so what makes one count is the probe that
+proved it and the gambit as a whole, and not how long it was in force.  One whose condition did not come about
+ended early, which is told and no reason to believe less: only a run in which most did has not tried what it
+was meant to try.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from checkers.columns import Integers
+from checkers.faults import FaultWindow
+from checkers.history import INVOKE, OK, History, Operation
+from checkers.setup import Setup
+from checkers.shapes import GambitEnded
+from checkers.verdict import Assumption
+
+GAMBIT = "gambit"
+_SHARE_MIN = 1 / 3
+"""Of those planned; a busy host needs longer than conditions are waited for now and then."""
+
+
+def check_gambits(
+    history: History, setup: Setup, windows: Sequence[FaultWindow], invoked_ns: Integers
+) -> list[Assumption]:
+    """What is assumed of a run's gambits; nothing where none was planned.
+
+    Args:
+        history: the run's.
+        setup: of that run.
+        windows: of its faults.
+        invoked_ns: when sending began, of each record, ascending.
+
+    Raises:
+        KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
+    """
+    if not setup.planned_gambits:
+        return []
+    ended = ended_gambits(history)
+    played = sum(operation.type is OK for operation in ended)
+    least = max(1, round(setup.planned_gambits * _SHARE_MIN))
+    told = "".join(f"; {o.key} {_kind(o)}: {o.error}" for o in ended if o.type is not OK)
+    return [
+        Assumption(
+            "gambits-played",
+            played >= least,
+            f"at least {least} of {setup.planned_gambits} gambits played to their end",
+            f"{played} of {len(ended)} that were begun{told}",
+        ),
+        _under_load(windows, invoked_ns, setup.assumptions.invoked_during),
+    ]
+
+
+def gambit_figures(history: History, setup: Setup | None, windows: Sequence[FaultWindow]) -> dict[str, int]:
+    """How many gambits were played to their end, and how many of their faults were proven."""
+    if setup is None or not setup.planned_gambits:
+        return {}
+    return {
+        "gambits": sum(operation.type is OK for operation in ended_gambits(history)),
+        "faults_of_gambits": sum(window.proven and window.gambit is not None for window in windows),
+    }
+
+
+def ended_gambits(history: History) -> list[Operation]:
+    """The end of each gambit that was begun, in order."""
+    return [operation for operation in history.of(GAMBIT) if operation.type is not INVOKE]
+
+
+def _kind(operation: Operation) -> str:
+    return msgspec.convert(operation.value, GambitEnded).kind
+
+
+def _under_load(windows: Sequence[FaultWindow], invoked_ns: Integers, least: int) -> Assumption:
+    """From a gambit's first fault until its last one was over, clients sent."""
+    spans: dict[str, tuple[int, int]] = {}
+    for window in windows:
+        if window.gambit is not None:
+            since, until = spans.get(window.gambit, (window.invoked_ns, window.end_ns))
+            spans[window.gambit] = min(since, window.invoked_ns), max(until, window.end_ns)
+    counts = {
+        name: int(np.searchsorted(invoked_ns, until, "right") - np.searchsorted(invoked_ns, since, "left"))
+        for name, (since, until) in spans.items()
+    }
+    observed = ", ".join(f"{name}: {count}" for name, count in counts.items()) or "none had a fault"
+    return Assumption(
+        "gambits-loaded",
+        min(counts.values(), default=least) >= least,
+        f"at least {least} records whose sending began in each gambit",
+        observed,
+    )

@@ -1,0 +1,101 @@
+"""From the gambits of a recorded run to gambits with the same nodes at the same times; pure."""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.history import Operation, OperationType
+from harness.vocabulary.administration import Drawn, Member
+from harness.vocabulary.gambits import Ask, ChooseCopies, ChooseQuorum, Gambit, GambitMove, Given
+
+_NS_PER_MS = 1_000_000
+
+
+class Replayed(NamedTuple):
+    """A gambit as it is to be played again.
+
+    Attributes:
+        gambit: its times and its parts as they were then.
+        notes: where it is not what was played, one sentence each.
+    """
+
+    gambit: Gambit
+    notes: tuple[str, ...]
+
+
+class Played(NamedTuple):
+    """What is recorded of one gambit.
+
+    Attributes:
+        choices: what came of each of its choices that was made, in order.
+        began_ns: of its first operation.
+        ended_ns: of its last one.
+        ended: how it ended; None if the run ended first.
+    """
+
+    choices: tuple[Operation, ...]
+    began_ns: int
+    ended_ns: int
+    ended: OperationType | None
+
+
+def played_in(name: str, operations: Sequence[Operation]) -> Played | None:
+    """What is recorded of a gambit; None where nothing is."""
+    own = [o for o in operations if _of(name, o)]
+    if not own:
+        return None
+    choices = tuple(o for o in own if o.f == "choose" and o.type is OperationType.OK)
+    ended = next((o.type for o in own if o.f == "gambit" and o.type is not OperationType.INVOKE), None)
+    return Played(choices, own[0].time_ns, own[-1].time_ns, ended)
+
+
+def replayed(
+    name: str, gambit: Gambit, played: Played, began_ns: int, member: Callable[[str], Member]
+) -> Replayed:
+    """The gambit with those nodes in its parts that had them then, at its time of then.
+
+    Args:
+        name: what it was called.
+        gambit: as it was planned.
+        played: what is recorded of it.
+        began_ns: when the schedule began.
+        member: a node of the topology by its name.
+
+    Raises:
+        LookupError: the topology lacks a node of then.
+    """
+    notes: list[str] = []
+    moves = tuple(_moves(name, gambit, played, member, notes))
+    again = msgspec.structs.replace(
+        gambit,
+        at_ms=max(0, round((played.began_ns - began_ns) / _NS_PER_MS)),
+        lasts_ms=round((played.ended_ns - played.began_ns) / _NS_PER_MS),
+        moves=moves,
+    )
+    return Replayed(again, tuple(notes))
+
+
+def _moves(
+    name: str, gambit: Gambit, played: Played, member: Callable[[str], Member], notes: list[str]
+) -> Iterator[GambitMove]:
+    choices = iter(played.choices)
+    for move in gambit.moves:
+        chosen = next(choices, None) if isinstance(move, ChooseCopies | ChooseQuorum | Given) else None
+        if chosen is not None:
+            parts = {part: member(node) for part, node in chosen.value["parts"].items()}
+            where = msgspec.convert(chosen.value["where"], tuple[str, int] | None)
+            yield Given(parts, where)
+            continue
+        if isinstance(move, ChooseCopies | ChooseQuorum):
+            notes.append(f"{name} came to no choice then: it is made anew")
+        elif isinstance(move, Ask) and isinstance(move.operation, Drawn):
+            notes.append(f"{name}: what is asked for is resolved anew")
+        yield move
+
+
+def _of(name: str, operation: Operation) -> bool:
+    if operation.process == "gambits":
+        return bool(operation.key == name)
+    value = operation.value
+    return operation.f in {"inject", "heal"} and isinstance(value, dict) and value.get("gambit") == name

@@ -1,0 +1,170 @@
+"""Gambits: short scripts that know the situation; with whom they are played is chosen when they are played.
+
+A move names nodes by the parts that a choice gave them: ``leader`` and ``follower-1`` … of a partition,
+``controller`` and ``voter-1`` … of the quorum.
+"""
+
+import msgspec
+
+from harness.vocabulary.administration import AdminOperation, Member
+from harness.vocabulary.faults import Fault
+from harness.vocabulary.moves import Acknowledged, Pass
+
+Part = str | Member
+"""A node: by the part that a choice gave it, or by its place in the topology."""
+
+
+class ChooseCopies(msgspec.Struct, frozen=True, tag_field="move", tag="choose-copies"):
+    """Choose a partition of which every replica is in sync.
+
+    Its leader is ``leader`` from then on, the others are ``follower-1`` and so on in drawn order.
+
+    Attributes:
+        draw: decides among partitions, and among followers.
+        topic: of which topic; None: any of the workload's.
+        within_ms: how long to wait for one to be there.
+    """
+
+    draw: int
+    topic: str | None = None
+    within_ms: int = 15_000
+
+
+class ChooseQuorum(msgspec.Struct, frozen=True, tag_field="move", tag="choose-quorum"):
+    """Choose the quorum's leader: it is ``controller``, the other voters are ``voter-1`` and so on.
+
+    Attributes:
+        draw: decides among the others.
+        within_ms: how long to wait for a leader.
+    """
+
+    draw: int
+    within_ms: int = 15_000
+
+
+class Given(msgspec.Struct, frozen=True, tag_field="move", tag="given"):
+    """Take those who were chosen in another run.
+
+    Attributes:
+        parts: nodes by part.
+        where: topic and number of the partition; its replicas are to be in sync.  None: no partition.
+        within_ms: how long to wait for that.
+    """
+
+    parts: dict[str, Member]
+    where: tuple[str, int] | None
+    within_ms: int = 15_000
+
+
+Choice = ChooseCopies | ChooseQuorum | Given
+"""Moves that give parts."""
+
+
+class Blow(msgspec.Struct, frozen=True):
+    """A fault and whom it befalls.
+
+    Attributes:
+        name: of the fault, within its gambit.
+        at: whom it befalls, in the place of the fault's own target.
+        fault: what it is.
+    """
+
+    name: str
+    at: Part
+    fault: Fault
+
+
+class Strike(msgspec.Struct, frozen=True, tag_field="move", tag="strike"):
+    """Begin faults side by side: none waits until another is proven.
+
+    A blow at a node that is down already has nothing to do.
+
+    Attributes:
+        blows: what befalls whom.
+        apart_ms: from the beginning of one to that of the next.
+    """
+
+    blows: tuple[Blow, ...]
+    apart_ms: int = 0
+
+
+class Mend(msgspec.Struct, frozen=True, tag_field="move", tag="mend"):
+    """End faults side by side, and wait until each is seen to be over.
+
+    Attributes:
+        names: which, in the order in which they end.
+        apart_ms: from the end of one to that of the next.
+    """
+
+    names: tuple[str, ...]
+    apart_ms: int = 0
+
+
+class LedBy(msgspec.Struct, frozen=True, tag_field="kind", tag="led-by"):
+    """The chosen partition is led by a node."""
+
+    part: Part
+
+
+class LedByAnother(msgspec.Struct, frozen=True, tag_field="kind", tag="led-by-another"):
+    """The chosen partition has a leader, which is none of these."""
+
+    parts: tuple[Part, ...] = ()
+
+
+class InSyncAlone(msgspec.Struct, frozen=True, tag_field="kind", tag="in-sync-alone"):
+    """Of the chosen partition nobody but this node is in sync, and it leads."""
+
+    part: Part
+
+
+class OutOfSync(msgspec.Struct, frozen=True, tag_field="kind", tag="out-of-sync"):
+    """The chosen partition is led, and this node is not in sync."""
+
+    part: Part
+
+
+class AllInSync(msgspec.Struct, frozen=True, tag_field="kind", tag="all-in-sync"):
+    """Every partition of the workload is led, and all its replicas are in sync."""
+
+
+class QuorumLedByAnother(msgspec.Struct, frozen=True, tag_field="kind", tag="quorum-led-by-another"):
+    """The quorum has a leader, which is not this node."""
+
+    part: Part
+
+
+Situational = LedBy | LedByAnother | InSyncAlone | OutOfSync | AllInSync | QuorumLedByAnother
+"""Conditions of the cluster that name parts."""
+
+
+class Until(msgspec.Struct, frozen=True, tag_field="move", tag="until"):
+    """Wait for a condition; the gambit ends if it does not come about within the bound."""
+
+    condition: Situational | Acknowledged
+    within_ms: int
+
+
+class Ask(msgspec.Struct, frozen=True, tag_field="move", tag="ask"):
+    """Ask for an admin operation, in the background; whatever the answer is, the gambit goes on."""
+
+    operation: AdminOperation
+
+
+GambitMove = Choice | Strike | Mend | Until | Pass | Ask
+
+
+class Gambit(msgspec.Struct, frozen=True):
+    """A script of a drawn schedule.
+
+    Attributes:
+        at_ms: when it begins after the load does, at the earliest.
+        kind: its name among those that are drawn from.
+        moves: what to do; what is in force at the end is ended.
+        lasts_ms: about how long it takes; what comes after it is later where it takes longer.
+    """
+
+    at_ms: int
+    kind: str
+    moves: tuple[GambitMove, ...]
+    lasts_ms: int

@@ -1,0 +1,34 @@
+"""exploratory/gambits: short scripts that know the situation, drawn from the seed, beside single faults."""
+
+from harness.vocabulary import LogWorkload, Mode, RandomSchedule, Scenario, Topology
+
+SCENARIO = Scenario(
+    summary="All copies gone at once, the last in sync taken away, a leader cut off from all but clients.",
+    why=(
+        "What Kafka promises is decided at edges that single faults seldom meet: the one replica left "
+        "was held back, or a controller ends with the leader whose ISR it has just changed."
+    ),
+    schedule=RandomSchedule(
+        duration_ms=60_000,
+        # What a gambit ends with is a cluster that is in sync, so little time is needed between two.
+        gap_ms=(300, 1_500),
+        gambit_share=0.85,
+        gambits={
+            "all-copies": 3,
+            "all-brokers": 1,
+            "broker-majority": 2,
+            "held-follower": 4,
+            "last-in-sync": 4,
+            "isr-and-controller": 3,
+            "cut-off-leader": 3,
+            "flapping": 2,
+            "rolling-bounce": 1,
+            "cut-off-controller": 2,
+            "colliding-elections": 1,
+        },
+    ),
+    topology=Topology(mode=Mode.ISOLATED),
+    # One is enough to take writes, so that the last replica in sync has what nobody else has.
+    workload=LogWorkload(min_insync_replicas=1),
+    ticket="KIP-101, KIP-595, KIP-966",
+)

@@ -1,0 +1,168 @@
+"""Parts of gambits and what gambits wait for, by situations written by hand."""
+
+import pytest
+
+from harness.operating.casting import Cast, cast, come_about, has_part, member_of
+from harness.operating.situation import Situation
+from harness.vocabulary import (
+    AllInSync,
+    ChooseCopies,
+    ChooseQuorum,
+    Given,
+    InSyncAlone,
+    LedBy,
+    LedByAnother,
+    Mode,
+    OutOfSync,
+    QuorumLedByAnother,
+    Topology,
+    broker,
+    controller,
+)
+from harness.vocabulary.gambits import Situational
+from harness.wire import PartitionAnswer, QuorumAnswer, Replica
+
+NODES = Topology(mode=Mode.ISOLATED).nodes()
+BY_NAME = {node.name: node for node in NODES}
+
+
+def quorum(leader: int = 102, hw: int = 7) -> QuorumAnswer:
+    voters = tuple(Replica(one, f"dir-{one}", 8, 0, 0) for one in (101, 102, 103))
+    return QuorumAnswer(0, leader, 3, hw, voters, ())
+
+
+def partition(number: int, leader: int, isr: tuple[int, ...], replicas: tuple[int, ...]) -> PartitionAnswer:
+    return PartitionAnswer(number, leader, 4, replicas, isr, None)
+
+
+def situation(*partitions: PartitionAnswer, down: str = "", led: QuorumAnswer | None = None) -> Situation:
+    told = {("t", one.partition): one for one in partitions}
+    return Situation(NODES, frozenset(down.split()), told, led)
+
+
+WHOLE = partition(0, 2, (3, 2, 1), (1, 2, 3))
+SHRUNK = partition(1, 1, (1,), (1, 2, 3))
+LEADERLESS = partition(2, -1, (2,), (1, 2))
+CHOSEN = Cast({"leader": BY_NAME["b1"], "follower-1": BY_NAME["b2"]}, ("t", 1))
+
+
+def named(found: Cast | None) -> dict[str, str]:
+    return {} if found is None else {part: node.name for part, node in found.parts.items()}
+
+
+def test_copies_are_those_of_a_partition_that_is_in_sync() -> None:
+    found = cast(ChooseCopies(0), situation(SHRUNK, LEADERLESS, WHOLE))
+    assert found is not None
+    assert found.where == ("t", 0)
+    assert named(found) == {"leader": "b2", "follower-1": "b1", "follower-2": "b3"}
+    turned = cast(ChooseCopies(1 << 8), situation(WHOLE))
+    assert named(turned) == {"leader": "b2", "follower-1": "b3", "follower-2": "b1"}
+
+
+def test_a_draw_decides_among_partitions() -> None:
+    more = situation(WHOLE, partition(3, 1, (1, 2), (1, 2)))
+    assert {found.where for draw in range(4) if (found := cast(ChooseCopies(draw), more))} == {
+        ("t", 0),
+        ("t", 3),
+    }
+
+
+@pytest.mark.parametrize(
+    "there",
+    [situation(), situation(SHRUNK, LEADERLESS), situation(WHOLE, down="b3")],
+    ids=["nothing", "nobody in sync", "one down"],
+)
+def test_where_no_partition_fits_nobody_is_chosen(there: Situation) -> None:
+    assert cast(ChooseCopies(0), there) is None
+
+
+def test_copies_may_be_of_one_topic_alone() -> None:
+    assert cast(ChooseCopies(0, "u"), situation(WHOLE)) is None
+    assert cast(ChooseCopies(0, "t"), situation(WHOLE)) is not None
+
+
+def test_the_quorum_has_a_controller_and_voters() -> None:
+    assert named(cast(ChooseQuorum(0), situation(led=quorum()))) == {
+        "controller": "c2",
+        "voter-1": "c1",
+        "voter-2": "c3",
+    }
+    assert named(cast(ChooseQuorum(1), situation(led=quorum())))["voter-1"] == "c3"
+    assert "voter-2" not in named(cast(ChooseQuorum(0), situation(led=quorum(), down="c3")))
+
+
+@pytest.mark.parametrize(
+    "there",
+    [situation(), situation(led=quorum(hw=-1)), situation(led=quorum(), down="c2")],
+    ids=["nobody leads", "nothing is committed", "the leader is down"],
+)
+def test_without_a_leader_of_the_quorum_nobody_is_chosen(there: Situation) -> None:
+    assert cast(ChooseQuorum(0), there) is None
+
+
+def test_those_of_another_run_are_taken_once_their_partition_is_in_sync() -> None:
+    given = Given({"leader": broker(1), "follower-1": broker(2)}, ("t", 0))
+    found = cast(given, situation(WHOLE))
+    assert found == Cast({"leader": BY_NAME["b1"], "follower-1": BY_NAME["b2"]}, ("t", 0))
+    assert not has_part(found, situation(WHOLE)), "b2 leads now"
+    assert cast(given, situation(SHRUNK)) is None
+    assert cast(Given({"leader": broker(1)}, ("t", 1)), situation(SHRUNK)) is None
+    assert cast(Given({"x": broker(4)}, None), situation()) is None
+    taken = cast(Given({"controller": controller(2)}, None), situation(led=quorum()))
+    assert taken is not None
+    assert has_part(taken, situation(led=quorum()))
+    assert not has_part(taken, situation(led=quorum(101)))
+
+
+@pytest.mark.parametrize(
+    ("condition", "holds"),
+    [
+        (LedBy("leader"), True),
+        (LedBy("follower-1"), False),
+        (LedByAnother(), True),
+        (LedByAnother(("follower-1",)), True),
+        (LedByAnother(("follower-1", "leader")), False),
+        (InSyncAlone("leader"), True),
+        (InSyncAlone("follower-1"), False),
+        (OutOfSync("follower-1"), True),
+        (OutOfSync("leader"), False),
+        (OutOfSync(broker(3)), True),
+        (AllInSync(), False),
+    ],
+)
+def test_conditions_of_the_chosen_partition(condition: Situational, *, holds: bool) -> None:
+    assert come_about(condition, CHOSEN, situation(WHOLE, SHRUNK)).holds is holds
+    assert not come_about(condition, CHOSEN, situation()).holds, "nothing is told"
+
+
+def test_a_partition_without_a_leader_is_neither_led_nor_out_of_sync() -> None:
+    chosen = Cast(CHOSEN.parts, ("t", 2))
+    for condition in (LedByAnother(), OutOfSync("leader"), InSyncAlone("follower-1")):
+        assert not come_about(condition, chosen, situation(LEADERLESS)).holds
+
+
+def test_all_are_in_sync_when_every_partition_is() -> None:
+    assert come_about(AllInSync(), Cast(), situation(WHOLE)).holds
+    assert come_about(AllInSync(), Cast(), situation(WHOLE, LEADERLESS)).saw == ["t/2"]
+
+
+def test_another_leader_of_the_quorum_has_a_high_watermark() -> None:
+    condition, chosen = QuorumLedByAnother("controller"), Cast({"controller": BY_NAME["c2"]})
+    for led, holds in ((quorum(), False), (quorum(101), True), (quorum(101, hw=-1), False), (None, False)):
+        assert come_about(condition, chosen, situation(led=led)).holds is holds
+
+
+def test_a_part_that_nobody_has_is_told() -> None:
+    with pytest.raises(LookupError, match="nobody is follower-7"):
+        come_about(LedBy("follower-7"), CHOSEN, situation(SHRUNK))
+
+
+def test_later_choices_add_to_earlier_ones() -> None:
+    both = CHOSEN.and_also(Cast({"controller": BY_NAME["c1"]}))
+    assert named(both) == {"leader": "b1", "follower-1": "b2", "controller": "c1"}
+    assert both.where == ("t", 1)
+
+
+def test_nodes_have_a_place_in_the_topology() -> None:
+    assert member_of(BY_NAME["b3"], NODES) == broker(3)
+    assert member_of(BY_NAME["c2"], NODES) == controller(2)

@@ -1,0 +1,205 @@
+"""Gambits are played move by move, end at what does not come about, and leave nothing in force."""
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+
+from checkers.history import Operation, OperationType
+from harness.journal import Clock, Journals, Recorder
+from harness.nemesis import Nemesis
+from harness.operating.gambits import GambitCourse, Surroundings
+from harness.operating.operator import Operator, Performed
+from harness.operating.situation import Situation
+from harness.tally import Tally
+from harness.vocabulary import (
+    Acknowledged,
+    AdminOperation,
+    AllInSync,
+    Ask,
+    Blow,
+    ChooseCopies,
+    ElectionType,
+    ElectLeaders,
+    Fault,
+    Gambit,
+    GambitMove,
+    Given,
+    Kill,
+    LedByAnother,
+    Mend,
+    Mode,
+    Pass,
+    Pause,
+    Strike,
+    Topology,
+    Until,
+    broker,
+)
+from harness.wire import PartitionAnswer
+from harness.workloads.worker import WorkloadError
+from tests.harness.recorded import recorded
+
+OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
+NODES = Topology(mode=Mode.ISOLATED).nodes()
+LATER_NS = 2**62
+CHOOSE = ChooseCopies(0, within_ms=0)
+STRIKE = Strike((Blow("f1", "leader", Kill()), Blow("f2", broker(3), Pause())), apart_ms=7)
+MEND = Mend(("f2", "f1"), apart_ms=9)
+IN_SYNC = Until(AllInSync(), 0)
+MOVED = Until(LedByAnother(("leader",)), 0)
+ASK = Ask(ElectLeaders(ElectionType.PREFERRED))
+
+
+class Bench:
+    """A nemesis, operators and a cluster that do as the test says."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.done: list[str] = []
+        self.unproven: set[str] = set()
+        self.cancelled = threading.Event()
+        self.leader = 1
+        self.looked: list[str | None] = []
+        self.hired = 0
+        self.asking: Callable[[], None] = lambda: None
+
+    def strike(self, gambit: str, faults: Mapping[str, Fault], apart_ms: int) -> bool:
+        self.done += [
+            f"{gambit}: {name} {type(f).__name__} {f.target} +{apart_ms}" for name, f in faults.items()
+        ]
+        return not self.unproven.intersection(faults)
+
+    def mend(self, names: Sequence[str], apart_ms: int = 0) -> bool:
+        self.done.append(f"mend {' '.join(names)} +{apart_ms}")
+        return not self.unproven.intersection(names)
+
+    def hire(self) -> Operator:
+        self.hired += 1
+        return cast("Operator", self)
+
+    def perform(self, operation: AdminOperation, timeout_ms: int) -> Performed:
+        assert operation == ASK.operation
+        assert timeout_ms <= 8_000
+        self.asking()
+        return Performed(OK)
+
+    def look(self, topic: str | None) -> Situation:
+        self.looked.append(topic)
+        state = PartitionAnswer(0, self.leader, 4, (1, 2, 3), (1, 2, 3), None)
+        return Situation(NODES, frozenset(), {("t", 0): state}, None)
+
+    def play(self, *moves: GambitMove, until_ns: int = LATER_NS) -> Operation:
+        journals = Journals(self.folder, "run", Clock())
+        recorder = Recorder(journals.open("gambits"), "gambits")
+        around = Surroundings(self.look, Tally())
+        course = GambitCourse(cast("Nemesis", self), self.hire, recorder, around, self.cancelled)
+        try:
+            course.play("g1", Gambit(0, "test", moves, 10), until_ns)
+            course.end()
+        finally:
+            journals.close()
+        return self.told()[-1]
+
+    def told(self) -> list[Operation]:
+        every = recorded(self.folder, "gambits")
+        assert [o.type is OperationType.INVOKE for o in every] == [True, False] * (len(every) // 2)
+        assert {o.key for o in every} == {"g1"}
+        return every[1::2]
+
+
+@pytest.fixture
+def bench(tmp_path: Path) -> Bench:
+    return Bench(tmp_path)
+
+
+def test_moves_are_made_in_order_with_those_who_were_chosen(bench: Bench) -> None:
+    ended = bench.play(CHOOSE, STRIKE, Pass(1), MEND, IN_SYNC)
+    assert bench.done == [
+        f"g1: g1f1 Kill {broker(1)} +7",
+        f"g1: g1f2 Pause {broker(3)} +7",
+        "mend g1f2 g1f1 +9",
+        "mend g1f1 g1f2 +0",
+    ]
+    chosen, waited, _ = bench.told()
+    assert (chosen.f, chosen.type) == ("choose", OK)
+    assert chosen.value["where"] == ["t", 0]
+    assert chosen.value["parts"] == {"leader": "b1", "follower-1": "b2", "follower-2": "b3"}
+    assert (waited.f, waited.type, waited.value["saw"]) == ("await", OK, [])
+    assert (ended.f, ended.type, ended.error) == ("gambit", OK, None)
+    assert ended.value == {"kind": "test", "planned": 5, "made": 5, "faults": ["g1f1", "g1f2"]}
+
+
+def test_what_does_not_come_about_ends_a_gambit_and_all_is_mended(bench: Bench) -> None:
+    ended = bench.play(CHOOSE, STRIKE, MOVED, MEND)
+    assert bench.done[2:] == ["mend g1f1 g1f2 +0"]
+    assert bench.told()[1].error == "it did not come about"
+    assert bench.told()[1].value["saw"] == {"leader": 1, "isr": [1, 2, 3]}
+    assert (ended.type, ended.value["made"]) == (INFO, 2)
+    assert ended.error == "move 3, until: led-by-another did not come about"
+
+
+@pytest.mark.parametrize(
+    ("moves", "why"),
+    [
+        ((ChooseCopies(0, "u", within_ms=0),), "move 1, choose-copies: nothing fits"),
+        ((STRIKE,), "move 1, strike: nobody is leader"),
+        ((Until(Acknowledged(1), 0),), "move 1, until: acknowledged did not come about"),
+    ],
+)
+def test_why_it_ended_is_told(bench: Bench, moves: tuple[GambitMove, ...], why: str) -> None:
+    assert bench.play(*moves).error == why
+
+
+def test_faults_that_are_not_proven_end_it(bench: Bench) -> None:
+    bench.unproven = {"g1f2"}
+    assert bench.play(CHOOSE, STRIKE, MEND).error == "move 2, strike: not proven"
+    assert bench.told()[-1].value["faults"] == ["g1f1", "g1f2"]
+
+
+def test_a_heal_that_is_not_seen_ends_it(bench: Bench) -> None:
+    bench.unproven = {"g1f7"}
+    assert bench.play(Mend(("f7",)), CHOOSE).error == "move 1, mend: not seen to be over"
+
+
+def test_none_is_begun_after_the_schedule(bench: Bench) -> None:
+    ended = bench.play(CHOOSE, STRIKE, until_ns=0)
+    assert (ended.type, ended.error, ended.value["faults"]) == (FAIL, "the schedule is over", [])
+
+
+def test_a_run_that_is_cancelled_leaves_its_faults_to_the_nemesis(bench: Bench) -> None:
+    bench.cancelled.set()
+    assert bench.play(CHOOSE).error == "the run was cancelled"
+    assert bench.done == []
+
+
+def test_internal_topics_are_looked_at_where_they_are_meant(bench: Bench) -> None:
+    bench.play(ChooseCopies(0, "t", within_ms=0), MOVED)
+    assert bench.looked == ["t", "t"]
+    bench.looked.clear()
+
+
+def test_parts_of_another_run_tell_whether_they_are_as_then(bench: Bench) -> None:
+    bench.leader = 2
+    assert bench.play(Given({"leader": broker(1)}, ("t", 0), within_ms=0)).type is OK
+    assert bench.told()[0].value["as_then"] is False
+    assert bench.looked == ["t", "t"]
+
+
+def test_what_is_asked_for_is_not_waited_for(bench: Bench) -> None:
+    let_go = threading.Event()
+    bench.asking = lambda: cast("Any", let_go.wait(60))
+    threading.Timer(0.1, let_go.set).start()
+    assert bench.play(ASK, ASK, ASK).type is OK
+    assert bench.hired == 2, "the third one waits for the first"
+
+
+def test_an_operator_that_dies_is_told(bench: Bench) -> None:
+    def die() -> None:
+        raise LookupError("there is no broker 4")
+
+    bench.asking = die
+    with pytest.raises(WorkloadError):
+        bench.play(ASK)

@@ -1,0 +1,261 @@
+"""Gambits are functions of their seed, and every script of theirs can be played as it is written."""
+
+import hashlib
+import random
+import re
+from collections import Counter
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness import gambits, planning
+from harness.chance import LEAD_MS, TAIL_MS
+from harness.errors import UsageError
+from harness.faults.availability import unavailable_because
+from harness.gambits import GAMBITS
+from harness.planning import RunOptions, plan_run
+from harness.schedule import agenda, decode, encode, faults_of, faults_of_gambits, operations_of, plan
+from harness.vocabulary import (
+    Acknowledged,
+    AllInSync,
+    Ask,
+    Blow,
+    ChooseCopies,
+    ChooseQuorum,
+    DiskKind,
+    FixedSchedule,
+    Gambit,
+    GambitMove,
+    Kill,
+    Mend,
+    Mode,
+    Partition,
+    Pass,
+    Pause,
+    RandomSchedule,
+    Stop,
+    Strike,
+    Topology,
+    Until,
+)
+
+SEEDS = st.integers(min_value=0, max_value=2**63)
+ISOLATED = Topology(mode=Mode.ISOLATED)
+EVERY = dict.fromkeys(GAMBITS, 1)
+COPIES = {"leader", "follower-1", "follower-2"}
+QUORUM = {"controller", "voter-1", "voter-2"}
+
+
+def drawn(seed: int, topology: Topology = ISOLATED, **chosen: object) -> FixedSchedule:
+    schedule = msgspec.structs.replace(RandomSchedule(duration_ms=120_000, gambits=EVERY), **chosen)
+    planned = plan(schedule, topology, seed)
+    assert isinstance(planned, FixedSchedule)
+    return planned
+
+
+def script(kind: str, seed: int, topology: Topology = ISOLATED) -> tuple[GambitMove, ...]:
+    planned = drawn(seed, topology, gambits={kind: 1}, gambit_share=1.0)
+    return planned.gambits[0].moves
+
+
+@given(SEEDS)
+def test_the_same_seed_gives_the_same_script_byte_for_byte(seed: int) -> None:
+    assert encode(drawn(seed)) == encode(drawn(seed))
+    assert decode(encode(drawn(seed))) == drawn(seed)
+
+
+def test_seeds_differ() -> None:
+    for kind in GAMBITS:
+        assert len({script(kind, seed) for seed in range(20)}) > 10, kind
+
+
+def test_schedules_without_gambits_are_what_they_were() -> None:
+    schedule = RandomSchedule(
+        duration_ms=120_000,
+        disks={"broker-disk": 2, "power": 1},
+        operations={"elect-preferred": 3, "voters": 2},
+    )
+    topology = Topology(mode=Mode.ISOLATED, disk=DiskKind.LOOP_EXT4)
+    bytes_ = hashlib.sha256()
+    for seed in range(20):
+        planned = plan(schedule, topology, seed)
+        assert isinstance(planned, FixedSchedule)
+        bytes_.update(msgspec.json.encode((planned.steps, planned.acts, planned.duration_ms)))
+    # As drawn by the krucible that knew no gambits.
+    assert bytes_.hexdigest() == "1e406551c59743edfc379fda3dd517d234dae93d2273780694bbe6c41f88dd75"
+
+
+@given(SEEDS, st.sampled_from(sorted(GAMBITS)))
+def test_a_script_can_be_played_as_it_is_written(seed: int, kind: str) -> None:
+    moves = script(kind, seed)
+    assert 3 <= len([move for move in moves if not isinstance(move, Pass)]) <= 15
+    known: set[str] = set()
+    begun: list[str] = []
+    ended: list[str] = []
+    for move in moves:
+        match move:
+            case ChooseCopies():
+                known |= COPIES
+            case ChooseQuorum():
+                known |= QUORUM
+            case Strike(blows, apart_ms):
+                begun += [blow.name for blow in blows]
+                assert {blow.at for blow in blows if isinstance(blow.at, str)} <= known
+                assert not [blow for blow in blows if unavailable_because(blow.fault, ISOLATED)]
+                assert 0 <= apart_ms <= 2_000
+            case Mend(names):
+                ended += names
+                assert set(ended) <= set(begun)
+            case Until(condition, within_ms):
+                parts = msgspec.to_builtins(condition)
+                assert {parts["part"]} <= known if isinstance(parts.get("part"), str) else True
+                assert within_ms <= 30_000, "a condition is waited for in vain"
+            case Pass() | Ask():
+                pass
+    assert sorted(begun) == sorted(ended) == sorted(set(begun))
+    assert begun
+
+
+def test_all_copies_go_at_once_and_come_back_in_drawn_order() -> None:
+    orders = Counter()
+    for seed in range(40):
+        _, strike, _, mend, _ = script("all-copies", seed)
+        assert isinstance(strike, Strike)
+        assert {blow.at for blow in strike.blows} == COPIES
+        assert {type(blow.fault) for blow in strike.blows} == {Kill}
+        assert strike.apart_ms <= 20
+        assert isinstance(mend, Mend)
+        at = {blow.name: blow.at for blow in strike.blows}
+        orders[tuple(str(at[name]) for name in mend.names)] += 1
+    assert len(orders) == 6
+
+
+def test_a_follower_is_held_for_less_than_it_takes_to_leave_the_isr() -> None:
+    for seed in range(40):
+        _, hold, held, rest, let_go, *_ = script("held-follower", seed)
+        assert isinstance(hold, Strike)
+        assert isinstance(held, Pass)
+        assert isinstance(rest, Strike)
+        assert hold.blows[0].at == "follower-1"
+        assert 100 <= held.ms < 3_000
+        assert {blow.at for blow in rest.blows} == COPIES - {"follower-1"}
+        assert let_go == Mend((hold.blows[0].name,))
+
+
+def test_others_are_back_before_the_last_one_in_sync() -> None:
+    for seed in range(40):
+        moves = script("last-in-sync", seed)
+        strikes = [move for move in moves if isinstance(move, Strike)]
+        mends = [move for move in moves if isinstance(move, Mend)]
+        assert [{blow.at for blow in move.blows} for move in strikes] == [COPIES - {"leader"}, {"leader"}]
+        assert mends[-1].names == (strikes[1].blows[0].name,)
+        assert set(mends[0].names) == {blow.name for blow in strikes[0].blows}
+
+
+def test_the_controller_and_the_leader_go_together() -> None:
+    for seed in range(20):
+        _, first, second = script("isr-and-controller", seed)[1], *_strikes("isr-and-controller", seed)
+        assert {blow.at for blow in first.blows} == {"follower-1"}
+        assert {blow.at for blow in second.blows} == {"leader", "controller"}
+
+
+def _strikes(kind: str, seed: int) -> list[Strike]:
+    return [move for move in script(kind, seed) if isinstance(move, Strike)]
+
+
+@pytest.mark.parametrize("topic", ["group", "transaction"])
+def test_a_coordinator_goes_and_is_led_back(topic: str) -> None:
+    moves = script(f"{topic}-coordinator", 3)
+    internal = {"group": "__consumer_offsets", "transaction": "__transaction_state"}[topic]
+    assert isinstance(moves[0], ChooseCopies)
+    assert moves[0].topic == internal
+    assert [blow.at for move in moves if isinstance(move, Strike) for blow in move.blows] == ["leader"]
+    assert [type(move) for move in moves[-2:]] == [Ask, Pass]
+
+
+def test_every_broker_is_bounced_once_and_waited_for() -> None:
+    topology = Topology(mode=Mode.ISOLATED, brokers=4)
+    moves = script("rolling-bounce", 5, topology)
+    blows = [blow for move in moves if isinstance(move, Strike) for blow in move.blows]
+    assert len({blow.at for blow in blows}) == len(blows) == 4
+    assert [type(move) for move in moves] == [Strike, Mend, Until] * 4
+    assert {
+        type(blow.fault)
+        for seed in range(9)
+        for move in _strikes("rolling-bounce", seed)
+        for blow in move.blows
+    } == {Stop, Kill}
+
+
+def test_gambits_take_turns_with_single_faults_and_none_overlaps_another() -> None:
+    planned = drawn(5, duration_ms=600_000)
+    assert len(planned.steps) > 3
+    assert len(planned.gambits) > 20
+    assert len({gambit.kind for gambit in planned.gambits}) > len(GAMBITS) / 2
+    ends = LEAD_MS
+    for _, due in agenda(planned):
+        assert due.at_ms >= LEAD_MS
+        if isinstance(due, Gambit):
+            assert due.at_ms >= ends
+            ends = due.at_ms + due.lasts_ms
+        else:
+            ends = max(ends, due.at_ms + due.hold_ms)
+    assert ends <= 600_000 - TAIL_MS
+    names = [name for name, _ in agenda(planned)]
+    assert len(set(names)) == len(names) == len(planned.steps) + len(planned.gambits)
+
+
+def test_a_schedule_tells_all_faults_and_operations_of_its_gambits() -> None:
+    blow = Blow("f1", "leader", Pause())
+    gambit = Gambit(3_000, "x", (ChooseCopies(1), Strike((blow,)), Until(AllInSync(), 9), Mend(("f1",))), 9)
+    schedule = FixedSchedule((), 9_000, gambits=(gambit,))
+    assert faults_of(schedule) == faults_of_gambits(schedule) == (Pause(),)
+    assert plan(schedule, ISOLATED, 3) == schedule
+    asking = drawn(2, gambits={"cut-off-controller": 1}, gambit_share=1.0)
+    assert len(operations_of(asking)) == 2 * len(asking.gambits)
+
+
+def test_what_a_topology_does_not_fit_is_not_drawn() -> None:
+    combined = {gambit.kind for seed in range(30) for gambit in drawn(seed, Topology()).gambits}
+    assert combined == {kind for kind, recipe in GAMBITS.items() if not recipe.isolated}
+    two = Topology(mode=Mode.ISOLATED, brokers=2)
+    small = {gambit.kind for seed in range(30) for gambit in drawn(seed, two).gambits}
+    assert small == {kind for kind, recipe in GAMBITS.items() if recipe.copies <= 2}
+    assert not drawn(1, Topology(), gambits={"cut-off-controller": 1}).gambits
+    assert any(isinstance(fault, Partition) for seed in range(5) for fault in faults_of(drawn(seed)))
+
+
+def test_who_names_kinds_of_faults_gets_no_gambits() -> None:
+    planned = plan_run(RunOptions(scenario="exploratory/gambits", seed=1, fault=("kill",)))
+    assert isinstance(planned.schedule, FixedSchedule)
+    assert planned.schedule.gambits == ()
+    assert {type(fault) for fault in faults_of(planned.schedule)} == {Kill}
+
+
+def test_a_gambit_that_there_is_not_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = planning.load_scenario("exploratory/gambits")
+    schedule = RandomSchedule(gambits={"en-passant": 1})
+    odd = msgspec.structs.replace(scenario, schedule=schedule)
+    monkeypatch.setattr(planning, "load_scenario", lambda _: odd)
+    with pytest.raises(UsageError, match="no gambit is called en-passant"):
+        plan_run(RunOptions(scenario="exploratory/gambits", seed=1))
+
+
+GUIDE = (Path(__file__).parents[2] / "docs/write-a-scenario.md").read_text().partition("## Gambits")[2]
+
+
+def test_the_guide_names_every_gambit() -> None:
+    rows = re.findall(r"^\| (`.+?) \|", GUIDE, re.MULTILINE)
+    assert [name for row in rows for name in re.findall(r"`([^`]+)`", row)] == list(GAMBITS)
+
+
+def test_the_guides_gambit_can_be_drawn() -> None:
+    (code,) = re.findall(r"```python\n(def .*?)```", GUIDE, re.DOTALL)
+    words = vars(gambits) | {"Acknowledged": Acknowledged}
+    exec(code, words)  # noqa: S102 - our own page
+    moves = words["_both_away"](random.Random(3), ISOLATED)
+    assert [type(move) for move in moves] == [ChooseCopies, Strike, Until, Until, Mend, Until]
+    assert msgspec.json.decode(msgspec.json.encode(moves), type=tuple[GambitMove, ...]) == moves
