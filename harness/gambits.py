@@ -74,7 +74,7 @@ class Recipe(NamedTuple):
 
 def _all_copies(source: random.Random, _: Topology) -> Script:
     """All copies of a partition down within milliseconds, back in drawn order."""
-    return ChooseCopies(_draw(source)), *_down_and_back(source, _COPIES)
+    return ChooseCopies(_draw(source), copies=len(_COPIES)), *_down_and_back(source, _COPIES)
 
 
 def _all_brokers(source: random.Random, topology: Topology) -> Script:
@@ -103,7 +103,7 @@ def _held_follower(source: random.Random, _: Topology) -> Script:
     taken = source.choice((Kill, Kill, Pause))()
     gone = _blows([(part, taken) for part in _shuffled(source, others)], first=2)
     return (
-        ChooseCopies(_draw(source)),
+        ChooseCopies(_draw(source), copies=len(_COPIES)),
         Strike((Blow("f1", held, hold),)),
         Pass(source.randint(*_HELD_BACK_MS)),
         Strike(gone, source.randint(0, _AT_ONCE_MS)),
@@ -120,7 +120,7 @@ def _last_in_sync(source: random.Random, _: Topology) -> Script:
     parts = _shuffled(source, _FOLLOWERS)
     others = _blows([(part, away()) for part in parts], first=1)
     return (
-        ChooseCopies(_draw(source)),
+        ChooseCopies(_draw(source), copies=len(_COPIES)),
         Strike(others, source.choice((0, source.randint(200, 2_000)))),
         Until(InSyncAlone("leader"), _SEVERAL_S_MS),
         Pass(source.randint(200, 2_000)),

@@ -130,7 +130,10 @@ def _copies(choice: ChooseCopies, situation: Situation) -> Cast | None:
     fitting = [
         (where, one)
         for where, one in sorted(situation.partitions.items(), key=lambda item: item[0])
-        if choice.topic in (None, where[0]) and _whole(one) and up.issuperset(one.replicas)
+        if choice.topic in (None, where[0])
+        and len(one.replicas) >= choice.copies
+        and _whole(one)
+        and up.issuperset(one.replicas)
     ]
     if not fitting:
         return None

@@ -22,11 +22,13 @@ class ChooseCopies(msgspec.Struct, frozen=True, tag_field="move", tag="choose-co
     Attributes:
         draw: decides among partitions, and among followers.
         topic: of which topic; None: any of the workload's.
+        copies: how many replicas it has at least.
         within_ms: how long to wait for one to be there.
     """
 
     draw: int
     topic: str | None = None
+    copies: int = 2
     within_ms: int = 15_000
 
 

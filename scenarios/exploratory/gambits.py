@@ -26,6 +26,8 @@ SCENARIO = Scenario(
             "cut-off-controller": 2,
             "colliding-elections": 1,
         },
+        operations={"elect-preferred": 2, "reassign": 1},
+        changes={"alter": 1},
     ),
     topology=Topology(mode=Mode.ISOLATED),
     # One is enough to take writes, so that the last replica in sync has what nobody else has.

@@ -76,6 +76,12 @@ def test_where_no_partition_fits_nobody_is_chosen(there: Situation) -> None:
     assert cast(ChooseCopies(0), there) is None
 
 
+def test_a_partition_has_as_many_copies_as_are_needed() -> None:
+    two = situation(partition(3, 1, (1, 2), (1, 2)))
+    assert cast(ChooseCopies(0), two) is not None
+    assert cast(ChooseCopies(0, copies=3), two) is None
+
+
 def test_copies_may_be_of_one_topic_alone() -> None:
     assert cast(ChooseCopies(0, "u"), situation(WHOLE)) is None
     assert cast(ChooseCopies(0, "t"), situation(WHOLE)) is not None
