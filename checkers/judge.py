@@ -13,6 +13,8 @@ from checkers.client_errors import check_client_errors
 from checkers.client_errors import kinds as client_errors
 from checkers.copying import check_copying
 from checkers.copying import kinds as copying
+from checkers.descriptions import check_descriptions
+from checkers.descriptions import kinds as descriptions
 from checkers.elections import check_elections
 from checkers.elections import kinds as elections
 from checkers.groups import check_groups
@@ -46,6 +48,7 @@ Checker = Callable[[History], CheckerResult]
 CHECKERS: Mapping[str, Checker] = {
     "log": check_log,
     "transactions": check_transactions,
+    "descriptions": check_descriptions,
     "copying": check_copying,
     "groups": check_groups,
     "client-errors": check_client_errors,
@@ -135,6 +138,7 @@ def known_anomalies() -> dict[str, AnomalyKind]:
         sorted(
             {
                 **transactions.ANOMALIES,
+                **descriptions.ANOMALIES,
                 **copying.ANOMALIES,
                 **groups.ANOMALIES,
                 **client_errors.ANOMALIES,

@@ -4,6 +4,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
+from checkers.client_errors.told import SCRIPT
 from checkers.history import INVOKE, OK, History, Operation
 from checkers.verdict import Assumption
 
@@ -63,8 +64,8 @@ class _Seen:
     fenced: int = 0
 
     def take(self, operation: Operation) -> None:
-        """Take a transaction's invocation or completion; one without a value tells nothing."""
-        if operation.value is None:
+        """Take a library's invocation or completion; one without a value tells nothing."""
+        if operation.value is None or operation.value["client"] == SCRIPT:
             return
         client = operation.value["client"]
         if operation.type is INVOKE:

@@ -65,6 +65,9 @@ NEEDS: Mapping[str, Needs] = {
         {"torn-transaction": _PERMITTED},
         workloads=frozenset({"txn", "copy", "scripted-transactions"}),
     ),
+    "descriptions": Needs(
+        (Source.CLIENTS,), all_rest_on=(Source.CLIENTS, *_PERMITTED), workloads=frozenset({"txn"})
+    ),
     "copying": Needs(
         (Source.CLIENTS,),
         {
@@ -100,6 +103,7 @@ NEEDS: Mapping[str, Needs] = {
             "returned-topic-id": (Source.FAULTS, Source.NODES),
             "deleted-topic-read": (Source.CLIENTS,),
             "listed-against-log": (Source.DISKS,),
+            "config-against-log": (Source.DISKS,),
             "lost-topic": (Source.CLIENTS, Source.FAULTS),
             "metadata-ack-lost": (Source.DISKS,),
             "metadata-ack-early": (Source.DISKS,),

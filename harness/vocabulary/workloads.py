@@ -193,10 +193,14 @@ class TxnWorkload(TransactionalWorkload, frozen=True, tag="txn"):
     Attributes:
         transaction_rate: transactions a second, of all transactors together.
         fencing_interval_ms: mean time between instances that take over somebody's transactional id.
+        lapsing_interval_ms: mean time between transactions that nobody ends in time.
+        lapsing_timeout_ms: after so long the coordinator aborts those.
     """
 
     transaction_rate: int = 30
     fencing_interval_ms: int = 1_500
+    lapsing_interval_ms: int = 2_000
+    lapsing_timeout_ms: int = 2_500
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -205,8 +209,8 @@ class TxnWorkload(TransactionalWorkload, frozen=True, tag="txn"):
 
     @property
     def processes(self) -> int:
-        """Producers, consumers, transactors, and one that fences them."""
-        return self.first_transactor + self.transactors + 1
+        """Producers, consumers, transactors, one that fences them, one that lapses, one that describes it."""
+        return self.first_transactor + self.transactors + 3
 
 
 class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):

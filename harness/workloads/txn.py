@@ -14,6 +14,7 @@ from harness.vocabulary import TxnWorkload
 from harness.workloads.context import Context
 from harness.workloads.log import log_workers
 from harness.workloads.producing import Pace
+from harness.workloads.txn_lapsing import LapsingWorker
 from harness.workloads.txn_transactor import Intent, Make, Send, Staff, Transactor
 from harness.workloads.values import Values
 from harness.workloads.worker import Worker
@@ -30,9 +31,11 @@ TxnContext = Context[TxnWorkload]
 
 
 def txn_workers(context: TxnContext, make: Make = open_transactional) -> list[Worker]:
-    """Producers and consumers of plain records, transactors, and the one that fences them."""
-    transactors = [TransactionWorker(context, index, make) for index in range(context.workload.transactors)]
-    return [*log_workers(context), *transactors, FencingWorker(context, make)]
+    """Producers and consumers of plain records, transactors, who fences them, and who ends none in time."""
+    workload = context.workload
+    transactors = [TransactionWorker(context, index, make) for index in range(workload.transactors)]
+    lapsing = LapsingWorker(context, workload.first_transactor + workload.transactors + 1)
+    return [*log_workers(context), *transactors, FencingWorker(context, make), lapsing]
 
 
 class Drawing:

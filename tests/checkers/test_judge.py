@@ -44,6 +44,7 @@ def test_a_whole_run_is_valid(story: Story) -> None:
     assert [result.checker for result in verdict.results] == [
         "log",
         "transactions",
+        "descriptions",
         "copying",
         "groups",
         "client-errors",

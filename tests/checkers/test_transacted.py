@@ -62,6 +62,7 @@ def test_every_client_has_to_commit() -> None:
     for _ in range(COMMITTED_MIN - 1):
         story.txn(3, OK, client="d", ended="commit")
     assert story.met()["transactions-committed"] is False
+    story.txn(4, OK, client="raw", ended="commit")
     story.txn(3, OK, client="d", ended="commit")
     assert story.met()["transactions-committed"] is True
 

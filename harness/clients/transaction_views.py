@@ -1,0 +1,118 @@
+"""What coordinators and leaders tell of transactions (KIP-664), and markers that an administrator writes.
+
+One request each, over one connection, so that whoever was asked is who answered.
+"""
+
+from typing import Any, NamedTuple
+
+from kafka.protocol.admin import (
+    DescribeProducersRequest,
+    DescribeProducersResponse,
+    DescribeTransactionsRequest,
+    DescribeTransactionsResponse,
+)
+from kafka.protocol.producer import WriteTxnMarkersRequest, WriteTxnMarkersResponse
+
+from harness.clients.raw_transactions import ProducerState
+from harness.wire import Connection
+
+NO_OFFSET = -1
+"""Where a producer has no transaction open."""
+
+
+class TransactionTold(NamedTuple):
+    """A coordinator's answer.
+
+    Attributes:
+        error: Kafka's code.
+        state: in Kafka's words, such as ``Ongoing``.
+        producer_id: whose it is.
+        epoch: the producer's.
+        partitions: topics and partitions of it that have no marker yet.
+    """
+
+    error: int
+    state: str
+    producer_id: int
+    epoch: int
+    partitions: list[tuple[str, int]]
+
+
+class ProducerTold(NamedTuple):
+    """A leader's answer.
+
+    Attributes:
+        error: Kafka's code.
+        known: whether it knows the producer; what follows means nothing where it does not.
+        epoch: the producer's.
+        coordinator_epoch: of its last marker, -1 without one.
+        start_offset: where its open transaction begins, `NO_OFFSET` where none is open.
+    """
+
+    error: int
+    known: bool = False
+    epoch: int = -1
+    coordinator_epoch: int = -1
+    start_offset: int = NO_OFFSET
+
+
+def describe_transaction(connection: Connection, transactional_id: str) -> TransactionTold:
+    """DescribeTransactions of one transactional id, asked of its coordinator.
+
+    Raises:
+        WireError: no answer.
+    """
+    request = DescribeTransactionsRequest(transactional_ids=[transactional_id])
+    told: Any = connection.ask(request, DescribeTransactionsResponse).transaction_states[0]
+    where = [(each.topic, number) for each in told.topics for number in each.partitions]
+    return TransactionTold(
+        told.error_code, told.transaction_state, told.producer_id, told.producer_epoch, sorted(where)
+    )
+
+
+def describe_producer(
+    connection: Connection, topic: str, partition: int, producer: ProducerState
+) -> ProducerTold:
+    """DescribeProducers of one partition, asked of its leader: what it says of one producer.
+
+    Raises:
+        WireError: no answer.
+    """
+    asked = DescribeProducersRequest.TopicRequest(name=topic, partition_indexes=[partition])
+    answer: Any = connection.ask(DescribeProducersRequest(topics=[asked]), DescribeProducersResponse)
+    told = answer.topics[0].partitions[0]
+    for each in told.active_producers:
+        if each.producer_id == producer.producer_id:
+            return ProducerTold(
+                told.error_code,
+                known=True,
+                epoch=each.producer_epoch,
+                coordinator_epoch=each.coordinator_epoch,
+                start_offset=each.current_txn_start_offset,
+            )
+    return ProducerTold(told.error_code)
+
+
+def abort_in_partition(
+    connection: Connection, topic: str, partition: int, producer: ProducerState, coordinator_epoch: int
+) -> int:
+    """An abort marker into one partition, as ``kafka-transactions.sh abort`` asks for; the leader's code.
+
+    Nothing is told to the coordinator: it is meant for transactions that nobody will end.
+
+    Raises:
+        WireError: no answer.
+    """
+    marker = WriteTxnMarkersRequest.WritableTxnMarker
+    where = marker.WritableTxnMarkerTopic(name=topic, partition_indexes=[partition])
+    wanted = marker(
+        producer_id=producer.producer_id,
+        producer_epoch=producer.epoch,
+        transaction_result=False,
+        topics=[where],
+        coordinator_epoch=max(0, coordinator_epoch),
+    )
+    # Later versions know of transactions' versions, which administrators' clients leave out (KIP-890).
+    answer: Any = connection.ask(WriteTxnMarkersRequest(markers=[wanted]), WriteTxnMarkersResponse, at_most=1)
+    code: int = answer.markers[0].topics[0].partitions[0].error_code
+    return code

@@ -1,0 +1,314 @@
+"""Transactions that are not ended in time: left alone, committed too late, or aborted by an administrator.
+
+Each takes one of a few transactional ids that nobody else has, sends a record to each of some partitions,
+request by request, and is looked at: its coordinator is asked for the transaction, the partitions' leaders
+are asked for the producer (KIP-664).  An administrator's abort is for transactions that nobody will end, and
+comes to those alone.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple, TypeVar
+
+from checkers.history import OperationType
+from harness.clients.errors import Source
+from harness.clients.raw_transactions import (
+    ProducerState,
+    Protocol,
+    add_partitions,
+    end_transaction,
+    find_coordinator,
+    init_producer,
+    produce,
+)
+from harness.clients.transaction_views import abort_in_partition, describe_producer, describe_transaction
+from harness.clients.transactional_errors import classify_commit
+from harness.vocabulary import TxnWorkload
+from harness.wire import Connection, Endpoint, TopicAnswer, WireError
+from harness.workloads.context import Address, Context
+from harness.workloads.values import Values
+from harness.workloads.worker import Worker
+
+T = TypeVar("T")
+TxnContext = Context[TxnWorkload]
+
+CLIENT = "raw"
+_NAMES = 3
+_PARTITIONS = 2
+_ASK_S = 2.5
+_RETRIES = 15
+_RETRY_PAUSE_S = 0.1
+_NOT_YET = frozenset({14, 15, 16, 51})
+"""Coordinator loading, not available, elsewhere; an older transaction is being ended: ask again."""
+_SETTLE_S = (0.1, 0.8)
+_LATE_S = (0.0, 4.0)
+_NEVER_ASKED = "its commit was never asked for"
+
+
+class Lapse(StrEnum):
+    """How a transaction is not ended in time."""
+
+    LEFT = "left"
+    COMMITTED_LATE = "committed late"
+    ABORTED_BY_ADMIN = "aborted by an administrator"
+
+
+class Open(NamedTuple):
+    """A transaction that is open.
+
+    Attributes:
+        producer: whose.
+        coordinator: id of the broker that added its partitions.
+        leaders: id of the leader that each partition's record was sent to.
+        value: of the operation as a history has it, offsets included.
+    """
+
+    producer: ProducerState
+    coordinator: int
+    leaders: dict[int, int]
+    value: dict[str, Any]
+
+
+class LapsingWorker(Worker):
+    """Begins one such transaction after the other; a second process of the history tells what is seen.
+
+    Args:
+        context: the run's.
+        number: of the process that transacts; the next one describes.
+    """
+
+    def __init__(self, context: TxnContext, number: int) -> None:
+        super().__init__("lapsing")
+        self._context = context
+        self._recorder = context.recorder(number, "transactor")
+        self._describer = context.recorder(number + 1, "describer")
+        self._random = random.Random(number)
+        self._values = Values(number)
+        self._listeners = tuple(_address(each) for each in context.bootstrap)
+        self._turn = 0
+
+    def work(self) -> None:
+        """One after the other, at irregular times."""
+        mean_s = self._context.workload.lapsing_interval_ms / 1000
+        while not self.stopping.wait(self._random.uniform(0.5, 1.5) * mean_s):
+            self.do_once(self._random.choice(tuple(Lapse)))
+
+    def do_once(self, lapse: Lapse) -> None:
+        """One transaction, as far as brokers answer."""
+        self._turn += 1
+        name = f"lapse-{self._turn % _NAMES}"
+        try:
+            coordinator, topic = self._look(name)
+            producer = self._initialise(name, coordinator)
+        except WireError:
+            return  # nothing was asked for that a history would have to tell
+        if producer is not None:
+            self._lapse(lapse, producer, coordinator, topic)
+
+    def _lapse(self, lapse: Lapse, producer: ProducerState, coordinator: int, topic: TopicAnswer) -> None:
+        opened = self._begin(producer, coordinator, topic)
+        if opened is None:
+            return
+        if lapse is not Lapse.COMMITTED_LATE:
+            self._recorder.complete(OperationType.FAIL, opened.value, _NEVER_ASKED)
+        self._describe(opened)
+        if lapse is Lapse.ABORTED_BY_ADMIN:
+            self.stopping.wait(self._random.uniform(*_SETTLE_S))
+            self._abort(opened)
+            return
+        timeout_s = self._context.workload.lapsing_timeout_ms / 1000
+        stopped = self.stopping.wait(timeout_s + self._random.uniform(*_LATE_S))
+        self._describe(opened)
+        if lapse is Lapse.COMMITTED_LATE and stopped:
+            self._recorder.complete(OperationType.FAIL, opened.value, _NEVER_ASKED)
+        elif lapse is Lapse.COMMITTED_LATE:
+            self._commit(opened)
+
+    def _look(self, name: str) -> tuple[int, TopicAnswer]:
+        """Id of a name's coordinator, and the topic, as some broker knows them."""
+        address = self._random.choice(self._listeners)
+        with Connection(*address, _ASK_S) as connection:
+            error, coordinator = find_coordinator(connection, name)
+        if error or not 0 < coordinator <= len(self._listeners):
+            raise WireError(f"no coordinator of {name}: error {error}")
+        endpoint = Endpoint(*address, _ASK_S)
+        try:
+            return coordinator, endpoint.cluster([self._context.topic]).topics[self._context.topic]
+        except KeyError as unknown:
+            raise WireError(f"{self._context.topic} is not known") from unknown
+        finally:
+            endpoint.close()
+
+    def _initialise(self, name: str, coordinator: int) -> ProducerState | None:
+        timeout_ms = self._context.workload.lapsing_timeout_ms
+        who: dict[str, Any] = {"client": CLIENT, "timeout_ms": timeout_ms}
+        with self._recorder.operation("init-transactions", name, who) as outcome:
+            outcome.end(OperationType.INFO, {**who, "producer_id": None, "epoch": None})
+            try:
+                error, producer = self._insist(
+                    coordinator, lambda it: init_producer(it, name, timeout_ms), lambda answer: answer[0]
+                )
+            except WireError as failed:
+                outcome.error = str(failed)
+                return None
+            if error:
+                outcome.error = f"error {error}"
+                return None
+            outcome.ok({**who, "producer_id": producer.producer_id, "epoch": producer.epoch})
+        return producer
+
+    def _begin(self, producer: ProducerState, coordinator: int, topic: TopicAnswer) -> Open | None:
+        """Add partitions, and send a record to each; None where nothing was sent."""
+        places = self._random.sample([(s.partition, s.leader) for s in topic.partitions], _PARTITIONS)
+        sends = [["send", topic.name, partition, self._values.draw()] for partition, _ in places]
+        value: dict[str, Any] = {"client": CLIENT, "end": "commit", "mops": sends}
+        self._recorder.invoke("txn", producer.transactional_id, value)
+        numbers = [partition for partition, _ in places]
+        trouble = self._add(producer, coordinator, topic.name, numbers)
+        ended = {"ended": None, "ending_ns": None}
+        if trouble is not None:
+            self._recorder.complete(OperationType.FAIL, value | ended, f"nothing was sent: {trouble}")
+            return None
+        mops = [
+            [*mop, self._send(producer, topic, mop, leader)]
+            for mop, (_, leader) in zip(sends, places, strict=True)
+        ]
+        sent_ns = self._recorder.journal.clock.now_ns()
+        told = value | ended | {"mops": mops, "sent_ns": sent_ns, "coordinator": coordinator}
+        return Open(producer, coordinator, dict(places), told | {"leaders": dict(places)})
+
+    def _add(
+        self, producer: ProducerState, coordinator: int, topic: str, partitions: Sequence[int]
+    ) -> str | None:
+        """Why partitions were not added to the transaction; None if they were."""
+        try:
+            code = self._insist(
+                coordinator, lambda it: max(add_partitions(it, producer, topic, partitions)), int
+            )
+        except WireError as failed:
+            return str(failed)
+        return f"error {code}" if code else None
+
+    def _send(
+        self, producer: ProducerState, topic: TopicAnswer, mop: Sequence[Any], leader: int
+    ) -> int | None:
+        """The offset of a record, None where it was not acknowledged; sent once."""
+        _, _, partition, value = mop
+        record = self._context.codec.encode(value)
+        try:
+            with self._connected(leader) as connection:
+                answer = produce(
+                    connection, producer, topic, partition, sequence=0, value=record, protocol=Protocol.V1
+                )
+        except WireError:
+            return None
+        return answer.offset
+
+    def _commit(self, opened: Open) -> None:
+        """Ask for the commit once."""
+        ending = {"ending_ns": self._recorder.journal.clock.now_ns()}
+        value = opened.value | ending
+        try:
+            with self._connected(opened.coordinator) as connection:
+                ended = end_transaction(connection, opened.producer, commit=True, protocol=Protocol.V1)
+        except WireError as failed:
+            self._recorder.complete(OperationType.INFO, value, str(failed))
+            return
+        if not ended.error:
+            self._recorder.complete(OperationType.OK, value | {"ended": "commit"})
+            return
+        fate, reason = classify_commit(Source.BROKER, ended.error, only_attempt=True)
+        self._recorder.complete(fate, value, f"[Error {ended.error}] ({reason})")
+
+    def _abort(self, opened: Open) -> None:
+        """Abort it in each partition, and look again."""
+        for partition, leader in opened.leaders.items():
+            told = self._describe_producer(opened, partition, leader)
+            asked = self._about(opened) | {"partition": partition, "to": leader}
+            if told is None:
+                continue
+            with self._describer.operation("abort-transaction", self._context.topic, asked) as outcome:
+                try:
+                    with self._connected(leader) as connection:
+                        code = abort_in_partition(
+                            connection, self._context.topic, partition, opened.producer, told
+                        )
+                    kind = OperationType.INFO if code else OperationType.OK
+                    outcome.end(kind, asked | {"code": code}, f"error {code}" if code else None)
+                except WireError as failed:
+                    outcome.error = str(failed)
+            self._describe_producer(opened, partition, leader)
+
+    def _describe(self, opened: Open) -> None:
+        """Ask the coordinator of now, and the leaders that it was sent to."""
+        self._describe_transaction(opened)
+        for partition, leader in opened.leaders.items():
+            self._describe_producer(opened, partition, leader)
+
+    def _describe_transaction(self, opened: Open) -> None:
+        name = opened.producer.transactional_id
+        try:
+            coordinator, _ = self._look(name)
+        except WireError:
+            return
+        asked = self._about(opened) | {"to": coordinator}
+        with self._describer.operation("describe-transaction", name, asked) as outcome:
+            outcome.end(OperationType.FAIL, asked)
+            try:
+                with self._connected(coordinator) as connection:
+                    told = describe_transaction(connection, name)
+            except WireError as failed:
+                outcome.error = str(failed)
+                return
+            if told.error:
+                outcome.error = f"error {told.error}"
+                return
+            now = {"state": told.state, "told_id": told.producer_id, "told_epoch": told.epoch}
+            outcome.ok(asked | now | {"partitions": told.partitions})
+
+    def _describe_producer(self, opened: Open, partition: int, leader: int) -> int | None:
+        """The coordinator's epoch that a leader knows of the producer; None where it did not answer."""
+        asked = self._about(opened) | {"partition": partition, "to": leader}
+        with self._describer.operation("describe-producer", self._context.topic, asked) as outcome:
+            outcome.end(OperationType.FAIL, asked)
+            try:
+                with self._connected(leader) as connection:
+                    told = describe_producer(connection, self._context.topic, partition, opened.producer)
+            except WireError as failed:
+                outcome.error = str(failed)
+                return None
+            if told.error:
+                outcome.error = f"error {told.error}"
+                return None
+            now = {"known": told.known, "told_epoch": told.epoch, "start_offset": told.start_offset}
+            outcome.ok(asked | now)
+        return told.coordinator_epoch
+
+    @staticmethod
+    def _about(opened: Open) -> dict[str, Any]:
+        """Which producer's transaction is meant."""
+        return {"producer_id": opened.producer.producer_id, "epoch": opened.producer.epoch}
+
+    def _insist(self, broker: int, ask: Callable[[Connection], T], code_of: Callable[[T], int]) -> T:
+        """Ask until it is not too early any more, or that was said often enough; the last answer.
+
+        Raises:
+            WireError: no answer.
+        """
+        with self._connected(broker) as connection:
+            for _ in range(_RETRIES):
+                answer = ask(connection)
+                if code_of(answer) not in _NOT_YET or self.stopping.wait(_RETRY_PAUSE_S):
+                    break
+            return answer
+
+    def _connected(self, broker: int) -> Connection:
+        if not 0 < broker <= len(self._listeners):
+            raise WireError(f"there is no broker {broker}")
+        return Connection(*self._listeners[broker - 1], _ASK_S)
+
+
+def _address(server: str) -> Address:
+    host, _, port = server.rpartition(":")
+    return host, int(port)
