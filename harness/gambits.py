@@ -18,7 +18,7 @@ from harness.vocabulary.administration import (
     ReassignSome,
     broker,
 )
-from harness.vocabulary.faults import Among, Fault, Kill, Partition, Pattern, Pause, Stop
+from harness.vocabulary.faults import Among, Fault, Kill, LostAnswers, Partition, Pattern, Pause, Stop
 from harness.vocabulary.gambits import (
     AllInSync,
     Ask,
@@ -47,6 +47,7 @@ _FOLLOWERS = _COPIES[1:]
 _AT_ONCE_MS = 20
 _HELD_BACK_MS = (100, 1_800)
 """Shorter than `broker.session.timeout.ms` and `replica.lag.time.max.ms`: who is held back stays in sync."""
+_UNANSWERED_MS = (200, 2_500)
 _BLINK_MS = (0, 900)
 _SEVERAL_S_MS = 15_000
 """A lost broker is fenced after 3 s here, and a replica that does not fetch leaves the ISR after 6 to 9."""
@@ -164,6 +165,21 @@ def _cut_off_leader(source: random.Random, _: Topology) -> Script:
     return (*moves, Until(AllInSync(), _BACK_MS))
 
 
+def _lost_answers(source: random.Random, _: Topology) -> Script:
+    """Clients hear nothing of a leader for a while; leadership moves, so that they ask another one again."""
+    goes = source.choice((Kill(), Kill(), Stop(), _isolated(source)))
+    return (
+        ChooseCopies(_draw(source)),
+        Strike((Blow("f1", "leader", LostAnswers()),)),
+        Pass(source.randint(*_UNANSWERED_MS)),
+        Strike((Blow("f2", "leader", goes),)),
+        Until(LedByAnother(("leader",)), _SEVERAL_S_MS),
+        Pass(source.randint(0, 1_000)),
+        Mend(_shuffled(source, ("f1", "f2")), source.randint(0, 500)),
+        Until(AllInSync(), _BACK_MS),
+    )
+
+
 def _coordinator_of(topic: str) -> Callable[[random.Random, Topology], Script]:
     """A coordinator that goes, its successor after it, and is led back by a preferred election."""
 
@@ -242,6 +258,7 @@ GAMBITS: dict[str, Recipe] = {
     "last-in-sync": Recipe(_last_in_sync),
     "isr-and-controller": Recipe(_isr_and_controller, isolated=True),
     "cut-off-leader": Recipe(_cut_off_leader, copies=2),
+    "lost-answers": Recipe(_lost_answers, copies=2),
     "group-coordinator": Recipe(_coordinator_of("__consumer_offsets"), copies=2),
     "transaction-coordinator": Recipe(_coordinator_of("__transaction_state"), copies=2),
     "rolling-bounce": Recipe(_rolling_bounce, copies=2),

@@ -27,9 +27,10 @@ RULES = (
     "iptables -I INPUT -j krucible-probe",
     "iptables -A krucible-probe -s 192.0.2.1 -j DROP",
     "iptables -A krucible-probe -p tcp -s 192.0.2.1 --dport 9 -j REJECT --reject-with tcp-reset",
+    "iptables -I OUTPUT 1 -p tcp -s 192.0.2.1 --sport 9 -j DROP",
     "iptables -A krucible-probe -s 192.0.2.2 -m statistic --mode random --probability 0.5 -j DROP",
 )
-"""What partitions put into a node's namespace; the addresses are for documentation (RFC 5737)."""
+"""What faults of the network put into a node's namespace; the addresses are for documentation (RFC 5737)."""
 IGNORES_TERM = "trap : TERM; echo ready; while :; do sleep 0.1; done"
 ENDS_AT_TERM = "trap 'exit 0' TERM; echo ready; while :; do sleep 0.1; done"
 DISK_AT = "/disk"
@@ -178,6 +179,7 @@ def _expect_exit(container: Container, expected: int) -> None:
 
 PROBES: dict[str, Callable[[DockerClient, str], None]] = {
     "partition": _partition,
+    "lost-answers": _partition,
     "kill": _kill,
     "pause": _pause,
     "stop": _stop,

@@ -4,12 +4,23 @@ from collections.abc import Callable
 
 import msgspec
 
+from harness.faults.answers import ActiveLostAnswers
 from harness.faults.contract import ActiveFault, Bench
 from harness.faults.disk import ActiveDeadDisk, ActivePowerLoss, ActiveWipe
 from harness.faults.partition import ActivePartition
 from harness.faults.process import ActiveKill, ActivePause, ActiveStop
 from harness.faults.targets import Resolved
-from harness.vocabulary.faults import DeadDisk, Fault, Kill, Partition, Pause, PowerLoss, Stop, WipeDisk
+from harness.vocabulary.faults import (
+    DeadDisk,
+    Fault,
+    Kill,
+    LostAnswers,
+    Partition,
+    Pause,
+    PowerLoss,
+    Stop,
+    WipeDisk,
+)
 
 _WITHOUT_A_CHOICE: dict[type[Fault], Callable[[Resolved, Bench], ActiveFault]] = {
     Kill: ActiveKill,
@@ -25,6 +36,8 @@ def activate(spec: Fault, fault: str, resolved: Resolved, bench: Bench) -> Activ
     match spec:
         case Partition():
             return ActivePartition(spec, fault, resolved, bench)
+        case LostAnswers():
+            return ActiveLostAnswers(fault, resolved, bench)
         case WipeDisk():
             return ActiveWipe(spec, resolved, bench)
         case DeadDisk():
@@ -35,7 +48,7 @@ def activate(spec: Fault, fault: str, resolved: Resolved, bench: Bench) -> Activ
 
 def process_fault(spec: Fault) -> bool:
     """Whether the fault takes its target's process away, so that no other process fault fits on it."""
-    return not isinstance(spec, Partition)
+    return not isinstance(spec, Partition | LostAnswers)
 
 
 def as_value(spec: Fault) -> dict[str, object]:

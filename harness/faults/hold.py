@@ -12,11 +12,10 @@ from typing import Any
 
 from checkers.history import OperationType
 from harness.faults.contract import Bench, NotConfirmedError
-from harness.faults.partition import remove_chain
+from harness.faults.partition import CHAIN, remove_chain
 from harness.journal import Recorder
 from harness.ledger import FaultPlanned, FaultUndone, Ledger, Undo
 
-_CHAIN = "KRUCIBLE"
 _PROBE_BOUND_S = 5.0
 _PROBE_PAUSE_S = 0.05
 
@@ -53,7 +52,7 @@ class ConnectionHolds:
             NotConfirmedError: nothing met the rule; it is removed again.
         """
         node = next(node.name for node in self._bench.nodes if node.id == broker)
-        chain = f"{_CHAIN}-{fault}"
+        chain = f"{CHAIN}-{fault}"
         plan: dict[str, Any] = {"kind": "hold", "spec": {"kind": "hold", "source_port": source_port}}
         known = plan | {"targets": [node], "cut": []}
         try:
@@ -79,7 +78,7 @@ class ConnectionHolds:
         rules = (
             f"-N {chain}",
             f"-A {chain} -p tcp --sport {source_port} -j DROP",
-            f"-I {_CHAIN} 1 -j {chain}",
+            f"-I {CHAIN} 1 -j {chain}",
         )
         self._bench.containers[node].enter_holder(" && ".join(f"iptables -w {rule}" for rule in rules))
 

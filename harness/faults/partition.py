@@ -20,7 +20,8 @@ from harness.vocabulary.faults import Among, Flavour, Partition, Pattern
 from harness.vocabulary.topology import Node
 
 PROBE_BOUND_S = 10.0
-_CHAIN = "KRUCIBLE"
+CHAIN = "KRUCIBLE"
+"""Ours in every node's packet filter, and how the names of those of faults begin."""
 _PORTS = f"{CLIENT_PORT},{REPLICATION_PORT},{CONTROLLER_PORT}"
 _DISCARD_PORT = 9
 
@@ -31,7 +32,7 @@ class ActivePartition:
     def __init__(self, spec: Partition, fault: str, resolved: Resolved, bench: Bench) -> None:
         self._spec = spec
         self._bench = bench
-        self.chain = f"{_CHAIN}-{fault}"
+        self.chain = f"{CHAIN}-{fault}"
         names = tuple(node.name for node in bench.nodes if _takes_part(spec, node))
         self.cut = cuts(spec.pattern, names, resolved.node.name, spec.draw, inward=spec.inward)
         self.targets = (resolved.node.name,)
@@ -78,7 +79,7 @@ class ActivePartition:
         rules = [f"-N {self.chain}"]
         rules += [f"-A {self.chain} {self._match(a)}" for a, b in self._open if b == receiver]
         rules += [rule for a, b in self.cut if b == receiver for rule in self._cutting_rules(a)]
-        rules += [f"-I {_CHAIN} 1 -j {self.chain}"]
+        rules += [f"-I {CHAIN} 1 -j {self.chain}"]
         command = " && ".join(f"iptables -w {rule}" for rule in rules)
         self._bench.containers[receiver].enter_holder(command)
 
@@ -129,7 +130,7 @@ def remove_chain(bench: Bench, node: str, chain: str) -> None:
     """Remove one chain of ours at one node; one that is not there is fine, and no other is touched."""
     bench.containers[node].enter_holder(
         f"if iptables -w -n -L {chain} >/dev/null 2>&1; then "
-        f"iptables -w -D {_CHAIN} -j {chain} 2>/dev/null; "
+        f"iptables -w -D {CHAIN} -j {chain} 2>/dev/null; iptables -w -D OUTPUT -j {chain} 2>/dev/null; "
         f"iptables -w -F {chain} && iptables -w -X {chain}; fi"
     )
 

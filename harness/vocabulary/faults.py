@@ -93,6 +93,16 @@ class Stop(msgspec.Struct, frozen=True, tag_field="kind", tag="stop"):
     draw: int = 0
 
 
+class LostAnswers(msgspec.Struct, frozen=True, tag_field="kind", tag="lost-answers"):
+    """Lose what a broker tells its clients, and none of what they ask: it does so without their learning it.
+
+    TCP's acknowledgements go with the answers, so a connection falls silent once its window is full.
+    """
+
+    target: Target | Member = Target.BROKER
+    draw: int = 0
+
+
 class Scope(StrEnum):
     """How much of a disk goes."""
 
@@ -167,4 +177,4 @@ class DeadDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="dead-disk"):
 
 OfDisk = WipeDisk | PowerLoss | DeadDisk
 """Faults after which a node may lack what it had."""
-Fault = Partition | Kill | Pause | Stop | OfDisk
+Fault = Partition | Kill | Pause | Stop | LostAnswers | OfDisk

@@ -16,6 +16,7 @@ WELL = 0
 _OF_KIND = {
     "partition": 1,
     "hold": 1,
+    "lost-answers": 1,
     "pause": 2,
     "kill": 3,
     "stop": 3,

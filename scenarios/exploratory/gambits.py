@@ -21,6 +21,7 @@ SCENARIO = Scenario(
             "last-in-sync": 4,
             "isr-and-controller": 3,
             "cut-off-leader": 3,
+            "lost-answers": 4,
             "flapping": 2,
             "rolling-bounce": 1,
             "cut-off-controller": 2,

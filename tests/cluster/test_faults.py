@@ -11,7 +11,7 @@ from harness.faults.partition import ActivePartition, remove_chain
 from harness.faults.targets import Resolved
 from harness.healing import bench_of
 from harness.readiness import await_ready
-from harness.vocabulary import Fault, Flavour, Kill, Partition, Pattern, Pause, Stop
+from harness.vocabulary import Fault, Flavour, Kill, LostAnswers, Partition, Pattern, Pause, Stop
 from harness.wire import answers
 
 pytestmark = pytest.mark.cluster
@@ -20,7 +20,7 @@ INWARD = Partition(Pattern.ONE_WAY_CALLS, inward=True)
 numbers = itertools.count(1)
 
 
-@pytest.mark.parametrize("spec", [*PARTITIONS, INWARD, Kill(), Pause(), Stop()], ids=repr)
+@pytest.mark.parametrize("spec", [*PARTITIONS, INWARD, LostAnswers(), Kill(), Pause(), Stop()], ids=repr)
 def test_a_fault_is_proven_and_healed(three_nodes: Cluster, spec: Fault) -> None:
     bench = bench_of(three_nodes)
     number = next(numbers)

@@ -1,0 +1,33 @@
+"""exploratory/gambits-txn: coordinators of transactions moved while some are open, by short scripts."""
+
+from harness.vocabulary import Mode, RandomSchedule, Scenario, Topology, TxnWorkload
+
+SCENARIO = Scenario(
+    summary="Coordinators of transactions taken away and led back while transactions begin and end.",
+    why=(
+        "What a coordinator has prepared is completed by whoever leads its partition next, and a retry meets "
+        "another leader: where half a transaction, an aborted one or a zombie's shows."
+    ),
+    schedule=RandomSchedule(
+        duration_ms=60_000,
+        gap_ms=(300, 1_500),
+        gambits={
+            "transaction-coordinator": 6,
+            "broker-majority": 1,
+            "cut-off-leader": 1,
+            "lost-answers": 2,
+            "flapping": 1,
+            "rolling-bounce": 1,
+            "isr-and-controller": 1,
+        },
+        gambit_share=0.85,
+        operations={"elect-preferred": 1},
+        changes={"alter": 1},
+    ),
+    topology=Topology(
+        mode=Mode.ISOLATED,
+        config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"},
+    ),
+    workload=TxnWorkload(),
+    ticket="KIP-98, KIP-360, KIP-890",
+)
