@@ -162,6 +162,7 @@ NEEDS: Mapping[str, Needs] = {
             "read-not-on-disk": _PERMITTED,
             "on-disk-not-read": (*_PERMITTED, Source.CLIENTS),
             "compacted-away": (*_PERMITTED, Source.CLIENTS),
+            "compacted-early": (*_PERMITTED, Source.CLIENTS),
             "compacted-returned": _PERMITTED,
             "transaction-without-marker": (*_PERMITTED, Source.CLIENTS),
             "marker-against-answer": _PERMITTED,

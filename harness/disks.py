@@ -48,13 +48,13 @@ class OnDisk(Protocol):
 def gather_disks(
     cluster: OnDisk, topics: Iterable[TopicAnswer], journals: Journals, settle_bound_s: float = SETTLE_BOUND_S
 ) -> None:
-    """Record every replica of the topics and every node's metadata log.
+    """Record every replica of the topics, leader epochs of Kafka's own too, and every node's metadata log.
 
     Raises:
         JournalError: it could not be recorded.
         OSError: copies could not be written.
     """
-    from harness.leader_epochs import gather_leader_epochs  # noqa: PLC0415 - loads NumPy, as those below do
+    from harness.leader_epochs import gather_leader_epochs, partitions_of_kafka  # noqa: PLC0415 - loads NumPy, as those below do
     from harness.metadata_logs import gather_metadata_logs  # noqa: PLC0415 - loads numba, half a second
     from harness.replicas import ReplicaReader  # noqa: PLC0415 - the same, which `krucible list` need not pay
 
@@ -64,6 +64,6 @@ def gather_disks(
     partitions = [(topic.name, state.partition) for topic in topics for state in topic.partitions]
     homes = {name: nodes / name for name in brokers}
     ReplicaReader(recorder, brokers, homes, settle_bound_s).gather(partitions)
-    gather_leader_epochs(recorder, brokers, partitions)
+    gather_leader_epochs(recorder, brokers, [*partitions, *partitions_of_kafka(brokers)])
     disks = {node.name: cluster.disk(node) for node in cluster.nodes}
     gather_metadata_logs(recorder, disks, nodes, cluster.version, cluster.run_tool)

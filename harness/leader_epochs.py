@@ -5,15 +5,19 @@ number of entries, then a line ``epoch start_offset`` each.  It replaces the fil
 read while the broker runs.
 """
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from checkers.replicas.leader_epochs import LEADER_EPOCHS
+from checkers.replicas.observed import METADATA_TOPIC
 from harness.cluster.homes import directory_id_of, disk_with
 from harness.journal import Recorder
 
 CHECKPOINT = "leader-epoch-checkpoint"
 _VERSION = "0"
+_OWN = re.compile(r"(__[a-z_]+)-(\d+)")
+"""Folder of a partition of a topic of Kafka's own; those that are being deleted have another name."""
 
 
 def gather_leader_epochs(
@@ -41,6 +45,17 @@ def gather_leader_epochs(
                     "entries": entries,
                 }
                 recorder.observe("observe", LEADER_EPOCHS, value, node=node)
+
+
+def partitions_of_kafka(disks: Mapping[str, Sequence[Path]]) -> list[tuple[str, int]]:
+    """Partitions of topics of Kafka's own that any of the disks has, but not the metadata's.
+
+    Args:
+        disks: node name to the folders of its log directories, of brokers.
+    """
+    folders = [path for some in disks.values() for disk in some if disk.is_dir() for path in disk.iterdir()]
+    found = (_OWN.fullmatch(path.name) for path in folders)
+    return sorted({(match[1], int(match[2])) for match in found if match and match[1] != METADATA_TOPIC})
 
 
 def read_checkpoint(file: Path) -> list[tuple[int, int]] | None:

@@ -108,6 +108,8 @@ def as_value(topic: str, partition: int, reading: Reading) -> dict[str, Any]:
         "log_start": log.start,
         "end": log.end,
         "segments": len(log.files),
+        "active": log.active,
+        "left": None if log.left is None else pack(log.left, "base_offset"),
         "bytes": log.size,
         "count": len(log.columns["base_offset"]),
         "tail": None if log.tail is None else (log.tail[0], *log.tail[1]),

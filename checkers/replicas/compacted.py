@@ -8,6 +8,9 @@ been cleaned, unless compression or the removal of tombstones (KIP-534) make a d
 The last record of every key that final reads were given is on every replica in sync, and what the leader's
 disk holds had been given to all who read from it before: cleaning brings nothing back (Kafka documentation,
 Design, Log Compaction).  Nothing is judged of keys where something was appended after the final reads.
+
+The segment that is written to is never cleaned.  So a record is still there if all later ones of its key are
+in that segment of the leader, and were appended while it led: nobody else can have cleaned it before.
 """
 
 from collections import Counter
@@ -18,11 +21,18 @@ import numpy as np
 
 from checkers.columns import NEVER, NONE, Booleans, Columns, Integers
 from checkers.history import OK, History
+from checkers.licences import licences_of
 from checkers.loading import all_columns_of
 from checkers.partition_changes import partition_changes
 from checkers.replicas.committed import meant_by
 from checkers.replicas.evidence import ReplicaLog
-from checkers.replicas.kinds import COMPACTED_AWAY, COMPACTED_RETURNED, ON_DISK_NOT_READ, REPLICA_DIVERGENCE
+from checkers.replicas.kinds import (
+    COMPACTED_AWAY,
+    COMPACTED_EARLY,
+    COMPACTED_RETURNED,
+    ON_DISK_NOT_READ,
+    REPLICA_DIVERGENCE,
+)
 from checkers.replicas.returned import FinalRead, due, final_reads, truncated_since
 from checkers.replicas.together import Stretch
 from checkers.verdict import Anomaly
@@ -72,12 +82,16 @@ def find_in_compacted(
     figures["keys_compared"] += len(newest.offset) * len(logs)
     for log in logs:
         yield from find_away(log, newest, reads)
-    leader = _leader_since(history, logs, min(read.listed_ns for read in reads))
+    leader, epoch = _leader_since(history, logs, min(read.listed_ns for read in reads))
     if leader is not None:
         figures["final_reads_compared"] += len(reads)
         for read in reads:
             yield from find_not_given(leader, read)
         yield from find_brought_back(history, leader, reads)
+        if columns.acks == "all" and not licences_of(history).of(leader.partition):
+            due = replaced_in_active(columns, code, leader, epoch)
+            figures["active_records_due"] += len(due)
+            yield from find_early(leader, due, reads)
 
 
 def find_apart(reference: ReplicaLog, other: ReplicaLog, committed: Stretch) -> Iterator[Anomaly]:
@@ -112,9 +126,10 @@ def find_apart(reference: ReplicaLog, other: ReplicaLog, committed: Stretch) -> 
 
 def find_away(log: ReplicaLog, newest: Newest, reads: Sequence[FinalRead]) -> Iterator[Anomaly]:
     """One finding if a replica lacks the last record of a key: no batch has it, or a batch has too few."""
-    rows = np.where(newest.offset >= log.start, log.rows_at(newest.offset), NONE)
-    wanted = np.bincount(rows[rows != NONE], minlength=len(log))
-    gone = np.flatnonzero((rows == NONE) | np.append(wanted > log["count"], np.True_)[rows])
+    there = log.has(newest.offset) & (newest.offset >= log.start)
+    rows = np.where(there, log.rows_at(newest.offset), NONE)
+    wanted = np.bincount(rows[there], minlength=len(log))
+    gone = np.flatnonzero(np.append(wanted > log["count"], np.True_)[rows])
     if len(gone):
         offset, value = int(newest.offset[gone[0]]), int(newest.value[gone[0]])
         yield COMPACTED_AWAY.found(
@@ -137,7 +152,7 @@ def find_not_given(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
     rows = np.flatnonzero(due(log, committed=read.committed) & (base >= first) & (last < end))
     base, last, held = base[rows], last[rows], log["count"][rows]
     given = np.searchsorted(read.offsets, last, "right") - np.searchsorted(read.offsets, base, "left")
-    lacking = np.flatnonzero(given < held)
+    lacking = np.flatnonzero((given < held) | np.isin(rows, _passed_over(log, read)))
     if len(lacking):
         row = lacking[0]
         offset = int(base[row])
@@ -152,6 +167,63 @@ def find_not_given(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
                 f"Later there is on the disk of {log.node}, which it read from, {_batch(log, offset)}.",
             ),
         )
+
+
+def _passed_over(log: ReplicaLog, read: FinalRead) -> Integers:
+    """Rows of the batches that lost some records, of which a read was not given one that is left."""
+    left = np.empty(0, dtype=np.int64) if log.left is None else log.left
+    return log.rows_at(np.setdiff1d(left, read.offsets))
+
+
+def replaced_in_active(columns: Columns, code: int, log: ReplicaLog, epoch: int) -> Integers:
+    """Offsets of known records whose next one of the same key is in a leader's active segment.
+
+    Args:
+        columns: the history's.
+        code: the partition's code.
+        log: the leader's.
+        epoch: the epoch in which it leads; what was appended before may have been cleaned by others.
+
+    Returns:
+        Shape (n,), ascending; none where nobody knows the keys or that segment, or there are transactions.
+    """
+    keys = columns.keys.get(log.partition.topic)
+    if not keys or log.seen.active is None or bool(log.transactional.any()):
+        return np.empty(0, dtype=np.int64)
+    sends, reads = columns.sends, columns.reads
+    sent = np.flatnonzero((sends.partition == code) & (sends.offset != NONE))
+    given = np.flatnonzero((reads.partition == code) & (reads.value >= 0))
+    offset = np.concatenate((sends.offset[sent], reads.offset[given]))
+    value = np.concatenate((sends.value[sent], reads.value[given]))
+    offset, first = np.unique(offset, return_index=True)
+    key = value[first] % keys
+    order = np.lexsort((offset, key))
+    following = np.append(offset[order][1:], NONE)
+    following[np.flatnonzero(np.diff(key[order]))] = NONE
+    of_epoch = np.append(log["leader_epoch"], NONE)[log.rows_at(following)] == epoch
+    return np.sort(offset[order][(following >= log.seen.active) & of_epoch])
+
+
+def find_early(log: ReplicaLog, due: Integers, reads: Sequence[FinalRead]) -> Iterator[Anomaly]:
+    """One finding if a record that nothing replaced yet is gone from the leader's disk, or was not read."""
+    told = [(log.op, f"{log.node}'s disk", due[~log.has(due) & (due >= log.start)])]
+    for read in reads:
+        mine = due[(due >= read.start) & (due < read.end)]
+        told.append((read.op, f"what {read.client} was given", np.setdiff1d(mine, read.offsets)))
+    for op, where, gone in told:
+        if len(gone):
+            offset = int(gone[0])
+            yield COMPACTED_EARLY.found(
+                f"offset {offset} of {log.partition} is gone before it can have been cleaned",
+                subject=f"{log.partition}@{offset}",
+                time_ns=log.time_ns,
+                witness=tuple(sorted({op, log.op})),
+                explanation=(
+                    f"In {where} {len(gone)} records are missing, the first at offset {offset}.",
+                    f"All later ones of their keys stand from {log.seen.active} on, where {log.node} writes.",
+                ),
+            )
+            return
 
 
 def find_brought_back(history: History, log: ReplicaLog, reads: Sequence[FinalRead]) -> Iterator[Anomaly]:
@@ -202,17 +274,20 @@ def newest_of(columns: Columns, code: int, *, committed: bool) -> Newest:
     return Newest(offset[last], value[last])
 
 
-def _leader_since(history: History, logs: Sequence[ReplicaLog], from_ns: int) -> ReplicaLog | None:
-    """The log of the replica that led from a time until its disk was read; None where nobody knows."""
+def _leader_since(
+    history: History, logs: Sequence[ReplicaLog], from_ns: int
+) -> tuple[ReplicaLog | None, int]:
+    """The log and the epoch of who led from a time until its disk was read; None where nobody knows."""
     changes, partition = partition_changes(history), logs[0].partition
     until_ns = max(log.time_ns for log in logs)
     if not changes.tells(partition, until_ns):
-        return None
+        return None, NONE
     led = {(state.leader, state.leader_epoch) for state in changes.possible(partition, from_ns, NEVER)}
     if len(led) != 1:
-        return None
-    leader = meant_by(history).names.get(next(iter(led))[0])
-    return next((log for log in logs if log.node == leader), None)
+        return None, NONE
+    ((leader, epoch),) = led
+    name = meant_by(history).names.get(leader)
+    return next((log for log in logs if log.node == name), None), epoch
 
 
 def _within(log: ReplicaLog, first: int, end: int) -> Booleans:

@@ -35,11 +35,10 @@ def find_contradicted(log: ReplicaLog, noted: Noted, committed: Stretch) -> Iter
         noted: its notes.
         committed: batches within it are judged; those below the first note only from its beginning on.
     """
-    for one, other in pairwise(noted.entries):
-        if other[0] <= one[0] or other[1] <= one[1]:
-            said = f"{_told(one)} before {_told(other)}"
-            yield _contradicted(log, noted, one[1], (f"{noted.node} noted {said}.",))
-            return
+    disordered = [*find_disordered(noted, log)]
+    if disordered:
+        yield from disordered
+        return
     rows = judged_rows(log, committed)
     expected = _epochs_at(noted.entries, log["base_offset"][rows])
     ends = _epochs_at(noted.entries, log["last_offset"][rows])
@@ -52,7 +51,16 @@ def find_contradicted(log: ReplicaLog, noted: Noted, committed: Stretch) -> Iter
             f"{noted.node} holds offsets {base} to {last} of {log.partition} in epoch {int(epoch[bad[0]])}.",
             f"{noted.node} noted {', '.join(map(_told, noted.entries)) or 'no epoch'}.",
         )
-        yield _contradicted(log, noted, base, lines)
+        yield _contradicted(noted, base, lines, log)
+
+
+def find_disordered(noted: Noted, log: ReplicaLog | None = None) -> Iterator[Anomaly]:
+    """One finding if a replica's notes are out of order; its log is a witness where it is known."""
+    for one, other in pairwise(noted.entries):
+        if other[0] <= one[0] or other[1] <= one[1]:
+            said = f"{_told(one)} before {_told(other)}"
+            yield _contradicted(noted, one[1], (f"{noted.node} noted {said}.",), log)
+            return
 
 
 def judged_rows(log: ReplicaLog, committed: Stretch) -> Integers:
@@ -131,12 +139,13 @@ def _unelected(told: ReplicaLog | Noted, epoch: int, start: int, changes: Partit
     )
 
 
-def _contradicted(log: ReplicaLog, noted: Noted, offset: int, lines: Sequence[str]) -> Anomaly:
+def _contradicted(noted: Noted, offset: int, lines: Sequence[str], log: ReplicaLog | None = None) -> Anomaly:
+    told: tuple[Noted | ReplicaLog, ...] = (noted,) if log is None else (log, noted)
     return EPOCH_NOTE_CONTRADICTED.found(
-        f"{log.partition} on {log.node}: what it noted of leader epochs is wrong at offset {offset}",
-        subject=f"{log.partition}@{offset}",
-        time_ns=max(log.time_ns, noted.time_ns),
-        witness=(log.op, noted.op),
+        f"{noted.partition} on {noted.node}: what it noted of leader epochs is wrong at offset {offset}",
+        subject=f"{noted.partition}@{offset}",
+        time_ns=max(each.time_ns for each in told),
+        witness=tuple(each.op for each in told),
         explanation=lines,
     )
 

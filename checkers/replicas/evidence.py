@@ -31,7 +31,9 @@ from checkers.replicas.observed import (
     METADATA_TOPIC,
     REPLICA,
     ReplicaSeen,
+    offsets_left,
     replica_seen,
+    thinned,
     unpack,
 )
 
@@ -53,6 +55,7 @@ class ReplicaLog:
         op: index of the observation in the history.
         time_ns: when it was told.
         columns: by the names of docs/histories.md, shape (batches,), each in its own integer type.
+        left: offsets of the records of batches that lost some; None where nobody told.
     """
 
     node: str
@@ -61,6 +64,7 @@ class ReplicaLog:
     op: int
     time_ns: int
     columns: Mapping[str, NDArray[Any]]
+    left: NDArray[Any] | None = None
 
     def __getitem__(self, name: str) -> Integers:
         """A column as 64-bit integers."""
@@ -107,6 +111,15 @@ class ReplicaLog:
         rows = order[np.maximum(place, 0)]
         spanned = (place >= 0) & (offsets <= self["last_offset"][rows])
         return np.where(spanned, rows, NONE)
+
+    def has(self, offsets: Integers) -> Booleans:
+        """Whether a record stands at each offset, or may where nobody told what is left of a batch."""
+        rows = self.rows_at(offsets)
+        there: Booleans = (rows != NONE) & (np.append(self["count"], 0)[rows] > 0)
+        if self.left is not None:
+            thin = np.append(np.isin(np.arange(len(self)), thinned(self.columns)), np.False_)[rows]
+            there &= ~thin | np.isin(offsets, self.left)
+        return there
 
     def ranges(self) -> list[tuple[int, int]]:
         """First and last offset of every stretch without a gap, in the order of offsets."""
@@ -229,12 +242,13 @@ def _log(operation: Operation) -> ReplicaLog:
     seen = replica_seen(operation)
     texts = seen.batches
     empty: dict[str, NDArray[Any]] = {name: np.empty(0, dtype) for name, dtype in COLUMN_TYPES.items()}
+    columns = empty | {name: unpack(texts[name], name, seen.count) for name in COLUMN_TYPES if name in texts}
     return ReplicaLog(
         node=operation.node or "",
         partition=PartitionName(seen.topic, seen.partition),
         seen=seen,
         op=operation.index,
         time_ns=operation.time_ns,
-        columns=empty
-        | {name: unpack(texts[name], name, seen.count) for name in COLUMN_TYPES if name in texts},
+        columns=columns,
+        left=offsets_left(seen, columns),
     )

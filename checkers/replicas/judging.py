@@ -9,14 +9,14 @@
 3. The metadata logs of all nodes, as far as they must be alike (`metadata_logs`): ``metadata-divergence``;
    and offsets that are missing in one of them: ``offset-gap``.
 4. The leader epochs that replicas noted and have batches of (`epochs`): ``epoch-note-contradicted``,
-   ``epoch-start-divergence``, ``epoch-without-election``.
+   ``epoch-start-divergence``, ``epoch-without-election``; those of Kafka's own topics too (`own_topics`).
 5. What clients were told (`clients`): by final reads (`returned`), ``read-not-on-disk``,
    ``on-disk-not-read``, ``transaction-without-marker``; of transactions' ends (`markers`),
    ``marker-against-answer``, ``markers-differ``; of deletions of records (`removed`),
    ``deleted-records-returned``, which needs no disk.
-
 6. Compacted topics, whose batches each broker rewrites by itself (`compacted`): ``replica-divergence`` where
-   no compaction makes the difference, ``compacted-away``, ``compacted-returned``, ``on-disk-not-read``.
+   no compaction makes the difference, ``compacted-away``, ``compacted-early``, ``compacted-returned``,
+   ``on-disk-not-read``.
 
 What differs legally: where logs begin (retention, DeleteRecords, snapshots); what stands above the committed
 end; what compaction removes; replicas out of sync.  Where the setup says that evidence was to be gathered,
@@ -55,6 +55,7 @@ from checkers.replicas.leader_epochs import Noted, checkpoints_of
 from checkers.replicas.left import find_in_left, is_due, members_of
 from checkers.replicas.limits import Limits, limits_of
 from checkers.replicas.metadata_logs import compare_metadata_logs
+from checkers.replicas.own_topics import find_in_own
 from checkers.replicas.removed import find_returned
 from checkers.replicas.together import Stretch, batches_within, find_divergence, find_late, find_short
 from checkers.sources import Source, lacking
@@ -134,6 +135,11 @@ def check_replicas(history: History) -> CheckerResult:
             _judge_left(history, meant, synced[partition], (logs[0], batches), findings)
         if notes and logs and end is not None and members is not None:
             _judge_notes(logs, of_it, limits, (end, members), findings)
+    for partition in sorted(notes.keys() - {*there, *meant.partitions}):
+        of_it = notes[partition]
+        _judge_elections(partition, batches, list(of_it.values()), (meant, changes), findings)
+        findings.figures["own_epoch_notes"] += sum(len(noted.entries) for noted in of_it.values())
+        findings.add(find_in_own(history, list(of_it.values()), meant, limits))
     findings.add(find_against_clients(history, judged, findings.figures))
     findings.add(find_returned(history, findings.figures))
     _judge_metadata(history, batches.metadata_logs, meant, findings)
@@ -156,6 +162,7 @@ FIGURES = (
     "compacted_partitions",
     "compacted_batches_compared",
     "keys_compared",
+    "active_records_due",
     "left_isr",
     "left_compared",
     "metadata_logs_compared",
@@ -167,6 +174,7 @@ FIGURES = (
     "epochs_traced",
     "epoch_notes",
     "epoch_batches",
+    "own_epoch_notes",
     "final_reads_compared",
     "offsets_compared",
     "markers_compared",

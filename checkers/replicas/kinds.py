@@ -111,6 +111,12 @@ COMPACTED_AWAY = AnomalyKind(
     guarantee="Compaction keeps at least the last record of every key.",
     source="Kafka documentation, Design, Log Compaction; KIP-58",
 )
+COMPACTED_EARLY = AnomalyKind(
+    id="compacted-early",
+    meaning="A record is gone although all later ones of its key stand in the segment that is written to.",
+    guarantee="The active segment is never compacted, so nothing in it replaces anything.",
+    source="Kafka documentation, Design, Log Compaction, Configuring the Log Cleaner; KIP-58",
+)
 COMPACTED_RETURNED = AnomalyKind(
     id="compacted-returned",
     meaning="A final read of a compacted topic was given a record that was gone from the same leader before.",
@@ -149,6 +155,7 @@ ANOMALIES = by_id(
     ON_DISK_NOT_READ,
     TRANSACTION_WITHOUT_MARKER,
     COMPACTED_AWAY,
+    COMPACTED_EARLY,
     COMPACTED_RETURNED,
     DELETED_RECORDS_RETURNED,
     METADATA_DIVERGENCE,

@@ -60,6 +60,8 @@ class ReplicaSeen(msgspec.Struct, frozen=True):
         log_start: first offset that the node would still serve.
         end: offset after the last whole batch.
         segments: number of files.
+        active: base offset of the last segment.
+        left: packed offsets of all records of data batches that have fewer records than offsets.
         bytes: size of these files.
         tail: file, position, size and kind of what stands after the last whole batch.
         corrupt: file, position, offset and reason of each damaged batch.
@@ -75,6 +77,8 @@ class ReplicaSeen(msgspec.Struct, frozen=True):
     log_start: Natural | None = None
     end: Natural | None = None
     segments: Natural = 0
+    active: Natural | None = None
+    left: str | None = None
     bytes: Natural = 0
     tail: Tail | None = None
     corrupt: list[Corrupt] = []
@@ -142,11 +146,35 @@ def columns_problem(value: ReplicaSeen) -> str | None:
             f"Expected at most {characters:,} batches in columns of so many characters, got {value.count:,}"
         )
     try:
-        for name in COLUMN_TYPES:
-            unpack(value.batches[name], name, value.count)
+        columns = {name: unpack(value.batches[name], name, value.count) for name in COLUMN_TYPES}
+        offsets_left(value, columns)
     except ValueError as error:
         return str(error)
     return None
+
+
+def thinned(columns: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Rows of batches that have fewer records than offsets, and some, as compaction makes them."""
+    span = columns["last_offset"] - columns["base_offset"] + 1
+    return np.flatnonzero((columns["count"] > 0) & (columns["count"] < span))
+
+
+def offsets_left(value: ReplicaSeen, columns: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
+    """Offsets of all records of batches that lost some; None where nobody told.
+
+    Args:
+        value: the observation.
+        columns: its columns, unpacked.
+
+    Raises:
+        ValueError: they are not as many as the batches have.
+    """
+    if value.left is None:
+        return None
+    count = int(columns["count"][thinned(columns)].sum(dtype=np.int64))
+    if count > max(BATCHES_FREE, len(value.left)):
+        raise ValueError(f"Expected at most {len(value.left):,} offsets in so many characters, got {count:,}")
+    return unpack(value.left, "base_offset", count)
 
 
 def replica_seen(operation: Operation) -> ReplicaSeen:

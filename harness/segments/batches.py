@@ -33,6 +33,8 @@ _KEY_BYTES = 4
 _MARKER_BYTES = 6
 _LENGTH_COUNTS_FROM = 12
 _VARINT_BYTES_MAX = 5
+_COMPRESSION = 0b111
+"""Bits of a batch's attributes that tell how it is compressed."""
 
 REASONS = {
     Stop.CUT: "the batch is longer than what is left of the file",
@@ -67,12 +69,15 @@ class Segment(NamedTuple):
         columns: by the names of `COLUMN_TYPES`, shape (batches,).
         damage: places that hold no sound batch; nothing is read after one where no batch begins.
         tail: what may be the beginning of a batch, or nothing yet; None where the file ends with a batch.
+        left: offsets of the records in batches that have fewer records than offsets, and some, ascending;
+            None where such a batch is compressed, or its records can't be read.
     """
 
     size: int
     columns: dict[str, NDArray[Any]]
     damage: tuple[Damage, ...]
     tail: Tail | None
+    left: NDArray[Any] | None
 
 
 def read_segment(data: bytes) -> Segment:
@@ -86,7 +91,7 @@ def read_segment(data: bytes) -> Segment:
     tail = _tail(view, ended, stop)
     if tail is None and stop is not Stop.END:
         damage.append(Damage(ended, None, REASONS[stop]))
-    return Segment(len(data), columns, tuple(sorted(damage)), tail)
+    return Segment(len(data), columns, tuple(sorted(damage)), tail, _left(data, positions, columns))
 
 
 def _headers(view: Bytes, positions: Positions) -> NDArray[Any]:
@@ -167,6 +172,33 @@ def _record_fields(data: bytes, position: int) -> tuple[bytes, bytes] | None:
     key, at = data[at : at + numbers[3]], at + numbers[3]
     size, at = _varint(data, at)
     return (key, data[at : at + size]) if at is not None and size >= 0 else None
+
+
+def _left(data: bytes, positions: Positions, columns: dict[str, NDArray[Any]]) -> NDArray[Any] | None:
+    """Offsets of the records that are left of batches that lost some, as compaction makes them."""
+    span = columns["last_offset"] - columns["base_offset"] + 1
+    rows = np.flatnonzero((columns["count"] > 0) & (columns["count"] < span))
+    if bool((columns["attributes"][rows] & _COMPRESSION).any()):
+        return None
+    found: list[int] = []
+    for row in rows.tolist():
+        base, last = int(columns["base_offset"][row]), int(columns["last_offset"][row])
+        at = int(positions[row]) + HEADER_BYTES
+        for _ in range(columns["count"][row]):
+            told = _offset_delta(data, at)
+            if told is None or not base <= base + told[0] <= last:
+                return None
+            found.append(base + told[0])
+            at = told[1]
+    return np.array(found, dtype=np.int64)
+
+
+def _offset_delta(data: bytes, position: int) -> tuple[int, int] | None:
+    """Distance of a record's offset, and where the next record begins; None where there is no record."""
+    size, start = _varint(data, position)
+    _, at = _varint(data, start + 1) if start is not None else (0, None)
+    delta, at = _varint(data, at) if at is not None else (0, None)
+    return None if start is None or at is None or start + size < at else (delta, start + size)
 
 
 def _varint(data: bytes, position: int) -> tuple[int, int | None]:

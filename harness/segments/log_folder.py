@@ -39,6 +39,8 @@ class LogRead(NamedTuple):
         columns: by the names of `COLUMN_TYPES`, shape (batches,), all segments together.
         damage: places that hold no sound batch.
         tail: file and place of what stands after the last whole batch of the last segment.
+        active: base offset of the last segment, which no cleaner touches.
+        left: offsets of the records of batches that lost some, all segments together; None where unknown.
     """
 
     topic_id: str | None
@@ -49,6 +51,8 @@ class LogRead(NamedTuple):
     columns: dict[str, NDArray[Any]]
     damage: tuple[FolderDamage, ...]
     tail: tuple[str, Tail] | None
+    active: int
+    left: NDArray[Any] | None
 
 
 def read_log(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> LogRead:
@@ -97,6 +101,7 @@ def _log(folder: Path, files: list[Path], read: list[Segment]) -> LogRead:
     first = int(files[0].stem)
     last_offsets = columns["last_offset"]
     tail = segments[-1].tail
+    left = [segment.left for segment in segments if segment.left is not None]
     return LogRead(
         topic_id=_topic_id(folder),
         start=max(first, _checkpointed_start(folder)),
@@ -110,6 +115,8 @@ def _log(folder: Path, files: list[Path], read: list[Segment]) -> LogRead:
             for damage in segment.damage
         ),
         tail=None if tail is None else (files[-1].name, tail),
+        active=int(files[-1].stem),
+        left=None if len(left) < len(segments) else np.concatenate(left),
     )
 
 

@@ -31,10 +31,11 @@ def batch(
     producer: Producer = NOBODY,
     transactional: bool = False,
     compression: int = 0,
+    deltas: Sequence[int] | None = None,
 ) -> bytes:
-    """A batch of records."""
+    """A batch of records; those that compaction left of one have the distances of their offsets told."""
     builder = DefaultRecordBatchBuilder(2, compression, transactional, *producer, 1 << 30)
-    for place, value in enumerate(values):
+    for place, value in zip(range(len(values)) if deltas is None else deltas, values, strict=True):
         assert builder.append(place, 1_700_000_000_000 + place, None, value, []) is not None
     return _placed(builder, base_offset, leader_epoch)
 

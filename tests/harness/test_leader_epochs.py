@@ -8,7 +8,7 @@ from checkers.columns import PartitionName
 from checkers.reading import read_history
 from checkers.replicas.leader_epochs import Starts, leader_epochs
 from harness.journal import Clock, Journals, Recorder
-from harness.leader_epochs import CHECKPOINT, gather_leader_epochs, read_checkpoint
+from harness.leader_epochs import CHECKPOINT, gather_leader_epochs, partitions_of_kafka, read_checkpoint
 
 
 def written(folder: Path, text: str) -> Path:
@@ -53,3 +53,17 @@ def test_what_replicas_noted_is_in_the_history(tmp_path: Path) -> None:
     told = [(o.node, o.value["directory_id"], o.value["entries"]) for o in history.operations]
     assert told == [("n1", "AAAAAAAAAAAAAAAAAAAAAQ", [[0, 0]]), ("n2", None, [[0, 0], [4, 17]])]
     assert leader_epochs(history).starts(PartitionName("log-0", 0), 2) == Starts(4, (17,))
+
+
+def test_topics_of_kafka_are_found_on_any_disk(tmp_path: Path) -> None:
+    for name in ("a/__consumer_offsets-2", "a/log-0-0", "a/__cluster_metadata-0", "b/__transaction_state-11"):
+        (tmp_path / name).mkdir(parents=True)
+    for name in ("c/__consumer_offsets-0", "c/__consumer_offsets-3.0a1b-delete", "c/__share_group_state-0"):
+        (tmp_path / name).mkdir(parents=True)
+    disks = {"n1": (tmp_path / "a", tmp_path / "b"), "n2": (tmp_path / "c", tmp_path / "gone")}
+    assert partitions_of_kafka(disks) == [
+        ("__consumer_offsets", 0),
+        ("__consumer_offsets", 2),
+        ("__share_group_state", 0),
+        ("__transaction_state", 11),
+    ]

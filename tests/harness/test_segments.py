@@ -249,3 +249,27 @@ def test_no_change_of_a_log_makes_it_fail(batches: list[bytes], data: st.DataObj
     segment = read_segment(bytes(changed))
 
     assert rows(segment) <= len(changed) // 61
+
+
+class TestRecordsLeft:
+    THIN = batch(70, [b"a", b"b", b"c" * 300], deltas=(0, 3, 200))
+
+    def test_offsets_are_told_of_batches_that_lost_records(self) -> None:
+        segment = read_segment(batch(10, [b"x", b"y"]) + self.THIN + batch(280, [b"x"], deltas=[9]))
+        assert segment.left is not None
+        assert segment.left.tolist() == [70, 73, 270, 289]
+
+    def test_none_are_told_where_nothing_is_lost(self) -> None:
+        segment = read_segment(batch(10, [b"x", b"y"]))
+        assert segment.left is not None
+        assert segment.left.tolist() == []
+
+    def test_nobody_knows_them_of_compressed_batches(self) -> None:
+        assert read_segment(self.THIN + batch(300, [b"a" * 900], deltas=[2], compression=1)).left is None
+
+    @pytest.mark.parametrize(("at", "byte"), [(61, 0xFF), (61, 1), (64, 0xFE), (64, 1)])
+    def test_nor_where_records_cannot_be_read(self, at: int, byte: int) -> None:
+        changed = bytearray(self.THIN)
+        changed[at] = byte
+        changed[at + 1] |= 0x80 if byte > 1 else 0
+        assert read_segment(checked(changed)).left is None

@@ -3,10 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from checkers.history import Operation, OperationType
 from checkers.replicas.judging import check_replicas
+from checkers.replicas.observed import pack
 from checkers.verdict import CheckerResult, Validity
 from tests.checkers.replicas.replica_histories import (
     TOPIC_ID,
@@ -84,9 +86,10 @@ def judged(
     logs: Sequence[Any] = (FULL, FULL),
     others: Sequence[Operation] | None = None,
     keys: int | None = KEYS,
+    acks: str = "all",
 ) -> CheckerResult:
     """Judge a partition whose leader is n1, with n2 in sync."""
-    workload = {"keys": keys} if keys else {}
+    workload = {"acks": acks, **({"keys": keys} if keys else {})}
     told = [operation for each in reads for operation in each]
     disks = [
         observed(f"n{number}", log if isinstance(log, dict) else replica(log, log_start=0, end=9))
@@ -189,6 +192,10 @@ class TestLastRecords:
         reads = read((*ALL, 8), end=10), read(ALL, COMMITTED, end=10)
         assert judged(*reads, logs=logs).validity is Validity.VALID
 
+    def test_a_damaged_log_is_not_judged(self) -> None:
+        damaged = replica(FULL, log_start=0, end=9, corrupt=[["0.log", 61, 3, "x"]])
+        assert judged(read(ALL), logs=(damaged, FULL)).figures["keys_compared"] == 0
+
     def test_nobody_knows_the_keys(self) -> None:
         log = [batch for batch in FULL if batch.base_offset != 4]
         assert judged(read(ALL), logs=(FULL, log), keys=None).figures["keys_compared"] == 0
@@ -256,3 +263,66 @@ class TestBroughtBack:
         late = read((1, 2, 3, 5, 6, 7) if isolation == UNCOMMITTED else (5, 6, 7), isolation, at_ns=(4, 5))
         result = judged(read((5, 6, 7), COMMITTED), late, logs=(log, log))
         assert result.validity is Validity.VALID
+
+
+def kept(log: Sequence[Batch], offsets: Sequence[int], **told: Any) -> dict[str, Any]:
+    """A log of which it is told which records its batches have left."""
+    packed = pack(np.array(offsets, dtype=np.int64), "base_offset")
+    return replica(log, **{"log_start": 0, "end": 9, "left": packed, **told})
+
+
+class TestRecordsLeft:
+    THIN = (left(0, 4, 3), left(5, 7, 2), left(8, 8, 0))
+
+    def test_of_each_key_the_last_one_is_among_them(self) -> None:
+        reads = read((1, 3, 4, 6, 7))
+        whole = kept(self.THIN, (1, 3, 4, 6, 7))
+        lost = kept(self.THIN, (1, 3, 4, 5, 7))
+        result = judged(reads, logs=(lost, whole))
+        (found,) = [a for a in result.anomalies if a.id == "compacted-away"]
+        assert found.subject == "log-0/0@6"
+        assert "compacted-away" not in judged(reads, logs=(whole, whole)).counts
+
+    def test_each_of_them_had_been_read(self) -> None:
+        reads = read((1, 4, 5, 6, 7))
+        log = kept((left(0, 4, 2, crc=5), left(5, 6, 2), left(7, 7, 1), left(8, 8, 0)), (3, 4))
+        assert judged(reads, logs=(log, log)).counts == {"on-disk-not-read": 1}
+
+
+class TestActiveSegment:
+    """Records 1 and 3 of key 1 and 3 are replaced by 5 and 7."""
+
+    def judged(self, *reads: list[Operation], active: int | None = 5, **others: Any) -> CheckerResult:
+        whole = replica([left(0, 8, 9)], log_start=0, end=9, active=active)
+        return judged(*reads, logs=(whole, whole), **others)
+
+    def test_what_is_replaced_in_it_is_still_there(self) -> None:
+        assert self.judged(read(range(9))).figures["active_records_due"] == 4
+        result = self.judged(read((0, 1, 2, 3, 4, 5, 6, 7, 8)), read((0, 2, 3, 4, 5, 6, 7, 8), COMMITTED))
+        (found,) = [a for a in result.anomalies if a.id == "compacted-early"]
+        assert found.subject == "log-0/0@1"
+        assert "what c (read_committed) was given" in found.explanation[0]
+
+    def test_on_disk_too(self) -> None:
+        logs = [kept([left(0, 8, 8)], (0, 2, 3, 4, 5, 6, 7, 8), active=5)] * 2
+        result = judged(read(range(9)), logs=logs)
+        assert result.counts == {"compacted-early": 1}
+        assert "In n1's disk 1 records" in result.anomalies[0].explanation[0]
+
+    @pytest.mark.parametrize("active", [None, 6])
+    def test_what_is_replaced_before_it_may_be_gone(self, active: int | None) -> None:
+        cleaned = replica([left(0, 0, 1), left(2, 8, 7)], log_start=0, end=9, active=active)
+        assert judged(read((0, 2, 3, 4, 5, 6, 7, 8)), logs=(cleaned, cleaned)).validity is Validity.VALID
+
+    def test_another_may_have_cleaned_what_was_appended_before_it_led(self) -> None:
+        cleaned = replica([left(0, 0, 1), left(2, 8, 7)], log_start=0, end=9, active=5)
+        logs = (cleaned, cleaned)
+        result = judged(read((0, 2, 3, 4, 5, 6, 7, 8)), logs=logs, others=elected(1, 2, 1))
+        assert "compacted-early" not in result.counts
+
+    def test_nothing_is_said_where_acknowledged_records_may_be_lost(self) -> None:
+        assert self.judged(read(range(9)), acks="1").figures["active_records_due"] == 0
+
+    def test_nothing_is_said_of_transactions(self) -> None:
+        log = replica([left(0, 8, 9, attributes=0x10)], log_start=0, end=9, active=5)
+        assert judged(read(range(9)), logs=(log, log)).figures["active_records_due"] == 0

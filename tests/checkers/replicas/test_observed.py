@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from checkers.history import JournalHeader, Operation, OperationType
 from checkers.reading import HistoryError, read_history
-from checkers.replicas.observed import COLUMN_TYPES, METADATA_LOG, REPLICA, pack, unpack
+from checkers.replicas.observed import (
+    COLUMN_TYPES,
+    METADATA_LOG,
+    REPLICA,
+    ReplicaSeen,
+    offsets_left,
+    pack,
+    unpack,
+)
 from tests.checkers.replicas.replica_histories import Batch, metadata, packed, replica, unread
 
 
@@ -94,3 +102,11 @@ def test_what_it_does_not_allow_is_refused(
 ) -> None:
     with pytest.raises(HistoryError, match=problem):
         read(tmp_path, key, {**metadata([Batch(0)]), **change})
+
+
+def test_more_offsets_left_than_characters_are_refused() -> None:
+    many = replica([Batch(0, 2**30 - 1)], left="eJwDAAAAAAE=")
+    columns = {"count": np.array([2**30 - 1]), "base_offset": np.array([0]), "last_offset": np.array([2**30])}
+    seen = msgspec.convert(many, ReplicaSeen)
+    with pytest.raises(ValueError, match="at most 12 offsets"):
+        offsets_left(seen, columns)
