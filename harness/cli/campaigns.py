@@ -2,7 +2,7 @@
 
 import hashlib
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import click
@@ -22,7 +22,7 @@ from results.store import (
     save_record,
     write_whole,
 )
-from results.summary import Outcome, RunOutcome, encode_summary, outcome_of, summarise
+from results.summary import Outcome, RunOutcome, Summary, encode_summary, outcome_of, summarise
 
 STATE_FILE = "campaign.json"
 SUMMARY_FILE = "summary.md"
@@ -133,15 +133,7 @@ class Campaign:
 
     def finish(self) -> int:
         """Write the summary of what there is, say where, and give the exit code."""
-        outcomes = self.outcomes()
-        summary = summarise(outcomes)
-        write_whole(self.folder / SUMMARY_FILE, render_campaign(summary).encode())
-        write_whole(self.folder / "summary.json", encode_summary(summary))
-        with disk_errors_told():
-            append_step_summary(self._title, outcomes)
-        counts = ", ".join(f"{count} {name}" for name, count in summary.counts.items() if count)
-        click.echo(f"{summary.outcome.upper()}: {len(self._seeds)} seeds, {counts or 'none run'}")
-        click.echo(f"summary  {self.folder / SUMMARY_FILE}")
+        summary = sum_up(self.folder, self._title, self.outcomes(), f"{len(self._seeds)} seeds")
         if self.missing():
             click.echo(f"missing  {len(self.missing())} seeds; the same command goes on with them")
         return EXIT_CODES[summary.outcome]
@@ -184,6 +176,26 @@ class Campaign:
 
     def _save(self) -> None:
         save_record(self.folder / STATE_FILE, self._state)
+
+
+def sum_up(folder: Path, title: str, outcomes: Sequence[RunOutcome], what: str) -> Summary:
+    """Write the summary of some runs into a folder, and what GitHub shows of a step; say how they ended.
+
+    Args:
+        folder: that gets ``summary.md`` and ``summary.json``.
+        title: of the step.
+        outcomes: of the runs.
+        what: how many of what there were to be, for the first line.
+    """
+    summary = summarise(outcomes)
+    write_whole(folder / SUMMARY_FILE, render_campaign(summary).encode())
+    write_whole(folder / "summary.json", encode_summary(summary))
+    with disk_errors_told():
+        append_step_summary(title, outcomes)
+    counts = ", ".join(f"{count} {name}" for name, count in summary.counts.items() if count)
+    click.echo(f"{summary.outcome.upper()}: {what}, {counts or 'none run'}")
+    click.echo(f"summary  {folder / SUMMARY_FILE}")
+    return summary
 
 
 def look_up(
