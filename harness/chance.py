@@ -48,6 +48,8 @@ DRAWS = 1 << 16
 _LAG_MS = 2_000
 _TARGETS = (Target.ACTIVE_CONTROLLER, Target.VOTER, Target.PARTITION_LEADER, Target.RANDOM)
 """Those that schedules are drawn from; another one among them would change the schedule of every seed."""
+_AMONG = (Among.ALL, Among.CONTROLLERS)
+"""As for `_TARGETS`."""
 _KINDS: dict[str, type[Kill | Pause | Stop]] = {"kill": Kill, "pause": Pause, "stop": Stop}
 KINDS = ("partition", *_KINDS)
 """Kinds of faults that a random schedule draws from, by their names there, disks apart."""
@@ -201,7 +203,7 @@ def _fault(schedule: RandomSchedule, topology: Topology, source: random.Random) 
         return _KINDS[kind](target=target, draw=draw)
     pattern = source.choice(list(Pattern))
     flavour = source.choice(list(Flavour))
-    among = source.choice(list(Among)) if topology.mode is Mode.ISOLATED else Among.ALL
+    among = source.choice(_AMONG) if topology.mode is Mode.ISOLATED else Among.ALL
     return Partition(pattern=pattern, target=target, flavour=flavour, among=among, draw=draw)
 
 
@@ -212,7 +214,7 @@ def _fault_at(member: Member, schedule: RandomSchedule, topology: Topology, sour
     if kind != "partition":
         return _KINDS[kind](target=member, draw=draw)
     flavour = source.choice(list(Flavour))
-    among = source.choice(list(Among)) if topology.mode is Mode.ISOLATED else Among.ALL
+    among = source.choice(_AMONG) if topology.mode is Mode.ISOLATED else Among.ALL
     return Partition(Pattern.ISOLATE_ONE, member, flavour, among, draw)
 
 

@@ -45,7 +45,7 @@ _DRAWS = 1 << 16
 _COPIES = ("leader", "follower-1", "follower-2")
 _FOLLOWERS = _COPIES[1:]
 _AT_ONCE_MS = 20
-_HELD_BACK_MS = (100, 1_800)
+_HELD_BACK_MS = (0, 800)
 """Shorter than `broker.session.timeout.ms` and `replica.lag.time.max.ms`: who is held back stays in sync."""
 _UNANSWERED_MS = (200, 2_500)
 _BLINK_MS = (0, 900)
@@ -180,6 +180,21 @@ def _lost_answers(source: random.Random, _: Topology) -> Script:
     )
 
 
+def _deaf_preferred(source: random.Random, _: Topology) -> Script:
+    """A preferred election for a replica that is alive and does not fetch, out of sync or not yet."""
+    deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=_draw(source))
+    waits = source.choice((Pass(source.randint(0, 2_000)), Until(OutOfSync("follower-1"), _SEVERAL_S_MS)))
+    return (
+        ChooseCopies(_draw(source), preferred_follows=True, within_ms=2_000),
+        Strike((Blow("f1", "follower-1", deaf),)),
+        waits,
+        Ask(ElectLeaders(ElectionType.PREFERRED)),
+        Pass(source.randint(300, 2_500)),
+        Mend(("f1",)),
+        Until(AllInSync(), _BACK_MS),
+    )
+
+
 def _coordinator_of(topic: str) -> Callable[[random.Random, Topology], Script]:
     """A coordinator that goes, its successor after it, and is led back by a preferred election."""
 
@@ -259,6 +274,7 @@ GAMBITS: dict[str, Recipe] = {
     "isr-and-controller": Recipe(_isr_and_controller, isolated=True),
     "cut-off-leader": Recipe(_cut_off_leader, copies=2),
     "lost-answers": Recipe(_lost_answers, copies=2),
+    "deaf-preferred": Recipe(_deaf_preferred, isolated=True),
     "group-coordinator": Recipe(_coordinator_of("__consumer_offsets"), copies=2),
     "transaction-coordinator": Recipe(_coordinator_of("__transaction_state"), copies=2),
     "rolling-bounce": Recipe(_rolling_bounce, copies=2),

@@ -12,12 +12,13 @@ from harness.cluster.containers import in_parallel
 from harness.errors import KrucibleError
 from harness.faults.activate import activate, as_value, process_fault
 from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
+from harness.faults.partition import takes_part
 from harness.faults.sparing import HELD, Strike, chosen, strike_of
 from harness.faults.targets import Resolved, Sight, roles_of
 from harness.journal import Clock, Recorder
 from harness.ledger import FaultPlanned, FaultUndone, Ledger
 from harness.schedule import agenda
-from harness.vocabulary.faults import Among, Fault, OfDisk, Partition
+from harness.vocabulary.faults import Fault, OfDisk, Partition
 from harness.vocabulary.gambits import Gambit
 from harness.vocabulary.scenario import FixedSchedule
 
@@ -312,9 +313,9 @@ class Nemesis:
     def _seen(self, spec: Fault) -> Sight:
         """The nodes that a fault may befall, and what is known of them."""
         sight = self._look(self.down if process_fault(spec) else frozenset())
-        if isinstance(spec, Partition) and spec.among is Among.CONTROLLERS:
-            controllers = tuple(node for node in sight.nodes if node.is_controller)
-            sight = msgspec.structs.replace(sight, nodes=controllers)
+        if isinstance(spec, Partition):
+            among = tuple(node for node in sight.nodes if takes_part(spec, node))
+            sight = msgspec.structs.replace(sight, nodes=among)
         return sight
 
 

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from checkers.history import History, Operation, OperationType
 from checkers.shapes import OBSERVATIONS, OPENED, START
+from results.gambits_seen import GambitSeen, GambitsSeen
 from results.loads import LOADS, answer, asked
 
 if TYPE_CHECKING:
@@ -145,6 +146,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
         polls: polls with records.
         records_final: records that the final read returned.
         faults: in order of injection.
+        gambits: in order.
         statuses: per node, when its container entered which status.
         claims: per controller, its answers.
         views: partitions as told, in order of time.
@@ -165,6 +167,7 @@ class Observed(msgspec.Struct, frozen=True, kw_only=True):
     polls: Polls
     records_final: int
     faults: tuple[FaultSeen, ...]
+    gambits: tuple[GambitSeen, ...] = ()
     statuses: dict[str, list[tuple[int, str]]]
     claims: dict[str, list[Claim]]
     views: list[PartitionView]
@@ -199,6 +202,7 @@ class _Collector:
         self._polls: list[tuple[int, int]] = []
         self._records_final = 0
         self._faults: dict[str, FaultSeen] = {}
+        self._gambits = GambitsSeen()
         self._statuses: dict[str, list[tuple[int, str]]] = {}
         self._claims: dict[str, list[Claim]] = {}
         self._views: list[PartitionView] = []
@@ -210,6 +214,8 @@ class _Collector:
             "final-read": self._final_read,
             "inject": self._inject,
             "heal": self._heal,
+            "choose": self._gambits.choose,
+            "gambit": self._gambits.end,
             "setup": self._set_up,
             "phase": self._phase,
             "recover": self._recover,
@@ -257,6 +263,7 @@ class _Collector:
             polls=Polls(*_columns(self._polls, 2)),
             records_final=self._records_final,
             faults=tuple(self._faults.values()),
+            gambits=self._gambits.all(),
             statuses=self._statuses,
             claims=self._claims,
             views=self._views,

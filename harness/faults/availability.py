@@ -14,9 +14,12 @@ def unavailable_because(spec: Fault, topology: Topology) -> str | None:
         return "power loss and a dead disk need disks that are file systems: loop-ext4 or loop-xfs"
     if not isinstance(spec, Partition):
         return None
-    if spec.among is Among.CONTROLLERS and topology.mode is Mode.COMBINED:
-        return "in combined mode controllers and brokers share an address, so controllers can't be cut alone"
-    size = topology.controllers if spec.among is Among.CONTROLLERS else len(topology.nodes())
+    if spec.among is not Among.ALL and topology.mode is Mode.COMBINED:
+        return (
+            f"in combined mode controllers and brokers share an address, so {spec.among} can't be cut alone"
+        )
+    sizes = {Among.CONTROLLERS: topology.controllers, Among.BROKERS: topology.brokers}
+    size = sizes.get(spec.among, len(topology.nodes()))
     needed = _BRIDGE_NODES_MIN if spec.pattern in (Pattern.BRIDGE, Pattern.MAJORITY_RING) else 2
     if size < needed:
         return f"a {spec.pattern} partition needs {needed} nodes, there are {size}"

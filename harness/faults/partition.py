@@ -33,7 +33,7 @@ class ActivePartition:
         self._spec = spec
         self._bench = bench
         self.chain = f"{CHAIN}-{fault}"
-        names = tuple(node.name for node in bench.nodes if _takes_part(spec, node))
+        names = tuple(node.name for node in bench.nodes if takes_part(spec, node))
         self.cut = cuts(spec.pattern, names, resolved.node.name, spec.draw, inward=spec.inward)
         self.targets = (resolved.node.name,)
         self._open = self._pairs_that_stay_open()
@@ -135,8 +135,10 @@ def remove_chain(bench: Bench, node: str, chain: str) -> None:
     )
 
 
-def _takes_part(spec: Partition, node: Node) -> bool:
-    return spec.among is Among.ALL or node.is_controller
+def takes_part(spec: Partition, node: Node) -> bool:
+    """Whether a partition is drawn among nodes like this one."""
+    alone = {Among.CONTROLLERS: node.is_controller, Among.BROKERS: node.is_broker}
+    return alone.get(spec.among, True)
 
 
 def _packets_by_source(listing: str) -> dict[str, int]:

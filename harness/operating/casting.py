@@ -134,12 +134,15 @@ def _copies(choice: ChooseCopies, situation: Situation) -> Cast | None:
         and len(one.replicas) >= choice.copies
         and _whole(one)
         and up.issuperset(one.replicas)
+        and not (choice.preferred_follows and one.leader == one.replicas[0])
     ]
     if not fitting:
         return None
     where, state = fitting[choice.draw % len(fitting)]
     nodes = {node.id: node for node in situation.nodes}
-    others = _turned([one for one in state.replicas if one != state.leader], choice.draw >> _FOLLOWERS_SHIFT)
+    others = [one for one in state.replicas if one != state.leader]
+    if not choice.preferred_follows:
+        others = _turned(others, choice.draw >> _FOLLOWERS_SHIFT)
     followers = {f"follower-{number}": nodes[one] for number, one in enumerate(others, start=1)}
     return Cast({"leader": nodes[state.leader], **followers}, where)
 

@@ -50,6 +50,7 @@ class Among(StrEnum):
 
     ALL = "all"
     CONTROLLERS = "controllers"
+    BROKERS = "brokers"
 
 
 class Partition(msgspec.Struct, frozen=True, tag_field="kind", tag="partition"):
@@ -59,7 +60,7 @@ class Partition(msgspec.Struct, frozen=True, tag_field="kind", tag="partition"):
         pattern: who is cut from whom.
         target: the node that the pattern is drawn around.
         flavour: drop (connections hang, as in life) or reject (connections are reset).
-        among: all nodes, or controllers only (isolated mode).
+        among: all nodes, or controllers or brokers only (isolated mode).
         draw: decides among equals, so that a schedule fixes it.
         inward: the one-way patterns the other way round: cut what the others send, or call, to the target.
     """

@@ -23,12 +23,14 @@ class ChooseCopies(msgspec.Struct, frozen=True, tag_field="move", tag="choose-co
         draw: decides among partitions, and among followers.
         topic: of which topic; None: any of the workload's.
         copies: how many replicas it has at least.
+        preferred_follows: only one that its preferred leader does not lead, which is ``follower-1`` then.
         within_ms: how long to wait for one to be there.
     """
 
     draw: int
     topic: str | None = None
     copies: int = 2
+    preferred_follows: bool = False
     within_ms: int = 15_000
 
 

@@ -17,6 +17,7 @@ from results.measures import Measures, measure
 from results.observed import Observed, observe
 from results.report import glyphs, tables
 from results.report.findings import findings_of
+from results.report.gambit_rows import gambit_rows
 from results.report.limits import PAGE_BYTES_MAX, STEPS, Limits
 from results.report.timeline import timeline
 from results.report.witness import Witnessed, witnessed
@@ -114,6 +115,7 @@ def _tables(run: _Run, limits: Limits) -> dict[str, Any]:
         "checkers": tables.checker_rows(run.verdict, limits),
         "assumptions": tables.assumption_rows(run.verdict, limits),
         "faults": tables.fault_rows(run.observed, run.measures, limits),
+        "gambits": gambit_rows(run.observed, limits),
         "logs": tables.log_table(run.observed, limits),
         "reproduce": clean(identity.reproduce, 4_000) if identity else "",
         "command": clean(" ".join(identity.argv), 4_000) if identity else "",

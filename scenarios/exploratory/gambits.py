@@ -22,6 +22,7 @@ SCENARIO = Scenario(
             "isr-and-controller": 3,
             "cut-off-leader": 3,
             "lost-answers": 4,
+            "deaf-preferred": 2,
             "flapping": 2,
             "rolling-bounce": 1,
             "cut-off-controller": 2,

@@ -82,6 +82,14 @@ def test_a_partition_has_as_many_copies_as_are_needed() -> None:
     assert cast(ChooseCopies(0, copies=3), two) is None
 
 
+def test_a_preferred_leader_that_follows_is_the_first_follower() -> None:
+    for draw in (0, 1 << 8):
+        chosen = cast(ChooseCopies(draw, preferred_follows=True), situation(WHOLE))
+        assert named(chosen) == {"leader": "b2", "follower-1": "b1", "follower-2": "b3"}
+    led = situation(partition(0, 1, (3, 2, 1), (1, 2, 3)))
+    assert cast(ChooseCopies(0, preferred_follows=True), led) is None
+
+
 def test_copies_may_be_of_one_topic_alone() -> None:
     assert cast(ChooseCopies(0, "u"), situation(WHOLE)) is None
     assert cast(ChooseCopies(0, "t"), situation(WHOLE)) is not None

@@ -1,0 +1,67 @@
+"""Gambits as a run recorded them: with whom each was played, and how far it came."""
+
+from typing import Any
+
+import msgspec
+
+from checkers.history import Operation, OperationType
+
+
+class GambitSeen(msgspec.Struct, kw_only=True):
+    """A gambit; what was not recorded of it is empty.
+
+    Attributes:
+        id: e.g. ``g1``.
+        kind: its name among those that are drawn from.
+        invoked_ns: when its first choice began; None where it made none.
+        parts: names of nodes by part.
+        where: the partition that was chosen, as a text.
+        outcome: `ok`: played to its end; `info`: ended early; `fail`: not begun; empty: the run ended first.
+        planned: how many moves it has.
+        made: how many of them came about.
+        error: why it ended early.
+    """
+
+    id: str
+    kind: str = ""
+    invoked_ns: int | None = None
+    parts: dict[str, str] = {}
+    where: str = ""
+    outcome: str = ""
+    planned: int = 0
+    made: int = 0
+    error: str | None = None
+
+
+class GambitsSeen:
+    """Takes the operations of gambits in their order."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, GambitSeen] = {}
+
+    def choose(self, operation: Operation, time_ns: int) -> None:
+        """A choice that begins, or is made."""
+        seen = self._of(operation)
+        if seen.invoked_ns is None:
+            seen.invoked_ns = time_ns
+        if operation.type is OperationType.OK:
+            value: dict[str, Any] = operation.value
+            seen.parts = seen.parts | {str(part): str(node) for part, node in value["parts"].items()}
+            if value["where"] is not None:
+                topic, number = value["where"]
+                seen.where = f"{topic}/{int(number)}"
+
+    def end(self, operation: Operation, _: int) -> None:
+        """The end of a gambit."""
+        seen = self._of(operation)
+        if operation.type is not OperationType.INVOKE:
+            seen.kind = str(operation.value["kind"])
+            seen.planned, seen.made = int(operation.value["planned"]), int(operation.value["made"])
+            seen.outcome, seen.error = str(operation.type.value), operation.error
+
+    def all(self) -> tuple[GambitSeen, ...]:
+        """In the order in which they were first told of."""
+        return tuple(self._seen.values())
+
+    def _of(self, operation: Operation) -> GambitSeen:
+        return self._seen.setdefault(str(operation.key), GambitSeen(id=str(operation.key)))
