@@ -11,8 +11,9 @@ from typing import NamedTuple
 from checkers.faults import ENDING_KINDS, SILENT_KINDS, FaultWindow
 from checkers.history import OK, History
 from checkers.metadata_whole import begun_later, thinned_logs
+from checkers.replicas.committed import meant_by
 from checkers.replicas.leader_epochs import LEADER_EPOCHS
-from checkers.replicas.observed import METADATA_LOG, REPLICA
+from checkers.replicas.observed import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA
 from checkers.setup import Setup
 from checkers.verdict import Assumption
 
@@ -59,6 +60,7 @@ def coverage_of(history: History, setup: Setup, windows: Sequence[FaultWindow]) 
         _views_of_all(history, setup),
         _logs_whole(history),
         _epochs_noted(history),
+        *_folders_told(history, setup),
         *_votes_told(history, setup),
         *_asked_finally(history, setup),
     ]
@@ -176,6 +178,14 @@ def _epochs_noted(history: History) -> Assumption:
     return _all_seen(
         "leader-epochs-covered", "the leader epochs that each replica with records has noted", unknown
     )
+
+
+def _folders_told(history: History, setup: Setup) -> Iterator[Assumption]:
+    """Where folders were to be listed, those of all brokers were; runs of before tell of none."""
+    if EVIDENCE_FOLDERS in meant_by(history).evidence:
+        told = {operation.node for operation in history.observed(FOLDERS)}
+        brokers = (node.name for node in setup.nodes if "broker" in node.roles)
+        yield _all_seen("folders-covered", "the folders on each broker's disks", [*sorted({*brokers} - told)])
 
 
 def _all_seen(name: str, what: str, unseen: Sequence[str]) -> Assumption:

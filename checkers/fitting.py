@@ -11,7 +11,7 @@ from checkers.bounds import partitions_problem
 from checkers.history import Operation, OperationType
 from checkers.metadata.configs import TopicConfigsSeen
 from checkers.replicas.leader_epochs import LeaderEpochsSeen
-from checkers.replicas.observed import MetadataLogSeen, ReplicaSeen, columns_problem
+from checkers.replicas.observed import FoldersSeen, MetadataLogSeen, ReplicaSeen, columns_problem
 from checkers.shapes import (
     END,
     OPENED,
@@ -205,6 +205,7 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("observe partitions", _Type.OK): Shape(Any, PartitionsSeen),
     ("observe topic-configs", _Type.OK): Shape(Any, TopicConfigsSeen),
     ("observe leader-epochs", _Type.OK): Shape(Any, LeaderEpochsSeen),
+    ("observe folders", _Type.OK): Shape(Any, FoldersSeen),
     ("observe replica", _Type.OK): Shape(Any, ReplicaSeen, columns_problem),
     ("observe metadata-log", _Type.OK): Shape(Any, MetadataLogSeen, columns_problem),
 }

@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from checkers.replicas.observed import EVIDENCE_METADATA, EVIDENCE_REPLICAS
+from checkers.replicas.observed import EVIDENCE_FOLDERS, EVIDENCE_METADATA, EVIDENCE_REPLICAS
 from harness.journal import Journals, Recorder
 from harness.vocabulary import Node
 from harness.wire import TopicAnswer
 
 JOURNAL = "replicas"
 PROCESS = "observer-replicas"
-EVIDENCE = (EVIDENCE_REPLICAS, EVIDENCE_METADATA)
+EVIDENCE = (EVIDENCE_REPLICAS, EVIDENCE_METADATA, EVIDENCE_FOLDERS)
 """What every run means to gather; told in its setup."""
 SETTLE_BOUND_S = 5.0
 """How long followers may take to have all that their leader has, with no load going on."""
@@ -48,13 +48,14 @@ class OnDisk(Protocol):
 def gather_disks(
     cluster: OnDisk, topics: Iterable[TopicAnswer], journals: Journals, settle_bound_s: float = SETTLE_BOUND_S
 ) -> None:
-    """Record every replica of the topics, leader epochs of Kafka's own too, and every node's metadata log.
+    """Record replicas of the topics, leader epochs of Kafka's own too, brokers' folders and metadata logs.
 
     Raises:
         JournalError: it could not be recorded.
         OSError: copies could not be written.
     """
-    from harness.leader_epochs import gather_leader_epochs, partitions_of_kafka  # noqa: PLC0415 - loads NumPy, as those below do
+    from harness.folders import gather_folders  # noqa: PLC0415 - loads NumPy, as those below do
+    from harness.leader_epochs import gather_leader_epochs, partitions_of_kafka  # noqa: PLC0415 - the same
     from harness.metadata_logs import gather_metadata_logs  # noqa: PLC0415 - loads numba, half a second
     from harness.replicas import ReplicaReader  # noqa: PLC0415 - the same, which `krucible list` need not pay
 
@@ -65,5 +66,6 @@ def gather_disks(
     homes = {name: nodes / name for name in brokers}
     ReplicaReader(recorder, brokers, homes, settle_bound_s).gather(partitions)
     gather_leader_epochs(recorder, brokers, [*partitions, *partitions_of_kafka(brokers)])
+    gather_folders(recorder, brokers)
     disks = {node.name: cluster.disk(node) for node in cluster.nodes}
     gather_metadata_logs(recorder, disks, nodes, cluster.version, cluster.run_tool)

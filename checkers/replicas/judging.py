@@ -17,6 +17,7 @@
 6. Compacted topics, whose batches each broker rewrites by itself (`compacted`): ``replica-divergence`` where
    no compaction makes the difference, ``compacted-away``, ``compacted-early``, ``compacted-returned``,
    ``on-disk-not-read``.
+7. Logs of topics that were removed long ago are gone, or set aside (`stray`): ``stray-replica``.
 
 What differs legally: where logs begin (retention, DeleteRecords, snapshots); what stands above the committed
 end; what compaction removes; replicas out of sync.  Where the setup says that evidence was to be gathered,
@@ -57,6 +58,7 @@ from checkers.replicas.limits import Limits, limits_of
 from checkers.replicas.metadata_logs import compare_metadata_logs
 from checkers.replicas.own_topics import find_in_own
 from checkers.replicas.removed import find_returned
+from checkers.replicas.stray import find_stray
 from checkers.replicas.together import Stretch, batches_within, find_divergence, find_late, find_short
 from checkers.sources import Source, lacking
 from checkers.verdict import Anomaly, CheckerResult, result_of
@@ -142,6 +144,7 @@ def check_replicas(history: History) -> CheckerResult:
         findings.add(find_in_own(history, list(of_it.values()), meant, limits))
     findings.add(find_against_clients(history, judged, findings.figures))
     findings.add(find_returned(history, findings.figures))
+    findings.add(find_stray(history, findings.figures))
     _judge_metadata(history, batches.metadata_logs, meant, findings)
     return result_of(
         CHECKER,
@@ -180,6 +183,8 @@ FIGURES = (
     "markers_compared",
     "deletions",
     "deletions_judged",
+    "folders_told",
+    "removals_applied",
 )
 """What a result tells beside anomalies: numbers over all logs; what was compared counts once per pair."""
 

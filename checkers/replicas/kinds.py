@@ -129,6 +129,13 @@ DELETED_RECORDS_RETURNED = AnomalyKind(
     guarantee="DeleteRecords is answered once all live replicas have moved the starts of their logs.",
     source="KIP-107",
 )
+STRAY_REPLICA = AnomalyKind(
+    id="stray-replica",
+    meaning="At the end a broker kept a partition's log although its topic had long been removed.",
+    guarantee="A broker that applies the removal of a topic sets the logs of its partitions aside, and so "
+    "does one that finds such logs as it starts.",
+    source="KIP-516; Kafka's ReplicaManager.applyDelta and LogManager.isStrayKraftReplica",
+)
 METADATA_DIVERGENCE = AnomalyKind(
     id="metadata-divergence",
     meaning="Two nodes' metadata logs hold different batches below the committed offset.",
@@ -158,5 +165,6 @@ ANOMALIES = by_id(
     COMPACTED_EARLY,
     COMPACTED_RETURNED,
     DELETED_RECORDS_RETURNED,
+    STRAY_REPLICA,
     METADATA_DIVERGENCE,
 )

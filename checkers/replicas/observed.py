@@ -18,8 +18,10 @@ from checkers.history import Operation
 
 REPLICA = "replica"
 METADATA_LOG = "metadata-log"
+FOLDERS = "folders"
 EVIDENCE_REPLICAS = "replicas"
 EVIDENCE_METADATA = "metadata-log"
+EVIDENCE_FOLDERS = "folders"
 METADATA_TOPIC = "__cluster_metadata"
 
 COLUMN_TYPES: Mapping[str, np.dtype[Any]] = {
@@ -97,6 +99,18 @@ class MetadataLogSeen(ReplicaSeen, frozen=True):
     records: list[MetadataRecord] = []
     checkpoint: tuple[str, list[MetadataRecord]] | None = None
     decoder_error: str | None = None
+
+
+class FoldersSeen(msgspec.Struct, frozen=True):
+    """Folders of partitions in one broker's log directories.
+
+    Attributes:
+        began_ns: when reading began, nanoseconds of the history's clock.
+        folders: their names, and of each the id of its topic.
+    """
+
+    began_ns: Natural
+    folders: list[tuple[str, str]]
 
 
 def pack(column: NDArray[Any], name: str) -> str:

@@ -103,7 +103,7 @@ def _log(folder: Path, files: list[Path], read: list[Segment]) -> LogRead:
     tail = segments[-1].tail
     left = [segment.left for segment in segments if segment.left is not None]
     return LogRead(
-        topic_id=_topic_id(folder),
+        topic_id=topic_id_of(folder),
         start=max(first, _checkpointed_start(folder)),
         end=int(last_offsets[-1]) + 1 if len(last_offsets) else int(files[-1].stem),
         files=tuple(path.name for path in files),
@@ -128,8 +128,12 @@ def _whole(segment: Segment) -> Segment:
     return segment._replace(damage=(*segment.damage, damage), tail=None)
 
 
-def _topic_id(folder: Path) -> str | None:
-    """The topic's id; the metadata log has papers too, those of the one topic that always is."""
+def topic_id_of(folder: Path) -> str | None:
+    """The id of a folder's topic, None without papers; the metadata log has those of the one that always is.
+
+    Raises:
+        OSError: they can't be read.
+    """
     try:
         lines = (folder / _PAPERS).read_text().splitlines()
     except FileNotFoundError:

@@ -239,3 +239,13 @@ def test_the_log_of_a_broker_needs_no_end() -> None:
     assert (
         unmet(with_more(watched(), seen("vote", "c2", 42, ends), seen("vote", "b1", 42, {"line": 1}))) == {}
     )
+
+
+@pytest.mark.parametrize(
+    ("evidence", "told", "missing"),
+    [(["folders"], {"b1"}, None), (["folders"], set(), "b1"), (["replicas"], set(), None)],
+)
+def test_folders_of_all_brokers(evidence: list[str], told: set[str], missing: str | None) -> None:
+    setup = {"scenario": "smoke", "nodes": _NODES, "evidence": evidence}
+    history = with_more(tell("1 phase evidence", setup=setup), *(seen("folders", node, 2) for node in told))
+    assert unmet(history) == ({"folders-covered": f"not seen: {missing}"} if missing else {})

@@ -1,0 +1,103 @@
+"""The log of a topic that was removed long ago is set aside by every broker that ran all the time."""
+
+import pytest
+
+from checkers.history import History
+from checkers.judge import result_by
+from checkers.replicas.judging import check_replicas
+from checkers.verdict import CheckerResult, Validity
+from tests.checkers.admin_histories import TOPIC_ID, AdminStory
+
+MS = 1_000_000
+KEPT = {"stray-replica": 1}
+
+
+def story(read_ms: float = 20_000, *, folder: str = "log-0-0", removed: bool = True) -> AdminStory:
+    """A topic is removed at 100 ms; a broker's folders are read later."""
+    told = AdminStory()
+    told.created()
+    if removed:
+        told.record(100, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID})
+    value = {"began_ns": round(read_ms * MS), "folders": [[folder, TOPIC_ID], ["other-0", "other"]]}
+    told.observe(read_ms + 1, "folders", value, node="n2")
+    return told
+
+
+def judged(told: AdminStory) -> CheckerResult:
+    return check_replicas(told.history())
+
+
+def test_of_a_topic_that_was_removed() -> None:
+    result = judged(story())
+    assert (result.validity, result.counts) == (Validity.INVALID, KEPT)
+    (anomaly,) = result.anomalies
+    assert anomaly.summary == f"n2 kept log-0-0 of the topic {TOPIC_ID}, 19.9 s after it was removed."
+    assert (anomaly.subject, anomaly.time_ns, len(anomaly.witness)) == ("log-0-0", 20_000 * MS, 1)
+    assert (result.figures["folders_told"], result.figures["removals_applied"]) == (2, 1)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        pytest.param(story(folder="log-0-0.3f2a-delete"), id="to be deleted"),
+        pytest.param(story(folder="log-0-0.3f2a-stray"), id="found at the start"),
+        pytest.param(story(removed=False), id="still there"),
+        pytest.param(story(10_090), id="removed a moment ago"),
+    ],
+)
+def test_what_a_broker_may_have(told: AdminStory) -> None:
+    assert judged(told).counts == {}
+
+
+def test_a_removal_that_nobody_told_to_be_committed_may_be_unknown() -> None:
+    told = story(removed=False)
+    told.records.append([2, 1, "REMOVE_TOPIC_RECORD", {"topicId": TOPIC_ID}])
+    assert judged(told).counts == {}
+
+
+def test_without_a_metadata_log_nothing_is_known() -> None:
+    assert check_replicas(story().history(metadata_log=False)).counts == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "healed_ms", "node", "found"),
+    [
+        ("partition", 9_000, "n2", KEPT),
+        ("partition", 11_000, "n2", {}),
+        ("partition", 11_000, "n1", {}),  # nobody may have led, or told of what was committed
+        ("kill", None, "n2", {}),
+        ("dead-disk", 9_000, "n2", {}),
+        ("dead-disk", 9_000, "n1", KEPT),
+    ],
+)
+def test_a_fault_keeps_a_broker_from_applying_it(
+    kind: str, healed_ms: float | None, node: str, found: dict[str, int]
+) -> None:
+    told = story()
+    told.fault(50, healed_ms, kind, node)
+    assert judged(told).counts == found
+
+
+@pytest.mark.parametrize(
+    ("at_ms", "status", "node", "found"),
+    [
+        (9_000, "running", "n2", KEPT),
+        (11_000, "running", "n2", {}),
+        (11_000, "running", "n1", KEPT),
+        (9_000, "exited", "n2", {}),
+    ],
+)
+def test_a_broker_that_did_not_run_long_enough(
+    at_ms: float, status: str, node: str, found: dict[str, int]
+) -> None:
+    told = story()
+    told.observe(at_ms, "node", {"status": status}, node=node)
+    assert judged(told).counts == found
+
+
+@pytest.mark.parametrize("journal", ["nemesis", "nodes"])
+def test_without_what_it_rests_on_nothing_is_decided(journal: str) -> None:
+    history = History("run", "", story().history().operations, lacking=frozenset([journal]))
+    result = result_by("replicas", check_replicas, history)
+    assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
+    assert "stray-replica may be a hole" in str(result.unknown_because)
