@@ -19,7 +19,7 @@ from results.states.trouble import trouble_of
 
 __all__ = ["ALPHABET", "Visited", "visited"]
 
-ALPHABET = 1
+ALPHABET = 2
 """Version of the words: sets of different versions are not compared."""
 
 

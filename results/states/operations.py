@@ -1,6 +1,6 @@
 """States of operations: what befell the cluster, and the coordinator asked, when they began and ended."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,12 +12,12 @@ from results.states.partitions import LED, leaders_of, moves
 from results.states.tracks import Integers, Track, Visited, Word, at, beside, joined, spans, told, walked
 from results.states.trouble import CLUSTER_TROUBLES, Trouble
 
-ASKED = (
-    "send", "poll", "txn", "init-transactions", "commit", "write", "read", "create-topic", "delete-topic",
-    "append-record", "fetch-records", "delete-records", "elect-leaders", "alter-reassignments", "add-voter",
-    "remove-voter", "update-feature", "alter-topic",
+GAMBIT = "gambit"
+OF_THE_HARNESS = frozenset(
+    ("inject", "heal", "recover", "await", "perform", "configure", "moves", "choose", GAMBIT, "control",
+     "assign", "final-read"),
 )  # fmt: skip
-"""Operations of clients and administrators that have states: they are asked of Kafka, and it answers."""
+"""Operations that are not asked of Kafka, or only once all is over; all others have states."""
 ADMINISTRATION = {
     "elect-leaders": 0,
     "alter-reassignments": 1,
@@ -53,14 +53,16 @@ class Asked(NamedTuple):
     """Operations as columns, one row each, in the order of their ends.
 
     Attributes:
+        names: of the operations.
         keys: ids of transactions and groups with what was asked of them.
-        f: place in `ASKED`.
+        f: place in `names`.
         key: place in `keys`, of coordinated operations; -1 of others.
         outcome: place in `OUTCOMES`.
         from_ns: when they were invoked.
         to_ns: when they were completed.
     """
 
+    names: tuple[str, ...]
     keys: tuple[tuple[str, str], ...]
     f: Integers
     key: Integers
@@ -70,10 +72,10 @@ class Asked(NamedTuple):
 
 
 _COORDINATED = {
-    "txn": transactions_partition,
-    "init-transactions": transactions_partition,
-    "commit": offsets_partition,
+    **dict.fromkeys(("txn", "init-transactions", "describe-transaction"), transactions_partition),
+    **dict.fromkeys(("commit", "commit-offset", "fetch-offsets", "delete-offsets"), offsets_partition),
 }
+"""By which partition's leader an operation is answered."""
 
 
 def operations_visited(history: History, trouble: Trouble) -> Visited:
@@ -88,6 +90,7 @@ def operations_visited(history: History, trouble: Trouble) -> Visited:
             _of_cluster(asked, trouble),
             *_of_coordinators(history, asked, changes, trouble),
             _of_administration(asked, changes, trouble),
+            _of_gambits(history),
         ]
     )
 
@@ -97,27 +100,27 @@ def _asked(history: History) -> Asked:
     begun: dict[int | str, Operation] = {}
     keys: dict[tuple[str, str], int] = {}
     rows: list[tuple[int, int, int, int, int]] = []
-    numbers = {f: number for number, f in enumerate(ASKED)}
+    numbers: dict[str, int] = {}
     for operation in history.operations:
-        number = numbers.get(operation.f)
-        if number is None:
+        if operation.f in OF_THE_HARNESS:
             continue
         if operation.type is INVOKE:
             begun[operation.process] = operation
             continue
         before = begun.pop(operation.process, None)
         if before is not None:
+            number = numbers.setdefault(operation.f, len(numbers))
             key = (operation.f, str(before.key))
             place = keys.setdefault(key, len(keys)) if operation.f in _COORDINATED else -1
             rows.append((number, place, _TYPES[operation.type], before.time_ns, operation.time_ns))
     columns = np.array(rows, np.int64).reshape(-1, 5).T
-    return Asked(tuple(keys), *columns)
+    return Asked(tuple(numbers), tuple(keys), *columns)
 
 
 def _of_cluster(asked: Asked, trouble: Trouble) -> Visited:
     begun, ended = (at(trouble.cluster, times) for times in (asked.from_ns, asked.to_ns))
     end = np.concatenate((asked.outcome[:, None], ended), axis=1)
-    return _paired(asked.f, (BEGUN, begun), (ENDED, end))
+    return _paired(asked.names, asked.f, (BEGUN, begun), (ENDED, end))
 
 
 def _of_coordinators(
@@ -134,7 +137,7 @@ def _of_coordinators(
         ended, after = _coordinator(leaders, asked.to_ns[rows], trouble)
         moved = np.minimum(after - before, len(MOVED) - 1)
         end = np.stack((asked.outcome[rows], ended, moved), axis=1)
-        yield _paired(asked.f[rows], (COORDINATED, begun[:, None]), (COORDINATED_END, end))
+        yield _paired(asked.names, asked.f[rows], (COORDINATED, begun[:, None]), (COORDINATED_END, end))
 
 
 def _coordinator(leaders: Track, times_ns: Integers, trouble: Trouble) -> Integers:
@@ -146,7 +149,7 @@ def _coordinator(leaders: Track, times_ns: Integers, trouble: Trouble) -> Intege
 
 def _of_administration(asked: Asked, changes: PartitionChanges, trouble: Trouble) -> Visited:
     """Which admin operations were under way at one time, and what befell the cluster then."""
-    columns: Mapping[int, int] = {ASKED.index(f): column for f, column in ADMINISTRATION.items()}
+    columns = {number: ADMINISTRATION[f] for number, f in enumerate(asked.names) if f in ADMINISTRATION}
     requests = [
         (columns[f], from_ns, to_ns)
         for f, from_ns, to_ns in zip(
@@ -163,15 +166,28 @@ def _of_administration(asked: Asked, changes: PartitionChanges, trouble: Trouble
     return walked("administration", ADMIN_WORDS, rows, ("",), np.zeros(len(rows), np.int64))
 
 
+def _of_gambits(history: History) -> Visited:
+    """How each gambit ended; it is told at its end alone."""
+    ended = (
+        f"{GAMBIT} kind={operation.value['kind']} ended={operation.type}"
+        for operation in history.of(GAMBIT)
+        if operation.type is not INVOKE
+    )
+    return Visited(frozenset(ended), frozenset())
+
+
 def _paired(
-    f: Integers, begun: tuple[tuple[Word, ...], Integers], ended: tuple[tuple[Word, ...], Integers]
+    names: Sequence[str],
+    f: Integers,
+    begun: tuple[tuple[Word, ...], Integers],
+    ended: tuple[tuple[Word, ...], Integers],
 ) -> Visited:
     """Operations, each of which began in one state and ended in another; columns are those of the words."""
     (before, begun_rows), (after, ended_rows) = begun, ended
     pairs = np.unique(np.concatenate((f[:, None], begun_rows, ended_rows), axis=1), axis=0).tolist()
     width = 1 + len(before)
     steps = frozenset(
-        (told(ASKED[row[0]], before, row[1:width]), "", told(ASKED[row[0]], after, row[width:]))
+        (told(names[row[0]], before, row[1:width]), "", told(names[row[0]], after, row[width:]))
         for row in pairs
     )
     return Visited(frozenset(state for step in steps for state in (step[0], step[2])), steps)

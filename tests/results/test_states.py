@@ -156,6 +156,15 @@ def test_an_operation_has_the_trouble_of_its_beginning_and_of_its_end() -> None:
     assert not of(story, "poll").states
 
 
+def test_gambits_are_told_by_how_they_ended_and_other_doings_of_the_harness_not_at_all() -> None:
+    story = AdminStory()
+    story.created()
+    story.both(5, 6, "gambit", {"kind": "all-down"}, key="g1", how="info")
+    story.both(7, 8, "await", {}, key="g1")
+    assert of(story, "gambit").states == {"gambit kind=all-down ended=info"}
+    assert not of(story, "await").states
+
+
 @pytest.mark.parametrize(
     ("f", "topic", "how"), [("commit", "__consumer_offsets", "fail"), ("txn", "__transaction_state", "ok")]
 )
