@@ -6,7 +6,7 @@ from pathlib import Path
 
 import msgspec
 
-from checkers import nodes, nonlinearizable, quorum, recovery, starts
+from checkers import erasures, nodes, nonlinearizable, quorum, recovery, starts
 from checkers.assumptions import check_assumptions
 from checkers.availability import check_availability
 from checkers.client_errors import check_client_errors
@@ -53,6 +53,7 @@ CHECKERS: Mapping[str, Checker] = {
     "groups": check_groups,
     "client-errors": check_client_errors,
     "registers": check_registers,
+    "erasures": erasures.check_erasures,
     "metadata": check_metadata,
     "quorum": check_quorum,
     "partitions": check_partitions,
@@ -150,6 +151,7 @@ def known_anomalies() -> dict[str, AnomalyKind]:
                 **replicas.ANOMALIES,
                 **nonlinearizable.ANOMALIES,
                 **registers.ANOMALIES,
+                **erasures.ANOMALIES,
                 **metadata.ANOMALIES,
                 **partitions.ANOMALIES,
                 **elections.ANOMALIES,

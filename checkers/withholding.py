@@ -94,6 +94,9 @@ NEEDS: Mapping[str, Needs] = {
         _PERMITTED,
         frozenset({"offsets", "metadata"}),
     ),
+    "erasures": Needs(
+        (Source.CLIENTS,), all_rest_on=(Source.CLIENTS, *_PERMITTED), workloads=frozenset({"offsets"})
+    ),
     "metadata": Needs(
         (Source.CLIENTS,),
         {

@@ -4,6 +4,7 @@ from harness.clients.administrator_opening import Make, open_administrator
 from harness.clients.interface import ClientKind
 from harness.vocabulary import OffsetsWorkload
 from harness.workloads.context import Context
+from harness.workloads.offsets_erasing import ErasingWorker, FinalErasureReader
 from harness.workloads.registers import FinalRegisterReader, Register, RegisterWorker
 from harness.workloads.worker import Worker
 
@@ -11,20 +12,23 @@ OffsetsContext = Context[OffsetsWorkload]
 
 
 def offsets_workers(context: OffsetsContext, make: Make = open_administrator) -> list[Worker]:
-    """Processes that commit and fetch."""
+    """Processes that commit and fetch, and the one that deletes."""
     registers = offset_registers(context)
     clients = context.workload.clients
-    return [RegisterWorker(context, number, clients, registers, make) for number in range(clients)]
+    return [
+        *(RegisterWorker(context, number, clients, registers, make) for number in range(clients)),
+        ErasingWorker(context, clients),
+    ]
 
 
 def offsets_final_workers(
     context: OffsetsContext, deadline: float, make: Make = open_administrator
 ) -> list[Worker]:
-    """One reader of every register with each library."""
+    """One reader of every register with each library, and one of the groups that were deleted."""
     registers = offset_registers(context)
-    return [
-        FinalRegisterReader(context, index, registers, deadline, make) for index in range(len(ClientKind))
-    ]
+    kinds = len(ClientKind)
+    readers = [FinalRegisterReader(context, index, registers, deadline, make) for index in range(kinds)]
+    return [*readers, FinalErasureReader(context, kinds, deadline)]
 
 
 def offset_registers(context: OffsetsContext) -> list[Register]:

@@ -49,6 +49,7 @@ def test_a_whole_run_is_valid(story: Story) -> None:
         "groups",
         "client-errors",
         "registers",
+        "erasures",
         "metadata",
         "quorum",
         "partitions",

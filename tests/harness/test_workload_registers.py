@@ -28,6 +28,7 @@ from harness.workloads.final_read import end_by
 from harness.workloads.load import Load
 from harness.workloads.metadata import metadata_final_workers, metadata_workers
 from harness.workloads.offsets import offsets_final_workers, offsets_workers
+from harness.workloads.offsets_erasing import Erasing
 from harness.workloads.opening import implementation_of
 from harness.workloads.worker import Worker
 from tests.harness.fake_administrator import FakeCluster
@@ -40,6 +41,12 @@ OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INF
 OFFSETS = OffsetsWorkload(rate=2000, groups=2, clients=4)
 TOPICS = MetadataWorkload(rate=400, clients=2, creators=2, viewers=1, topic_rate=400)
 DESCRIBE_CONFIGS = 32
+
+
+@pytest.fixture(autouse=True)
+def _nothing_to_fetch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups that are deleted are asked of single brokers, which has tests of its own."""
+    monkeypatch.setattr(Erasing, "fetch", lambda *_: True)
 
 
 class Bench:

@@ -1,0 +1,198 @@
+"""Groups that are deleted and come again: offsets committed, deleted one by one or with their group, fetched.
+
+One process alone does all of that to them, one request after the other, so that what an answer must tell
+follows from its own requests.  None of the groups has members.
+"""
+
+import random
+import time
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from checkers.history import OperationType
+from harness.clients.administrator_errors import classify_commit
+from harness.clients.raw_offsets import commit_offset, delete_group, delete_offset, fetch_offsets, find_group
+from harness.journal import Recorder
+from harness.vocabulary import OffsetsWorkload
+from harness.wire import Connection, WireError
+from harness.workloads.context import Context
+from harness.workloads.values import Values
+from harness.workloads.worker import Worker
+
+T = TypeVar("T")
+OffsetsContext = Context[OffsetsWorkload]
+
+GROUPS = tuple(f"gone-{number}" for number in range(8))
+_PARTITIONS = (0, 1)
+_ASK_S = 2.0
+_AGAIN_PAUSE_S = 0.2
+_COMMIT_SHARE, _GROUP_SHARE, _FETCH_SHARE = 0.5, 0.5, 0.7
+_REFUSED = {
+    14: "a coordinator that loads takes no writes",
+    24: "the id is verified before the append",
+    68: "only a group without members is deleted",
+    69: "there is no such group",
+    86: "a member subscribes to the topic",
+}
+"""Answers to a deletion from which it follows that nothing was deleted, with the reason."""
+
+
+class Erasing:
+    """Requests of one process to the groups' coordinators.
+
+    Args:
+        context: the run's.
+        recorder: writes as that process.
+    """
+
+    def __init__(self, context: OffsetsContext, recorder: Recorder) -> None:
+        self._topic = context.topic
+        self._recorder = recorder
+        pairs = (server.rpartition(":") for server in context.bootstrap)
+        self._listeners = tuple((host, int(port)) for host, _, port in pairs)
+        self._random = random.Random(f"erasing {recorder.process}")
+
+    def commit(self, group: str, partition: int, offset: int) -> None:
+        """Commit one offset."""
+        topic = self._topic
+
+        def ask(connection: Connection) -> int:
+            return commit_offset(connection, group, topic, partition, offset)
+
+        asked = {"topic": topic, "partition": partition, "offset": offset}
+        self._change("commit-offset", group, asked, ask, _fate_of_commit)
+
+    def delete(self, group: str, partition: int | None) -> None:
+        """Delete one offset, or the group."""
+        topic = self._topic
+
+        def ask(connection: Connection) -> int:
+            if partition is None:
+                return delete_group(connection, group)
+            return delete_offset(connection, group, topic, partition)
+
+        self._change("delete-offsets", group, {"topic": topic, "partition": partition}, ask, _fate)
+
+    def fetch(self, group: str) -> bool:
+        """Fetch what a group committed; whether that was told."""
+        asked: dict[str, Any] = {"topic": self._topic}
+        try:
+            asked |= {"to": (to := self._coordinator(group))}
+        except WireError:
+            return False
+        with self._recorder.operation("fetch-offsets", group, asked) as outcome:
+            outcome.end(OperationType.FAIL, asked)
+            try:
+                with self._connected(to) as connection:
+                    told = fetch_offsets(connection, group, self._topic, _PARTITIONS)
+            except WireError as failed:
+                outcome.error = str(failed)
+                return False
+            outcome.ok(asked | {"offsets": told})
+        return True
+
+    def _change(
+        self,
+        f: str,
+        group: str,
+        asked: dict[str, Any],
+        ask: Callable[[Connection], int],
+        fate: Callable[[int], tuple[OperationType, str]],
+    ) -> None:
+        """Ask once; where nobody is known to be asked nothing is recorded."""
+        try:
+            to = self._coordinator(group)
+            connection = self._connected(to)
+        except WireError:
+            return
+        asked = asked | {"to": to}
+        with connection, self._recorder.operation(f, group, asked) as outcome:
+            try:
+                code = ask(connection)
+            except WireError as failed:
+                outcome.error = str(failed)
+                return
+            told = asked | {"code": code}
+            if code:
+                outcome.end(*_with(told, *fate(code)))
+            else:
+                outcome.ok(told)
+
+    def _coordinator(self, group: str) -> int:
+        with Connection(*self._random.choice(self._listeners), _ASK_S) as connection:
+            return find_group(connection, group)
+
+    def _connected(self, broker: int) -> Connection:
+        if not 0 < broker <= len(self._listeners):
+            raise WireError(f"there is no broker {broker}")
+        return Connection(*self._listeners[broker - 1], _ASK_S)
+
+
+class ErasingWorker(Worker):
+    """Commits and deletes, and looks at what came of it.
+
+    Args:
+        context: the run's.
+        number: of the process.
+    """
+
+    def __init__(self, context: OffsetsContext, number: int) -> None:
+        super().__init__("erasing")
+        self._erasing = Erasing(context, context.recorder(number, "eraser"))
+        self._pause_s = context.workload.erasing_interval_ms / 1000
+        self._random = random.Random(number)
+        self._values = Values(number)
+
+    def work(self) -> None:
+        """One group after the other, drawn at random."""
+        while not self.stopping.wait(self._random.uniform(0.5, 1.5) * self._pause_s):
+            self.do_once()
+
+    def do_once(self) -> None:
+        """One change of one group, and often a look at it."""
+        group, partition = self._random.choice(GROUPS), self._random.choice(_PARTITIONS)
+        if self._random.random() < _COMMIT_SHARE:
+            self._erasing.commit(group, partition, self._values.draw())
+        else:
+            self._erasing.delete(group, None if self._random.random() < _GROUP_SHARE else partition)
+        if self._random.random() < _FETCH_SHARE:
+            self._erasing.fetch(group)
+
+
+class FinalErasureReader(Worker):
+    """Fetches the offsets of all of these groups until each was told, or no time is left.
+
+    Args:
+        context: the run's.
+        index: which of the workload's final workers.
+        deadline: time of the monotonic clock by which it ends.
+    """
+
+    def __init__(self, context: OffsetsContext, index: int, deadline: float) -> None:
+        super().__init__("final-erasure-reader")
+        recorder = context.recorder(context.first_final_worker + index, "final reader")
+        self._erasing = Erasing(context, recorder)
+        self._deadline = deadline
+
+    def work(self) -> None:
+        """Fetch until all were told."""
+        left = list(GROUPS)
+        while left and time.monotonic() < self._deadline:
+            left = [group for group in left if not self._erasing.fetch(group)]
+            if left:
+                self.stopping.wait(_AGAIN_PAUSE_S)
+
+
+def _fate(code: int) -> tuple[OperationType, str]:
+    reason = _REFUSED.get(code)
+    if reason is None:
+        return OperationType.INFO, f"error {code} (may stand for an append)"
+    return OperationType.FAIL, f"error {code} ({reason})"
+
+
+def _fate_of_commit(code: int) -> tuple[OperationType, str]:
+    return classify_commit(code, f"error {code}", only_attempt=True)
+
+
+def _with(told: dict[str, Any], kind: OperationType, error: str) -> tuple[OperationType, dict[str, Any], str]:
+    return kind, told, error
