@@ -5,7 +5,8 @@ Operations are those of docs/histories.md: *poll* with ``group`` (and, where it 
 
 1. ``undelivered``: the group went past a record that no member was given (`delivery`).
 2. ``committed-offset-lost``: an assignment began elsewhere than the group had committed (`beginnings`).
-3. ``zombie-commit``, ``two-owners``: generations do not fence, or are not exclusive (`fencing`).
+3. ``zombie-commit``, ``premature-commit``, ``two-owners``: generations do not fence, or are not exclusive
+   (`fencing`).
 4. ``rebalance-stuck``: a group that did not settle although the cluster had recovered (`settling`).
 
 A record may be given to a group again and again, after every rebalance: that is a figure.  What was given and
@@ -20,7 +21,7 @@ from typing import Any, NamedTuple
 from checkers.groups.beginnings import beginnings, told
 from checkers.groups.delivery import Delivery, delivery_of, find_undelivered
 from checkers.groups.excuses import Excuses, Found
-from checkers.groups.fencing import find_two_owners, find_zombies
+from checkers.groups.fencing import find_premature, find_two_owners, find_zombies
 from checkers.groups.figures import figures_of
 from checkers.groups.kinds import UNDELIVERED
 from checkers.groups.loading import Groups, groups_of
@@ -91,7 +92,7 @@ def _events(groups: Groups, group: str) -> Iterator[Found]:
     for one, register in beginnings(groups, group):
         if one.wrong:
             yield Found(told(one, register), one.place)
-    for find in (find_zombies, find_two_owners, find_stuck):
+    for find in (find_zombies, find_premature, find_two_owners, find_stuck):
         yield from map(Found, find(groups, group))
 
 

@@ -2,7 +2,8 @@
 
 A group depends on two logs.  Its partition of the offsets topic keeps its commits and its generations: if
 that may have lost records, a commit may be gone, and a generation's number may be given again.  What was
-given is in the clients' history whatever that log lost, so it excuses no record that nobody was given.  The
+given is in the clients' history whatever that log lost, so it excuses no record that nobody was given, and no
+commit of a generation that nobody had been told of.  The
 partition that is read may be truncated: then offsets that the group had gone past are written anew, and a
 committed offset may lie outside of the log, where a member begins by its policy of resets.
 """
@@ -15,12 +16,15 @@ import msgspec
 
 from checkers.columns import NEVER, NONE, PartitionName
 from checkers.coordinators import OFFSETS_TOPIC, offsets_partition
-from checkers.groups.kinds import OFFSET_LOST, UNDELIVERED
+from checkers.groups.kinds import OFFSET_LOST, PREMATURE_COMMIT, UNDELIVERED
 from checkers.groups.loading import Place
 from checkers.history import History
 from checkers.licences import Permit, licences_of
 from checkers.licences.internal import may_have_lost
 from checkers.verdict import Anomaly
+
+_OF_CLIENTS = frozenset((UNDELIVERED.id, PREMATURE_COMMIT.id))
+"""What the clients' own history shows, whatever a coordinator has lost."""
 
 
 class Found(NamedTuple):
@@ -56,7 +60,7 @@ class Excuses:
             yield msgspec.structs.replace(one.anomaly, illegal=text is None, licence=text)
 
     def _of(self, found: Found) -> str | None:
-        if found.anomaly.id != UNDELIVERED.id and self._lost is not None:
+        if found.anomaly.id not in _OF_CLIENTS and self._lost is not None:
             return self._lost
         permits = () if found.place is None else self._permits(found.place)
         return next((permit.text for permit in permits if _may_explain(permit, found)), None)

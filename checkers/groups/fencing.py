@@ -3,12 +3,18 @@
 A generation is appended to the coordinator's log before its members are told their assignments, so that once
 one of them tells of it, every coordinator knows it, and numbers only grow.  A group's number begins anew only
 after the group was deleted, which takes Kafka ten minutes at least (``offsets.retention.check.interval.ms``).
+
+A member commits as what it was told to be.  A commit of a generation that nobody had been told of until then
+names one that the member made up, or got from nowhere: the coordinator can't have had it for its current one.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
+from operator import attrgetter
 
-from checkers.groups.kinds import TWO_OWNERS, ZOMBIE_COMMIT
-from checkers.groups.loading import Assignment, Groups, Place
+from checkers.groups.kinds import PREMATURE_COMMIT, TWO_OWNERS, ZOMBIE_COMMIT
+from checkers.groups.loading import Assignment, Commit, Groups, Place
 from checkers.verdict import Anomaly
 
 
@@ -29,9 +35,8 @@ def find_zombies(groups: Groups, group: str) -> Iterator[Anomaly]:
         mine, current = commit.membership[1], _generation(newest)
         if mine >= current:
             continue
-        offsets = ", ".join(f"{partition}@{offset}" for partition, offset in commit.offsets.items())
         yield ZOMBIE_COMMIT.found(
-            f"{group}: a commit of {commit.topic}/{offsets} was acknowledged in generation {mine}, "
+            f"{_told(commit)} in generation {mine}, "
             f"and process {newest.process} was in generation {current} already",
             subject=f"{group} generation {mine}",
             time_ns=commit.time_ns,
@@ -42,6 +47,40 @@ def find_zombies(groups: Groups, group: str) -> Iterator[Anomaly]:
                 f"It was told that it is done: {commit.end}.",
             ],
         )
+
+
+def find_premature(groups: Groups, group: str) -> Iterator[Anomaly]:
+    """Commits that were acknowledged in a generation that no poll told of which had begun by then.
+
+    Of a group of which an assignment without a generation is told, any may have been known.
+    """
+    told = sorted(groups.assignments.get(group, ()), key=attrgetter("begin"))
+    if not told or any(one.membership is None for one in told):
+        return
+    begun, newest = [one.begin for one in told], list(accumulate(told, _later))
+    for commit in groups.commits.get(group, ()):
+        if not commit.acknowledged or commit.membership is None:
+            continue
+        place = bisect_left(begun, commit.end)
+        known, mine = newest[place - 1] if place else None, commit.membership[1]
+        if known is None or mine > _generation(known):
+            yield _premature(commit, mine, known)
+
+
+def _premature(commit: Commit, generation: int, known: Assignment | None) -> Anomaly:
+    had = "nobody was in any" if known is None else f"the newest was {_generation(known)}"
+    assigned = () if known is None else (known.begin, known.end)
+    return PREMATURE_COMMIT.found(
+        f"{_told(commit)} in generation {generation}, and {had}",
+        subject=f"{commit.group} generation {generation}",
+        time_ns=commit.time_ns,
+        witness=(*assigned, *commit.positions),
+        explanation=[
+            f"Process {commit.process} committed in generation {generation}: {commit.begin}.",
+            f"It was told that it is done: {commit.end}.",
+            f"Of the generations that members of {commit.group} had been assigned partitions in, {had}.",
+        ],
+    )
 
 
 def find_two_owners(groups: Groups, group: str) -> Iterator[Anomaly]:
@@ -66,6 +105,11 @@ def find_two_owners(groups: Groups, group: str) -> Iterator[Anomaly]:
                 witness=(first.begin, first.end, assignment.begin, assignment.end),
                 explanation=[f"The second of them is the member {member}."],
             )
+
+
+def _told(commit: Commit) -> str:
+    offsets = ", ".join(f"{partition}@{offset}" for partition, offset in commit.offsets.items())
+    return f"{commit.group}: a commit of {commit.topic}/{offsets} was acknowledged"
 
 
 def _generation(assignment: Assignment) -> int:

@@ -20,6 +20,13 @@ ZOMBIE_COMMIT = AnomalyKind(
     "a coordinator refuses commits of every generation but the current one",
     "Kafka protocol, OffsetCommit, ILLEGAL_GENERATION and UNKNOWN_MEMBER_ID; KIP-62",
 )
+PREMATURE_COMMIT = AnomalyKind(
+    "premature-commit",
+    "A commit was acknowledged to a member of a generation that none of its group had been told of yet.",
+    "a coordinator refuses commits of every generation but the current one",
+    "Kafka protocol, OffsetCommit, ILLEGAL_GENERATION; KIP-848, FENCED_MEMBER_EPOCH; "
+    "ClassicGroup.validateMember, ConsumerGroup.validateOffsetCommit",
+)
 TWO_OWNERS = AnomalyKind(
     "two-owners",
     "Two members of one generation were assigned the same partition.",
@@ -33,5 +40,5 @@ REBALANCE_STUCK = AnomalyKind(
     "KIP-62, rebalance timeout; KIP-134",
 )
 
-ANOMALIES = by_id(UNDELIVERED, OFFSET_LOST, ZOMBIE_COMMIT, TWO_OWNERS, REBALANCE_STUCK)
+ANOMALIES = by_id(UNDELIVERED, OFFSET_LOST, ZOMBIE_COMMIT, PREMATURE_COMMIT, TWO_OWNERS, REBALANCE_STUCK)
 """All of them, by id."""

@@ -1,10 +1,12 @@
 """Every finding of the checker of groups: the smallest history that shows it, and one beside it without."""
 
+import msgspec
 import pytest
 
 from checkers.columns import NEVER, PartitionName
 from checkers.groups import check_groups, excuses
 from checkers.history import OperationType
+from checkers.judge import result_by
 from checkers.licences import Event, Licences, Permit
 from checkers.verdict import Anomaly, CheckerResult, Validity
 from tests.checkers.groups.group_histories import FAIL, GROUP, INFO, INVOKE, OK, TOPIC, GroupStory
@@ -272,6 +274,72 @@ def test_a_commit_that_began_before_the_next_generation_was_told_of() -> None:
     story.assigned(2, 2, {0: 1})
     story.ends_commit(1, {0: 1})
     story.commits(2, {0: 1})
+
+    assert judged(story).validity is Validity.VALID
+
+
+def test_a_commit_of_a_generation_that_nobody_was_told_of() -> None:
+    story = GroupStory()
+    story.assigned(1, 1, {0: 0}, {0: [0]})
+    poll = story.assigned(2, 3, {1: 0})
+    story.assigned(3, 2, {2: 0})
+    commit = story.commits(1, {0: 1}, generation=4)
+    story.assigned(1, 4, {0: 1})
+
+    found = only(judged(story), "premature-commit")
+    assert found.witness == (poll - 1, poll, commit, commit + 1)
+    assert "in generation 4, and the newest was 3" in found.summary
+
+
+def test_a_commit_before_the_first_generation() -> None:
+    story = GroupStory()
+    story.members[1] = ("member-1", 1)
+    commit = story.commits(1, {0: 0})
+    story.assigned(1, 1, {0: 0}, {0: [0]})
+
+    assert only(judged(story), "premature-commit").witness == (commit, commit + 1)
+
+
+@pytest.mark.parametrize("outcome", [FAIL, INFO, None])
+def test_a_commit_of_a_generation_to_come_that_is_not_acknowledged(outcome: OperationType | None) -> None:
+    story = GroupStory()
+    story.assigned(1, 1, {0: 0}, {0: [0]})
+    story.commits(1, {0: 1}, outcome, generation=9)
+
+    assert judged(story).validity is Validity.VALID
+
+
+def test_a_generation_that_a_poll_under_way_tells_of_may_be_known() -> None:
+    story = GroupStory()
+    story.assigned(1, 1, {0: 0}, {0: [0]})
+    asked = {"client": "c", "isolation": "read_uncommitted", "group": GROUP}
+    story.add(2, INVOKE, "poll", TOPIC, asked)
+    story.commits(1, {0: 1}, generation=2)
+    answer = {**asked, "records": [], "assigned": [[1, 0]], "membership": ["member-2", 2]}
+    story.add(2, OK, "poll", TOPIC, answer)
+
+    assert judged(story).validity is Validity.VALID
+
+
+def test_who_told_of_a_generation_may_be_lost() -> None:
+    story = GroupStory()
+    story.setup(GROUP)
+    story.assigned(1, 1, {0: 0}, {0: [0]})
+    story.commits(1, {0: 1}, generation=9)
+    history = msgspec.structs.replace(story.history(), lacking=frozenset({"worker-3"}))
+
+    result = result_by("groups", check_groups, history)
+    assert (result.validity, result.counts) == (Validity.UNKNOWN, {})
+    assert "premature-commit may be a hole" in str(result.unknown_because)
+
+
+@pytest.mark.parametrize("assigned", [True, False])
+def test_where_generations_are_not_told_any_may_be_known(*, assigned: bool) -> None:
+    story = GroupStory()
+    if assigned:
+        story.assigned(1, None, {0: 0}, {0: [0]})
+    story.members[1] = ("member-1", 9)
+    story.commits(1, {0: 1})
 
     assert judged(story).validity is Validity.VALID
 
