@@ -2,14 +2,14 @@
 
 What explains a refusal, and makes it none of ours: somebody else initialised the transactional id, or may
 have; the transaction may have exceeded its timeout, by which the coordinator aborts it and raises the epoch
-(KIP-890; how it is told then differs: KAFKA-19690, KAFKA-20785); or ``__transaction_state`` may have lost
-records legally.  What leaves a doubt: other trouble within the transaction, after which libraries raise the
-epoch by themselves (KIP-360), and an initialisation that the library may have asked for twice, of which the
-first attempt may have come last.
+(KIP-890; how it is told then differs: KAFKA-19690, KAFKA-20785).  What leaves a doubt: the coordinator's
+partition of ``__transaction_state`` may have lost legally what this producer asked for last before, so that
+an older epoch is in force, or another transaction; other trouble within the transaction, after which
+libraries raise the epoch by themselves (KIP-360); and an initialisation that the library may have asked for
+twice, of which the first attempt may have come last.
 """
 
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import msgspec
 
@@ -24,9 +24,9 @@ from checkers.client_errors.told import (
     nothing_but,
 )
 from checkers.columns import NEVER
-from checkers.coordinators import TRANSACTIONS_TOPIC
-from checkers.history import FAIL, INVOKE, OK, History, Operation, once
-from checkers.licences.internal import may_have_lost
+from checkers.history import FAIL, History, once
+from checkers.licences.decisions import lost_state
+from checkers.producers import Call, asked_ns, initialisations, is_acknowledged, is_decided, transactions
 from checkers.setup import Setup
 from checkers.shapes import sends_of
 from checkers.verdict import Anomaly
@@ -39,24 +39,12 @@ _ASKED_ONCE_NS = 1_000_000_000
 """Within this no library has given an attempt up: its requests may take two seconds."""
 
 
-class Call(NamedTuple):
-    """An operation from its invocation to its completion; `ended` is None where it has none."""
-
-    begun: Operation
-    ended: Operation | None
-
-    @property
-    def to_ns(self) -> int:
-        """When it took effect at the latest: no one knows of what was not acknowledged."""
-        return self.ended.time_ns if self.ended is not None and self.ended.type is OK else NEVER
-
-
 @once
 def refused_transactions(history: History) -> tuple[Call, ...]:
     """Transactions that ended with an error of fencing, or of a state that the coordinator forgot."""
     return tuple(
         call
-        for call in _transactions(history)
+        for call in transactions(history)
         if call.ended is not None
         and codes_in(call.ended.error or "") & _CODES
         and (call.begun.value or {}).get("client") != SCRIPT
@@ -65,8 +53,7 @@ def refused_transactions(history: History) -> tuple[Call, ...]:
 
 def refusals(history: History, setup: Setup) -> Iterator[Anomaly]:
     """Refusals that nothing explains; illegal where nothing leaves a doubt either."""
-    lost = may_have_lost(history, TRANSACTIONS_TOPIC) if refused_transactions(history) else None
-    for call in refused_transactions(history) if lost is None else ():
+    for call in refused_transactions(history):
         producer = _producer(history, call)
         if not _rivals(history, call, producer) and not _timed_out(setup, call):
             yield _found(history, call, producer)
@@ -100,22 +87,29 @@ def _doubt(history: History, call: Call, producer: Call | None, *, fenced: bool)
         return "other trouble is told as well, after which libraries raise the epoch by themselves (KIP-360)"
     if producer.ended.time_ns - producer.begun.time_ns > _ASKED_ONCE_NS:
         return "the initialisation took long: an earlier attempt of it may have come later"
-    if not fenced and not all(len(mop) > _OFFSET and mop[_OFFSET] is not None for mop in sends_of(ended)):
+    if not fenced and not all(map(is_acknowledged, sends_of(ended))):
         return "not all of its records were acknowledged, so it need not have been under way"
-    if not _ended_well(history, call, producer):
+    decided = _decided(history, call, producer)
+    if not decided:
         return "it was this producer's first transaction: an attempt to initialise it may have come late"
-    return None
+    return _lost(history, call, producer, decided)
 
 
-_OFFSET = 4
-"""Place of the offset in a send of a completed transaction."""
+def _lost(history: History, call: Call, producer: Call, decided: Sequence[Call]) -> str | None:
+    """An event by which the coordinator may have lost what it had decided for a producer last.
+
+    What it decides anew after a loss it knows: that explains no refusal any more.
+    """
+    asked = [producer.begun.time_ns, *map(asked_ns, decided)]
+    ended = call.ended or call.begun
+    return lost_state(history, str(call.begun.key), max(asked), ended.time_ns)
 
 
 def _producer(history: History, call: Call) -> Call | None:
     """The latest acknowledged initialisation of the transactional id by the transaction's own process."""
     mine = [
         each
-        for each in _initialisations(history)
+        for each in initialisations(history)
         if each.begun.process == call.begun.process
         and each.begun.key == call.begun.key
         and each.begun.index < call.begun.index
@@ -134,7 +128,7 @@ def _rivals(history: History, call: Call, producer: Call | None) -> bool:
         and not (each.ended is not None and each.ended.type is FAIL)
         and each.begun.time_ns <= until_ns
         and each.to_ns >= since_ns
-        for each in _initialisations(history)
+        for each in initialisations(history)
     )
 
 
@@ -146,34 +140,13 @@ def _timed_out(setup: Setup, call: Call) -> bool:
     return call.ended.time_ns - call.begun.time_ns >= timeout_ms * _NS_PER_MS
 
 
-def _ended_well(history: History, call: Call, producer: Call) -> bool:
-    """Whether an earlier transaction of the same producer was committed, or aborted on purpose."""
-    return any(
-        each.begun.process == call.begun.process
+def _decided(history: History, call: Call, producer: Call) -> list[Call]:
+    """Earlier transactions of the same producer that the coordinator ended as the producer asked."""
+    return [
+        each
+        for each in transactions(history)
+        if each.begun.process == call.begun.process
         and each.begun.key == call.begun.key
         and producer.begun.index < each.begun.index < call.begun.index
-        and each.ended is not None
-        and each.ended.error is None
-        for each in _transactions(history)
-    )
-
-
-@once
-def _transactions(history: History) -> tuple[Call, ...]:
-    return tuple(_calls(history.of("txn")))
-
-
-@once
-def _initialisations(history: History) -> tuple[Call, ...]:
-    return tuple(_calls(history.of("init-transactions")))
-
-
-def _calls(operations: Sequence[Operation]) -> Iterator[Call]:
-    """Invocations with their completions, in the order of completion; what has none comes last."""
-    open_: dict[int | str, Operation] = {}
-    for operation in operations:
-        if operation.type is INVOKE:
-            open_[operation.process] = operation
-        elif operation.process in open_:
-            yield Call(open_.pop(operation.process), operation)
-    yield from (Call(begun, None) for begun in open_.values())
+        and is_decided(each)
+    ]

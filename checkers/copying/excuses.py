@@ -1,22 +1,23 @@
 """Which findings about copies may follow from an event by which records vanish: those of its partitions.
 
 An input concerns the partition that it was read from, and all partitions that transactions wrote to which
-tried to copy it: a copy, or the marker that decides on it, may be gone there.  What Kafka's own topics keep
-concerns every input of a group: its offsets, and the decisions on transactions.
+tried to copy it: a copy, or the marker that decides on it, may be gone there.  A group's offsets concern all
+of its inputs.  A lost decision on a transaction concerns all inputs of the partitions of which it tried to
+copy any: the offsets that it commits after all are behind those that others have committed meanwhile.
 """
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from checkers.columns import PartitionName
-from checkers.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, offsets_partition
+from checkers.columns import NONE, PartitionName
+from checkers.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.copying.loading import Copying
 from checkers.history import History
 from checkers.licences import licences_of
+from checkers.licences.decisions import decisions_of
 from checkers.licences.internal import may_have_lost
 from checkers.shapes import sends_of
 from checkers.verdict import Anomaly
@@ -42,6 +43,7 @@ class Excuses:
         self._history = history
         self._copying = copying
         self._groups: dict[str, str | None] = {}
+        self._decisions: dict[int, str | None] = {}
 
     def judged(self, found: Found) -> Anomaly:
         """The anomaly, legal with its licence where an event may explain it."""
@@ -53,7 +55,7 @@ class Excuses:
         for where in dict.fromkeys(self._partitions(found)):
             for permit in licences.of(where):
                 return permit.text
-        return self._decisions or self._offsets(self._copying.places[found.place].group)
+        return self._decision(found.place) or self._offsets(self._copying.places[found.place].group)
 
     def _partitions(self, found: Found) -> Iterator[PartitionName]:
         """Where the input stands, and where those wrote who tried to copy it."""
@@ -66,10 +68,15 @@ class Excuses:
             ):
                 yield PartitionName(topic, partition)
 
-    @cached_property
-    def _decisions(self) -> str | None:
-        """An event by which decisions on transactions may be gone."""
-        return may_have_lost(self._history, TRANSACTIONS_TOPIC) if self._history.of("setup") else None
+    def _decision(self, place: int) -> str | None:
+        """An event by which the decision on a transaction may be gone that copied anything of a place."""
+        if place not in self._decisions:
+            attempts, decisions = self._copying.attempts, decisions_of(self._history)
+            tried = np.unique(attempts.transaction[attempts.place == place]).tolist()
+            begun = [self._copying.transactions[row].begin for row in tried]
+            rows = decisions.of(np.array(begun, dtype=np.int64)).tolist()
+            self._decisions[place] = next((decisions.texts[row] for row in rows if row != NONE), None)
+        return self._decisions[place]
 
     def _offsets(self, group: str) -> str | None:
         """An event by which a group's offsets may be gone."""

@@ -1,40 +1,53 @@
-"""Transactions whose decision, to commit or to abort, their coordinator's topic was permitted to lose.
+"""What coordinators of transactions were permitted to lose: decisions to commit or to abort, and epochs.
 
-The coordinator answers once its decision is in ``__transaction_state``, and has markers written afterwards
-(KIP-98).  What its successor does that lacks the end of that log:
+A coordinator keeps the states of its transactional ids in one partition of ``__transaction_state``.  It
+answers once its decision is there, and has markers written afterwards (KIP-98).  What its successor does that
+lacks the end of that log:
 
 - it finds the transaction under way, and aborts it when its time is up: of what was acknowledged as committed
   the records stay in the log, and no reader of committed records is given them where no marker was before;
 - it finds an older decision, whose markers it writes again: they decide on what is open by then;
-- it adds the next transaction's partitions to one that was aborted, and commits both.
+- it adds the next transaction's partitions to one that was aborted, and commits both;
+- it finds an older epoch: it refuses whoever has the newer one, and gives that again.
 
 Nothing of this removes a record, nor takes back what a reader of committed records was given.
+
+A loss concerns the last transaction of a transactional id alone.  A coordinator lets nobody initialise that
+id, nor begin another transaction of it, before all markers of the one before are written: what came about
+before the loss shows that what preceded it was done.  And what it decides anew after a loss it keeps.
 """
 
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator
 from functools import cache
+from itertools import accumulate
+from operator import attrgetter
 
 import numpy as np
 
+from checkers.columns import NEVER
 from checkers.coordinators import TRANSACTIONS_TOPIC, transactions_partition
-from checkers.history import INVOKE, History
-from checkers.licences.internal import Loss, losses
+from checkers.history import History, once
+from checkers.licences.internal import Loss, losses, may_have_lost
 from checkers.licences.permits import Decisions, no_decisions
+from checkers.producers import Call, initialisations, is_decided, transactions
 
 _REASON = "a decision that its coordinator has lost is no decision any more (KIP-98)"
 
 
+@once
 def decisions_of(history: History) -> Decisions:
     """Find the transactions of a history that a loss of their coordinator's topic may have come upon.
 
-    One that came before a transaction began concerns it no more: its coordinator decides anew.
+    One that came before a transaction began concerns it no more, nor one that came after it was all done.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
     if not history.of("txn") or not losses(history, TRANSACTIONS_TOPIC):
         return no_decisions()
-    found = list(_found(history))
+    found = sorted(_found(history))
     texts = tuple(dict.fromkeys(text for _, text in found))
     row_of = {text: row for row, text in enumerate(texts)}
     return Decisions(
@@ -44,15 +57,80 @@ def decisions_of(history: History) -> Decisions:
     )
 
 
+def lost_state(history: History, transactional_id: str, since_ns: int, until_ns: int) -> str | None:
+    """An event by which a coordinator may have lost what it had acknowledged of one id; None without.
+
+    Args:
+        history: as `checkers.reading.read_history` returns it.
+        transactional_id: the id.
+        since_ns: what matters was asked for no earlier.
+        until_ns: and it was lost by then, if it was.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    place = transactions_partition(history, transactional_id)
+    number = None if place is None else place.partition
+    return may_have_lost(history, TRANSACTIONS_TOPIC, number, since_ns, until_ns)
+
+
 def _found(history: History) -> Iterator[tuple[int, str]]:
     @cache
     def losses_of(transactional_id: str) -> tuple[Loss, ...]:
         place = transactions_partition(history, transactional_id)
         return losses(history, TRANSACTIONS_TOPIC, None if place is None else place.partition)
 
-    for operation in history.of("txn"):
-        if operation.type is INVOKE:
-            mine = (loss for loss in losses_of(str(operation.key)) if loss.until_ns >= operation.time_ns)
-            loss = next(mine, None)
-            if loss is not None:
-                yield operation.index, f"{TRANSACTIONS_TOPIC}: {loss.text}; {_REASON}"
+    following = _Following(history)
+    for call in transactions(history):
+        known = losses_of(str(call.begun.key))
+        done_ns = following.done_ns(call) if known else NEVER
+        loss = next((one for one in known if one.meets(call.begun.time_ns, done_ns)), None)
+        if loss is not None:
+            yield call.begun.index, f"{TRANSACTIONS_TOPIC}: {loss.text}; {_REASON}"
+
+
+class _Following:
+    """What coordinators did that shows that the transaction before was all done.
+
+    Args:
+        history: as `checkers.reading.read_history` returns it.
+    """
+
+    def __init__(self, history: History) -> None:
+        self._begun_by = _by_key(call for call in initialisations(history) if call.to_ns != NEVER)
+        self._decided = _by_key(call for call in transactions(history) if is_decided(call))
+
+    def done_ns(self, call: Call) -> int:
+        """When a transaction's decision was certainly carried out, `NEVER` if nothing shows that.
+
+        One of unknown end may be asked to end later, unless somebody has initialised its id since.
+        """
+        if call.ended is None:
+            return NEVER
+        after = [_first(self._begun_by, call.begun.key, call.ended.index)]
+        if call.ended.error is None:
+            after.append(_first(self._decided, call.begun.key, call.ended.index))
+        return min(after)
+
+
+_Done = tuple[list[int], list[int]]
+"""Where calls began, ascending, and when the first was over of those that began there or later."""
+
+
+def _by_key(calls: Iterator[Call]) -> dict[object, _Done]:
+    found: dict[object, list[Call]] = defaultdict(list)
+    for call in calls:
+        found[call.begun.key].append(call)
+    return {key: _done(sorted(some, key=attrgetter("begun.index"))) for key, some in found.items()}
+
+
+def _done(calls: list[Call]) -> _Done:
+    ends = [NEVER if call.ended is None else call.ended.time_ns for call in reversed(calls)]
+    return [call.begun.index for call in calls], [*accumulate(ends, min)][::-1]
+
+
+def _first(by_key: dict[object, _Done], key: object, position: int) -> int:
+    """When the first call of a key was over that began after a position, `NEVER` if there is none."""
+    begun, over_ns = by_key.get(key, ([], []))
+    place = bisect_right(begun, position)
+    return over_ns[place] if place < len(begun) else NEVER

@@ -25,14 +25,20 @@ class Loss(NamedTuple):
     Attributes:
         text: what it was.
         until_ns: what was acknowledged of a request that came after this is kept; `NEVER` if nobody knows.
+        from_ns: nothing was lost before this; 0 if nobody knows.
     """
 
     text: str
     until_ns: int
+    from_ns: int = 0
+
+    def meets(self, since_ns: int, until_ns: int = NEVER) -> bool:
+        """Whether what was asked for no earlier than one time may have been lost by another."""
+        return self.until_ns >= since_ns and self.from_ns <= until_ns
 
 
 def may_have_lost(
-    history: History, topic: str, partition: int | None = None, since_ns: int = 0
+    history: History, topic: str, partition: int | None = None, since_ns: int = 0, until_ns: int = NEVER
 ) -> str | None:
     """An event by which a topic, or one of its partitions, may have lost acknowledged records; None without.
 
@@ -41,11 +47,12 @@ def may_have_lost(
         topic: one of Kafka's own.
         partition: its number; None: any of them.
         since_ns: what matters was asked for no earlier.
+        until_ns: and it was lost by then, if it was.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    met = (loss.text for loss in losses(history, topic, partition) if loss.until_ns >= since_ns)
+    met = (loss.text for loss in losses(history, topic, partition) if loss.meets(since_ns, until_ns))
     return next(met, None)
 
 
@@ -67,13 +74,13 @@ def losses(history: History, topic: str, partition: int | None = None) -> tuple[
     ]
     unclean = [*_elected(scene, told)]
     told_of_all = bool(told) and all(scene.changes.tells(name, NEVER) for name in told)
-    perhaps = None if told_of_all or unclean else _unclean_untold(scene, topic)
+    perhaps = None if told_of_all else _unclean_untold(scene, topic)
     if perhaps is not None:
-        unclean.append(Loss(perhaps, NEVER))
+        told_until_ns = scene.changes.complete_until_ns if told and partition is not None else 0
+        unclean.append(Loss(perhaps, NEVER, told_until_ns))
     if any(scene.changes.states[name] for name in told):
         return (*unclean, *_all_struck(scene, told))
-    struck = _struck(scene, topic)
-    return (*unclean, _of_disks(topic, struck, NEVER)) if struck else tuple(unclean)
+    return (*unclean, *_struck(scene, topic))
 
 
 def _elected(scene: Scene, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
@@ -82,11 +89,12 @@ def _elected(scene: Scene, partitions: Iterable[PartitionName]) -> Iterator[Loss
         for state in scene.changes.states[name]:
             if state.unclean and allowed(scene, name, state):
                 text = f"broker {state.leader} was elected uncleanly for {name.topic}"
-                yield Loss(text, settled_ns(scene, name, state.leader_epoch))
+                until_ns = settled_ns(scene, name, state.leader_epoch)
+                yield Loss(text, until_ns, scene.changes.span(state).from_ns)
 
 
-def _of_disks(topic: str, brokers: frozenset[int], until_ns: int) -> Loss:
-    return Loss(f"disks of {topic} were struck: those of brokers {sorted(brokers)}", until_ns)
+def _of_disks(topic: str, brokers: frozenset[int], from_ns: int, until_ns: int) -> Loss:
+    return Loss(f"disks of {topic} were struck: those of brokers {sorted(brokers)}", until_ns, from_ns)
 
 
 def _unclean_untold(scene: Scene, topic: str) -> str | None:
@@ -101,13 +109,12 @@ def _unclean_untold(scene: Scene, topic: str) -> str | None:
     return None
 
 
-def _struck(scene: Scene, topic: str) -> frozenset[int]:
-    """Ids of nodes that lost what they had of a topic, or some of it, at any time."""
-    names: set[str] = set()
-    for window in scene.windows:
-        if hits(scene.history, window, topic):
-            names.update(window.targets)
-    return frozenset(scene.ids[name] for name in names if name in scene.ids)
+def _struck(scene: Scene, topic: str) -> Iterator[Loss]:
+    """Strikes that hit what nodes had of a topic, or some of it, at any time."""
+    hit = [window for window in scene.windows if hits(scene.history, window, topic)]
+    struck = frozenset(scene.ids[name] for window in hit for name in window.targets if name in scene.ids)
+    if struck:
+        yield _of_disks(topic, struck, min(window.invoked_ns for window in hit), NEVER)
 
 
 def _all_struck(scene: Scene, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
@@ -119,4 +126,4 @@ def _all_struck(scene: Scene, partitions: Iterable[PartitionName]) -> Iterator[L
             untold = not scene.changes.tells(partition, strike.window.end_ns)
             if untold or all_hit(scene, partition, strike, hit):
                 brokers = frozenset(each.replica for each in hit)
-                yield _of_disks(partition.topic, brokers, max(each.to_ns for each in hit))
+                yield _of_disks(partition.topic, brokers, strike.from_ns, max(each.to_ns for each in hit))

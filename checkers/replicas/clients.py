@@ -4,10 +4,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 
 from checkers.columns import PartitionName
-from checkers.coordinators import TRANSACTIONS_TOPIC
 from checkers.history import OK, History
 from checkers.licences import licences_of
-from checkers.licences.internal import may_have_lost
+from checkers.licences.decisions import decisions_of
 from checkers.loading import all_columns_of, columns_of
 from checkers.replicas.evidence import ReplicaLog
 from checkers.replicas.markers import find_against_answers, find_differing, marked_records
@@ -34,7 +33,7 @@ def find_against_clients(
     """
     if logs and any(operation.type is OK for operation in history.of("final-read")):
         yield from _against_reads(history, logs, figures)
-    if logs and history.of("txn") and may_have_lost(history, TRANSACTIONS_TOPIC) is None:
+    if logs and history.of("txn"):
         yield from _against_ends(history, logs, figures)
 
 
@@ -64,7 +63,7 @@ def _against_ends(
         for name, log in logs.items()
         if all(permit.event.below is not None for permit in licences.of(name))
     }
-    marked = marked_records(columns, kept)
+    marked = marked_records(columns, kept, decisions_of(history))
     figures["markers_compared"] += len(marked.send)
     yield from find_against_answers(columns, marked)
     yield from find_differing(columns, marked)

@@ -6,7 +6,7 @@ later epoch than the batch (KIP-890).  All partitions of a transaction get the s
 was told an end or not.
 
 Partitions whose logs may have been truncated are left out, because another record may stand at the offset; so
-are compacted topics, and all transactions where the log of their states may have lost some.
+are compacted topics, and transactions whose decision their coordinator may have lost.
 """
 
 from collections.abc import Iterator, Mapping
@@ -16,6 +16,7 @@ import numpy as np
 
 from checkers.columns import NONE, Columns, Integers, Outcome, PartitionName
 from checkers.kinds import AnomalyKind
+from checkers.licences.permits import Decisions
 from checkers.replicas.evidence import ABORT, COMMIT, ReplicaLog
 from checkers.replicas.kinds import MARKER_AGAINST_ANSWER, MARKERS_DIFFER
 from checkers.verdict import Anomaly
@@ -54,19 +55,20 @@ def markers_of(log: ReplicaLog) -> Integers:
     return found
 
 
-def marked_records(columns: Columns, logs: Mapping[PartitionName, ReplicaLog]) -> Marked:
+def marked_records(columns: Columns, logs: Mapping[PartitionName, ReplicaLog], lost: Decisions) -> Marked:
     """Find the markers of all records of transactions whose offsets clients were told.
 
     Args:
         columns: the history's.
         logs: one log of each partition that is judged.
+        lost: the transactions whose decision may be lost, which are left out.
     """
     sends = columns.sends
     judged = ((code, logs[name]) for code, name in enumerate(columns.partitions) if name in logs)
     parts = [_marked_in(columns, code, log) for code, log in judged]
     table = np.concatenate([np.empty((3, 0), dtype=np.int64), *parts], axis=1)
     order = np.lexsort((table[0], sends.invoke_op[table[0]]))
-    send, end, marker = table[:, order]
+    send, end, marker = table[:, order[lost.of(sends.invoke_op[table[0, order]]) == NONE]]
     return Marked(send, sends.invoke_op[send], end, marker, logs)
 
 

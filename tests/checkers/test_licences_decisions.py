@@ -7,13 +7,13 @@ import pytest
 
 from checkers.history import OperationType
 from checkers.licences import Licences, licences_of
-from checkers.licences.decisions import decisions_of
+from checkers.licences.decisions import decisions_of, lost_state
 from checkers.licences.permits import Decisions, no_decisions
 from checkers.loading import columns_of
 from checkers.log import check_columns
 from checkers.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
-from tests.checkers.log_histories import told
+from tests.checkers.log_histories import MS, told
 
 STATES = "__transaction_state"
 ENABLE = {"unclean.leader.election.enable": "true"}
@@ -35,10 +35,23 @@ def elected(**setup: Any) -> AdminStory:
 
 
 def transacted(story: AdminStory, at_ms: float, value: int = 7) -> AdminStory:
+    return ended(story, at_ms, value)
+
+
+def ended(
+    story: AdminStory,
+    at_ms: float,
+    value: int,
+    *,
+    key: str = "t-0",
+    offset: int | None = 0,
+    error: str | None = None,
+) -> AdminStory:
     asked = {"client": "c", "end": "commit", "mops": [["send", TOPIC, 0, value]], "consumed": []}
-    story.add(at_ms, value, OperationType.INVOKE, "txn", key="t-0", value=asked)
-    done = asked | {"mops": [["send", TOPIC, 0, value, 0]], "ended": "commit"}
-    story.add(at_ms + 1, value, OperationType.OK, "txn", key="t-0", value=done)
+    story.add(at_ms, value, OperationType.INVOKE, "txn", key=key, value=asked)
+    told = asked | {"mops": [["send", TOPIC, 0, value, offset]], "ended": None if error else "commit"}
+    kind = OperationType.INFO if error else OperationType.OK
+    story.add(at_ms + 1, value, kind, "txn", key=key, value=told, error=error)
     return story
 
 
@@ -55,6 +68,67 @@ def test_a_loss_concerns_transactions_that_had_begun(at_ms: float, *, permitted:
     assert decisions.licence.tolist() == ([0] if lost else [])
     assert ["elected uncleanly" in text for text in decisions.texts] == ([True] if lost else [])
     assert licences_of(history).decisions.texts == decisions.texts
+
+
+def initialised(story: AdminStory, at_ms: float, kind: OperationType = OperationType.OK) -> AdminStory:
+    story.both(at_ms, at_ms + 1, "init-transactions", {"client": "c"}, key="t-0", how=kind.value)
+    return story
+
+
+def begun_by(story: AdminStory) -> list[int]:
+    """Values of the transactions whose decision may be lost."""
+    history = story.history()
+    lost = decisions_of(history).operation.tolist()
+    return [history.operations[index].value["mops"][0][3] for index in lost]
+
+
+def test_a_loss_concerns_the_last_transaction_before_it() -> None:
+    """The second one was decided before the election at 30 ms, so the first one was all done by then."""
+    story = transacted(transacted(elected(config=ENABLE), 10, 7), 15, 8)
+    assert begun_by(story) == [8]
+
+
+@pytest.mark.parametrize(("at_ms", "lost"), [(15, []), (29, [7]), (10.5, [7])])
+def test_who_initialises_an_id_waits_for_the_one_before(at_ms: float, lost: list[int]) -> None:
+    """Before the loss; not before it; not after the transaction."""
+    assert begun_by(initialised(transacted(elected(config=ENABLE), 10), at_ms)) == lost
+
+
+def test_an_initialisation_of_unknown_fate_shows_nothing() -> None:
+    assert begun_by(initialised(transacted(elected(config=ENABLE), 10), 15, OperationType.INFO)) == [7]
+
+
+@pytest.mark.parametrize(
+    "following",
+    [
+        pytest.param({"offset": None}, id="of no record"),
+        pytest.param({"error": "timeout"}, id="of unknown end"),
+        pytest.param({"key": "t-1"}, id="of another id"),
+    ],
+)
+def test_what_a_coordinator_need_not_have_decided_shows_nothing(following: dict[str, Any]) -> None:
+    assert 7 in begun_by(ended(transacted(elected(config=ENABLE), 10), 15, 8, **following))
+
+
+def test_one_of_unknown_end_may_be_ended_after_the_next_one() -> None:
+    story = transacted(ended(elected(config=ENABLE), 10, 7, error="timeout"), 15, 8)
+    assert begun_by(story) == [7, 8]
+    assert begun_by(initialised(story, 20)) == []
+
+
+def test_one_without_a_completion_may_be_ended_at_any_time() -> None:
+    story = elected(config=ENABLE)
+    asked = {"client": "c", "end": "commit", "mops": [["send", TOPIC, 0, 9]]}
+    story.add(5, 9, OperationType.INVOKE, "txn", key="t-0", value=asked)
+    assert begun_by(initialised(story, 15)) == [9]
+
+
+@pytest.mark.parametrize(
+    ("since_ms", "until_ms", "lost"), [(10, 40, True), (10, 20, False), (1_060, 1_070, False)]
+)
+def test_a_state_may_be_lost_from_the_election_on(since_ms: float, until_ms: float, *, lost: bool) -> None:
+    history = elected(config=ENABLE).history()
+    assert (lost_state(history, "t-0", round(since_ms * MS), round(until_ms * MS)) is not None) is lost
 
 
 def test_without_transactions_there_is_nothing_to_lose() -> None:

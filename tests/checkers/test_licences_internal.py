@@ -80,6 +80,40 @@ def test_an_unclean_election_that_was_permitted(enabled: str, *, lost: bool) -> 
     assert ("broker 1 was elected uncleanly" in text) is lost
 
 
+@pytest.mark.parametrize(
+    ("until_ms", "lost"), [(29.9, False), (30.1, True), (39, True)], ids=["before", "meanwhile", "after"]
+)
+def test_what_was_struck_later_had_not_been_lost(until_ms: float, *, lost: bool) -> None:
+    story = kept()
+    story.fault(30, 40, "wipe-disk", "n2", "n3", **ALL)
+    for history in (story.history(), story.history(metadata_log=False)):
+        text = may_have_lost(history, OFFSETS_TOPIC, 0, until_ns=round(until_ms * 1e6))
+        assert (text is not None) is lost
+
+
+@pytest.mark.parametrize(("until_ms", "lost"), [(49, False), (50, True)])
+def test_before_an_unclean_election_nothing_was_lost(until_ms: float, *, lost: bool) -> None:
+    story = kept(config={"unclean.leader.election.enable": "true"})
+    story.changed(50, isr=[1], leader=1, leaderRecoveryState=1)
+    text = may_have_lost(story.history(), OFFSETS_TOPIC, 0, until_ns=round(until_ms * 1e6))
+    assert (text is not None) is lost
+
+
+def test_where_the_log_ends_early_another_election_may_have_followed() -> None:
+    """A broker told of the first one at once: what was asked for a second later it did not cost."""
+    story = kept(config={"unclean.leader.election.enable": "true"})
+    story.changed(50, isr=[1], leader=1, leaderRecoveryState=1)
+    story.changed(60, isr=[1, 2])
+    seen = {OFFSETS_TOPIC: [[0, 1, 2, [1, 2, 3], [1], []]]}
+    story.observe(55, "partitions", {"began_ns": 54_000_000, "topics": seen})
+    late_ns = 2_000_000_000
+    assert may_have_lost(story.history(), OFFSETS_TOPIC, 0, late_ns) is None
+    cut = story.history(cut=4)
+    assert "configs allowed" in str(may_have_lost(cut, OFFSETS_TOPIC, 0, late_ns))
+    assert may_have_lost(cut, OFFSETS_TOPIC, 0, until_ns=40_000_000) is None
+    assert may_have_lost(cut, OFFSETS_TOPIC, until_ns=40_000_000) is not None
+
+
 def test_one_that_was_asked_for_everywhere() -> None:
     story = kept()
     story.elect(45, 55, all_partitions=True, code=None)
@@ -118,16 +152,30 @@ def test_one_that_configs_allowed_where_nothing_tells(node: str, *, lost: bool) 
 
 def test_so_groups_are_not_known_to_be_wrong() -> None:
     story = kept(workload={"kind": "groups", "groups": ["g"]})
+    poll = {"client": "c", "isolation": "read_committed", "group": "g"}
+    answer = {**poll, "records": [], "assigned": [[0, 0]], "membership": ["m", 1]}
+    story.both(22, 23, "poll", poll, answer=answer, key="log-0")
     asked = {"client": "c", "topic": "log-0", "offsets": [[0, 1]], "membership": ["m", 1]}
     story.both(25, 26, "commit", asked, key="g")
-    asked = {"client": "c", "isolation": "read_committed", "group": "g"}
-    answer = {**asked, "records": [], "assigned": [[0, 5]], "membership": ["m", 2]}
-    story.both(50, 51, "poll", asked, answer=answer, key="log-0")
+    answer = {**poll, "records": [], "assigned": [[0, 5]], "membership": ["m", 2]}
+    story.both(50, 51, "poll", poll, answer=answer, key="log-0")
     assert check_groups(story.history()).validity is Validity.INVALID
     story.fault(30, 40, "wipe-disk", "n2", "n3", **ALL)
     result = check_groups(story.history())
     assert (result.validity, set(result.counts)) == (Validity.UNKNOWN, {"committed-offset-lost"})
     assert "were struck" in str(result.unknown_because)
+
+
+def test_no_loss_makes_a_generation_known_that_nobody_was_told_of() -> None:
+    story = kept(workload={"kind": "groups", "groups": ["g"]})
+    poll = {"client": "c", "isolation": "read_committed", "group": "g"}
+    answer = {**poll, "records": [], "assigned": [[0, 0]], "membership": ["m", 1]}
+    story.both(22, 23, "poll", poll, answer=answer, key="log-0")
+    asked = {"client": "c", "topic": "log-0", "offsets": [[0, 1]], "membership": ["m", 9]}
+    story.both(45, 46, "commit", asked, key="g")
+    story.fault(30, 40, "wipe-disk", "n2", "n3", **ALL)
+    result = check_groups(story.history())
+    assert [(a.id, a.illegal) for a in result.anomalies] == [("premature-commit", True)]
 
 
 @pytest.mark.parametrize(

@@ -353,9 +353,22 @@ class TestTransactions:
         told = Story(transaction_timeout_ms=None).initialise(7).transact().transact(7, INFO, STATE)
         assert told.anomaly() is None
 
-    def test_a_lost_state_of_transactions_explains_it(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("checkers.client_errors.fencing.may_have_lost", lambda *_: "a wiped disk")
-        assert Story().initialise(7).transact().transact(7, INFO, FENCED).anomaly() is None
+    @pytest.mark.parametrize(("error", "asked_after"), [(FENCED, 3), (STATE, 3)])
+    def test_a_lost_state_of_transactions_explains_it(
+        self, monkeypatch: pytest.MonkeyPatch, error: str, asked_after: int
+    ) -> None:
+        """What matters is what was lost since the end of the transaction before was asked for."""
+        asked: list[Any] = []
+
+        def lost(_: History, *told: Any) -> str:
+            asked.append(told)
+            return "a wiped disk"
+
+        monkeypatch.setattr("checkers.client_errors.fencing.lost_state", lost)
+        told = Story().initialise(7).transact().transact(7, INFO, error)
+        assert told.doubt() == "a wiped disk"
+        times_ns = [operation.time_ns for operation in told.operations]
+        assert asked == [("txn-0", times_ns[asked_after], times_ns[6])]
 
     def test_scripts_ask_for_what_no_library_would(self) -> None:
         told = Story().initialise(7).transact().transact(7, INFO, FENCED, client="raw")
