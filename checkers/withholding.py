@@ -62,7 +62,16 @@ NEEDS: Mapping[str, Needs] = {
     ),
     "transactions": Needs(
         (Source.CLIENTS,),
-        {"torn-transaction": _PERMITTED},
+        dict.fromkeys(
+            (
+                "torn-transaction",
+                "hanging-transaction",
+                "zombie-accepted",
+                "producer-epoch-given-again",
+                "precommitted-read",
+            ),
+            _PERMITTED,
+        ),
         workloads=frozenset({"txn", "copy", "scripted-transactions"}),
     ),
     "descriptions": Needs(
@@ -83,6 +92,7 @@ NEEDS: Mapping[str, Needs] = {
         {
             "undelivered": (Source.CLIENTS,),
             "committed-offset-lost": (Source.CLIENTS,),
+            "premature-commit": (Source.CLIENTS,),
             "rebalance-stuck": (Source.CLIENTS,),
         },
         _PERMITTED,

@@ -142,6 +142,12 @@ _KAFKA = (
         "KIP-98, Exactly Once Delivery and Transactional Messaging, zombie fencing; KIP-360",
     ),
     AnomalyKind(
+        "producer-epoch-given-again",
+        "An initialisation was given a producer id and an epoch that another one had, or an older epoch.",
+        "Every initialisation is given a new epoch of its producer id, or a new id where those are used up.",
+        "KIP-98 (InitProducerIdRequest), KIP-360, KIP-890; TransactionCoordinator.handleInitProducerId",
+    ),
+    AnomalyKind(
         "precommitted-read",
         "A reader of committed records was given a record before its transaction's commit was asked for.",
         "A read_committed consumer is given a record of a transaction only once that is committed.",

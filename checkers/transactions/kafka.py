@@ -7,7 +7,8 @@ a ww edge, G-single, G-nonadjacent and G2-item.  Illegal are
    that was given its own before its commit;
 2. ``torn-transaction`` and ``hanging-transaction`` (`kafka_visibility`);
 3. ``zombie-accepted`` (`kafka_fencing`);
-4. ``precommitted-read`` (`kafka_precommitted`).
+4. ``producer-epoch-given-again`` (`kafka_epochs`);
+5. ``precommitted-read`` (`kafka_precommitted`).
 
 What single records show (aborted reads, lost writes, duplicates, phantoms) is the log checker's.
 """
@@ -24,6 +25,7 @@ from checkers.sources import untold_damage
 from checkers.transactions.anomalies import ANOMALIES
 from checkers.transactions.judging import NAME_CHARACTERS, Judged, judge_edges
 from checkers.transactions.kafka_edges import KafkaStory, flow_of, graph_of, own_records
+from checkers.transactions.kafka_epochs import epochs_given_again, epochs_told
 from checkers.transactions.kafka_excuses import excused
 from checkers.transactions.kafka_fencing import zombies
 from checkers.transactions.kafka_precommitted import compared, precommitted_reads
@@ -51,7 +53,7 @@ def check_transactions(history: History) -> CheckerResult:
     circular = judge_edges(flow, KafkaStory(kafka, flow), lambda identity: identity == "G1c")
     others = [*torn_transactions(kafka, story, licences_of(history)), *hanging_transactions(kafka)]
     others += [*zombies(kafka, story), *precommitted_reads(kafka, story), *_early(kafka, story)]
-    others = list(excused(history, others))
+    others = list(excused(history, [*others, *epochs_given_again(history)]))
     # The flow alone is judged more strictly: a circle in it is no longer merely observed.
     known = {anomaly.witness for anomaly in circular.anomalies}
     legal = [anomaly for anomaly in observed.anomalies if anomaly.witness not in known]
@@ -66,6 +68,7 @@ def check_transactions(history: History) -> CheckerResult:
             "records": len(kafka.columns.sends.value),
             "ends_timed": int((kafka.ending_ns != NONE).sum()),
             "reads_timed": len(compared(kafka)),
+            "epochs_told": len(epochs_told(history)),
             **observed.figures,
             "cycles": drawings(circular.drawn + observed.drawn),
         },

@@ -81,13 +81,18 @@ def _sends(mops: list[list[object]]) -> bool:
 
 
 def _fenced_by(instances: list[Instance], process: int | str, position: int) -> Instance | None:
-    """The first instance that fenced a process before a position in the history, None if none did."""
+    """The last instance that fenced a process before a position in the history, None if none did.
+
+    Its epoch is the one that is least likely to have been lost.
+    """
     mine = [each for each in instances if each.process == process and each.begin < position]
     if not mine or any(each.end == NONE for each in mine):
         return None
     since = max(each.end for each in mine)
     others = (each for each in instances if each.process != process and since < each.begin)
-    return next((each for each in others if NONE != each.end < position), None)
+    return max(
+        (each for each in others if NONE != each.end < position), key=attrgetter("begin"), default=None
+    )
 
 
 def _zombie(

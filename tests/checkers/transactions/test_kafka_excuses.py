@@ -32,15 +32,24 @@ def began(history: History) -> int:
 
 @pytest.mark.parametrize(
     "identity",
-    ["torn-transaction", "hanging-transaction", "zombie-accepted", "precommitted-read", "G1c"],
+    [
+        "torn-transaction",
+        "hanging-transaction",
+        "zombie-accepted",
+        "producer-epoch-given-again",
+        "precommitted-read",
+        "G1c",
+    ],
 )
 @pytest.mark.parametrize("permitted", [True, False])
 def test_a_finding_is_excused_where_a_state_may_be_lost(identity: str, *, permitted: bool) -> None:
     story = elected(config=ENABLE if permitted else {})
+    story.both(25, 26, "init-transactions", {}, key="t-0")
     story.add(40, 7, OperationType.INVOKE, "txn", key="t-0", value={"mops": []})
     history = story.history()
     txn = next(operation.index for operation in history.of("txn"))
-    anomaly = ANOMALIES[identity].found("it hangs", witness=(began(history), txn))
+    given = [operation.index for operation in history.of("init-transactions")]
+    anomaly = ANOMALIES[identity].found("it hangs", witness=(began(history), *given, txn))
     (judged,) = excused(history, [anomaly])
     assert judged.illegal is not (permitted and identity != "G1c")
     assert (judged.licence is None) is judged.illegal
@@ -59,6 +68,32 @@ def test_a_state_that_was_lost_before_a_transaction_began_excuses_nothing(
     history = story.history()
     txn = next(operation.index for operation in history.of("txn"))
     (judged,) = excused(history, [ANOMALIES["torn-transaction"].found("torn", witness=(txn,))])
+    assert judged.illegal is illegal
+
+
+@pytest.mark.parametrize(
+    ("given_ms", "accepted_ms", "keys", "illegal"),
+    [
+        pytest.param(25, 40, ("t-0", "t-0"), False, id="lost between"),
+        pytest.param(25, 28, ("t-0", "t-0"), True, id="lost later"),
+        pytest.param(25, None, ("t-0", "t-0"), False, id="nobody knows when it came about"),
+        pytest.param(1_060, 1_070, ("t-0", "t-0"), True, id="lost before"),
+        pytest.param(25, 40, ("t-0", "t-1"), True, id="of two ids"),
+    ],
+)
+def test_an_epoch_may_be_lost_until_another_one_is_given(
+    given_ms: float, accepted_ms: float | None, keys: tuple[str, str], *, illegal: bool
+) -> None:
+    """Elected at 30 ms and known everywhere at 50 ms: a second later a new epoch is kept."""
+    story = elected(config=ENABLE)
+    for seen_ms, leader, epoch in ((10, 1, 0), (50, 2, 2)):
+        topics = {STATES: [[0, leader, epoch, [1, 2, 3], [leader], []]]}
+        story.observe(seen_ms, "partitions", {"began_ns": seen_ms * 1_000_000, "topics": topics})
+    story.both(given_ms, given_ms + 1, "init-transactions", {}, key=keys[0])
+    story.both(given_ms + 2, accepted_ms, "init-transactions", {}, key=keys[1])
+    history = story.history()
+    witness = tuple(operation.index for operation in history.of("init-transactions"))
+    (judged,) = excused(history, [ANOMALIES["producer-epoch-given-again"].found("again", witness=witness)])
     assert judged.illegal is illegal
 
 

@@ -159,6 +159,11 @@ def test_what_is_no_zombie(text: str) -> None:
     assert "zombie-accepted" not in judged(text).counts
 
 
+def test_the_last_who_fenced_a_zombie_is_told() -> None:
+    text = "p0 init a\n p1 init a\n p2 init a\n p0 txn a 0@0=1"
+    assert of(judged(text), "zombie-accepted").witness == (4, 5, 6, 7)
+
+
 FENCED_BEFORE_COMMIT = "p0 init a\n p0 > txn a 0@0=1\n p1 init a\n p0 < txn a 0@0=1 asked=5"
 
 

@@ -137,7 +137,8 @@ def refusable(edit: Edit, wanted: Callable[[Operation], bool]) -> list[tuple[Ope
     return found
 
 
-def _aborted(ended: Operation) -> bool:
+def is_aborted(ended: Operation) -> bool:
+    """Whether a transaction was aborted on purpose, with some records."""
     return (
         ended.type is FAIL and ended.error is None and ended.value["ended"] == "abort" and bool(sent(ended))
     )
@@ -145,10 +146,15 @@ def _aborted(ended: Operation) -> bool:
 
 def _is_refused(edit: Edit, error: str) -> tuple[Operation, Operation]:
     """Let a transaction that its client aborted end with an error instead."""
-    began, ended = edit.chosen(refusable(edit, _aborted))
+    began, ended = edit.chosen(refusable(edit, is_aborted))
+    refuse(edit, ended, error)
+    return began, ended
+
+
+def refuse(edit: Edit, ended: Operation, error: str) -> None:
+    """Let a transaction that its client aborted end with an error instead."""
     edit.change(ended.index, lambda value: value.update(ended=None))
     edit.set(ended.index, error=error)
-    return began, ended
 
 
 FENCED = "ProducerFencedError: [Error 90] ProducerFencedError"

@@ -38,7 +38,7 @@ def partitions_of_no_topic(edit: Edit) -> None:
         edit.set(log.index, value=log.value | {"records": kept})
 
 
-@mutation("transactions", invalid("zombie-accepted"), ("txn",), 1)
+@mutation("transactions", invalid("producer-epoch-given-again"), ("txn",), 1)
 def two_instances_have_one_epoch(edit: Edit) -> None:
     """Two initialisations of a transactional id are given the same producer id and epoch."""
     for o in edit.original.of("init-transactions"):
@@ -46,7 +46,7 @@ def two_instances_have_one_epoch(edit: Edit) -> None:
             edit.set(o.index, value=o.value | {"producer_id": 5, "epoch": 3})
 
 
-@mutation("groups", invalid("zombie-commit"), ("groups",), 1)
+@mutation("groups", invalid("premature-commit"), ("groups",), 1)
 def a_commit_of_a_generation_that_never_was(edit: Edit) -> None:
     """A commit is acknowledged that names a generation to which the group never came."""
 

@@ -70,7 +70,12 @@ def a_record_of_a_committed_one_is_not_read(edit: Edit) -> None:
 @mutation("transactions", invalid("lost-write"), RUNS, 3)
 def a_committed_one_is_not_read(edit: Edit) -> None:
     """Final reads at read_committed return no record of a committed transaction."""
-    records = sent(edit.chosen(committed(edit)))
+    unread(edit, edit.chosen(committed(edit)))
+
+
+def unread(edit: Edit, transaction: Operation) -> None:
+    """Take all records of a transaction out of the final reads at read_committed."""
+    records = sent(transaction)
     lost = {(t, p, offset) for t, p, _, offset in records}
     for topic, number in {(t, p) for t, p, _, _ in records}:
         offsets = {o for t, p, o in lost if (t, p) == (topic, number)}
@@ -154,8 +159,12 @@ def read_before_its_commit_was_asked_for(edit: Edit) -> None:
 @mutation("transactions", invalid("zombie-accepted"), ("txn",), 4)
 def one_of_a_fenced_producer_commits(edit: Edit) -> None:
     """A producer begins and commits a transaction after a newer instance of its id was initialised."""
+    fenced(edit, edit.chosen(committed(edit)))
+
+
+def fenced(edit: Edit, transaction: Operation) -> None:
+    """Let a newer instance of its transactional id be initialised before a transaction began."""
     begun = {o.index: i for i, o in pairs(edit.original, "txn")}
-    transaction = edit.chosen(committed(edit))
     at_ns = begun[transaction.index].time_ns - 1_000_000
     told = {"client": "kafka-python", "producer_id": None, "epoch": None}
     times_ns = (at_ns - 1_000_000, at_ns)
@@ -217,8 +226,25 @@ _MARKERS = ("marker-against-answer",)
 @mutation("markers", invalid(*_MARKERS), RUNS, 4)
 def aborted_although_it_committed(edit: Edit) -> None:
     """All replicas hold an abort marker behind a record of a transaction whose commit was acknowledged."""
-    record = sent(edit.chosen(committed(edit)))[0]
-    _markers(edit, record, partial(_becomes, control=0))
+    turned(edit, edit.chosen(committed(edit)))
+
+
+def turned(edit: Edit, transaction: Operation) -> None:
+    """Let all replicas hold an abort marker behind the first record of a transaction."""
+    _markers(edit, sent(transaction)[0], partial(_becomes, control=0))
+
+
+def undone(edit: Edit, transaction: Operation) -> None:
+    """Let a transaction be aborted, on all replicas and for all readers of committed records."""
+    unread(edit, transaction)
+    for (topic, number), record in {each[:2]: each for each in sent(transaction)}.items():
+        _markers(edit, record, partial(_becomes, control=0))
+        lost = {offset for t, p, _, offset in sent(transaction) if (t, p) == (topic, number)}
+        for poll in edit.original.of("poll"):
+            if poll.type is OK and poll.key == topic and poll.value["isolation"] == "read_committed":
+                told = ({*offsets} for n, offsets, _ in poll.value["records"] if n == number)
+                if any(lost & offsets for offsets in told):
+                    edit.change(poll.index, partial(without_offsets, partition=number, lost=lost))
 
 
 @mutation("markers", invalid(*_MARKERS), ("txn",), 4)
