@@ -42,7 +42,7 @@ def with_gambits(history: History, *ends: OperationType, faults: tuple[str, ...]
 
 
 def _of_gambit(operation: Operation) -> Operation:
-    if operation.f not in {"inject", "heal"}:
+    if operation.f not in {"inject", "heal"} or operation.key == "f9":
         return operation
     return msgspec.structs.replace(operation, value=operation.value | {"gambit": "g1"})
 
@@ -114,6 +114,15 @@ def test_a_gambit_lasts_from_its_first_fault_to_the_last_heal(story: Story) -> N
     more = RUN + "5.1 f2 pause c2 ok\n5.8 f2 heal ok\n5.7 send log-0/0 x3 info\n"
     found = told(check_assumptions(with_gambits(story(more, setup=NOTHING_ALONE), OK, faults=("f1", "f2"))))
     assert found["gambits-loaded"] == (True, "g1: 23")
+
+
+def test_faults_that_stand_alone_are_held_to_what_is_asked_of_them(story: Story) -> None:
+    alone = "13 f9 pause c2 ok\n14 send log-0/0 x20 info\n18.2 f9 heal ok\n19 send log-0/0 x100 ok\n"
+    history = with_gambits(story(RUN + alone, setup=NOTHING_ALONE | {"planned_faults": 1}), OK)
+    found = told(check_assumptions(history))
+    assert all(met for met, _ in found.values()), found
+    assert found["gambits-loaded"] == (True, "g1: 20")
+    assert found["fault-held"][1].startswith("f9: ")
 
 
 def test_gambits_without_faults_are_not_held_to_load(story: Story) -> None:

@@ -197,6 +197,10 @@ def test_a_journal_that_a_run_of_format_1_must_have_written_is_missed(
     assert history.damage
 
 
+def test_the_journal_of_gambits_is_missed_where_some_were_planned(tmp_path: Path) -> None:
+    assert read_history(old_run(tmp_path, planned_gambits=1)).lacking == {"gambits"}
+
+
 def test_a_journal_of_format_1_without_an_operation_is_missed(tmp_path: Path) -> None:
     written(old_run(tmp_path), "worker-0", [])
     history = read_history(tmp_path)
