@@ -35,6 +35,7 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     kafka_version: str | None = None
     duration_s: int | None = None
     fault: tuple[str, ...] = ()
+    gambit: tuple[str, ...] = ()
     mode: Mode | None = None
     controllers: int | None = None
     brokers: int | None = None
@@ -193,6 +194,8 @@ def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scen
         schedule = _lasting(schedule, options.duration_s * 1000)
     if options.fault and isinstance(schedule, RandomSchedule):
         schedule = replace(schedule, kinds=options.fault, disks={}, gambits={})
+    if options.gambit and isinstance(schedule, RandomSchedule):
+        schedule = replace(schedule, gambits=dict.fromkeys(options.gambit, 1))
     topology = topology_of(
         scenario.topology,
         version,
@@ -292,6 +295,7 @@ def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
     found = _drawing_problems(schedule) if isinstance(schedule, RandomSchedule) else []
     if options.fault and not isinstance(schedule, RandomSchedule):
         found.append(f"{options.scenario} has faults of its own; drop --fault")
+    found += _gambit_problems(options)
     if options.duration_s is None:
         return found
     if not isinstance(schedule, RandomSchedule):
@@ -305,6 +309,15 @@ def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
             f"expected at least {DURATION_S_MIN}"
         )
     return found
+
+
+def _gambit_problems(options: RunOptions) -> list[str]:
+    """Gambits that a scenario does not draw: each needs a topology, a load and bounds that fit it."""
+    schedule = load_scenario(options.scenario).schedule
+    drawn = schedule.gambits if isinstance(schedule, RandomSchedule) else {}
+    expected = ", ".join(drawn) or "none"
+    odd = sorted(set(options.gambit) - drawn.keys())
+    return [f"{options.scenario} draws no gambit called {name}; expected one of {expected}" for name in odd]
 
 
 def _drawing_problems(schedule: RandomSchedule) -> list[str]:

@@ -47,7 +47,7 @@ class Time(click.ParamType[int]):
     "--scenarios",
     multiple=True,
     metavar="PATTERN",
-    help="Choose from these, such as 'exploratory/*'; repeatable.  [default: the nightly's]",
+    help="Choose from these, such as 'exploratory/*'; repeatable.  [default: a nightly's, exploratory/*]",
 )
 @click.option("--kafka-version", metavar="V", help=f"Kafka's version.  [default: {DEFAULT_VERSION}]")
 @image_options

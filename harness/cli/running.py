@@ -23,6 +23,7 @@ from harness.cli.options import SEED_MAX, Seeds, runs_option, topology_options
 from harness.cli.origins import settled
 from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.errors import KrucibleError, UsageError
+from harness.gambits import GAMBITS
 from harness.planning import RunOptions, RunPlan, plan_run
 from harness.runner import Host, execute
 from harness.seeded_bugs.reach import read_traces, told
@@ -48,6 +49,12 @@ _SEEDS = 100_000
     type=click.Choice(KINDS),
     multiple=True,
     help="Draw faults of this kind alone (random schedules only); repeatable.",
+)
+@click.option(
+    "--gambit",
+    type=click.Choice(list(GAMBITS)),
+    multiple=True,
+    help="Draw these of the scenario's gambits alone (random schedules only); repeatable.",
 )
 @topology_options
 @click.option("--acks", type=click.Choice(["all", "1", "0"]), help="What producers wait for.")

@@ -15,6 +15,7 @@ from harness.vocabulary.scenario import RandomSchedule
 
 ALL = "all"
 """In place of a kind of faults: whatever the scenario has."""
+_EXPLORATORY = "exploratory/*"
 
 
 class Kind(msgspec.Struct, frozen=True):
@@ -34,13 +35,13 @@ class Kind(msgspec.Struct, frozen=True):
 def kinds_of(patterns: Sequence[str], duration_s: int, given: dict[str, Any]) -> tuple[Kind, ...]:
     """Every kind of run of some scenarios.
 
-    A scenario whose schedule is drawn is run with whatever faults it draws, or with those of one kind alone,
-    and in the modes in which a nightly runs it; another one only as it is written.  What a version can't bear
-    is left out.
+    A scenario whose schedule is drawn is run with whatever faults it draws, with those of one kind alone, or
+    with one of its gambits, and in the modes in which a nightly runs it; another one only as it is written.
+    What a version can't bear is left out.
 
     Args:
-        patterns: names of scenarios, ``*`` stands for anything; none: those that a nightly runs, which a
-            correct Kafka is expected to bear.
+        patterns: names of scenarios, ``*`` stands for anything; none: those that a nightly runs, and
+            the exploratory ones, all of which a correct Kafka is expected to bear.
         duration_s: of drawn schedules, but for those that a nightly leaves as they are.
         given: run options that all of them share, Kafka's version among them.
 
@@ -56,7 +57,7 @@ def kinds_of(patterns: Sequence[str], duration_s: int, given: dict[str, Any]) ->
     if not kinds:
         raise UsageError(
             "none of these scenarios can be run like this",
-            got=", ".join(patterns) or "the nightly's scenarios",
+            got=", ".join(patterns) or "the nightly's scenarios, and exploratory ones",
             next_step="krucible list --scenarios",
         )
     return kinds
@@ -74,7 +75,7 @@ def path_of(options: RunOptions) -> Path:
         how,
         options.scenario,
         str(options.mode or scenario.topology.mode),
-        "+".join(options.fault) or ALL,
+        "+".join(options.fault + options.gambit) or ALL,
     )
 
 
@@ -82,7 +83,7 @@ def _chosen(patterns: Sequence[str]) -> tuple[str, ...]:
     names = scenario_names()
     if not patterns:
         nightly = {entry.scenario for entry in PRESETS["nightly"].entries}
-        return tuple(name for name in names if name in nightly)
+        return tuple(name for name in names if name in nightly or fnmatchcase(name, _EXPLORATORY))
     for pattern in patterns:
         if not any(fnmatchcase(name, pattern) for name in names):
             raise UsageError(
@@ -102,9 +103,12 @@ def _variants(name: str, duration_s: int, given: dict[str, Any]) -> Iterator[Run
     nightly = next((entry for entry in PRESETS["nightly"].entries if entry.scenario == name), None)
     modes = nightly.modes if nightly else (None,)
     lasting = duration_s if nightly is None or nightly.duration_s else None
+    alone = [*(((kind,), ()) for kind in schedule.kinds), *(((), (kind,)) for kind in schedule.gambits)]
     for mode in modes:
-        for fault in ((), *((kind,) for kind in schedule.kinds)):
-            yield RunOptions(scenario=name, seed=0, mode=mode, fault=fault, duration_s=lasting, **given)
+        for fault, gambit in [((), ()), *alone]:
+            yield RunOptions(
+                scenario=name, seed=0, mode=mode, fault=fault, gambit=gambit, duration_s=lasting, **given
+            )
 
 
 def _can_be_run(options: RunOptions) -> bool:

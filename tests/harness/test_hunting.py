@@ -93,10 +93,10 @@ def test_more_is_seen_than_by_chance() -> None:
     assert hunted > 1.15 * drawn
 
 
-def test_the_nightly_s_scenarios_are_what_is_chosen_from() -> None:
+def test_what_a_correct_kafka_bears_is_what_is_chosen_from() -> None:
     kinds = kinds_of((), 60, LATEST)
     names = {one.options.scenario for one in kinds}
-    assert "exploratory/chaos" in names
+    assert {"exploratory/chaos", "exploratory/gambits", "kips/kip-853-grow"} <= names
     assert not any(name.startswith("regressions/") for name in names)
     assert len({one.path for one in kinds}) == len(kinds)
     chaos = [one.options for one in kinds if one.options.scenario == "exploratory/chaos"]
@@ -114,6 +114,8 @@ def test_scripts_are_run_as_they_are_written_and_others_in_their_own_mode() -> N
     drawn = kinds_of(("exploratory/no-majority",), 60, LATEST)
     assert {one.path[2] for one in drawn} == {"isolated"}
     assert {one.path[3] for one in drawn} == {"all", "partition", "kill", "pause"}
+    gambits = kinds_of(("exploratory/gambits",), 60, LATEST)
+    assert {"all", "kill", "last-in-sync"} <= {one.path[3] for one in gambits}
     (other,) = kinds_of(("smoke/*",), 60, LATEST)
     assert path_of(other.options)[:2] == ("scripted", "smoke/partition")
 

@@ -11,7 +11,7 @@ from harness.cli.running import run
 from harness.errors import UsageError
 from harness.planning import RunOptions, plan_run
 from harness.schedule import encode, faults_of
-from harness.vocabulary import Majority, Mode, NodeFile, Quorum, RandomSchedule, Scenario, Stop
+from harness.vocabulary import FixedSchedule, Majority, Mode, NodeFile, Quorum, RandomSchedule, Scenario, Stop
 from harness.vocabulary.version import DEFAULT_VERSION
 
 LINE = f"krucible run exploratory/chaos --seed 3 --kafka-version {DEFAULT_VERSION}"
@@ -67,6 +67,14 @@ def test_faults_can_be_of_one_kind_alone() -> None:
     assert chosen.reproduce == f"{LINE} --fault=stop"
 
 
+def test_gambits_can_be_some_of_the_scenario_s_alone() -> None:
+    line = "krucible run exploratory/gambits --seed 7 --kafka-version 4.3.1"
+    chosen = plan_run(RunOptions(scenario="exploratory/gambits", seed=7, gambit=("last-in-sync",)))
+    assert isinstance(chosen.schedule, FixedSchedule)
+    assert {one.kind for one in chosen.schedule.gambits} == {"last-in-sync"}
+    assert chosen.reproduce == f"{line} --gambit=last-in-sync"
+
+
 def test_defaults_stay_out_of_the_line_but_for_the_version_that_may_be_another_tomorrow() -> None:
     assert plan_run(options()).reproduce == LINE
 
@@ -94,6 +102,8 @@ def test_all_problems_are_told_at_once() -> None:
         ({"mode": Mode.COMBINED, "controllers": 1, "brokers": 3}, "as many controllers as brokers"),
         ({"scenario": "smoke/partition", "duration_s": 30}, "fixed schedule"),
         ({"scenario": "smoke/partition", "fault": ("kill",)}, "faults of its own"),
+        ({"gambit": ("flood",)}, "draws no gambit called flood; expected one of none"),
+        ({"scenario": "exploratory/gambits", "gambit": ("nobody",)}, "expected one of all-copies, "),
         ({"fault": ("flood",)}, "called flood; expected one of partition, kill, pause, stop"),
         ({"scenario": "smoke/partition", "brokers": 1}, "needs 2 nodes"),
         ({"scenario": "regressions/kafka-15489-zombie-leader", "mode": Mode.COMBINED}, "can't be cut alone"),
