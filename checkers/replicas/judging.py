@@ -17,7 +17,8 @@
 6. Compacted topics, whose batches each broker rewrites by itself (`compacted`): ``replica-divergence`` where
    no compaction makes the difference, ``compacted-away``, ``compacted-early``, ``compacted-returned``,
    ``on-disk-not-read``.
-7. Logs of topics that were removed long ago are gone, or set aside (`stray`): ``stray-replica``.
+7. Logs of topics that were removed long ago, or of partitions that are elsewhere, are gone or set aside
+   (`stray`): ``stray-replica``.
 
 What differs legally: where logs begin (retention, DeleteRecords, snapshots); what stands above the committed
 end; what compaction removes; replicas out of sync.  Where the setup says that evidence was to be gathered,

@@ -131,10 +131,12 @@ DELETED_RECORDS_RETURNED = AnomalyKind(
 )
 STRAY_REPLICA = AnomalyKind(
     id="stray-replica",
-    meaning="At the end a broker kept a partition's log although its topic had long been removed.",
-    guarantee="A broker that applies the removal of a topic sets the logs of its partitions aside, and so "
-    "does one that finds such logs as it starts.",
-    source="KIP-516; Kafka's ReplicaManager.applyDelta and LogManager.isStrayKraftReplica",
+    meaning="At the end a broker kept a partition's log although its topic had long been removed, or the "
+    "partition had long been on other brokers alone.",
+    guarantee="A broker that learns that it has no replica of a partition any more sets the log aside, and "
+    "so does one that finds such logs as it starts.",
+    source="KIP-455; KIP-516; Kafka's TopicsDelta.localChanges, ReplicaManager.applyDelta and "
+    "LogManager.isStrayKraftReplica",
 )
 METADATA_DIVERGENCE = AnomalyKind(
     id="metadata-divergence",

@@ -1,4 +1,4 @@
-"""The log of a topic that was removed long ago is set aside by every broker that ran all the time."""
+"""A log that is no replica's any more, for long, is set aside by every broker that ran all the time."""
 
 import pytest
 
@@ -32,7 +32,7 @@ def test_of_a_topic_that_was_removed() -> None:
     assert (result.validity, result.counts) == (Validity.INVALID, KEPT)
     (anomaly,) = result.anomalies
     assert anomaly.summary == f"n2 kept log-0-0 of the topic {TOPIC_ID}, 19.9 s after it was removed."
-    assert (anomaly.subject, anomaly.time_ns, len(anomaly.witness)) == ("log-0-0", 20_000 * MS, 1)
+    assert (anomaly.subject, anomaly.time_ns, len(anomaly.witness)) == ("log-0-0", 20_001 * MS, 1)
     assert (result.figures["folders_told"], result.figures["removals_applied"]) == (2, 1)
 
 
@@ -47,6 +47,54 @@ def test_of_a_topic_that_was_removed() -> None:
 )
 def test_what_a_broker_may_have(told: AdminStory) -> None:
     assert judged(told).counts == {}
+
+
+class TestElsewhere:
+    """The partition's replicas are brokers 1 to 3, from 100 ms on 1 and 3, from 200 ms on others."""
+
+    def moved(self, read_ms: float = 20_000, after: tuple[int, ...] = (1, 3), **folder: str) -> AdminStory:
+        told = story(read_ms, removed=False, **folder)
+        told.changed(100, replicas=[1, 3], isr=[1, 3])
+        told.changed(200, replicas=list(after), isr=list(after))
+        told.record(210, "PARTITION_CHANGE_RECORD", {"partitionId": 9, "topicId": "unknown", "isr": [1]})
+        return told
+
+    def test_of_a_partition_that_was_moved(self) -> None:
+        result = judged(self.moved())
+        assert (result.validity, result.counts) == (Validity.INVALID, KEPT)
+        text = f"n2 kept log-0-0 of the topic {TOPIC_ID}, 19.9 s after it was on other brokers alone."
+        assert result.anomalies[0].summary == text
+
+    def test_of_one_that_was_never_there(self) -> None:
+        told = AdminStory()
+        told.created([1, 3])
+        value = {"began_ns": 20_000 * MS, "folders": [["log-0-0", TOPIC_ID]]}
+        told.observe(20_001, "folders", value, node="n2")
+        assert judged(told).counts == KEPT
+
+    @pytest.mark.parametrize(
+        ("read_ms", "after", "folder"),
+        [
+            (20_000, (1, 2, 3), "log-0-0"),  # it came back
+            (10_090, (1, 3), "log-0-0"),  # a moment ago
+            (20_000, (1, 3), "log-0-0.3f2a-delete"),
+            (20_000, (1, 3), "log-0-7"),  # of which nobody tells
+            (20_000, (1, 3), "log-1-0"),  # of another name than the topic with this id
+        ],
+    )
+    def test_what_a_broker_may_have(self, read_ms: float, after: tuple[int, ...], folder: str) -> None:
+        assert judged(self.moved(read_ms, after, folder=folder)).counts == {}
+
+    def test_what_happened_after_the_log_ends_is_not_known(self) -> None:
+        told = self.moved()
+        told.changed(300, replicas=[1, 2, 3], isr=[1, 3])
+        told.changed(400, isr=[1, 2, 3])
+        assert check_replicas(told.history(cut=4)).counts == {}
+
+    def test_where_a_wiped_disk_may_have_taken_records_nothing_is_decided(self) -> None:
+        told = self.moved()
+        told.fault(300, 310, "wipe-disk", "n1", scope="all", new_directory_id=False)
+        assert judged(told).counts == {}
 
 
 def test_a_removal_that_nobody_told_to_be_committed_may_be_unknown() -> None:

@@ -1,11 +1,11 @@
-"""Logs of topics that were removed, on brokers' disks at the end."""
+"""Logs of topics that were removed, and of replicas that are elsewhere, on brokers' disks at the end."""
 
 from typing import Any
 
 from checkers.history import Operation
 from tests.mutations.edits import Edit
 from tests.mutations.looking import SECOND_NS
-from tests.mutations.partitions import longest, spans
+from tests.mutations.partitions import longest, spans, states
 from tests.mutations.suite import VALID, invalid, mutation, unknown
 
 RUN = ("strays",)
@@ -56,6 +56,24 @@ def a_log_that_was_not_set_aside(edit: Edit) -> None:
         value["folders"][at][0] = value["folders"][at][0].rpartition(".")[0]
 
     edit.change(listed.index, change)
+
+
+@mutation("strays", invalid("stray-replica"), RUN, 2)
+def a_log_of_a_replica_that_is_elsewhere(edit: Edit) -> None:
+    """A broker has the log of a partition that other brokers alone were ever to have."""
+    listed = _folders(edit)[edit.place]
+    ids = {node["name"]: node["id"] for node in edit.original.of("setup")[0].value["nodes"]}
+    removed = {topic_id for topic_id, _ in _removed(edit)}
+    settled_ns = listed.value["began_ns"] - 15 * SECOND_NS
+    elsewhere = [
+        state
+        for state in states(edit.original)
+        if ids[listed.node or ""] not in state.replicas
+        and state.topic_id not in removed
+        and spans(edit.original)(state.offset)[1] < settled_ns
+    ]
+    state = edit.chosen(elsewhere)
+    _found(edit, listed, f"{state.topic}-{state.partition}", state.topic_id)
 
 
 @mutation("strays", VALID, RUN, 3)
