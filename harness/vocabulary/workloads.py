@@ -199,7 +199,7 @@ class TxnWorkload(TransactionalWorkload, frozen=True, tag="txn"):
 
     transaction_rate: int = 30
     fencing_interval_ms: int = 1_500
-    lapsing_interval_ms: int = 2_000
+    lapsing_interval_ms: int = 1_500
     lapsing_timeout_ms: int = 2_500
 
     @property

@@ -34,8 +34,9 @@ T = TypeVar("T")
 TxnContext = Context[TxnWorkload]
 
 CLIENT = "raw"
-_NAMES = 3
-_PARTITIONS = 2
+_NAMES = 8
+"""So many that one that is left alone has timed out before its name's next turn."""
+_PARTITIONS_MAX = 3
 _ASK_S = 2.5
 _RETRIES = 15
 _RETRY_PAUSE_S = 0.1
@@ -116,14 +117,18 @@ class LapsingWorker(Worker):
         if lapse is Lapse.ABORTED_BY_ADMIN:
             self.stopping.wait(self._random.uniform(*_SETTLE_S))
             self._abort(opened)
-            return
+        elif lapse is Lapse.COMMITTED_LATE:
+            self._commit_late(opened)
+
+    def _commit_late(self, opened: Open) -> None:
+        """Ask for the commit after the timeout, unless the load ends before."""
         timeout_s = self._context.workload.lapsing_timeout_ms / 1000
         stopped = self.stopping.wait(timeout_s + self._random.uniform(*_LATE_S))
-        self._describe(opened)
-        if lapse is Lapse.COMMITTED_LATE and stopped:
+        if stopped:
             self._recorder.complete(OperationType.FAIL, opened.value, _NEVER_ASKED)
-        elif lapse is Lapse.COMMITTED_LATE:
-            self._commit(opened)
+            return
+        self._describe(opened)
+        self._commit(opened)
 
     def _look(self, name: str) -> tuple[int, TopicAnswer]:
         """Id of a name's coordinator, and the topic, as some broker knows them."""
@@ -159,32 +164,31 @@ class LapsingWorker(Worker):
         return producer
 
     def _begin(self, producer: ProducerState, coordinator: int, topic: TopicAnswer) -> Open | None:
-        """Add partitions, and send a record to each; None where nothing was sent."""
-        places = self._random.sample([(s.partition, s.leader) for s in topic.partitions], _PARTITIONS)
-        sends = [["send", topic.name, partition, self._values.draw()] for partition, _ in places]
+        """Add partitions one by one, and send a record to each; None where nothing was sent."""
+        count = min(_PARTITIONS_MAX, len(topic.partitions))
+        leaders = dict(self._random.sample([(s.partition, s.leader) for s in topic.partitions], count))
+        sends: list[list[Any]] = [["send", topic.name, number, self._values.draw()] for number in leaders]
         value: dict[str, Any] = {"client": CLIENT, "end": "commit", "mops": sends}
         self._recorder.invoke("txn", producer.transactional_id, value)
-        numbers = [partition for partition, _ in places]
-        trouble = self._add(producer, coordinator, topic.name, numbers)
-        ended = {"ended": None, "ending_ns": None}
+        mops: list[list[Any]] = []
+        trouble = None
+        for mop in sends:
+            trouble = trouble or self._add(producer, coordinator, topic.name, mop[2])
+            offset = self._send(producer, topic, mop, leaders[mop[2]]) if trouble is None else None
+            mops.append([*mop, offset])
+        told = value | {"ended": None, "ending_ns": None, "mops": mops}
         if trouble is not None:
-            self._recorder.complete(OperationType.FAIL, value | ended, f"nothing was sent: {trouble}")
+            self._recorder.complete(OperationType.FAIL, told, f"a partition was not added: {trouble}")
             return None
-        mops = [
-            [*mop, self._send(producer, topic, mop, leader)]
-            for mop, (_, leader) in zip(sends, places, strict=True)
-        ]
         sent_ns = self._recorder.journal.clock.now_ns()
-        told = value | ended | {"mops": mops, "sent_ns": sent_ns, "coordinator": coordinator}
-        return Open(producer, coordinator, dict(places), told | {"leaders": dict(places)})
+        told |= {"sent_ns": sent_ns, "coordinator": coordinator, "leaders": leaders}
+        return Open(producer, coordinator, leaders, told)
 
-    def _add(
-        self, producer: ProducerState, coordinator: int, topic: str, partitions: Sequence[int]
-    ) -> str | None:
-        """Why partitions were not added to the transaction; None if they were."""
+    def _add(self, producer: ProducerState, coordinator: int, topic: str, partition: int) -> str | None:
+        """Why a partition was not added to the transaction; None if it was."""
         try:
             code = self._insist(
-                coordinator, lambda it: max(add_partitions(it, producer, topic, partitions)), int
+                coordinator, lambda it: max(add_partitions(it, producer, topic, [partition])), int
             )
         except WireError as failed:
             return str(failed)
