@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple, TypeVar
 
 from harness.vocabulary.administration import (
+    AlterSome,
     Drawn,
     ElectionType,
     ElectLeaders,
@@ -18,7 +19,17 @@ from harness.vocabulary.administration import (
     ReassignSome,
     broker,
 )
-from harness.vocabulary.faults import Among, Fault, Kill, LostAnswers, Partition, Pattern, Pause, Stop
+from harness.vocabulary.faults import (
+    Among,
+    Fault,
+    Kill,
+    LostAnswers,
+    Partition,
+    Pattern,
+    Pause,
+    PowerLoss,
+    Stop,
+)
 from harness.vocabulary.gambits import (
     AllInSync,
     Ask,
@@ -32,12 +43,13 @@ from harness.vocabulary.gambits import (
     Mend,
     OutOfSync,
     Part,
+    QuorumLed,
     QuorumLedByAnother,
     Strike,
     Until,
 )
 from harness.vocabulary.moves import Pass
-from harness.vocabulary.topology import Mode, Topology
+from harness.vocabulary.topology import DiskKind, Mode, Topology
 
 Script = tuple[GambitMove, ...]
 T = TypeVar("T")
@@ -60,17 +72,20 @@ class Recipe(NamedTuple):
     Attributes:
         moves: draws its script.
         copies: how many brokers it needs.
-        isolated: whether controllers must be nodes of their own.
+        isolated: whether controllers must be nodes of their own: the quorum decides while brokers are away.
+        disks: whether disks must be file systems, which lose power.
     """
 
     moves: Callable[[random.Random, Topology], Script]
     copies: int = len(_COPIES)
     isolated: bool = False
+    disks: bool = False
 
     def fits(self, topology: Topology) -> bool:
         """Whether the topology has what it needs."""
         apart = topology.mode is Mode.ISOLATED or not self.isolated
-        return topology.brokers >= self.copies and apart
+        own = topology.disk is not DiskKind.FOLDER or not self.disks
+        return topology.brokers >= self.copies and apart and own
 
 
 def _all_copies(source: random.Random, _: Topology) -> Script:
@@ -241,8 +256,8 @@ def _cut_off_controller(source: random.Random, _: Topology) -> Script:
 
 
 def _flapping(source: random.Random, _: Topology) -> Script:
-    """A link, or a process, that comes and goes: four short faults at those on whom a partition depends."""
-    parts = source.choices(("leader", "leader", "follower-1", "controller"), k=4)
+    """Links, or processes, that come and go: several short faults at those on whom a partition depends."""
+    parts = source.choices(("leader", "leader", "follower-1", "controller"), k=source.randint(4, 6))
     moves: list[GambitMove] = [ChooseCopies(_draw(source)), ChooseQuorum(_draw(source))]
     for number, part in enumerate(parts, start=1):
         fault = source.choice((Pause(), _isolated(source), _isolated(source)))
@@ -265,12 +280,31 @@ def _colliding_elections(source: random.Random, topology: Topology) -> Script:
     )
 
 
+def _voters_power(source: random.Random, topology: Topology) -> Script:
+    """Power lost by a majority of the voters, or all, right after a change was acknowledged."""
+    voters = len(topology.voters())
+    lost = source.choice((voters // 2 + 1, voters))
+    parts = ("controller", *(f"voter-{n}" for n in range(1, lost)))
+    blows = _blows([(part, PowerLoss()) for part in _shuffled(source, parts)])
+    changes: list[Drawn] = [AlterSome(_draw(source)), AlterSome(_draw(source)), ReassignSome(_draw(source))]
+    return (
+        ChooseQuorum(_draw(source)),
+        Ask(source.choice(changes), answered=True),
+        Pass(source.randint(0, 100)),
+        Strike(blows, source.randint(0, _AT_ONCE_MS)),
+        Pass(source.randint(0, 1_500)),
+        Mend(_shuffled(source, [blow.name for blow in blows]), source.randint(0, 1_500)),
+        Until(QuorumLed(), _SEVERAL_S_MS),
+        Until(AllInSync(), _BACK_MS),
+    )
+
+
 GAMBITS: dict[str, Recipe] = {
     "all-copies": Recipe(_all_copies),
     "all-brokers": Recipe(_all_brokers, copies=1),
     "broker-majority": Recipe(_broker_majority, copies=1),
-    "held-follower": Recipe(_held_follower),
-    "last-in-sync": Recipe(_last_in_sync),
+    "held-follower": Recipe(_held_follower, isolated=True),
+    "last-in-sync": Recipe(_last_in_sync, isolated=True),
     "isr-and-controller": Recipe(_isr_and_controller, isolated=True),
     "cut-off-leader": Recipe(_cut_off_leader, copies=2),
     "lost-answers": Recipe(_lost_answers, copies=2),
@@ -281,6 +315,7 @@ GAMBITS: dict[str, Recipe] = {
     "cut-off-controller": Recipe(_cut_off_controller, copies=1, isolated=True),
     "flapping": Recipe(_flapping),
     "colliding-elections": Recipe(_colliding_elections, copies=1, isolated=True),
+    "voters-power": Recipe(_voters_power, copies=1, isolated=True, disks=True),
 }
 """Gambits that a random schedule draws from, by their names there."""
 

@@ -18,6 +18,7 @@ from harness.vocabulary.gambits import (
     LedByAnother,
     OutOfSync,
     Part,
+    QuorumLed,
     QuorumLedByAnother,
     Situational,
 )
@@ -95,13 +96,20 @@ def come_about(condition: Situational, chosen: Cast, situation: Situation) -> Se
         case AllInSync():
             lacking = [f"{topic}/{n}" for (topic, n), one in situation.partitions.items() if not _whole(one)]
             return Seen(bool(situation.partitions) and not lacking, lacking)
+        case QuorumLed():
+            return _of_quorum(None, situation)
         case QuorumLedByAnother(part):
-            quorum, former = situation.quorum, chosen.node(part, situation.nodes)
-            if quorum is None:
-                return Seen(holds=False, saw=None)
-            return Seen(quorum.leader_id != former.id and quorum.high_watermark >= 0, quorum.leader_id)
+            return _of_quorum(chosen.node(part, situation.nodes), situation)
         case LedBy() | LedByAnother() | InSyncAlone() | OutOfSync():
             return _of_partition(condition, chosen, situation)
+
+
+def _of_quorum(former: Node | None, situation: Situation) -> Seen:
+    quorum = situation.quorum
+    if quorum is None:
+        return Seen(holds=False, saw=None)
+    another = former is None or quorum.leader_id != former.id
+    return Seen(another and quorum.high_watermark >= 0, quorum.leader_id)
 
 
 def _of_partition(

@@ -143,10 +143,11 @@ class GambitCourse:
             case Pass(ms):
                 self._cancelled.wait(ms / 1000)
                 return None
-            case Ask(operation):
+            case Ask(operation, answered):
                 worker = Background(self._operator(), operation, _ASK_TIMEOUT_MS, len(self._asking) + 1)
                 self._asking.append(worker)
                 worker.start()
+                worker.join(worker.bound_s if answered else 0.0)
                 return None
 
     def _struck(self, move: Strike, played: "_Played") -> str | None:

@@ -138,7 +138,11 @@ class QuorumLedByAnother(msgspec.Struct, frozen=True, tag_field="kind", tag="quo
     part: Part
 
 
-Situational = LedBy | LedByAnother | InSyncAlone | OutOfSync | AllInSync | QuorumLedByAnother
+class QuorumLed(msgspec.Struct, frozen=True, tag_field="kind", tag="quorum-led"):
+    """The quorum has a leader that knows what is committed."""
+
+
+Situational = LedBy | LedByAnother | InSyncAlone | OutOfSync | AllInSync | QuorumLed | QuorumLedByAnother
 """Conditions of the cluster that name parts."""
 
 
@@ -150,9 +154,15 @@ class Until(msgspec.Struct, frozen=True, tag_field="move", tag="until"):
 
 
 class Ask(msgspec.Struct, frozen=True, tag_field="move", tag="ask"):
-    """Ask for an admin operation, in the background; whatever the answer is, the gambit goes on."""
+    """Ask for an admin operation; whatever the answer is, the gambit goes on.
+
+    Attributes:
+        operation: what is asked for.
+        answered: whether the next move waits for the answer, for a few seconds at most.
+    """
 
     operation: AdminOperation
+    answered: bool = False
 
 
 GambitMove = Choice | Strike | Mend | Until | Pass | Ask

@@ -17,8 +17,9 @@ from harness.vocabulary import FixedSchedule, Gambit, Scenario
 from results.store import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
-COORDINATORS = {"group-coordinator", "transaction-coordinator"}
-OTHERS = tuple(kind for kind in GAMBITS if kind not in COORDINATORS)
+ELSEWHERE = {"group-coordinator", "transaction-coordinator", "voters-power"}
+"""Those that need another workload, or disks of their own."""
+OTHERS = tuple(kind for kind in GAMBITS if kind not in ELSEWHERE)
 EARLIER = ("rolling-bounce", "deaf-preferred")
 """A bounce leaves partitions that are not led by their preferred leaders."""
 
@@ -32,7 +33,7 @@ def one_of_each(scenario: Scenario, kinds: tuple[str, ...]) -> Scenario:
         gambits.append(Gambit(at_ms, kind, moves, lasts_ms))
         at_ms += lasts_ms + 1_000
     # Room for conditions that take longer than they are thought to: none is begun after the end.
-    schedule = FixedSchedule((), at_ms + 60_000, gambits=tuple(gambits))
+    schedule = FixedSchedule((), at_ms + 30_000, gambits=tuple(gambits))
     return msgspec.structs.replace(scenario, schedule=schedule)
 
 
@@ -42,6 +43,7 @@ def one_of_each(scenario: Scenario, kinds: tuple[str, ...]) -> Scenario:
         ("exploratory/gambits", (*EARLIER, *(kind for kind in OTHERS if kind not in EARLIER))),
         ("exploratory/gambits-offsets", ("group-coordinator",)),
         ("exploratory/gambits-txn", ("transaction-coordinator",)),
+        ("exploratory/gambits-power", ("voters-power",)),
     ],
 )
 def test_every_gambit_is_played_and_proven(

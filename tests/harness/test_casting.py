@@ -14,6 +14,7 @@ from harness.vocabulary import (
     LedByAnother,
     Mode,
     OutOfSync,
+    QuorumLed,
     QuorumLedByAnother,
     Topology,
     broker,
@@ -164,6 +165,11 @@ def test_another_leader_of_the_quorum_has_a_high_watermark() -> None:
     condition, chosen = QuorumLedByAnother("controller"), Cast({"controller": BY_NAME["c2"]})
     for led, holds in ((quorum(), False), (quorum(101), True), (quorum(101, hw=-1), False), (None, False)):
         assert come_about(condition, chosen, situation(led=led)).holds is holds
+
+
+def test_a_quorum_that_is_led_has_a_high_watermark() -> None:
+    for led, holds in ((quorum(), True), (quorum(hw=-1), False), (None, False)):
+        assert come_about(QuorumLed(), Cast(), situation(led=led)).holds is holds
 
 
 def test_a_part_that_nobody_has_is_told() -> None:

@@ -196,6 +196,22 @@ def test_what_is_asked_for_is_not_waited_for(bench: Bench) -> None:
     assert bench.hired == 2, "the third one waits for the first"
 
 
+def test_an_answer_that_matters_is_waited_for(bench: Bench) -> None:
+    answered = threading.Event()
+
+    def answer() -> None:
+        threading.Event().wait(0.1)
+        answered.set()
+
+    def look_on(topic: str | None) -> Situation:
+        assert answered.is_set()
+        return Bench.look(bench, topic)
+
+    bench.asking, bench.look = answer, look_on  # type: ignore[method-assign]
+    asked = Ask(ElectLeaders(ElectionType.PREFERRED), answered=True)
+    assert bench.play(asked, CHOOSE).type is OK
+
+
 def test_an_operator_that_dies_is_told(bench: Bench) -> None:
     def die() -> None:
         raise LookupError("there is no broker 4")

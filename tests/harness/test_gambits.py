@@ -36,6 +36,7 @@ from harness.vocabulary import (
     Partition,
     Pass,
     Pause,
+    PowerLoss,
     RandomSchedule,
     Stop,
     Strike,
@@ -45,19 +46,20 @@ from harness.vocabulary import (
 
 SEEDS = st.integers(min_value=0, max_value=2**63)
 ISOLATED = Topology(mode=Mode.ISOLATED)
+DISKS = Topology(mode=Mode.ISOLATED, disk=DiskKind.LOOP_EXT4)
 EVERY = dict.fromkeys(GAMBITS, 1)
 COPIES = {"leader", "follower-1", "follower-2"}
 QUORUM = {"controller", "voter-1", "voter-2"}
 
 
-def drawn(seed: int, topology: Topology = ISOLATED, **chosen: object) -> FixedSchedule:
+def drawn(seed: int, topology: Topology = DISKS, **chosen: object) -> FixedSchedule:
     schedule = msgspec.structs.replace(RandomSchedule(duration_ms=120_000, gambits=EVERY), **chosen)
     planned = plan(schedule, topology, seed)
     assert isinstance(planned, FixedSchedule)
     return planned
 
 
-def script(kind: str, seed: int, topology: Topology = ISOLATED) -> tuple[GambitMove, ...]:
+def script(kind: str, seed: int, topology: Topology = DISKS) -> tuple[GambitMove, ...]:
     planned = drawn(seed, topology, gambits={kind: 1}, gambit_share=1.0)
     return planned.gambits[0].moves
 
@@ -105,7 +107,7 @@ def test_a_script_can_be_played_as_it_is_written(seed: int, kind: str) -> None:
             case Strike(blows, apart_ms):
                 begun += [blow.name for blow in blows]
                 assert {blow.at for blow in blows if isinstance(blow.at, str)} <= known
-                assert not [blow for blow in blows if unavailable_because(blow.fault, ISOLATED)]
+                assert not [blow for blow in blows if unavailable_because(blow.fault, DISKS)]
                 assert 0 <= apart_ms <= 2_000
             case Mend(names):
                 ended += names
@@ -187,6 +189,21 @@ def test_answers_are_lost_before_the_leader_goes() -> None:
         assert second.blows[0].at == "leader"
 
 
+def test_power_goes_within_100_ms_of_an_acknowledged_change() -> None:
+    lost = set()
+    for seed in range(20):
+        _, ask, wait, strike, *_ = script("voters-power", seed)
+        assert isinstance(ask, Ask)
+        assert ask.answered
+        assert isinstance(wait, Pass)
+        assert wait.ms <= 100
+        assert isinstance(strike, Strike)
+        assert {type(blow.fault) for blow in strike.blows} == {PowerLoss}
+        lost.add(len(strike.blows))
+        assert {blow.at for blow in strike.blows} <= QUORUM
+    assert lost == {2, 3}
+
+
 @pytest.mark.parametrize("topic", ["group", "transaction"])
 def test_a_coordinator_goes_and_is_led_back(topic: str) -> None:
     moves = script(f"{topic}-coordinator", 3)
@@ -242,7 +259,9 @@ def test_a_schedule_tells_all_faults_and_operations_of_its_gambits() -> None:
 def test_what_a_topology_does_not_fit_is_not_drawn() -> None:
     combined = {gambit.kind for seed in range(30) for gambit in drawn(seed, Topology()).gambits}
     assert combined == {kind for kind, recipe in GAMBITS.items() if not recipe.isolated}
-    two = Topology(mode=Mode.ISOLATED, brokers=2)
+    folders = {gambit.kind for seed in range(30) for gambit in drawn(seed, ISOLATED).gambits}
+    assert folders == {kind for kind, recipe in GAMBITS.items() if not recipe.disks}
+    two = Topology(mode=Mode.ISOLATED, brokers=2, disk=DiskKind.LOOP_XFS)
     small = {gambit.kind for seed in range(30) for gambit in drawn(seed, two).gambits}
     assert small == {kind for kind, recipe in GAMBITS.items() if recipe.copies <= 2}
     assert not drawn(1, Topology(), gambits={"cut-off-controller": 1}).gambits

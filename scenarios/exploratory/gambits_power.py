@@ -1,0 +1,23 @@
+"""exploratory/gambits-power: the voters lose power right after they acknowledged a change."""
+
+from harness.vocabulary import DiskKind, Mode, Quorum, RandomSchedule, Scenario, Topology
+
+SCENARIO = Scenario(
+    summary="A majority of the voters lose power within 100 ms of an acknowledged change, again and again.",
+    why=(
+        "A change of metadata is acknowledged once a majority has it on its disk, so none may be lost with "
+        "the power; a voter that remembers less than it voted for elects two leaders."
+    ),
+    schedule=RandomSchedule(
+        duration_ms=60_000,
+        gap_ms=(300, 1_500),
+        gambits={"voters-power": 5, "colliding-elections": 1, "cut-off-controller": 1, "flapping": 1},
+        gambit_share=0.85,
+        changes={"alter": 1},
+        change_gap_ms=(1_000, 4_000),
+    ),
+    # In a dynamic quorum a young broker does not survive a loss of power: findings/power-loss-of-an-observer.
+    topology=Topology(mode=Mode.ISOLATED, disk=DiskKind.LOOP_EXT4, quorum=Quorum.STATIC),
+    versions_min="3.9.0",
+    ticket="KIP-595, KIP-631",
+)
