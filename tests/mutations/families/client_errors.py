@@ -194,6 +194,98 @@ def its_id_is_another_producers(edit: Edit) -> None:
     _is_refused(edit, "INVALID_PRODUCER_ID_MAPPING: Failed to end transaction: Broker: Invalid mapping")
 
 
+def _follows(edit: Edit, *, same: bool = True) -> tuple[Operation, Operation, tuple[str, int]]:
+    """A transaction that its process begins right after another one, and a partition that both wrote to.
+
+    Or, where it is not the same, one that only the second one wrote to, first of all of its producer.
+    """
+    places = []
+    last: dict[Any, Operation] = {}
+    written: dict[Any, set[tuple[str, int]]] = {}
+    for began, ended in pairs(edit.original, "init-transactions", "txn"):
+        if began.f == "init-transactions":
+            last.pop(began.process, None)
+            written[began.process] = set()
+            continue
+        here = {(topic, partition) for topic, partition, _, _ in sent(ended)}
+        before = last.get(began.process)
+        known = written.setdefault(began.process, set())
+        if before is not None and before.key == ended.key and before.error is None and is_aborted(ended):
+            shared = sorted(here & known if same else here - known)
+            places += [(began, ended, shared[0])] if shared else []
+        known |= here
+        last[began.process] = ended
+    found: tuple[Operation, Operation, tuple[str, int]] = edit.chosen(places)
+    return found
+
+
+def _out_of_order(edit: Edit, ended: Operation, place: tuple[str, int], error: str, *, whole: bool) -> None:
+    """Let the records of a transaction be refused in one partition, and all others be acknowledged."""
+
+    def change(value: dict[str, Any]) -> None:
+        value["ended"] = None
+        refused = [mop for mop in value["mops"] if mop[0] == "send" and (mop[1], mop[2]) == place]
+        for mop in refused if whole else refused[:1]:
+            mop[4] = None
+
+    edit.change(ended.index, change)
+    edit.set(ended.index, error=error)
+
+
+_NEVER_ASKED = "its commit was never asked for"
+
+
+@mutation("client-errors", _SEQUENCES, ("txn", "copy"), 2)
+def out_of_order_within_a_transaction(edit: Edit) -> None:
+    """A producer is out of order in a partition in which its transaction before had records acknowledged."""
+    _, ended, place = _follows(edit)
+    _out_of_order(edit, ended, place, f"{OUT_OF_ORDER}; {_NEVER_ASKED}", whole=True)
+
+
+@mutation("client-errors", _SEQUENCES, ("txn",), 2)
+def out_of_order_and_its_abort_too(edit: Edit) -> None:
+    """Librdkafka tells the same of the records and of the abort, and gives the producer up."""
+    _, ended, place = _follows(edit)
+    error = f"{OUT_OF_ORDER_C}; {_NEVER_ASKED}; abort: _FATAL: Fatal error: {OUT_OF_ORDER_C}"
+    _out_of_order(edit, ended, place, error, whole=True)
+
+
+@mutation("client-errors", _SEQUENCES, ("txn",), 1)
+def not_known_within_a_transaction(edit: Edit) -> None:
+    """A broker does not know a transactional producer whose records it acknowledged a moment before."""
+    _, ended, place = _follows(edit)
+    _out_of_order(edit, ended, place, f"{UNKNOWN_ID}; {_NEVER_ASKED}", whole=True)
+
+
+@mutation("client-errors", VALID, ("txn",), 2)
+def out_of_order_where_nothing_was_acknowledged(edit: Edit) -> None:
+    """A producer is out of order in a partition to which it had sent nothing before."""
+    _, ended, place = _follows(edit, same=False)
+    _out_of_order(edit, ended, place, f"{OUT_OF_ORDER}; {_NEVER_ASKED}", whole=True)
+
+
+@mutation("client-errors", VALID, ("txn",), 2)
+def out_of_order_within_a_transaction_after_other_trouble(edit: Edit) -> None:
+    """A batch of a transaction timed out, and the one behind it is out of order, as the first never came."""
+    _, ended, place = _follows(edit)
+    error = f"_MSG_TIMED_OUT: Local: Message timed out; {OUT_OF_ORDER_C}; {_NEVER_ASKED}"
+    _out_of_order(edit, ended, place, error, whole=True)
+
+
+@mutation("client-errors", VALID, ("txn",), 1)
+def out_of_order_for_a_transaction_beside_what_was_acknowledged(edit: Edit) -> None:
+    """Of two records of a transaction in a partition one is acknowledged, and the other one out of order."""
+    found = [
+        (o, (mops[0][1], mops[0][2]))
+        for _, o in pairs(edit.original, "txn")
+        if is_aborted(o)
+        for mops in [[mop for mop in o.value["mops"] if mop[0] == "send" and mop[4] is not None]]
+        if len(mops) > len({(mop[1], mop[2]) for mop in mops}) == 1
+    ]
+    ended, place = edit.chosen(found)
+    _out_of_order(edit, ended, place, f"{OUT_OF_ORDER}; {_NEVER_ASKED}", whole=False)
+
+
 @mutation("client-errors", VALID, ("txn",), 2)
 def fenced_by_a_rival(edit: Edit) -> None:
     """A producer is fenced while somebody else initialises its transactional id."""
