@@ -11,8 +11,8 @@ coordinator is asked.
 3. Where an abort marker was acknowledged, it is open no more: ``aborted-transaction-open``.
 4. Once a coordinator has told that it is aborted, no commit of it is acknowledged: ``commit-after-abort``.
 
-What ``__transaction_state`` may have lost legally excuses 1 and 4 (`checkers.licences.internal`); 2 and 3 are
-judged only where no unclean election or struck disk may have cost the partition's log records.
+What ``__transaction_state`` may have lost legally by then excuses 1 and 4 (`checkers.licences.decisions`);
+2 and 3 are judged only where no unclean election or struck disk may have cost the partition's log records.
 """
 
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns import PartitionName
-from checkers.coordinators import TRANSACTIONS_TOPIC, transactions_partition
+from checkers.coordinators import transactions_partition
 from checkers.descriptions.kinds import (
     ABORTED_OPEN,
     COMMIT_AFTER_ABORT,
@@ -31,6 +31,7 @@ from checkers.descriptions.kinds import (
 from checkers.descriptions.loading import DESCRIBED, Producer, Told, Transaction, told_of, transactions_known
 from checkers.history import OK, History, Operation
 from checkers.kinds import AnomalyKind
+from checkers.licences.decisions import lost_state
 from checkers.licences.internal import may_have_lost
 from checkers.partition_changes import partition_changes
 from checkers.verdict import Anomaly, CheckerResult, result_of
@@ -215,9 +216,8 @@ def _committed_after(story: _Story) -> Iterator[Anomaly]:
 
 
 def _licensed(story: _Story, one: Transaction, anomaly: Anomaly) -> Anomaly:
-    place = transactions_partition(story.history, one.name)
-    number = None if place is None else place.partition
-    lost = may_have_lost(story.history, TRANSACTIONS_TOPIC, number, one.begun.time_ns)
+    until_ns = max(story.history.operations[index].time_ns for index in anomaly.witness)
+    lost = lost_state(story.history, one.name, one.begun.time_ns, until_ns)
     return anomaly if lost is None else msgspec.structs.replace(anomaly, illegal=False, licence=lost)
 
 
