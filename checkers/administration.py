@@ -47,6 +47,12 @@ class TopicAltered(msgspec.Struct, frozen=True):
     value: str | None = None
 
 
+class PartitionsAdded(msgspec.Struct, frozen=True):
+    """How many partitions a topic was to have then."""
+
+    count: int
+
+
 class NodeConfigured(msgspec.Struct, frozen=True):
     """Properties of a node for its next start; None: to be taken out."""
 

@@ -189,6 +189,7 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("alter-reassignments", _Type.INVOKE): Shape(None, administration.ReassignmentAsked),
     ("alter-reassignments", _Type.OK): Shape(None, administration.PartitionsAnswered),
     ("alter-topic", _Type.INVOKE): Shape(str, administration.TopicAltered),
+    ("create-partitions", _Type.INVOKE): Shape(str, administration.PartitionsAdded),
     ("configure", _Type.INVOKE): Shape(str, administration.NodeConfigured),
     ("write", _Type.INVOKE): Shape(str, Any),
     ("read", _Type.INVOKE): Shape(str, None),

@@ -11,6 +11,7 @@ import msgspec
 
 from checkers.administration import (
     NO_ERROR,
+    PartitionsAdded,
     Request,
     TopicAltered,
     elections_of,
@@ -84,6 +85,7 @@ def acknowledgements(history: History, metadata: Metadata, log: Logged) -> list[
     return [
         *_of_setup(history, metadata, log),
         *_of_topics(metadata, log),
+        *_of_partitions(history, metadata, log),
         *_of_configs(history, log),
         *_of_voters(history, log),
         *_of_elections(history, changes),
@@ -117,6 +119,23 @@ def _of_topics(metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
             yield made._replace(tells=_tells(log, metadata, name))
     for name, deletions in metadata.deleted.items():
         yield from _deletions(name, [each for each in deletions if each.acknowledged], metadata, log)
+
+
+def _of_partitions(history: History, metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
+    """Partitions that were added to topics, each request with the last of its partitions."""
+    for request in requests_of(history, "create-partitions"):
+        if not _done(request.ended):
+            continue
+        name, count = str(request.began.key), msgspec.convert(request.began.value, PartitionsAdded).count
+        records = tuple(
+            topic.partitions[count - 1]
+            for topic in log.topics.get(name, ())
+            if count - 1 in topic.partitions
+            and (topic.removed is None or topic.removed.span.to_ns >= request.from_ns)
+        )
+        place = (request.from_ns, request.to_ns, request.operations)
+        what, tells = f"growth of topic {name} to {count} partitions", _tells(log, metadata, name)
+        yield Acknowledgement("partitions", what, name, *place, records, tells)
 
 
 def _tells(log: Logged, metadata: Metadata, name: str) -> bool:

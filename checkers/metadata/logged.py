@@ -71,11 +71,12 @@ class States(Generic[V]):
 
 @dataclass(slots=True)
 class TopicLogged:
-    """A topic: the record that made it, its replicas by partition as they were made, and its removal."""
+    """A topic: the record that made it, its removal, and its partitions: number of replicas, and record."""
 
     topic_id: str
     made: Record
     replicas: dict[int, int] = field(default_factory=dict)
+    partitions: dict[int, Record] = field(default_factory=dict)
     removed: Record | None = None
 
 
@@ -159,6 +160,7 @@ def _apply(found: Logged, by_id: dict[str, TopicLogged], record: Record, kind: s
         case "PARTITION_RECORD":
             if data["topicId"] in by_id:
                 by_id[data["topicId"]].replicas[data["partitionId"]] = len(data["replicas"])
+                by_id[data["topicId"]].partitions.setdefault(data["partitionId"], record)
         case "REMOVE_TOPIC_RECORD":
             if data["topicId"] in by_id:
                 by_id[data["topicId"]].removed = record

@@ -1,14 +1,20 @@
-"""What one node's own copy of the metadata says, asked for directly."""
+"""What one node's own copy of the metadata says, asked for directly; and partitions that are added by it."""
 
 from collections.abc import Sequence
 
-from kafka.protocol.admin import DescribeConfigsRequest, DescribeConfigsResponse
+from kafka.protocol.admin import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+)
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 from harness.wire import Connection, WireError, kafka_uuid
 
 _TOPIC = 2
 _DYNAMIC_TOPIC_CONFIG = 1
+_GROW_TIMEOUT_MS = 1_000
 
 
 def described_config(connection: Connection, topic: str, key: str) -> int | None:
@@ -60,3 +66,15 @@ def listed_topics(connection: Connection, prefix: str) -> list[tuple[str, str | 
         for topic in answer.topics
         if topic.name.startswith(prefix) and not topic.error_code
     )
+
+
+def grown(connection: Connection, topic: str, count: int) -> int:
+    """Let a topic have so many partitions (KIP-195), asked for once; Kafka's code.
+
+    Raises:
+        WireError: no answer.
+    """
+    wanted = CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=count, assignments=None)
+    request = CreatePartitionsRequest(topics=[wanted], timeout_ms=_GROW_TIMEOUT_MS, validate_only=False)
+    code: int = connection.ask(request, CreatePartitionsResponse).results[0].error_code
+    return code

@@ -10,7 +10,7 @@ from checkers.history import OperationType
 from checkers.registers.kept import LAGS_NS
 from harness.clients.administrator_opening import Make, open_administrator
 from harness.clients.interface import ClientKind
-from harness.clients.metadata_views import described_config, listed_topics
+from harness.clients.metadata_views import described_config, grown, listed_topics
 from harness.journal import Recorder, describe
 from harness.vocabulary import MetadataWorkload
 from harness.wire import Connection, WireError
@@ -33,6 +33,8 @@ _COPIES = 2
 _ASK_TIMEOUT_S = 1.5
 _VIEW_PAUSE_S = 0.2
 _LISTING_SHARE = 0.5
+_GROWN_SHARE = 0.3
+"""Of the topics that are created, so many get more partitions."""
 
 
 def metadata_workers(context: MetadataContext, make: Make = open_administrator) -> list[Worker]:
@@ -90,9 +92,8 @@ class CreatorWorker(Worker):
         self._kept_max = workload.topics_kept
         self._again: deque[str] = deque()
         self._ids: dict[str, str] = {}
-        self._records = RecordsOfTopics(
-            self._recorder, self._number, context.codec, client_listeners(context)
-        )
+        self._listeners = client_listeners(context)
+        self._records = RecordsOfTopics(self._recorder, self._number, context.codec, self._listeners)
         self._again_share = workload.recreated_share
         self._named = 0
 
@@ -119,6 +120,21 @@ class CreatorWorker(Worker):
             self._kept.append(name)
         if answer.value is not None:
             self._ids[name] = answer.value
+        if answer.outcome is OperationType.OK and self._random.random() < _GROWN_SHARE and self._listeners:
+            self._grow(name, partitions + self._random.randint(1, _PARTITIONS_MAX))
+
+    def _grow(self, name: str, count: int) -> None:
+        """Add partitions to a topic that was made just now; asked of one broker, which asks the controller.
+
+        A broker that forwards a request may send it twice, so that no refusal proves that nothing was added.
+        """
+        self._recorder.invoke("create-partitions", name, {"count": count})
+        found = _asked(self._random.choice(self._listeners), lambda it: grown(it, name, count))
+        if isinstance(found, WireError) or found:
+            error = str(found) if isinstance(found, WireError) else f"error {found}"
+            self._recorder.complete(OperationType.INFO, {"count": count}, error)
+        else:
+            self._recorder.complete(OperationType.OK, {"count": count})
 
     def delete_once(self) -> None:
         """One deletion, of the oldest topic; tried once.  Chance draws whether its name is taken again.

@@ -8,7 +8,12 @@ from typing import Any
 
 import msgspec
 import pytest
-from kafka.protocol.admin import DescribeConfigsRequest, DescribeConfigsResponse
+from kafka.protocol.admin import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
+    DescribeConfigsRequest,
+    DescribeConfigsResponse,
+)
 from kafka.protocol.metadata import MetadataResponse
 
 from checkers.history import History, Operation, OperationType
@@ -40,7 +45,7 @@ from tests.harness.waiting import BOUND_S, StandingTime, wait_until
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 OFFSETS = OffsetsWorkload(rate=2000, groups=2, clients=4)
 TOPICS = MetadataWorkload(rate=400, clients=2, creators=2, viewers=1, topic_rate=400)
-DESCRIBE_CONFIGS = 32
+DESCRIBE_CONFIGS, CREATE_PARTITIONS = 32, 37
 
 
 @pytest.fixture(autouse=True)
@@ -207,11 +212,22 @@ class FakeBrokerOfTopics(FakeNode):
         self.versions |= {DESCRIBE_CONFIGS: 4}
         self.requests |= {DESCRIBE_CONFIGS: DescribeConfigsRequest}
         self.answers |= {METADATA: self._metadata, DESCRIBE_CONFIGS: self._configs}
+        self.versions |= {CREATE_PARTITIONS: 3}
+        self.requests |= {CREATE_PARTITIONS: CreatePartitionsRequest}
+        self.answers |= {CREATE_PARTITIONS: self._grown}
+        self.refusals = [37, 7]
 
     @property
     def bootstrap(self) -> str:
         host, port = self.address
         return f"{host}:{port}"
+
+    def _grown(self, request: Any) -> Any:
+        (wanted,) = request.topics
+        error = self.refusals.pop() if self.refusals else 0
+        result = CreatePartitionsResponse.CreatePartitionsTopicResult
+        told = result(name=wanted.name, error_code=error, error_message=None)
+        return CreatePartitionsResponse(throttle_time_ms=0, results=[told])
 
     def _metadata(self, _request: Any) -> Any:
         assert self.cluster is not None
@@ -263,7 +279,8 @@ def test_topics_come_and_go_and_brokers_are_asked(
 
     def enough() -> bool:
         changed = len(made.operations("delete-topic", OK)) >= 10 and len(made.operations("write", OK)) >= 20
-        return changed and len(made.operations("list-topics", OK)) >= 5
+        grown = made.operations("create-partitions", OK)
+        return changed and grown != [] and len(made.operations("list-topics", OK)) >= 5
 
     made.load(metadata_workers(made.context, made.cluster.administrator), enough)
     deadline = time.monotonic() + BOUND_S
@@ -274,6 +291,7 @@ def test_topics_come_and_go_and_brokers_are_asked(
     )
     asked = Counter(o.key for o in made.operations("read", OK) if o.time_ns > ending_ns + lag_ns)
     assert set(asked) == {o.key for o in made.operations("read", OK)}
+    assert {o.error for o in made.operations("create-partitions", INFO)} == {"error 37", "error 7"}
     assert min(asked.values()) >= len(ClientKind), "a slow machine reads the first time that late, too"
 
     created = [operation.key for operation in made.operations("create-topic", OK)]

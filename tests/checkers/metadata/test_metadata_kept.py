@@ -70,6 +70,40 @@ def only(told: AdminStory | History) -> Anomaly:
     return anomaly
 
 
+class TestGrowth:
+    @staticmethod
+    def grown(*records_ms: float, how: str = "ok", removed_ms: float | None = None) -> AdminStory:
+        """A topic with one partition, to which a second one is added from 20 to 22 ms."""
+        told = story()
+        told.record(11, "TOPIC_RECORD", {"name": MADE, "topicId": MADE_ID})
+        told.record(11, "PARTITION_RECORD", {"partitionId": 0, "topicId": MADE_ID, "replicas": [1]})
+        for at_ms in records_ms:
+            told.record(at_ms, "PARTITION_RECORD", {"partitionId": 1, "topicId": MADE_ID, "replicas": [1]})
+        if removed_ms is not None:
+            told.record(removed_ms, "REMOVE_TOPIC_RECORD", {"topicId": MADE_ID})
+        told.both(20, 22, "create-partitions", {"count": 2}, key=MADE, how=how)
+        return told
+
+    def test_those_that_are_in_the_log_in_time(self) -> None:
+        told = self.grown(21)
+        assert found(told) == []
+        assert judged(told).figures["acknowledgements_compared"]["partitions"] == 1
+
+    def test_those_that_are_in_no_log(self) -> None:
+        anomaly = only(self.grown())
+        assert (anomaly.id, anomaly.subject) == ("metadata-ack-lost", MADE)
+        assert "growth of topic made-1 to 2 partitions" in anomaly.summary
+
+    def test_those_of_a_topic_that_was_removed_before(self) -> None:
+        assert found(self.grown(12, removed_ms=14)) == [f"metadata-ack-lost {MADE}"]
+
+    def test_those_that_are_late(self) -> None:
+        assert found(self.grown(30)) == [f"metadata-ack-early {MADE}"]
+
+    def test_those_that_nobody_acknowledged(self) -> None:
+        assert found(self.grown(how="info")) == []
+
+
 class TestTopics:
     def test_one_that_is_in_the_log_in_time(self) -> None:
         told = story()
