@@ -7,7 +7,7 @@ import msgspec
 
 from checkers.history import Operation, OperationType
 from harness.vocabulary.administration import Drawn, Member
-from harness.vocabulary.gambits import Ask, ChooseCopies, ChooseQuorum, Gambit, GambitMove, Given
+from harness.vocabulary.gambits import Ask, Choice, Gambit, GambitMove, Given
 
 _NS_PER_MS = 1_000_000
 
@@ -81,13 +81,13 @@ def _moves(
 ) -> Iterator[GambitMove]:
     choices = iter(played.choices)
     for move in gambit.moves:
-        chosen = next(choices, None) if isinstance(move, ChooseCopies | ChooseQuorum | Given) else None
+        chosen = next(choices, None) if isinstance(move, Choice) else None
         if chosen is not None:
             parts = {part: member(node) for part, node in chosen.value["parts"].items()}
             where = msgspec.convert(chosen.value["where"], tuple[str, int] | None)
             yield Given(parts, where)
             continue
-        if isinstance(move, ChooseCopies | ChooseQuorum):
+        if isinstance(move, Choice) and not isinstance(move, Given):
             notes.append(f"{name} came to no choice then: it is made anew")
         elif isinstance(move, Ask) and isinstance(move.operation, Drawn):
             notes.append(f"{name}: what is asked for is resolved anew")

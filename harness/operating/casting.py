@@ -12,6 +12,7 @@ from harness.vocabulary.gambits import (
     Choice,
     ChooseCopies,
     ChooseQuorum,
+    ChooseSuccessor,
     Given,
     InSyncAlone,
     LedBy,
@@ -58,9 +59,14 @@ class Cast(msgspec.Struct, frozen=True):
         return found
 
 
-def cast(choice: Choice, situation: Situation) -> Cast | None:
-    """Who is chosen now; None where nothing fits."""
+def cast(choice: Choice, situation: Situation, chosen: Cast = Cast()) -> Cast | None:  # noqa: B008 - frozen
+    """Who is chosen now, given who was before; None where nothing fits."""
     match choice:
+        case ChooseSuccessor():
+            state = None if chosen.where is None else situation.partitions.get(chosen.where)
+            leads = {node.id: node for node in situation.nodes if node.name not in situation.down}
+            leader = None if state is None else leads.get(state.leader)
+            return None if leader is None else Cast({"successor": leader})
         case Given(parts, where):
             state = None if where is None else situation.partitions.get(where)
             there = where is None or (state is not None and _whole(state))

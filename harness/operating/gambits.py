@@ -25,6 +25,7 @@ from harness.vocabulary.gambits import (
     Choice,
     ChooseCopies,
     ChooseQuorum,
+    ChooseSuccessor,
     Gambit,
     GambitMove,
     Given,
@@ -131,7 +132,7 @@ class GambitCourse:
     def _made(self, move: GambitMove, played: "_Played") -> str | None:
         """Why a move did not come about; None if it did."""
         match move:
-            case ChooseCopies() | ChooseQuorum() | Given():
+            case ChooseCopies() | ChooseQuorum() | ChooseSuccessor() | Given():
                 return self._chosen(move, played)
             case Strike():
                 return self._struck(move, played)
@@ -162,13 +163,13 @@ class GambitCourse:
         return None if self._nemesis.strike(played.name, faults, move.apart_ms) else "not proven"
 
     def _chosen(self, move: Choice, played: "_Played") -> str | None:
-        topic = _topic_of(move)
+        topic = _topic_of(move, played.cast)
         asked = {"choice": msgspec.to_builtins(move)}
         with self._recorder.operation("choose", played.name, asked) as outcome:
             found: list[Cast] = []
 
             def look() -> Seen:
-                found[:] = filter(None, [cast(move, self._around.look(topic))])
+                found[:] = filter(None, [cast(move, self._around.look(topic), played.cast)])
                 return Seen(bool(found), None)
 
             self._await(look, move.within_ms)
@@ -230,8 +231,10 @@ class _Played:
         self.faults: list[str] = []
 
 
-def _topic_of(choice: Choice) -> str | None:
+def _topic_of(choice: Choice, chosen: Cast) -> str | None:
     match choice:
+        case ChooseSuccessor():
+            return None if chosen.where is None else chosen.where[0]
         case ChooseCopies(topic=topic):
             return topic
         case Given(where=(topic, _)):

@@ -1,7 +1,7 @@
 """Gambits: short scripts that know the situation; with whom they are played is chosen when they are played.
 
 A move names nodes by the parts that a choice gave them: ``leader`` and ``follower-1`` … of a partition,
-``controller`` and ``voter-1`` … of the quorum.
+``controller`` and ``voter-1`` … of the quorum, ``successor`` of a leader that is gone.
 """
 
 import msgspec
@@ -46,6 +46,16 @@ class ChooseQuorum(msgspec.Struct, frozen=True, tag_field="move", tag="choose-qu
     within_ms: int = 15_000
 
 
+class ChooseSuccessor(msgspec.Struct, frozen=True, tag_field="move", tag="choose-successor"):
+    """Whoever leads the chosen partition now is ``successor`` from then on.
+
+    Attributes:
+        within_ms: how long to wait for a leader.
+    """
+
+    within_ms: int = 5_000
+
+
 class Given(msgspec.Struct, frozen=True, tag_field="move", tag="given"):
     """Take those who were chosen in another run.
 
@@ -60,7 +70,7 @@ class Given(msgspec.Struct, frozen=True, tag_field="move", tag="given"):
     within_ms: int = 15_000
 
 
-Choice = ChooseCopies | ChooseQuorum | Given
+Choice = ChooseCopies | ChooseQuorum | ChooseSuccessor | Given
 """Moves that give parts."""
 
 

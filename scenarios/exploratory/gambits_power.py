@@ -10,9 +10,9 @@ SCENARIO = Scenario(
     ),
     schedule=RandomSchedule(
         duration_ms=60_000,
-        gap_ms=(300, 1_500),
+        gap_ms=(0, 1_000),
         gambits={"voters-power": 5, "colliding-elections": 1, "cut-off-controller": 1, "flapping": 1},
-        gambit_share=0.85,
+        gambit_share=0.92,
         changes={"alter": 1},
         change_gap_ms=(1_000, 4_000),
     ),

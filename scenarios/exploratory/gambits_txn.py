@@ -10,7 +10,7 @@ SCENARIO = Scenario(
     ),
     schedule=RandomSchedule(
         duration_ms=60_000,
-        gap_ms=(300, 1_500),
+        gap_ms=(0, 1_000),
         gambits={
             "transaction-coordinator": 6,
             "broker-majority": 1,
@@ -20,7 +20,7 @@ SCENARIO = Scenario(
             "rolling-bounce": 1,
             "isr-and-controller": 1,
         },
-        gambit_share=0.85,
+        gambit_share=0.92,
         operations={"elect-preferred": 1},
         changes={"alter": 1},
     ),

@@ -8,6 +8,7 @@ from harness.vocabulary import (
     AllInSync,
     ChooseCopies,
     ChooseQuorum,
+    ChooseSuccessor,
     Given,
     InSyncAlone,
     LedBy,
@@ -113,6 +114,14 @@ def test_the_quorum_has_a_controller_and_voters() -> None:
 )
 def test_without_a_leader_of_the_quorum_nobody_is_chosen(there: Situation) -> None:
     assert cast(ChooseQuorum(0), there) is None
+
+
+def test_who_leads_now_is_the_successor() -> None:
+    assert named(cast(ChooseSuccessor(), situation(SHRUNK), CHOSEN)) == {"successor": "b1"}
+    for there in (situation(), situation(WHOLE), situation(SHRUNK, down="b1")):
+        assert cast(ChooseSuccessor(), there, CHOSEN) is None
+    assert cast(ChooseSuccessor(), situation(LEADERLESS), Cast({}, ("t", 2))) is None
+    assert cast(ChooseSuccessor(), situation(SHRUNK)) is None, "of no partition"
 
 
 def test_those_of_another_run_are_taken_once_their_partition_is_in_sync() -> None:

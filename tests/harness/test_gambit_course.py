@@ -21,6 +21,7 @@ from harness.vocabulary import (
     Ask,
     Blow,
     ChooseCopies,
+    ChooseSuccessor,
     ElectionType,
     ElectLeaders,
     Fault,
@@ -179,6 +180,16 @@ def test_internal_topics_are_looked_at_where_they_are_meant(bench: Bench) -> Non
     bench.play(ChooseCopies(0, "t", within_ms=0), MOVED)
     assert bench.looked == ["t", "t"]
     bench.looked.clear()
+
+
+def test_a_successor_is_looked_for_where_the_leader_was(bench: Bench) -> None:
+    assert bench.play(ChooseCopies(0, "t", within_ms=0), ChooseSuccessor(0)).type is OK
+    assert bench.looked == ["t", "t"]
+    assert bench.told()[1].value["parts"] == {"successor": "b1"}
+
+
+def test_a_successor_of_nobody_ends_it(bench: Bench) -> None:
+    assert bench.play(ChooseSuccessor(0)).error == "move 1, choose-successor: nothing fits"
 
 
 def test_parts_of_another_run_tell_whether_they_are_as_then(bench: Bench) -> None:

@@ -25,6 +25,7 @@ from harness.vocabulary import (
     Blow,
     ChooseCopies,
     ChooseQuorum,
+    ChooseSuccessor,
     DiskKind,
     FixedSchedule,
     Gambit,
@@ -104,6 +105,9 @@ def test_a_script_can_be_played_as_it_is_written(seed: int, kind: str) -> None:
                 known |= COPIES
             case ChooseQuorum():
                 known |= QUORUM
+            case ChooseSuccessor():
+                assert known, "a successor of nobody"
+                known |= {"successor"}
             case Strike(blows, apart_ms):
                 begun += [blow.name for blow in blows]
                 assert {blow.at for blow in blows if isinstance(blow.at, str)} <= known
@@ -210,7 +214,8 @@ def test_a_coordinator_goes_and_is_led_back(topic: str) -> None:
     internal = {"group": "__consumer_offsets", "transaction": "__transaction_state"}[topic]
     assert isinstance(moves[0], ChooseCopies)
     assert moves[0].topic == internal
-    assert [blow.at for move in moves if isinstance(move, Strike) for blow in move.blows] == ["leader"]
+    struck = [blow.at for move in moves if isinstance(move, Strike) for blow in move.blows]
+    assert struck == ["leader", "successor"]
     assert [type(move) for move in moves[-2:]] == [Ask, Pass]
 
 
