@@ -304,3 +304,11 @@ def test_the_guides_gambit_can_be_drawn() -> None:
     moves = words["_both_away"](random.Random(3), ISOLATED)
     assert [type(move) for move in moves] == [ChooseCopies, Strike, Until, Until, Mend, Until]
     assert msgspec.json.decode(msgspec.json.encode(moves), type=tuple[GambitMove, ...]) == moves
+
+
+def test_a_run_plans_three_times_as_many_faults_as_chaos() -> None:
+    def mean(scenario: str) -> float:
+        asked = (RunOptions(scenario=scenario, seed=seed, duration_s=120) for seed in range(40))
+        return sum(len(faults_of(plan_run(options).schedule)) for options in asked) / 40
+
+    assert mean("exploratory/gambits") >= 3 * mean("exploratory/chaos")
