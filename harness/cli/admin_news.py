@@ -23,7 +23,8 @@ def _answered(operation: Operation) -> str:
     if operation.f == "choose":
         return ", ".join(f"{node} is {part}" for part, node in value.get("parts", {}).items()) or "nobody"
     if operation.f == "gambit":
-        return "played" if operation.type is OperationType.OK else f"ended early, {operation.error}"
+        ended = {OperationType.OK: "played", OperationType.FAIL: f"not begun, {operation.error}"}
+        return ended.get(operation.type, f"ended early, {operation.error}")
     if operation.f == "await":
         return "so it is" if operation.type is OperationType.OK else f"no, {value.get('saw')}"
     if "code" not in value:

@@ -24,6 +24,11 @@ NODE = {"to": "n1", "code": 0, "message": "NONE"}
         ),
         (OK, "elect-leaders", "preferred", NODE | {"partitions": None}, "elect preferred all: done"),
         (OK, "add-voter", 3, NODE, "add voter 3: done"),
+        (OK, "choose", "g1", {"parts": {"leader": "b1"}}, "choose g1: b1 is leader"),
+        (INFO, "choose", "g1", {}, "choose g1: nobody"),
+        (OK, "gambit", "g1", {"kind": "x"}, "gambit g1 x: played"),
+        (INFO, "gambit", "g1", {"kind": "x"}, "gambit g1 x: ended early, timed out"),
+        (OperationType.FAIL, "gambit", "g1", {"kind": "x"}, "gambit g1 x: not begun, timed out"),
         (
             OperationType.FAIL,
             "remove-voter",
