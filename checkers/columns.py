@@ -169,6 +169,29 @@ class FinalReads:
     whole: Booleans
 
 
+class Tombstones(NamedTuple):
+    """Records of a compacted topic that mark their keys as deleted, and how long they are kept.
+
+    Compaction removes what stands before a mark, and the mark itself when ``delete.retention.ms`` have passed
+    (Kafka documentation, Design, Log Compaction).  They count from the cleaning that found it (KIP-534), so
+    that it is kept for no less after its sending.
+
+    Attributes:
+        keys: a record's key is its value modulo this.
+        every: where values are divided by `keys`, those that are one less than a multiple of it are marks.
+        kept_ns: so long they are kept at least.
+    """
+
+    keys: int
+    every: int
+    kept_ns: int
+
+    def among(self, values: Integers) -> Booleans:
+        """Which of some values are carried by tombstones."""
+        marks: Booleans = (values >= 0) & ((values // self.keys + 1) % self.every == 0)
+        return marks
+
+
 @dataclass(frozen=True, slots=True)
 class Columns:
     """A history as columns.
@@ -188,6 +211,7 @@ class Columns:
         idempotent: whether producers were idempotent.
         durable: shape (processes,), which of them were idempotent and had acks=all, whatever the others had.
         keys: of compacted topics: a record's key is its value modulo this; None where nobody knows.
+        tombstones: of compacted topics that have some.
         foreign: whether another harness recorded it: no set-up, and no final reads to expect.
     """
 
@@ -205,6 +229,7 @@ class Columns:
     idempotent: bool = True
     durable: Booleans = field(default_factory=lambda: np.zeros(0, np.bool_))
     keys: Mapping[str, int | None] = field(default_factory=dict)
+    tombstones: Mapping[str, Tombstones] = field(default_factory=dict)
     foreign: bool = False
 
     def is_strict(self, rows: Integers) -> Booleans:

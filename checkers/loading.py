@@ -18,11 +18,12 @@ from checkers.columns import (
     PartitionName,
     ReaderName,
     Reads,
+    Tombstones,
 )
 from checkers.history import FAIL, INFO, INVOKE, OK, History, Operation, once
 from checkers.journals import is_unheard
 from checkers.rows import Codes, PartitionCodes, ReadRows, SendRows, ValueCodes, transposed
-from checkers.shapes import Setup, is_answered, polls_of, sends_of
+from checkers.shapes import Setup, Topic, is_answered, polls_of, sends_of
 
 # Plain integers, because an array of an enumeration's members takes four times as long to make.
 _OUTCOMES = {"ok": int(Outcome.OK), "fail": int(Outcome.FAIL), "info": int(Outcome.INFO)}
@@ -31,6 +32,11 @@ _OF_TRANSACTIONS = {
     FAIL: int(Outcome.ABORTED),
     INFO: int(Outcome.INFO),
 }
+
+
+_RETENTION = "delete.retention.ms"
+_RETENTION_MS = 86_400_000
+"""Kafka's default."""
 
 
 @once
@@ -53,6 +59,12 @@ def all_columns_of(history: History) -> Columns:
         if take is not None:
             take(operation)
     return loader.columns()
+
+
+def _kept_ns(topic: Topic) -> int:
+    """For how long a topic keeps tombstones at least."""
+    told = str(topic.config.get(_RETENTION, ""))
+    return (int(told) if told.isdigit() else _RETENTION_MS) * 1_000_000
 
 
 def _heard(columns: Columns, is_unheard: Callable[[Integers], Booleans]) -> Columns:
@@ -96,6 +108,7 @@ class _Loader:
         self._final_began_ns = NEVER
         self._workload = Setup().workload
         self._keys: dict[str, int | None] = {}
+        self._tombstones: dict[str, Tombstones] = {}
         self._foreign = True
 
     def columns(self) -> Columns:
@@ -116,6 +129,7 @@ class _Loader:
             idempotent=self._workload.idempotent,
             durable=np.fromiter(map(self._workload.is_durable, self._processes), np.bool_),
             keys=self._keys,
+            tombstones=self._tombstones,
             foreign=self._foreign,
         )
 
@@ -132,6 +146,10 @@ class _Loader:
         for topic in setup.topics:
             if "compact" in topic.cleanup:
                 self._keys[topic.name] = setup.workload.keys
+                if setup.workload.keys and setup.workload.tombstones:
+                    self._tombstones[topic.name] = Tombstones(
+                        setup.workload.keys, setup.workload.tombstones, _kept_ns(topic)
+                    )
             codes = self._codes_of(topic.name)
             for partition in range(topic.partitions):
                 codes[partition]

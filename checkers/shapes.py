@@ -203,6 +203,7 @@ class Workload(msgspec.Struct, frozen=True):
         workers: by how much the numbers of a process and its successor differ; 0 where nobody succeeds.
         durable_processes: processes whose producers, with their successors', are idempotent and use acks=all.
         keys: in compacted topics, the key of a record is its value modulo this.
+        tombstones: one record in so many of a key is a tombstone there (`columns.Tombstones`); 0: none is.
         transaction_timeout_ms: after so long the coordinator aborts what nobody ended; None: not known.
     """
 
@@ -213,6 +214,7 @@ class Workload(msgspec.Struct, frozen=True):
     workers: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
     durable_processes: tuple[int, ...] = ()
     keys: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] | None = None
+    tombstones: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
     transaction_timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] | None = None
 
     def is_durable(self, process: int | str) -> bool:

@@ -177,6 +177,7 @@ NEEDS: Mapping[str, Needs] = {
             "compacted-away": (*_PERMITTED, Source.CLIENTS),
             "compacted-early": (*_PERMITTED, Source.CLIENTS),
             "compacted-returned": _PERMITTED,
+            "deleted-key-returned": (*_PERMITTED, Source.CLIENTS, Source.DISKS),
             "transaction-without-marker": (*_PERMITTED, Source.CLIENTS),
             "marker-against-answer": _PERMITTED,
             "markers-differ": _PERMITTED,

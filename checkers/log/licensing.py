@@ -1,12 +1,12 @@
 """Finds what permits the anomalies of one partition: events of the history, or later records of the same key.
 
-A compacted topic keeps, of every key, the record at the highest offset; the others may vanish, and so may
-records of aborted transactions (Kafka documentation, Log compaction; KIP-98).
+A compacted topic keeps, of every key, the record at the highest offset, a tombstone only for a while; the
+others may vanish, and so may records of aborted transactions (Kafka documentation, Log compaction; KIP-98).
 """
 
 import numpy as np
 
-from checkers.columns import NEVER, NONE, Booleans, Integers
+from checkers.columns import NEVER, NONE, Booleans, Integers, Outcome
 from checkers.licences import first_permit
 from checkers.log.claims import at, is_row
 from checkers.log.grouped import group_of, later_minimum
@@ -14,6 +14,10 @@ from checkers.log.partition import PartitionLog
 
 COMPACTED = "cleanup.policy=compact: a later record of its key stands at a higher offset, or it was aborted"
 """The licence of compaction."""
+EXPIRED = (
+    "delete.retention.ms: a tombstone goes when it has been kept for so long, what it deleted before that"
+)
+"""The licence of tombstones."""
 
 Licensed = tuple[Integers, tuple[str | None, ...]]
 """Shape (n,): row of the texts that permits each anomaly, `NONE` where nothing does; and the texts."""
@@ -52,8 +56,31 @@ def vanished(
     if not log.compacted:
         return licence, log.licences
     replaced = log.visibility.never[claims] | (replaced_ns[claims] < until_ns)
-    texts = (*log.licences, COMPACTED)
-    return np.where((licence == NONE) & replaced, len(log.licences), licence), texts
+    texts = (*log.licences, COMPACTED, EXPIRED)
+    licence = np.where((licence == NONE) & replaced, len(log.licences), licence)
+    expired = (licence == NONE) & _expired(log, claims, until_ns)
+    return np.where(expired, len(log.licences) + 1, licence), texts
+
+
+def _expired(log: PartitionLog, claims: Integers, until_ns: Integers) -> Booleans:
+    """Which records may have been deleted by a tombstone that may be gone by then, or are such a one.
+
+    A tombstone of unknown fate that nobody ever saw counts too: it may have been there and gone.
+    """
+    marks = log.columns.tombstones.get(log.name.topic)
+    if marks is None:
+        return np.zeros(len(claims), dtype=np.bool_)
+    told, sends = log.claims, log.columns.sends
+    since_ns = replaced_since(log, marks.among(told.value))
+    own = marks.among(told.value)
+    since_ns[own] = np.minimum(since_ns, told.since_ns)[own]
+    rows = log.sends[sends.outcome[log.sends] == Outcome.INFO]
+    rows = rows[marks.among(sends.value[rows])]
+    unknown_ns = np.full(marks.keys, NEVER)
+    np.minimum.at(unknown_ns, sends.value[rows] % marks.keys, sends.invoked_ns[rows])
+    since_ns = np.minimum(since_ns, unknown_ns[told.value % marks.keys])
+    expired: Booleans = until_ns - since_ns[claims] >= marks.kept_ns
+    return expired
 
 
 def undone(log: PartitionLog, sends: Integers, hidden: Booleans, licensed: Licensed) -> Licensed:

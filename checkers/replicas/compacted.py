@@ -15,16 +15,16 @@ in that segment of the leader, and were appended while it led: nobody else can h
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns import NEVER, NONE, Booleans, Columns, Integers
+from checkers.columns import NEVER, NONE, Booleans, Columns, Integers, Outcome, Tombstones
 from checkers.history import OK, History
 from checkers.licences import licences_of
 from checkers.loading import all_columns_of
 from checkers.partition_changes import partition_changes
 from checkers.replicas.committed import meant_by
+from checkers.replicas.deleted_keys import Newest, find_deleted_keys, known_of, without_expired
 from checkers.replicas.evidence import ReplicaLog
 from checkers.replicas.kinds import (
     COMPACTED_AWAY,
@@ -42,18 +42,6 @@ _DELETE_HORIZON = 1 << 6
 """Attribute of a batch whose tombstones or markers may be removed after a time (KIP-534)."""
 _KEPT = ("last_offset", "leader_epoch", "producer_id", "producer_epoch", "base_sequence", "attributes")
 """Columns of a batch that cleaning leaves as they are; of the attributes all but the delete horizon."""
-
-
-class Newest(NamedTuple):
-    """The last record of every key that final reads were given.
-
-    Attributes:
-        offset: shape (keys,), ascending.
-        value: shape (keys,), values at those offsets.
-    """
-
-    offset: Integers
-    value: Integers
 
 
 def find_in_compacted(
@@ -79,6 +67,7 @@ def find_in_compacted(
     if not reads or any(log["last_offset"].max(initial=NONE) >= committed.end for log in logs):
         return
     newest = newest_of(columns, code, committed=any(bool(log.transactional.any()) for log in logs))
+    newest = without_expired(columns, logs[0].partition, newest, max(log.time_ns for log in logs))
     figures["keys_compared"] += len(newest.offset) * len(logs)
     for log in logs:
         yield from find_away(log, newest, reads)
@@ -88,6 +77,7 @@ def find_in_compacted(
         for read in reads:
             yield from find_not_given(leader, read)
         yield from find_brought_back(history, leader, reads)
+        yield from find_deleted_keys(history, leader, reads, figures)
         if columns.acks == "all" and not licences_of(history).of(leader.partition):
             due = replaced_in_active(columns, code, leader, epoch)
             figures["active_records_due"] += len(due)
@@ -190,18 +180,25 @@ def replaced_in_active(columns: Columns, code: int, log: ReplicaLog, epoch: int)
     keys = columns.keys.get(log.partition.topic)
     if not keys or log.seen.active is None or bool(log.transactional.any()):
         return np.empty(0, dtype=np.int64)
-    sends, reads = columns.sends, columns.reads
-    sent = np.flatnonzero((sends.partition == code) & (sends.offset != NONE))
-    given = np.flatnonzero((reads.partition == code) & (reads.value >= 0))
-    offset = np.concatenate((sends.offset[sent], reads.offset[given]))
-    value = np.concatenate((sends.value[sent], reads.value[given]))
-    offset, first = np.unique(offset, return_index=True)
-    key = value[first] % keys
+    offset, value = known_of(columns, code)
+    key = value % keys
     order = np.lexsort((offset, key))
     following = np.append(offset[order][1:], NONE)
     following[np.flatnonzero(np.diff(key[order]))] = NONE
     of_epoch = np.append(log["leader_epoch"], NONE)[log.rows_at(following)] == epoch
-    return np.sort(offset[order][(following >= log.seen.active) & of_epoch])
+    marks = columns.tombstones.get(log.partition.topic)
+    due = (following >= log.seen.active) & of_epoch
+    if marks is not None:
+        due &= ~marks.among(value[order]) & ~_doubtful(columns, code, marks, key[order])
+    return np.sort(offset[order][due])
+
+
+def _doubtful(columns: Columns, code: int, marks: Tombstones, keys: Integers) -> Booleans:
+    """Which of some keys were sent a tombstone of unknown fate: it may have been there, and gone."""
+    sends = columns.sends
+    rows = np.flatnonzero((sends.partition == code) & (sends.outcome == Outcome.INFO))
+    values = sends.value[rows]
+    return np.isin(keys, values[marks.among(values)] % marks.keys)
 
 
 def find_early(log: ReplicaLog, due: Integers, reads: Sequence[FinalRead]) -> Iterator[Anomaly]:

@@ -16,7 +16,7 @@
    ``deleted-records-returned``, which needs no disk.
 6. Compacted topics, whose batches each broker rewrites by itself (`compacted`): ``replica-divergence`` where
    no compaction makes the difference, ``compacted-away``, ``compacted-early``, ``compacted-returned``,
-   ``on-disk-not-read``.
+   ``on-disk-not-read``; and tombstones (`deleted_keys`), ``deleted-key-returned``.
 7. Logs of topics that were removed long ago, or of partitions that are elsewhere, are gone or set aside
    (`stray`): ``stray-replica``.
 
@@ -167,6 +167,7 @@ FIGURES = (
     "compacted_batches_compared",
     "keys_compared",
     "active_records_due",
+    "deleted_keys",
     "left_isr",
     "left_compared",
     "metadata_logs_compared",

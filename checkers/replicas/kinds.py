@@ -123,6 +123,12 @@ COMPACTED_RETURNED = AnomalyKind(
     guarantee="Compaction removes records, and brings none back.",
     source="Kafka documentation, Design, Log Compaction",
 )
+DELETED_KEY_RETURNED = AnomalyKind(
+    id="deleted-key-returned",
+    meaning="A final read of a compacted topic was given a record of a key without the tombstone behind it.",
+    guarantee="Who reads to the end within delete.retention.ms sees the tombstones of all that was deleted.",
+    source="Kafka documentation, Design, Log Compaction; KIP-534",
+)
 DELETED_RECORDS_RETURNED = AnomalyKind(
     id="deleted-records-returned",
     meaning="A log begins below an offset up to which records had been deleted, or such a record was read.",
@@ -166,6 +172,7 @@ ANOMALIES = by_id(
     COMPACTED_AWAY,
     COMPACTED_EARLY,
     COMPACTED_RETURNED,
+    DELETED_KEY_RETURNED,
     DELETED_RECORDS_RETURNED,
     STRAY_REPLICA,
     METADATA_DIVERGENCE,

@@ -25,6 +25,7 @@ from harness.clients.interface import (
     ReadError,
     Record,
     Sent,
+    carried,
 )
 from harness.journal import describe
 
@@ -107,8 +108,9 @@ class ConfluentProducer:
             try:
                 self._producer.produce(
                     self._options.topic,
-                    value=record.value,
+                    value=record.content,
                     key=record.key,
+                    headers=record.headers,
                     partition=record.partition,
                     on_delivery=self._reporter(fates, index),
                 )
@@ -228,7 +230,11 @@ class ConfluentConsumer:
             error, self._pending = self._pending, None
             raise error
         returned = self._returned(max_wait_s)
-        records = [Message(m.partition(), m.offset(), m.value()) for m in returned if m.error() is None]
+        records = [
+            Message(m.partition(), m.offset(), carried(m.value(), m.headers()))
+            for m in returned
+            if m.error() is None
+        ]
         failed = [m for m in returned if m.error() is not None and m.error().code() != _EOF]
         self._positions.update({record.partition: record.offset + 1 for record in records})
         self._positions.update({m.partition(): m.offset() for m in returned if _is_eof(m)})

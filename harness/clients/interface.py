@@ -23,12 +23,34 @@ class Isolation(StrEnum):
     READ_COMMITTED = "read_committed"
 
 
+VALUE_HEADER = "value"
+"""Name of the header that tells which tombstone a record is: it has no value to tell it by."""
+
+
 class Record(NamedTuple):
-    """A record to send."""
+    """A record to send; a tombstone has its value in a header instead."""
 
     partition: int
     value: bytes
     key: bytes | None = None
+    tombstone: bool = False
+
+    @property
+    def content(self) -> bytes | None:
+        """The value that is sent."""
+        return None if self.tombstone else self.value
+
+    @property
+    def headers(self) -> list[tuple[str, bytes]]:
+        """The headers that are sent."""
+        return [(VALUE_HEADER, self.value)] if self.tombstone else []
+
+
+def carried(content: bytes | None, headers: Iterable[tuple[str, bytes | None]] | None) -> bytes | None:
+    """The value of a record that was read: of a tombstone, what its header says."""
+    if content is not None:
+        return content
+    return next((value for name, value in headers or () if name == VALUE_HEADER), None)
 
 
 class Sent(NamedTuple):

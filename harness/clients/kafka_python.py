@@ -24,6 +24,7 @@ from harness.clients.interface import (
     ReadError,
     Record,
     Sent,
+    carried,
 )
 from harness.clients.kafka_python_making import EndableProducer, end_consumer, made_client, producer_bounds
 from harness.journal import describe
@@ -45,7 +46,7 @@ def polled(consumer: Any, max_wait_s: float) -> list[Message]:
     except Exception as error:
         raise ReadError(describe(error), _out_of_range(error)) from error
     return [
-        Message(record.partition, record.offset, record.value)
+        Message(record.partition, record.offset, carried(record.value, record.headers))
         for records in returned.values()
         for record in records
     ]
@@ -109,7 +110,11 @@ class KafkaPythonProducer:
             try:
                 queued.append(
                     self._producer.send(
-                        self._options.topic, value=record.value, key=record.key, partition=record.partition
+                        self._options.topic,
+                        value=record.content,
+                        key=record.key,
+                        partition=record.partition,
+                        headers=record.headers,
                     )
                 )
             except _REFUSALS as error:

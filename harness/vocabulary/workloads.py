@@ -64,6 +64,11 @@ class Workload(msgspec.Struct, frozen=True, tag_field="kind", tag="none"):
         del value
         return None
 
+    def is_tombstone(self, value: int) -> bool:
+        """Whether the record that carries a value marks its key as deleted; never where there are no keys."""
+        del value
+        return False
+
 
 class LogWorkload(Workload, frozen=True, tag="log"):
     """Producers and consumers of unique values over many partitions; `rate` counts send operations.
@@ -339,11 +344,13 @@ class CompactedWorkload(LogWorkload, frozen=True, tag="compacted"):
 
     Attributes:
         keys: a record's key is its value modulo this.
+        tombstones: one record in so many of each key's is a tombstone; 0: none is.
     """
 
     partitions: int = 3
     rate: int = 150
-    keys: int = 50
+    keys: int = 300
+    tombstones: int = 6
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
@@ -354,7 +361,7 @@ class CompactedWorkload(LogWorkload, frozen=True, tag="compacted"):
             "segment.bytes": "1048576",
             "min.cleanable.dirty.ratio": "0.01",
             "max.compaction.lag.ms": "4000",
-            "delete.retention.ms": "1000",
+            "delete.retention.ms": "3000",
             "file.delete.delay.ms": "1000",
         }
         return (WorkloadTopic("compacted-0", config),)
@@ -362,3 +369,7 @@ class CompactedWorkload(LogWorkload, frozen=True, tag="compacted"):
     def key_of(self, value: int) -> int:
         """The value modulo `keys`."""
         return value % self.keys
+
+    def is_tombstone(self, value: int) -> bool:
+        """Whether the record that carries a value marks its key as deleted."""
+        return self.tombstones > 0 and (value // self.keys + 1) % self.tombstones == 0

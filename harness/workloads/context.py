@@ -166,7 +166,8 @@ class Context(msgspec.Struct, Generic[W_co], frozen=True):
     def record(self, partition: int, value: int) -> Record:
         """The record that carries a value, with the key that the workload gives it."""
         key = self.workload.key_of(value)
-        return Record(partition, self.codec.encode(value), None if key is None else str(key).encode())
+        encoded = None if key is None else str(key).encode()
+        return Record(partition, self.codec.encode(value), encoded, self.workload.is_tombstone(value))
 
     def recorder(self, number: int, role: str | None = None) -> Recorder:
         """What worker `number` writes its operations with, into a journal of its own that tells its role."""

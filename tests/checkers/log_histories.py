@@ -22,7 +22,7 @@ A record is ``partition@offset=value``; the offset is ``-`` (acknowledged withou
     f1 inject kill           also ``f1 inject-fail kill``, ``f1 heal kill``, ``f1 heal-info kill``
     phase load
 
-    setup cleanup=compact keys=2 retention=1000 durable=4 workers=5
+    setup cleanup=compact keys=2 tombstones=3 marks=1 retention=1000 durable=4 workers=5
 
 A text that begins with ``foreign`` has no set-up; elsewhere the set-up, with one partition, comes first where
 none is told.  Readers a, b, c, d are the two clients at the two isolation levels.
@@ -43,7 +43,12 @@ READERS = {
     "d": ("confluent-kafka", "read_committed"),
 }
 TOPIC = "log-0"
-_TOPIC_CONFIG = {"cleanup": "cleanup.policy", "retention": "retention.ms", "bytes": "retention.bytes"}
+_TOPIC_CONFIG = {
+    "cleanup": "cleanup.policy",
+    "retention": "retention.ms",
+    "bytes": "retention.bytes",
+    "marks": "delete.retention.ms",
+}
 Type = OperationType
 
 
@@ -95,6 +100,7 @@ class Story:
                 "acks": said.get("acks", "all"),
                 "idempotent": said.get("idempotent") != "no",
                 **({"keys": int(said["keys"])} if "keys" in said else {}),
+                **({"tombstones": int(said["tombstones"])} if "tombstones" in said else {}),
                 **({"durable_processes": [int(said["durable"])]} if "durable" in said else {}),
                 **({"workers": int(said["workers"])} if "workers" in said else {}),
             },

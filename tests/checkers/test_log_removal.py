@@ -4,7 +4,7 @@ import pytest
 
 from checkers.columns import PartitionName
 from checkers.licences import licences_of
-from checkers.verdict import Validity
+from checkers.verdict import CheckerResult, Validity
 from tests.checkers.log_histories import TOPIC, ids_of, judged, only, told
 
 SENT = "p0 send 0@0=1 0@1=2 0@2=3\n"
@@ -150,6 +150,38 @@ class TestCompaction:
 
     def test_nothing_was_sent(self) -> None:
         assert judged(self.SETUP + "a final 0 0..0").validity is Validity.NOT_EXERCISED
+
+
+class TestTombstones:
+    """Of two keys, values 2 and 3 are tombstones; a line takes a millisecond."""
+
+    SENT = "p0 send 0@0=1 0@1=2 0@2=3\n"
+
+    @staticmethod
+    def judged(marks: int, text: str, lines: int, final: str, every: int = 2) -> CheckerResult:
+        setup = f"setup cleanup=compact keys=2 tombstones={every} marks={marks}\n"
+        return judged(setup + text + "phase load\n" * lines + final)
+
+    @pytest.mark.parametrize(
+        ("marks", "lines", "permitted"), [(1, 3, True), (5, 3, False), (5, 6, True), (3, 0, False)]
+    )
+    def test_one_may_go_when_it_has_been_kept(self, marks: int, lines: int, *, permitted: bool) -> None:
+        result = self.judged(marks, self.SENT, lines, "a final 0 0..3 0@1=2")
+        assert {a.subject: a.illegal for a in result.anomalies} == {
+            "log-0/0@0": not permitted,
+            "log-0/0@2": not permitted,
+        }
+
+    def test_other_records_stay(self) -> None:
+        result = self.judged(1, self.SENT, 5, "a final 0 0..3 0@1=2", every=9)
+        assert [a.illegal for a in result.anomalies] == [True, True]
+
+    @pytest.mark.parametrize(("marks", "value", "permitted"), [(1, 3, True), (9, 3, False), (1, 5, False)])
+    def test_one_of_unknown_fate_may_have_been_there(
+        self, marks: int, value: int, *, permitted: bool
+    ) -> None:
+        text = f"p0 send 0@0=1 0@1=2\np0 send 0@?={value}\n"
+        assert only(self.judged(marks, text, 5, "a final 0 0..3 0@1=2")).illegal is not permitted
 
 
 class TestDurableProcesses:

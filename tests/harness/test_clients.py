@@ -484,6 +484,9 @@ class Told:
     def value(self) -> bytes:
         return b"v"
 
+    def headers(self) -> None:
+        return None
+
 
 def test_an_error_behind_records_comes_after_them(monkeypatch: pytest.MonkeyPatch) -> None:
     client = ConfluentConsumer(ConsumerOptions((NOBODY,), "log-0"))

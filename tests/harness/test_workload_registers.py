@@ -24,6 +24,7 @@ from checkers.verdict import Validity
 from harness.clients import ClientFailedError, ClientKind
 from harness.clients.administrator import Answer
 from harness.clients.administrator_errors import REFUSED_COMMITS, classify_commit
+from harness.clients.interface import Record, carried
 from harness.journal import Clock, Journals, Recorder
 from harness.vocabulary import CompactedWorkload, MetadataWorkload, OffsetsWorkload
 from harness.wire import WireError
@@ -200,6 +201,22 @@ def test_values_of_compacted_records_have_keys() -> None:
     assert [workload.key_of(value) for value in (6, 7, 15)] == [6, 0, 1]
     assert workload.topics[0].config["cleanup.policy"] == "compact"
     assert implementation_of(workload).workers
+
+
+def test_one_record_of_a_key_in_so_many_is_a_tombstone() -> None:
+    workload = CompactedWorkload(keys=7, tombstones=3)
+    assert [value for value in range(30) if workload.is_tombstone(value)] == [*range(14, 21)]
+    assert not any(CompactedWorkload(tombstones=0).is_tombstone(value) for value in range(3000))
+    assert not OffsetsWorkload().is_tombstone(1)
+
+
+def test_a_tombstone_has_its_value_in_a_header() -> None:
+    record, mark = Record(0, b"v", b"k"), Record(0, b"v", b"k", tombstone=True)
+    assert (record.content, record.headers) == (b"v", [])
+    assert (mark.content, mark.headers) == (None, [("value", b"v")])
+    assert carried(b"v", [("value", b"x")]) == b"v"
+    assert carried(None, [("other", b"x"), *mark.headers]) == b"v"
+    assert carried(None, None) is None
 
 
 class FakeBrokerOfTopics(FakeNode):

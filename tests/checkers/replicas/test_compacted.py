@@ -67,6 +67,15 @@ def read(
     ]
 
 
+def sending(offset: int, at_ns: int) -> list[Operation]:
+    """The sending of the record that stands at an offset, begun and acknowledged at a time."""
+    asked, told = [[0, offset]], [[0, offset, offset, "ok"]]
+    return [
+        Operation(0, at_ns, offset, INVOKE, "send", "log-0", asked),
+        Operation(0, at_ns, offset, OK, "send", "log-0", told),
+    ]
+
+
 def elected(*leaders: int, unclean: bool = False) -> list[Operation]:
     """A metadata log in which the partition has leaders, one after the other; nobody knows when."""
     partition = {"partitionId": 0, "topicId": TOPIC_ID, "leader": leaders[0], "isr": [1, 2]}
@@ -81,23 +90,47 @@ def elected(*leaders: int, unclean: bool = False) -> list[Operation]:
     return [observed("n1", metadata([Batch(0, len(records))], records=records)), leads("n1", 2)]
 
 
+def out_of_sync(for_ns: int) -> list[Operation]:
+    """A metadata log in which the leader, n1, had been out of sync for so long at most."""
+    partition = {"partitionId": 0, "topicId": TOPIC_ID}
+    made = partition | {"leader": 2, "isr": [1, 2], "replicas": [1, 2], "leaderEpoch": 0, "partitionEpoch": 0}
+    records: list[list[Any]] = [
+        [0, 1, "TOPIC_RECORD", {"name": "log-0", "topicId": TOPIC_ID}],
+        [1, 1, "PARTITION_RECORD", made],
+        [2, 1, "PARTITION_CHANGE_RECORD", {**partition, "isr": [2]}],
+        [3, 1, "PARTITION_CHANGE_RECORD", {**partition, "leader": 2}],
+        [4, 1, "PARTITION_CHANGE_RECORD", {**partition, "isr": [1, 2]}],
+        [5, 1, "PARTITION_CHANGE_RECORD", {**partition, "leader": 1}],
+    ]
+    back = leads("n1", 6)
+    return [
+        observed("n1", metadata([Batch(0, len(records))], records=records)),
+        Operation(0, for_ns, back.process, OK, "observe", "quorum", back.value, node="n1"),
+    ]
+
+
 def judged(
     *reads: list[Operation],
     logs: Sequence[Any] = (FULL, FULL),
     others: Sequence[Operation] | None = None,
     keys: int | None = KEYS,
     acks: str = "all",
+    tombstones: int = 0,
+    retention_ms: str | None = None,
+    sent: Sequence[tuple[int, int]] = (),
 ) -> CheckerResult:
     """Judge a partition whose leader is n1, with n2 in sync."""
-    workload = {"acks": acks, **({"keys": keys} if keys else {})}
+    workload = {"acks": acks, "tombstones": tombstones, **({"keys": keys} if keys else {})}
+    config = {"cleanup.policy": "compact", **({"delete.retention.ms": retention_ms} if retention_ms else {})}
+    sends = [operation for offset, at_ns in sent for operation in sending(offset, at_ns)]
     told = [operation for each in reads for operation in each]
     disks = [
         observed(f"n{number}", log if isinstance(log, dict) else replica(log, log_start=0, end=9))
         for number, log in enumerate(logs, start=1)
     ]
     first = elected(1) if others is None else others
-    setup = {"topics": [COMPACTED], "workload": workload}
-    return check_replicas(history_of(*first, recovered((1, 2)), *told, *disks, setup=setup))
+    setup = {"topics": [COMPACTED | {"config": config}], "workload": workload}
+    return check_replicas(history_of(*first, *sends, recovered((1, 2)), *told, *disks, setup=setup))
 
 
 def test_a_run_without_an_error_is_valid() -> None:
@@ -326,3 +359,64 @@ class TestActiveSegment:
     def test_nothing_is_said_of_transactions(self) -> None:
         log = replica([left(0, 8, 9, attributes=0x10)], log_start=0, end=9, active=5)
         assert judged(read(range(9)), logs=(log, log)).figures["active_records_due"] == 0
+
+
+class TestTombstones:
+    """Every second record of a key is a tombstone: of key 0 that is 4, of key 1 it is 5."""
+
+    LOG = (left(0, 3, 4), left(5, 8, 4))
+    """The tombstone at 4 is gone, and the record at 0 is there."""
+
+    def test_a_deleted_key_stays_deleted(self) -> None:
+        result = judged(
+            read((0, 1, 2, 3, 5, 6, 7)),
+            logs=(self.LOG, self.LOG),
+            tombstones=2,
+            sent=[(4, 1)],
+            retention_ms="1",
+        )
+        (found,) = [a for a in result.anomalies if a.id == "deleted-key-returned"]
+        assert found.subject == "log-0/0@0"
+        assert "not its tombstone, 4" in found.summary
+        assert result.figures["deleted_keys"] == 4
+
+    def test_both_may_be_gone(self) -> None:
+        log = (left(1, 3, 3), left(5, 8, 4))
+        result = judged(read((1, 2, 3, 5, 6, 7)), logs=(log, log), tombstones=2, sent=[(4, 1)])
+        assert "deleted-key-returned" not in result.counts
+
+    def test_one_that_the_end_of_the_read_does_not_reach_was_not_due(self) -> None:
+        log = (left(0, 3, 4),)
+        logs = [replica(log, log_start=0, end=4)] * 2
+        result = judged(read((0, 1, 2, 3), end=4), logs=logs, tombstones=2, sent=[(4, 1)])
+        assert "deleted-key-returned" not in result.counts
+
+    @pytest.mark.parametrize(("retention_ms", "found"), [("1000", False), ("x", True), (None, True)])
+    def test_who_was_out_of_sync_for_longer_may_have_missed_it(
+        self, retention_ms: str | None, *, found: bool
+    ) -> None:
+        others = out_of_sync(2_000_000_000)
+        result = judged(
+            read((0, 1, 2, 3, 5, 6, 7), at_ns=(3_000_000_000, 4_000_000_000)),
+            logs=(self.LOG, self.LOG),
+            tombstones=2,
+            sent=[(4, 1)],
+            retention_ms=retention_ms,
+            others=others,
+        )
+        assert ("deleted-key-returned" in result.counts) is found
+
+    def test_nobody_knows_who_was_in_sync(self) -> None:
+        logs = (self.LOG, self.LOG)
+        result = judged(read((0, 1, 2, 3, 5, 6, 7)), logs=logs, tombstones=2, sent=[(4, 1)], others=())
+        assert "deleted-key-returned" not in result.counts
+
+    @pytest.mark.parametrize(("retention_ms", "found"), [("0", False), ("1", True)])
+    def test_it_is_on_every_replica_for_a_while(self, retention_ms: str, *, found: bool) -> None:
+        log = [batch for batch in FULL if batch.base_offset != 4]
+        result = judged(read(), logs=(FULL, log), tombstones=2, sent=[(4, 1)], retention_ms=retention_ms)
+        assert ("compacted-away" in result.counts) is found
+
+    def test_one_that_is_replaced_in_the_active_segment_may_be_gone(self) -> None:
+        whole = replica([left(0, 8, 9)], log_start=0, end=9, active=5)
+        assert judged(read(range(9)), logs=(whole, whole), tombstones=1).figures["active_records_due"] == 0

@@ -108,3 +108,40 @@ def told_a_second_time(edit: Edit) -> None:
     """A replica's checkpoint is read twice, and is the same both times."""
     seen = edit.chosen(checkpoints(edit, least=1))
     edit.add(seen, seen.time_ns + 1)
+
+
+OWN = ("commits",)
+
+
+def _of_kafka(edit: Edit) -> list[Operation]:
+    """Checkpoints of Kafka's own topics with two entries or more."""
+    return [
+        o
+        for o in edit.original.observed("leader-epochs")
+        if len(o.value["entries"]) > 1 and o.value["topic"].startswith("__")
+    ]
+
+
+@mutation("checkpoints", invalid("epoch-start-divergence"), OWN, 3)
+def another_start_in_a_topic_of_kafka(edit: Edit) -> None:
+    """One replica of a partition of committed offsets noted another beginning of an epoch than the others."""
+    edit.change(edit.chosen(_of_kafka(edit)).index, lambda value: _shift(value["entries"][-1], 3))
+
+
+@mutation("checkpoints", invalid("epoch-without-election"), OWN, 3)
+def an_unelected_epoch_in_a_topic_of_kafka(edit: Edit) -> None:
+    """A replica of a partition of committed offsets noted an epoch that the metadata log never began."""
+    seen = edit.chosen(_of_kafka(edit))
+    edit.change(seen.index, lambda v: v["entries"].append([v["entries"][-1][0] + 9, v["entries"][-1][1] + 9]))
+
+
+@mutation("checkpoints", invalid("epoch-note-contradicted"), OWN, 3)
+def out_of_order_in_a_topic_of_kafka(edit: Edit) -> None:
+    """The starts of two epochs noted of a partition of committed offsets stand in each other's place."""
+    edit.change(edit.chosen(_of_kafka(edit)).index, lambda value: _exchange(value["entries"]))
+
+
+@mutation("checkpoints", VALID, OWN, 1)
+def the_last_epoch_is_not_noted_in_a_topic_of_kafka(edit: Edit) -> None:
+    """A replica of a partition of committed offsets has not noted the last epoch: it may be empty."""
+    edit.change(edit.chosen(_of_kafka(edit)).index, lambda value: value["entries"].pop() and None)

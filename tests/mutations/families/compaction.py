@@ -5,24 +5,28 @@ may be removed does not mean that it is: ``max.compaction.lag.ms`` (KIP-354) mak
 """
 
 from collections.abc import Iterable, Iterator
+from copy import deepcopy
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from checkers.history import Operation
+from checkers.history import History, Operation, once
 from tests.mutations.batches import Columns, kept, rewritten
 from tests.mutations.edits import Edit
 from tests.mutations.looking import (
     INFO,
     INVOKE,
     OK,
+    SECOND_NS,
     Acked,
     acked,
     chunks,
     columns_of,
     final_reads,
     pairs,
+    phase_ns,
+    polls,
     replace_value,
     replicas,
     without_offsets,
@@ -54,41 +58,69 @@ def _keys(edit: Edit) -> int:
     return keys
 
 
-def _by_key(edit: Edit) -> dict[tuple[str, int, int], list[Acked]]:
+@once
+def _by_key(history: History) -> dict[tuple[str, int, int], list[Acked]]:
     """Acknowledged records by topic, partition and key, in the order of offsets."""
+    keys = next(iter(history.of("setup"))).value["workload"]["keys"]
     found: dict[tuple[str, int, int], list[Acked]] = {}
-    for record in sorted(acked(edit.original), key=lambda r: r.offset):
-        found.setdefault((record.topic, record.partition, record.value % _keys(edit)), []).append(record)
+    for record in sorted(acked(history), key=lambda r: r.offset):
+        found.setdefault((record.topic, record.partition, record.value % keys), []).append(record)
     return found
 
 
-def _places(edit: Edit) -> list[Place]:
+@once
+def _places_of(history: History) -> tuple[Place, ...]:
     """All acknowledged records of compacted partitions that are left, in the order of their places."""
     held = {
         (read.key, read.value["partition"], offset)
-        for read in edit.original.of("final-read")
+        for read in history.of("final-read")
         if read.type is OK
         for _, _, offset, _ in chunks(read.value)
     }
     found = [
         Place(record, newer, older)
-        for some in _by_key(edit).values()
+        for some in _by_key(history).values()
         for older, record, newer in zip([None, *some], some, [*some[1:], None], strict=False)
         if (record.topic, record.partition, record.offset) in held
     ]
-    return sorted(found, key=lambda place: place.record[1:])
+    return tuple(sorted(found, key=lambda place: place.record[1:]))
+
+
+def _places(edit: Edit) -> tuple[Place, ...]:
+    return _places_of(edit.original)
 
 
 def _last(edit: Edit) -> Place:
     """The last record of a key, which has an older one."""
-    chosen: Place = edit.chosen(place for place in _places(edit) if not place.newer and place.older)
+    places = [p for p in _places(edit) if not p.newer and p.older and not _is_tombstone(edit, p.record)]
+    chosen: Place = edit.chosen(places)
     return chosen
+
+
+def _is_tombstone(edit: Edit, record: Acked) -> bool:
+    """Whether a record marks its key as deleted."""
+    return (record.value // _keys(edit) + 1) % _tombstones(edit) == 0
+
+
+def _tombstones(edit: Edit) -> int:
+    """One record of a key in so many is a tombstone."""
+    every: int = next(iter(edit.original.of("setup"))).value["workload"]["tombstones"]
+    return every
 
 
 def _replaced(edit: Edit) -> Place:
-    """A record that is left although a later one of its key is there."""
+    """A record that is left although a later one of its key is there; that one's segment is closed."""
     chosen: Place = edit.chosen(place for place in _places(edit) if place.newer)
+    _closed(edit, chosen)
     return chosen
+
+
+def _closed(edit: Edit, place: Place) -> None:
+    """Let the segment that holds the next record of a key be another one than that which is written to."""
+    assert place.newer is not None
+    for disk in _disks(edit, place.record):
+        end = place.newer.offset + 1
+        edit.change(disk.index, lambda value, end=end: value.update(active=max(value["active"], end)))
 
 
 def _nobodys(edit: Edit, record: Acked) -> int:
@@ -101,7 +133,9 @@ def _alone(edit: Edit) -> Acked:
     places = [
         place.record
         for place in _places(edit)
-        if not place.newer and all(_left(o, place.record) == 1 for o in _disks(edit, place.record))
+        if not place.newer
+        and not _is_tombstone(edit, place.record)
+        and all(_left(o, place.record) == 1 for o in _disks(edit, place.record))
     ]
     chosen: Acked = edit.chosen(places)
     return chosen
@@ -161,7 +195,7 @@ def _cleaned(edit: Edit, record: Acked, disks: Iterable[Operation]) -> None:
 
     for disk in disks:
         if _spans(columns_of(disk), record.offset).any():
-            edit.change(disk.index, rewritten(less))
+            edit.change(disk.index, rewritten(less, record.offset))
 
 
 @mutation("compaction", invalid("lost-write"), RUNS, 5)
@@ -277,10 +311,10 @@ def an_overwritten_record_is_not_in_one_final_read(edit: Edit) -> None:
 @mutation("compaction", invalid("compacted-returned"), RUNS, 3)
 def a_cleaned_record_comes_back(edit: Edit) -> None:
     """The first of the final reads are not given an overwritten record that a later one is given."""
-    places = [
-        (place.record, reads) for place in _places(edit) if place.newer and (reads := _in_turn(edit, place))
-    ]
-    record, early = edit.chosen(places)
+    places = [(place, reads) for place in _places(edit) if place.newer and (reads := _in_turn(edit, place))]
+    place, early = edit.chosen(places)
+    _closed(edit, place)
+    record = place.record
     _unread(edit, record, early)
     _cleaned(edit, record, _disks(edit, record))
 
@@ -288,10 +322,10 @@ def a_cleaned_record_comes_back(edit: Edit) -> None:
 @mutation("compaction", VALID, RUNS, 3)
 def a_record_is_cleaned_between_final_reads(edit: Edit) -> None:
     """The first of the final reads are given an overwritten record that no later one is given."""
-    places = [
-        (place.record, reads) for place in _places(edit) if place.newer and (reads := _in_turn(edit, place))
-    ]
-    record, early = edit.chosen(places)
+    places = [(place, reads) for place in _places(edit) if place.newer and (reads := _in_turn(edit, place))]
+    place, early = edit.chosen(places)
+    _closed(edit, place)
+    record = place.record
     _unread(edit, record, [read for read in _reads(edit, record) if read not in early])
     _cleaned(edit, record, _disks(edit, record))
 
@@ -325,16 +359,18 @@ def an_overwritten_record_is_cleaned_after_the_final_reads(edit: Edit) -> None:
 @mutation("compaction", VALID, RUNS, 5)
 def one_follower_has_cleaned_more(edit: Edit) -> None:
     """An overwritten record is gone from the disk of one follower alone: each cleans its own log."""
-    places = [p.record for p in _places(edit) if p.newer and _holding(edit, p.record, leader=False)]
-    record = edit.chosen(places)
+    place = edit.chosen([p for p in _places(edit) if p.newer and _holding(edit, p.record, leader=False)])
+    _closed(edit, place)
+    record = place.record
     _cleaned(edit, record, [edit.draw.choice(_holding(edit, record, leader=False))])
 
 
 @mutation("compaction", VALID, RUNS, 3)
 def one_follower_keeps_what_the_others_cleaned(edit: Edit) -> None:
     """A follower alone still has an overwritten record, which no final read returned."""
-    places = [p.record for p in _places(edit) if p.newer and _holding(edit, p.record, leader=False)]
-    record = edit.chosen(places)
+    place = edit.chosen([p for p in _places(edit) if p.newer and _holding(edit, p.record, leader=False)])
+    _closed(edit, place)
+    record = place.record
     _unread(edit, record, _reads(edit, record))
     keeps = edit.draw.choice(_holding(edit, record, leader=False))
     _cleaned(edit, record, [o for o in _disks(edit, record) if o is not keeps])
@@ -348,7 +384,7 @@ def a_batch_without_records_is_left_on_one_replica(edit: Edit) -> None:
     def emptied(columns: Columns) -> Columns:
         made = kept(columns, np.insert(np.arange(len(columns["count"])), row, row))
         made["base_offset"][row] = made["last_offset"][row] = columns["base_offset"][row] - 1
-        made["producer_id"][row] += 1000
+        made["producer_id"][row] += 500_000
         made["count"][row] = 0
         return made
 
@@ -366,19 +402,23 @@ def _gaps(edit: Edit) -> list[tuple[Operation, int]]:
     """Rows of replicas that all have alike, and before which no replica has the offset."""
     return [
         (replica, row)
-        for replica, row, others in _rows(edit)
-        if all(_has(other, columns_of(replica), row) for other in others)
-        and not any(_spans(other, columns_of(replica)["base_offset"][row] - 1).any() for other in others)
+        for replica, columns, others in _with_others(edit)
+        for row in _alike(columns, others)
+        if not any(_spans(other, columns["base_offset"][row] - 1).any() for other in others)
     ]
 
 
-def _rows(edit: Edit) -> Iterator[tuple[Operation, int, list[Columns]]]:
-    """Rows of replicas of compacted partitions, but the first and the last, with all replicas' batches."""
+def _with_others(edit: Edit) -> Iterator[tuple[Operation, Columns, list[Columns]]]:
+    """Replicas of compacted partitions, the batches of each, and those of all."""
     for replica in _of_compacted(edit):
-        topic, partition = replica.value["topic"], replica.value["partition"]
-        others = [columns_of(o) for o in replicas(edit.original, topic, partition)]
-        for row in range(1, replica.value["count"] - 1):
-            yield replica, row, others
+        disks = replicas(edit.original, replica.value["topic"], replica.value["partition"])
+        yield replica, columns_of(replica), [columns_of(disk) for disk in disks]
+
+
+def _alike(columns: Columns, others: list[Columns]) -> list[int]:
+    """Rows but the first and the last that all have with as many records."""
+    rows = range(1, len(columns["count"]) - 1)
+    return [row for row in rows if all(_has(other, columns, row) for other in others)]
 
 
 @mutation("compaction", unknown("compaction-ran"), RUNS, 1)
@@ -399,9 +439,7 @@ def nothing_was_cleaned(edit: Edit) -> None:
 def _common(edit: Edit) -> tuple[Operation, int]:
     """A replica of a compacted partition, and a row that all replicas have with as many records."""
     places = [
-        (replica, row)
-        for replica, row, others in _rows(edit)
-        if all(_has(other, columns_of(replica), row) for other in others)
+        (replica, row) for replica, columns, others in _with_others(edit) for row in _alike(columns, others)
     ]
     chosen: tuple[Operation, int] = edit.chosen(places)
     return chosen
@@ -521,36 +559,161 @@ def a_send_of_unknown_fate_replaces_the_last_record(edit: Edit) -> None:
 @mutation("compaction", invalid("int-poll-skip", "poll-skip"), RUNS, 3)
 def a_poll_passes_over_a_record_before_it_is_overwritten(edit: Edit) -> None:
     """A poll leaves out a record in its midst, of a key that was sent next after that poll had ended."""
-    _passed_over(edit, later=True)
-
-
-@mutation("compaction", VALID, RUNS, 3)
-def a_poll_passes_over_a_record_that_was_overwritten(edit: Edit) -> None:
-    """A poll in the load leaves out a record in its midst, of a key that had been sent again before."""
-    _passed_over(edit, later=False)
-
-
-def _passed_over(edit: Edit, *, later: bool) -> None:
-    """Let a poll be given all but a record of a key that was sent next after it, or else before it."""
     history = edit.original
     began_ns = {
         value: began.time_ns
         for began in history.of("send")
-        for _, value, *_ in began.value
         if began.type is INVOKE
+        for _, value in began.value
     }
     next_ns = {
         (record.partition, record.offset): began_ns[newer.value]
-        for some in _by_key(edit).values()
+        for some in _by_key(history).values()
         for record, newer in pairwise(some)
     }
     places = [
         (poll.index, number, offset)
-        for asked, poll in pairs(history, "poll")
+        for poll in polls(history)
         for number, offsets, _ in poll.value["records"]
         for offset in offsets[1:-1]
-        if (number, offset) in next_ns
-        and (next_ns[number, offset] > poll.time_ns if later else next_ns[number, offset] < asked.time_ns)
+        if next_ns.get((number, offset), 0) > poll.time_ns
     ]
     index, number, offset = edit.chosen(places)
     edit.change(index, lambda value: without_offsets(value, number, {offset}))
+
+
+@mutation("compaction", VALID, RUNS, 3)
+def a_reader_passes_over_a_record_that_was_overwritten(edit: Edit) -> None:
+    """A consumer that begins when the load is over is not given a record whose key was sent again before."""
+    history = edit.original
+    overwritten = {(r.partition, r.offset) for some in _by_key(history).values() for r in some[:-1]}
+    places = [
+        (poll, number, offset)
+        for poll in polls(history)
+        if poll.time_ns < phase_ns(history, "heal") - 5 * SECOND_NS
+        for number, offsets, _ in poll.value["records"]
+        for offset in offsets[1:-1]
+        if (number, offset) in overwritten
+    ]
+    poll, number, offset = edit.chosen(places)
+    value = deepcopy(poll.value)
+    without_offsets(value, number, {offset})
+    assigned = [[chunk, offsets[0]] for chunk, offsets, _ in value["records"]]
+    process, time_ns = 910_000 + edit.place, phase_ns(history, "heal") - 1_000_000
+    edit.add_call(process, "assign", poll.key, (time_ns, time_ns + 1), (assigned, assigned))
+    asked = {"client": value["client"], "isolation": value["isolation"]}
+    edit.add_call(process, "poll", poll.key, (time_ns + 2, time_ns + 3), (asked, value))
+
+
+@mutation("compaction", invalid("compacted-early"), RUNS, 5)
+def a_record_is_gone_before_it_can_be_cleaned(edit: Edit) -> None:
+    """A record is in no final read and on no disk, all later ones of its key in the active segment."""
+    record = edit.chosen(_replaced_in_active(edit)).record
+    _unread(edit, record, _reads(edit, record))
+    _cleaned(edit, record, _disks(edit, record))
+
+
+@mutation("compaction", invalid("compacted-early"), RUNS, 3)
+def a_record_is_cleaned_too_early_after_it_was_read(edit: Edit) -> None:
+    """Final reads return a record whose next one is in the active segment; the leader's disk lacks it."""
+    record = edit.chosen(_replaced_in_active(edit)).record
+    _cleaned(edit, record, _disks(edit, record, leader=True))
+
+
+def _replaced_in_active(edit: Edit) -> list[Place]:
+    """Records, no tombstones, whose next one of their key is in the leader's active segment, of its epoch."""
+    found = []
+    for place in _places(edit):
+        if place.newer and not _is_tombstone(edit, place.record):
+            (leader,) = _disks(edit, place.record, leader=True)
+            columns = columns_of(leader)
+            epochs = columns["leader_epoch"][_spans(columns, place.newer.offset)]
+            of_epoch = len(epochs) > 0 and epochs[0] == columns["leader_epoch"][-1]
+            if of_epoch and place.newer.offset >= leader.value["active"]:
+                found.append(place)
+    return found
+
+
+def _last_tombstones(edit: Edit, least_ns: int, most_ns: int) -> list[Place]:
+    """Tombstones that are the last records of their keys, sent so long before final reads began."""
+    read_ns = phase_ns(edit.original, "final-read")
+    return [
+        place
+        for place in _places(edit)
+        if not place.newer
+        and place.older
+        and _is_tombstone(edit, place.record)
+        and least_ns < read_ns - place.record.time_ns < most_ns
+    ]
+
+
+@mutation("compaction", invalid("lost-write"), RUNS, 3)
+def a_tombstone_is_gone_early(edit: Edit) -> None:
+    """A tombstone, the last record of its key, is nowhere two seconds after it was sent, not three."""
+    record = edit.chosen(_last_tombstones(edit, 0, 2 * SECOND_NS)).record
+    _unread(edit, record, _reads(edit, record))
+    _cleaned(edit, record, _disks(edit, record))
+
+
+@mutation("compaction", VALID, RUNS, 2)
+def a_tombstone_is_gone_in_time(edit: Edit) -> None:
+    """A tombstone is gone more than three seconds after it was sent, and all that it deleted with it."""
+    mark = edit.chosen(_last_tombstones(edit, 3 * SECOND_NS, 2**62)).record
+    keys = _keys(edit)
+    for place in _places(edit):
+        record = place.record
+        if (record.partition, record.value % keys) == (mark.partition, mark.value % keys):
+            _closed(edit, Place(record, mark, None))
+            _unread(edit, record, _reads(edit, record))
+            _cleaned(edit, record, _disks(edit, record))
+
+
+@mutation("compaction", invalid("compacted-away"), RUNS, 2)
+def a_follower_has_lost_a_tombstone_early(edit: Edit) -> None:
+    """Final reads return a tombstone; a follower lacks it, although three seconds have not passed."""
+    record = edit.chosen(_last_tombstones(edit, 0, SECOND_NS // 2)).record
+    _cleaned(edit, record, [edit.draw.choice(_disks(edit, record, leader=False))])
+
+
+@mutation("compaction", VALID, RUNS, 2)
+def a_follower_has_removed_a_tombstone(edit: Edit) -> None:
+    """Final reads return a tombstone; a follower lacks it, more than three seconds after it was sent."""
+    record = edit.chosen(_last_tombstones(edit, 3 * SECOND_NS, 2**62)).record
+    _cleaned(edit, record, [edit.draw.choice(_disks(edit, record, leader=False))])
+
+
+@mutation("compaction", invalid("deleted-key-returned"), RUNS, 2)
+def a_deleted_key_is_back(edit: Edit) -> None:
+    """A tombstone has gone in time, and final reads return the one before it; its leader never left."""
+    struck = {node for o in edit.original.of("inject") if o.type is OK for node in o.value["targets"]}
+    places = [
+        place
+        for place in _last_tombstones(edit, 3 * SECOND_NS, 2**62)
+        if _leader(edit, place.record) not in struck
+    ]
+    record, _, older = edit.chosen(places)
+    for read in _reads(edit, record):
+        edit.change(read.index, lambda value: _in_place_of(value, record, older))
+    _cleaned(edit, record, _disks(edit, record))
+
+
+@mutation("compaction", VALID, RUNS, 3)
+def a_tombstone_of_unknown_fate_deleted_a_key(edit: Edit) -> None:
+    """The last record of a key is gone; a tombstone was sent later, and nobody knows what became of it."""
+    latest_ns = phase_ns(edit.original, "final-read") - 4 * SECOND_NS
+    places = [
+        place.record
+        for place in _places(edit)
+        if not place.newer and place.record.time_ns < latest_ns and not _is_tombstone(edit, place.record)
+    ]
+    record = edit.chosen(places)
+    _unread(edit, record, _reads(edit, record))
+    _cleaned(edit, record, _disks(edit, record))
+    value = _nobodys(edit, record)
+    while (value // _keys(edit) + 1) % _tombstones(edit):
+        value += _keys(edit)
+    asked, told = [[record.partition, value]], [[record.partition, value, None, "info"]]
+    times_ns = (record.time_ns, record.time_ns + 1000)
+    edit.add_call(
+        920_000, "send", record.topic, times_ns, (asked, told), ended=INFO, error="KafkaTimeoutError"
+    )
