@@ -32,9 +32,10 @@ def ended(operations: tuple[Operation, ...], f: str, kind: OperationType) -> lis
 def test_transactions_are_committed_aborted_and_fenced_by_both_clients(tmp_path: Path) -> None:
     operations = run(tmp_path, "exploratory/txn", "--mode", "isolated")
 
+    # A transaction that lapses is sent by hand, and may still be committed late.
     committed = Counter(o.value["client"] for o in ended(operations, "txn", OK))
-    assert set(committed) == CLIENTS
-    assert min(committed.values()) > 20
+    assert CLIENTS <= set(committed) <= CLIENTS | {"raw"}
+    assert min(committed[client] for client in CLIENTS) > 20
     aborted = [o for o in ended(operations, "txn", FAIL) if o.value["ended"] == "abort"]
     assert {o.value["client"] for o in aborted} == CLIENTS
     refused = [o.error for o in operations if o.f == "txn" and o.type is not INVOKE and o.error]
