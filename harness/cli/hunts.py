@@ -242,9 +242,14 @@ class Hunt:
             return
         with disk_errors_told():
             found = visited_in(folder)
-        if found is not None:
-            items = found.states | found.transitions
-            self._seen[folder.resolve()] = Done(_path_of(identity), items, took_ms / 1_000), found
+        if found is None:
+            # Were it left out, its kind would look as if it had not been tried.
+            click.echo(
+                f"krucible: {folder}: its history can't be read; it counts as showing nothing", err=True
+            )
+            found = Visited(frozenset(), frozenset())
+        items = found.states | found.transitions
+        self._seen[folder.resolve()] = Done(_path_of(identity), items, took_ms / 1_000), found
 
     def _failed(self) -> list[Done]:
         """Runs in which the harness failed: nothing was shown, and chance goes on."""

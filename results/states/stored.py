@@ -28,18 +28,24 @@ def visited_in(folder: Path) -> Visited | None:
     Raises:
         OSError: it can't be written.
     """
-    try:
-        stored = load_record(folder / STATES_FILE, _Stored)
-        if stored.alphabet == ALPHABET:
-            return _of(stored)
-    except (RunUnreadableError, IndexError):
-        pass
+    kept = _kept(folder)
+    if kept is not None:
+        return kept
     try:
         found = visited(read_history(folder))
     except (HistoryError, KeyError, ValueError, TypeError, AttributeError):
         return None
     save_record(folder / STATES_FILE, _stored(found))
     return found
+
+
+def _kept(folder: Path) -> Visited | None:
+    """What the folder keeps; None where that is nothing, or of no use: it is then made anew."""
+    try:
+        stored = load_record(folder / STATES_FILE, _Stored)
+        return _of(stored) if stored.alphabet == ALPHABET else None
+    except (RunUnreadableError, IndexError):
+        return None
 
 
 def _stored(found: Visited) -> _Stored:

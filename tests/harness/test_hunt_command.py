@@ -219,6 +219,21 @@ def test_runs_that_can_not_be_read_or_are_of_other_kafkas_tell_nothing(
     assert "no run tells what to expect" in capsys.readouterr().out
 
 
+@pytest.mark.usefixtures("fake")
+def test_a_run_whose_history_is_gone_counts_as_one_that_showed_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    hunt()
+    for journal in (tmp_path / "runs").glob("*/*/2026*/*"):
+        if journal.name == "states.json" or journal.name.startswith("history"):
+            journal.unlink()
+    capsys.readouterr()
+    hunt()
+    told = capsys.readouterr()
+    assert told.err.count("its history can't be read; it counts as showing nothing") == 5
+    assert "of 10 runs" in told.out
+
+
 @pytest.mark.parametrize(
     "words", [("--budget", "2"), ("--budget", "2h x"), ("--budget", "99999h"), ("--scenarios", "no/thing")]
 )
