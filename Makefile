@@ -14,6 +14,8 @@ SPARK_STAMP := $(VENV)/.stamp-spark
 DEV_STAMP  := $(VENV)/.stamp-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
 PIP_TOOLS := 7.6.2
+# One worker a core; tests/sharing.py says which tests each has.
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4
 LOCK := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
         --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
@@ -30,12 +32,12 @@ demo: $(RUN_STAMP) ## set everything up, then break a three-node cluster and jud
 test: $(DEV_STAMP) check ## all tests, on real clusters too, with coverage gates
 	$(BIN)/krucible setup
 	$(BIN)/python -m tests.packages
-	$(BIN)/python -m pytest --cov --cov-report=
+	$(PYTEST) --cov --cov-report=
 	$(BIN)/python -m coverage report --include='checkers/*' --fail-under=100
 	$(BIN)/python -m coverage report --omit='checkers/*' --fail-under=85
 
 test-fast: $(DEV_STAMP) ## the tests that need no Docker
-	$(BIN)/python -m pytest -m 'not cluster'
+	$(PYTEST) -m 'not cluster'
 
 check: $(DEV_STAMP) ## lint, formatting, types, import rules
 	$(BIN)/ruff check .
@@ -57,6 +59,7 @@ docs: $(SPARK_STAMP) ## renew the generated pages
 	$(BIN)/python -m results.pipeline.tables_page docs/tables.md
 	$(BIN)/python -m tests.mutations.page docs/mutations.md
 	$(BIN)/python -m harness.seeded_bugs.page docs/seeded-bugs.md
+	$(BIN)/krucible sensitivity --compare docs/sensitivity --out docs/sensitivity.md
 
 lock: $(VENV_STAMP) ## renew requirements*.txt from requirements*.in
 	set -e; tools=$$(mktemp -d); trap 'rm -rf "$$tools"' EXIT; \

@@ -37,18 +37,17 @@ def main() -> None:
     table = Table(("asked for, records/s", "acknowledged/s", "records", "history, MB", "verdict"))
     for rate in RATES:
         with tempfile.TemporaryDirectory() as runs:
-            folder, history, verdict = execute(
-                plan(rate), Host(Path(runs)), lambda _event: None, threading.Event()
-            )
-            seen = observe(history)
-            size = sum(path.stat().st_size for path in folder.glob("history-*.jsonl"))
+            ended = execute(plan(rate), Host(Path(runs)), lambda _event: None, threading.Event())
+            if ended.failure is not None:
+                raise ended.failure
+            seen = observe(ended.history)
+            size = sum(path.stat().st_size for path in ended.folder.glob("history-*.jsonl"))
         phases = dict(seen.phases)
         under_load = (seen.acks.time_ns >= phases["load"]) & (seen.acks.time_ns <= phases["heal"])
         acked = int(seen.acks.records[under_load].sum())
         took_s = (phases["heal"] - phases["load"]) / _NS_PER_S
-        table.row(
-            f"{rate:,}", f"{acked / took_s:,.0f}", f"{acked:,}", f"{size / 1e6:.1f}", verdict.validity.value
-        )
+        validity = ended.verdict.validity.value
+        table.row(f"{rate:,}", f"{acked / took_s:,.0f}", f"{acked:,}", f"{size / 1e6:.1f}", validity)
 
 
 if __name__ == "__main__":

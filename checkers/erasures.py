@@ -9,6 +9,8 @@ what is committed (KAFKA-14499).  So an answer counts if it comes from the broke
 change, or in the phase final-read, when all has recovered.  Before 4.0 a coordinator did not wait until a
 deletion was replicated (`GroupMetadataManager`, acks 0): what was deleted there may come back.
 
+A broker that refuses a deletion because there is no such group tells of it, too: that it has no offset.
+
 What the offsets topic may have lost legally excuses (`checkers.licences.internal`).
 """
 
@@ -27,6 +29,8 @@ from checkers.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "erasures"
 COMMIT, DELETE, FETCH = "commit-offset", "delete-offsets", "fetch-offsets"
+NO_GROUP = 69
+"""Kafka's code GROUP_ID_NOT_FOUND."""
 DURABLE_SINCE = (4, 0)
 """The first version whose coordinators acknowledge a deletion once it is replicated."""
 
@@ -63,6 +67,14 @@ class _Fetched(msgspec.Struct, frozen=True):
     topic: str
     to: int
     offsets: list[tuple[int, int | None]]
+
+
+class _Refused(msgspec.Struct, frozen=True):
+    """How a change was answered."""
+
+    topic: str
+    to: int
+    code: int = 0
 
 
 @dataclass(slots=True)
@@ -106,12 +118,15 @@ def check_erasures(history: History) -> CheckerResult:
         places = groups.setdefault(str(call.asked.key), {})
         if call.asked.f != FETCH:
             figures["changes"] += 1
-            _change(places, call, durable=durable)
         elif call.answered is not None and call.answered.type is OK:
             figures["fetches"] += 1
-            compared = list(_compared(places, call.answered, final=call.asked.index > final))
+        told = _told(places, call)
+        if told is not None:
+            compared = list(_compared(places, told, final=call.asked.index > final))
             figures["offsets_compared"] += len(compared)
             found += (_against(history, call, *each) for each in compared if not _fits(*each[1:]))
+        if call.asked.f != FETCH:
+            _change(places, call, durable=durable)
     return result_of(CHECKER, found, figures=figures, exercised=bool(figures["fetches"]))
 
 
@@ -147,11 +162,25 @@ def _change(places: _Places, call: _Call, *, durable: bool) -> None:
         place.operations = (call.asked.index, call.answered.index)
 
 
+def _told(places: _Places, call: _Call) -> _Fetched | None:
+    """What an answer tells of offsets; None where it tells nothing of them."""
+    answered = call.answered
+    if answered is None:
+        return None
+    if answered.f == FETCH:
+        return msgspec.convert(answered.value, _Fetched) if answered.type is OK else None
+    refused = msgspec.convert(answered.value, _Refused)
+    if answered.f == COMMIT or refused.code != NO_GROUP:
+        return None
+    return _Fetched(
+        refused.topic, refused.to, [(number, None) for topic, number in places if topic == refused.topic]
+    )
+
+
 def _compared(
-    places: _Places, answered: Operation, *, final: bool
+    places: _Places, told: _Fetched, *, final: bool
 ) -> Iterator[tuple[tuple[str, int], int | None, _Place]]:
     """Places of which an answer must tell what is there, and what it tells."""
-    told = msgspec.convert(answered.value, _Fetched)
     for partition, offset in told.offsets:
         place = places.get((told.topic, partition))
         if place is not None and place.by is not None and (final or told.to == place.by):

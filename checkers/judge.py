@@ -21,6 +21,8 @@ from checkers.groups import check_groups
 from checkers.groups import kinds as groups
 from checkers.history import History
 from checkers.kinds import AnomalyKind
+from checkers.listed import check_listed
+from checkers.listed import kinds as listed
 from checkers.log import check_log
 from checkers.log.findings import PROMISES
 from checkers.metadata import check_metadata
@@ -47,6 +49,7 @@ Checker = Callable[[History], CheckerResult]
 
 CHECKERS: Mapping[str, Checker] = {
     "log": check_log,
+    "listed-offsets": check_listed,
     "transactions": check_transactions,
     "descriptions": check_descriptions,
     "copying": check_copying,
@@ -144,6 +147,7 @@ def known_anomalies() -> dict[str, AnomalyKind]:
                 **groups.ANOMALIES,
                 **client_errors.ANOMALIES,
                 **of_log,
+                **listed.ANOMALIES,
                 **quorum.ANOMALIES,
                 **recovery.ANOMALIES,
                 **starts.ANOMALIES,

@@ -254,6 +254,20 @@ class PartitionsSeen(msgspec.Struct, frozen=True):
     topics: dict[str, list[PartitionState]]
 
 
+OffsetsAsked = Literal["latest", "stable", "earliest", "newest", "since"]
+Listed = tuple[Partition, int, Annotated[int, msgspec.Meta(ge=-1, le=LARGEST)], int]
+
+
+class OffsetsSeen(msgspec.Struct, frozen=True):
+    """Where a broker told that its partitions begin or end: rows of partition, epoch, offset, timestamp."""
+
+    began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    wall_ms: Annotated[int, msgspec.Meta(ge=0, le=2**42)]
+    what: OffsetsAsked
+    since_ms: int | None
+    topics: dict[str, list[Listed]]
+
+
 class Fault(msgspec.Struct, frozen=True):
     """A fault that is about to be injected or healed; of which gambit, where it is of one."""
 

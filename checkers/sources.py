@@ -25,6 +25,7 @@ class Source(StrEnum):
     QUORUM_STATE = "quorum-state files"
     PARTITIONS = "brokers' views of partitions"
     REASSIGNMENTS = "reassignments under way"
+    OFFSETS = "offsets that leaders told"
     DISKS = "the nodes' disks"
 
 
@@ -39,6 +40,7 @@ _JOURNALS = {
     Source.QUORUM_STATE: re.compile(r"observer-quorum-state"),
     Source.PARTITIONS: re.compile(r"observer-partitions-.*"),
     Source.REASSIGNMENTS: re.compile(r"observer-reassignments"),
+    Source.OFFSETS: re.compile(r"observer-offsets"),
     Source.DISKS: re.compile(r"replicas"),
 }
 """Names of the journals of each source, see docs/histories.md."""

@@ -60,6 +60,15 @@ NEEDS: Mapping[str, Needs] = {
         # A record may go once a later one of its key is there, whoever sent that.
         of_workload={"compacted": dict.fromkeys(_SURVIVAL, (Source.CLIENTS,))},
     ),
+    "listed-offsets": Needs(
+        (Source.OFFSETS, Source.CLIENTS),
+        {
+            "stable-offset-ahead": (Source.CLIENTS,),
+            "listed-start-ahead": (Source.CLIENTS,),
+            "listed-start-behind": (Source.NODES,),
+        },
+        _PERMITTED,
+    ),
     "transactions": Needs(
         (Source.CLIENTS,),
         dict.fromkeys(

@@ -2,6 +2,7 @@
 
 import platform
 import shutil
+from collections.abc import Iterable
 from contextlib import closing
 from enum import StrEnum
 from pathlib import Path
@@ -9,7 +10,14 @@ from typing import Any
 
 import msgspec
 
-from harness.cluster.engine import Engine, EngineFacts, compose_binary, connect, engine_facts
+from harness.cluster.engine import (
+    Engine,
+    EngineFacts,
+    compose_binary,
+    connect,
+    engine_errors_told,
+    engine_facts,
+)
 from harness.cluster.images import (
     Source,
     Survey,
@@ -19,13 +27,12 @@ from harness.cluster.images import (
     survey,
 )
 from harness.cluster.probing import PROBES, probe_faults
-from harness.errors import EngineError
+from harness.errors import EngineError, KrucibleError
+from harness.memory import GIB, available_bytes, lacks_for
 from harness.packages import apt_line, missing_for_images
+from harness.planning import ImageAsked
 
-GIB = 1 << 30
 DISK_NEEDED_BYTES = 3 * GIB
-MEMORY_NEEDED_BYTES = 2 * GIB
-MEMORY_INFORMATION = Path("/proc/meminfo")
 SETUP = "krucible setup"
 
 
@@ -109,6 +116,34 @@ def doctor(
     return DoctorReport(version, (*checks, *local), capabilities)
 
 
+def checks_for_runs(images: Iterable[ImageAsked], runs: Path) -> tuple[Check, ...]:
+    """What runs need of this host, a host that others hand them to; starts nothing.
+
+    Args:
+        images: of Kafka, that these runs need; one that can be made here is no lack.
+        runs: the folder that runs happen in, or one above it.
+    """
+    local = (_compose(), _memory(), _disk("disk for runs", runs))
+    try:
+        with engine_errors_told(), closing(connect()) as client:
+            facts = engine_facts(client)
+            found = [_image(one, survey(one.version, one.source, client, one.given)) for one in images]
+            return (_engine(facts), *found, *local)
+    except KrucibleError as error:
+        return (Check("engine", State.MISSING, f"{error.what}: {error.got}", error.next_step), *local)
+
+
+def _image(one: ImageAsked, found: Survey) -> Check:
+    """Whether an image is here or can be made."""
+    name = f"Kafka {one.version}"
+    if found.cached:
+        return Check(name, State.OK, found.cached.reference)
+    ways = "; ".join(f"{source.value}: {why_not or 'can'}" for source, why_not in found.ways.items())
+    if found.hopeless:
+        return Check(name, State.MISSING, f"not here yet; {ways}", mend_of(*one))
+    return Check(name, State.OK, f"not here yet; its first run makes it: {ways}")
+
+
 def _look_through(
     client: Engine, version: str, found: Survey, mend: str
 ) -> tuple[tuple[Check, ...], tuple[Capability, ...]]:
@@ -143,20 +178,13 @@ def _compose() -> Check:
 
 
 def _memory() -> Check:
-    available = _memory_available_bytes()
+    available = available_bytes()
     if available is None:
         return Check("memory", State.OPTIONAL, "not known on this system")
     found = f"{available / GIB:.1f} GiB available"
-    if available >= MEMORY_NEEDED_BYTES:
+    if not lacks_for(3):
         return Check("memory", State.OK, found)
     return Check("memory", State.MISSING, f"{found}, three nodes want 2 GiB", "end what takes memory")
-
-
-def _memory_available_bytes() -> int | None:
-    if not MEMORY_INFORMATION.exists():
-        return None
-    lines = MEMORY_INFORMATION.read_text().splitlines()
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")), None)
 
 
 def _disk(name: str, folder: Path) -> Check:

@@ -3,7 +3,7 @@
 A cluster that no run started has ``runs/clusters/<id>/``, which nobody who looks for runs takes for one.
 """
 
-import os
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -18,7 +18,7 @@ _CLUSTERS = "clusters"
 
 
 def create_run_folder(root: Path, scenario: str, seed: int, now: datetime | None = None) -> Path:
-    """Make the folder of a new run and point the ``latest`` links at it.
+    """Make the folder of a new run; see `point_latest` for the links that lead to it.
 
     A second run of the same scenario, seed and second gets a suffix.
 
@@ -30,10 +30,37 @@ def create_run_folder(root: Path, scenario: str, seed: int, now: datetime | None
     parent = root / scenario
     with _refusals_told("the run's folder can't be made", root, parent):
         parent.mkdir(parents=True, exist_ok=True)
-        folder = _first_free(parent, f"{moment}-{seed}")
-        _point(root / LATEST, Path(scenario) / folder.name)
-        _point(parent / LATEST, Path(folder.name))
-    return folder
+        return _first_free(parent, f"{moment}-{seed}")
+
+
+def point_latest(root: Path, folder: Path) -> None:
+    """Point the ``latest`` links of the store and of the scenario at a run, which begins.
+
+    Raises:
+        KrucibleError: if they can't be made.
+    """
+    with _refusals_told("the links to the latest run can't be made", root, folder):
+        _point(root / LATEST, folder.relative_to(root))
+        _point(folder.parent / LATEST, Path(folder.name))
+
+
+def place_run(folder: Path, root: Path, scenario: str, name: str) -> Path:
+    """Move a run's folder, which lies on the same disk, to its place in a store and point the links at it.
+
+    Args:
+        folder: where it is.
+        root: the store.
+        scenario: of the run.
+        name: of the folder; where there is such a one already, it gets a suffix.
+
+    Raises:
+        OSError: it can't be moved.
+    """
+    parent = root / scenario
+    placed = folder.replace(_first_free(parent, name))  # an empty folder gives way
+    _point(root / LATEST, Path(scenario) / placed.name)
+    _point(parent / LATEST, Path(placed.name))
+    return placed
 
 
 def create_cluster_folder(root: Path, run: str) -> Path:
@@ -83,7 +110,6 @@ def _first_free(parent: Path, name: str) -> Path:
 
 def _point(link: Path, target: Path) -> None:
     """Replace the link in one step, so that a reader never finds none."""
-    temporary = link.with_name(f".{link.name}-{os.getpid()}")
-    temporary.unlink(missing_ok=True)
+    temporary = link.with_name(f".{link.name}-{secrets.token_hex(6)}")  # hosts may share the store
     temporary.symlink_to(target)
     temporary.replace(link)

@@ -8,8 +8,28 @@ is a condition and no time.
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from typing import NamedTuple, TypeVar
 
+from harness.gambit_pieces import (
+    AT_ONCE_MS,
+    BACK_MS,
+    COPIES,
+    FOLLOWERS,
+    SEVERAL_S_MS,
+    Recipe,
+    Script,
+    blows_at,
+    fresh_draw,
+    isolated_one,
+    shuffled,
+)
+from harness.gambits_of_topics import (
+    absent_replica,
+    copies_power,
+    interrupted_cleaning,
+    interrupted_truncation,
+    reassignment,
+    switched_configs,
+)
 from harness.vocabulary.administration import (
     AlterSome,
     Drawn,
@@ -21,7 +41,7 @@ from harness.vocabulary.administration import (
 )
 from harness.vocabulary.faults import (
     Among,
-    Fault,
+    HeldRequests,
     Kill,
     LostAnswers,
     Partition,
@@ -50,48 +70,19 @@ from harness.vocabulary.gambits import (
     Until,
 )
 from harness.vocabulary.moves import Pass
-from harness.vocabulary.topology import DiskKind, Mode, Topology
+from harness.vocabulary.topology import Topology
 
-Script = tuple[GambitMove, ...]
-T = TypeVar("T")
-_DRAWS = 1 << 16
-_COPIES = ("leader", "follower-1", "follower-2")
-_FOLLOWERS = _COPIES[1:]
-_AT_ONCE_MS = 20
 _HELD_BACK_MS = (0, 800)
 """Shorter than `broker.session.timeout.ms` and `replica.lag.time.max.ms`: who is held back stays in sync."""
 _UNANSWERED_MS = (200, 2_500)
+_HELD_MS = (300, 6_000)
+"""TCP sends again after 0.2 s, and then after twice as long each time."""
 _BLINK_MS = (0, 900)
-_SEVERAL_S_MS = 15_000
-"""A lost broker is fenced after 3 s here, and a replica that does not fetch leaves the ISR after 6 to 9."""
-_BACK_MS = 30_000
-
-
-class Recipe(NamedTuple):
-    """How one kind of gambit is drawn.
-
-    Attributes:
-        moves: draws its script.
-        copies: how many brokers it needs.
-        isolated: whether controllers must be nodes of their own: the quorum decides while brokers are away.
-        disks: whether disks must be file systems, which lose power.
-    """
-
-    moves: Callable[[random.Random, Topology], Script]
-    copies: int = len(_COPIES)
-    isolated: bool = False
-    disks: bool = False
-
-    def fits(self, topology: Topology) -> bool:
-        """Whether the topology has what it needs."""
-        apart = topology.mode is Mode.ISOLATED or not self.isolated
-        own = topology.disk is not DiskKind.FOLDER or not self.disks
-        return topology.brokers >= self.copies and apart and own
 
 
 def _all_copies(source: random.Random, _: Topology) -> Script:
     """All copies of a partition down within milliseconds, back in drawn order."""
-    return ChooseCopies(_draw(source), copies=len(_COPIES)), *_down_and_back(source, _COPIES)
+    return ChooseCopies(fresh_draw(source), copies=len(COPIES)), *_down_and_back(source, COPIES)
 
 
 def _all_brokers(source: random.Random, topology: Topology) -> Script:
@@ -106,108 +97,121 @@ def _broker_majority(source: random.Random, topology: Topology) -> Script:
 
 
 def _down_and_back(source: random.Random, parts: Sequence[Part]) -> Iterator[GambitMove]:
-    blows = _blows([(part, Kill()) for part in _shuffled(source, parts)])
-    yield Strike(blows, source.randint(0, _AT_ONCE_MS))
+    blows = blows_at([(part, Kill()) for part in shuffled(source, parts)])
+    yield Strike(blows, source.randint(0, AT_ONCE_MS))
     yield Pass(source.randint(0, 4_000))
-    yield Mend(_shuffled(source, [blow.name for blow in blows]), source.randint(0, 2_500))
-    yield Until(AllInSync(), _BACK_MS)
+    yield Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, 2_500))
+    yield Until(AllInSync(), BACK_MS)
 
 
 def _held_follower(source: random.Random, _: Topology) -> Script:
     """One follower held back for less than it takes to leave the ISR; then the leader and the rest go."""
     held, others = "follower-1", ("leader", "follower-2")
-    hold = source.choice((Pause(), _isolated(source)))
+    hold = source.choice((Pause(), isolated_one(source)))
     taken = source.choice((Kill, Kill, Pause))()
-    gone = _blows([(part, taken) for part in _shuffled(source, others)], first=2)
+    gone = blows_at([(part, taken) for part in shuffled(source, others)], first=2)
     return (
-        ChooseCopies(_draw(source), copies=len(_COPIES)),
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         Strike((Blow("f1", held, hold),)),
         Pass(source.randint(*_HELD_BACK_MS)),
-        Strike(gone, source.randint(0, _AT_ONCE_MS)),
+        Strike(gone, source.randint(0, AT_ONCE_MS)),
         Mend(("f1",)),
-        Until(LedBy(held), _SEVERAL_S_MS),
-        Mend(_shuffled(source, [blow.name for blow in gone]), source.randint(0, 2_000)),
-        Until(AllInSync(), _BACK_MS),
+        Until(LedBy(held), SEVERAL_S_MS),
+        Mend(shuffled(source, [blow.name for blow in gone]), source.randint(0, 2_000)),
+        Until(AllInSync(), BACK_MS),
     )
 
 
 def _last_in_sync(source: random.Random, _: Topology) -> Script:
     """An ISR shrunk to one, which then goes; the others are back first, and must not lead."""
     away = source.choice((Stop, Kill, Pause))
-    parts = _shuffled(source, _FOLLOWERS)
-    others = _blows([(part, away()) for part in parts], first=1)
+    parts = shuffled(source, FOLLOWERS)
+    others = blows_at([(part, away()) for part in parts], first=1)
     return (
-        ChooseCopies(_draw(source), copies=len(_COPIES)),
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         Strike(others, source.choice((0, source.randint(200, 2_000)))),
-        Until(InSyncAlone("leader"), _SEVERAL_S_MS),
+        Until(InSyncAlone("leader"), SEVERAL_S_MS),
         Pass(source.randint(200, 2_000)),
         Strike((Blow("f3", "leader", source.choice((Kill, Kill, Stop))()),)),
-        Mend(_shuffled(source, [blow.name for blow in others]), source.randint(0, 1_500)),
+        Mend(shuffled(source, [blow.name for blow in others]), source.randint(0, 1_500)),
         Pass(source.randint(0, 3_000)),
         Mend(("f3",)),
-        Until(AllInSync(), _BACK_MS),
+        Until(AllInSync(), BACK_MS),
     )
 
 
 def _isr_and_controller(source: random.Random, _: Topology) -> Script:
     """An ISR changes, and its leader and the controller that wrote the change go together."""
-    out = source.choice((Stop(), Pause(), _isolated(source)))
-    gone = _blows([(part, Kill()) for part in _shuffled(source, ("controller", "leader"))], first=2)
+    out = source.choice((Stop(), Pause(), isolated_one(source)))
+    gone = blows_at([(part, Kill()) for part in shuffled(source, ("controller", "leader"))], first=2)
     return (
-        ChooseCopies(_draw(source)),
-        ChooseQuorum(_draw(source)),
+        ChooseCopies(fresh_draw(source)),
+        ChooseQuorum(fresh_draw(source)),
         Strike((Blow("f1", "follower-1", out),)),
-        Until(OutOfSync("follower-1"), _SEVERAL_S_MS),
-        Strike(gone, source.randint(0, _AT_ONCE_MS)),
-        Until(LedByAnother(("leader",)), _SEVERAL_S_MS),
-        Mend(_shuffled(source, ["f1", *(blow.name for blow in gone)]), source.randint(0, 1_500)),
-        Until(AllInSync(), _BACK_MS),
+        Until(OutOfSync("follower-1"), SEVERAL_S_MS),
+        Strike(gone, source.randint(0, AT_ONCE_MS)),
+        Until(LedByAnother(("leader",)), SEVERAL_S_MS),
+        Mend(shuffled(source, ["f1", *(blow.name for blow in gone)]), source.randint(0, 1_500)),
+        Until(AllInSync(), BACK_MS),
     )
 
 
 def _cut_off_leader(source: random.Random, _: Topology) -> Script:
     """A leader that only clients reach any more, then healed, or killed first."""
-    cut = Strike((Blow("f1", "leader", _isolated(source)),))
+    cut = Strike((Blow("f1", "leader", isolated_one(source)),))
     killed = Strike((Blow("f2", "leader", Kill()),))
     names = ["f1"]
-    moves: list[GambitMove] = [ChooseCopies(_draw(source)), cut]
+    moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), cut]
     if source.random() < 0.7:  # noqa: PLR2004 - a chance
-        moves.append(Until(LedByAnother(("leader",)), _SEVERAL_S_MS))
+        moves.append(Until(LedByAnother(("leader",)), SEVERAL_S_MS))
     moves.append(Pass(source.randint(100, 2_000)))
     if source.random() < 0.5:  # noqa: PLR2004 - an even chance
         moves.append(killed)
         names.append("f2")
-    moves.append(Mend(_shuffled(source, names), source.randint(0, 500)))
-    return (*moves, Until(AllInSync(), _BACK_MS))
+    moves.append(Mend(shuffled(source, names), source.randint(0, 500)))
+    return (*moves, Until(AllInSync(), BACK_MS))
 
 
 def _lost_answers(source: random.Random, _: Topology) -> Script:
     """Clients hear nothing of a leader for a while; leadership moves, so that they ask another one again."""
-    goes = source.choice((Kill(), Kill(), Stop(), _isolated(source)))
+    goes = source.choice((Kill(), Kill(), Stop(), isolated_one(source)))
     return (
-        ChooseCopies(_draw(source)),
+        ChooseCopies(fresh_draw(source)),
         Strike((Blow("f1", "leader", LostAnswers()),)),
         Pass(source.randint(*_UNANSWERED_MS)),
         Strike((Blow("f2", "leader", goes),)),
-        Until(LedByAnother(("leader",)), _SEVERAL_S_MS),
+        Until(LedByAnother(("leader",)), SEVERAL_S_MS),
         Pass(source.randint(0, 1_000)),
-        Mend(_shuffled(source, ("f1", "f2")), source.randint(0, 500)),
-        Until(AllInSync(), _BACK_MS),
+        Mend(shuffled(source, ("f1", "f2")), source.randint(0, 500)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def _held_requests(source: random.Random, _: Topology) -> Script:
+    """What some clients ask a leader, or a coordinator of transactions, arrives after what overtook it."""
+    topic = source.choice(("__transaction_state", "__transaction_state", None))
+    return (
+        ChooseCopies(fresh_draw(source), topic),
+        Strike((Blow("f1", "leader", HeldRequests(draw=fresh_draw(source))),)),
+        Pass(source.randint(*_HELD_MS)),
+        Mend(("f1",)),
+        Pass(source.randint(500, 2_500)),
+        Until(AllInSync(), BACK_MS),
     )
 
 
 def _deaf_preferred(source: random.Random, _: Topology) -> Script:
     """A preferred election for a replica that is alive and does not fetch, out of sync or not yet."""
-    deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=_draw(source))
-    waits = source.choice((Pass(source.randint(0, 2_000)), Until(OutOfSync("follower-1"), _SEVERAL_S_MS)))
+    deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
+    waits = source.choice((Pass(source.randint(0, 2_000)), Until(OutOfSync("follower-1"), SEVERAL_S_MS)))
     return (
-        ChooseCopies(_draw(source), preferred_follows=True, within_ms=2_000),
+        ChooseCopies(fresh_draw(source), preferred_follows=True, within_ms=2_000),
         Strike((Blow("f1", "follower-1", deaf),)),
         waits,
         Ask(ElectLeaders(ElectionType.PREFERRED)),
         Pass(source.randint(300, 2_500)),
         Mend(("f1",)),
-        Until(AllInSync(), _BACK_MS),
+        Until(AllInSync(), BACK_MS),
     )
 
 
@@ -215,16 +219,16 @@ def _coordinator_of(topic: str) -> Callable[[random.Random, Topology], Script]:
     """A coordinator that goes, its successor after it, and is led back by a preferred election."""
 
     def moves(source: random.Random, _: Topology) -> Script:
-        takes = source.choice((Kill(), Stop(), Pause(), _isolated(source)))
+        takes = source.choice((Kill(), Stop(), Pause(), isolated_one(source)))
         return (
-            ChooseCopies(_draw(source), topic),
+            ChooseCopies(fresh_draw(source), topic),
             Strike((Blow("f1", "leader", takes),)),
-            Until(LedByAnother(("leader",)), _SEVERAL_S_MS),
+            Until(LedByAnother(("leader",)), SEVERAL_S_MS),
             ChooseSuccessor(),
             Pass(source.randint(0, 1_000)),
-            Strike((Blow("f2", "successor", source.choice((Pause(), _isolated(source), Kill()))),)),
-            Mend(_shuffled(source, ("f1", "f2")), source.randint(0, 1_500)),
-            Until(AllInSync(), _BACK_MS),
+            Strike((Blow("f2", "successor", source.choice((Pause(), isolated_one(source), Kill()))),)),
+            Mend(shuffled(source, ("f1", "f2")), source.randint(0, 1_500)),
+            Until(AllInSync(), BACK_MS),
             Ask(ElectLeaders(ElectionType.PREFERRED)),
             Pass(source.randint(300, 1_000)),
         )
@@ -238,48 +242,48 @@ def _rolling_bounce(source: random.Random, topology: Topology) -> Script:
     for place, number in enumerate(source.sample(range(1, topology.brokers + 1), topology.brokers), start=1):
         fault = source.choice((Stop, Stop, Stop, Kill))()
         moves += [Strike((Blow(f"f{place}", broker(number), fault),)), Mend((f"f{place}",))]
-        moves.append(Until(AllInSync(), _BACK_MS))
+        moves.append(Until(AllInSync(), BACK_MS))
     return tuple(moves)
 
 
 def _cut_off_controller(source: random.Random, _: Topology) -> Script:
     """The active controller without the other voters; brokers still reach it, and changes are asked for."""
     among = Partition(Pattern.ISOLATE_ONE, among=Among.CONTROLLERS)
-    changes: list[Drawn] = [ElectSome(ElectionType.PREFERRED, _draw(source))]
-    changes += [ReassignSome(_draw(source)), ReassignSome(_draw(source))]
+    changes: list[Drawn] = [ElectSome(ElectionType.PREFERRED, fresh_draw(source))]
+    changes += [ReassignSome(fresh_draw(source)), ReassignSome(fresh_draw(source))]
     return (
-        ChooseQuorum(_draw(source)),
+        ChooseQuorum(fresh_draw(source)),
         Strike((Blow("f1", "controller", among),)),
         *(Ask(operation) for operation in source.sample(changes, 2)),
-        Until(QuorumLedByAnother("controller"), _SEVERAL_S_MS),
+        Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
         Pass(source.randint(0, 1_500)),
         Mend(("f1",)),
-        Until(AllInSync(), _BACK_MS),
+        Until(AllInSync(), BACK_MS),
     )
 
 
 def _flapping(source: random.Random, _: Topology) -> Script:
     """Links, or processes, that come and go: several short faults at those on whom a partition depends."""
     parts = source.choices(("leader", "leader", "follower-1", "controller"), k=source.randint(4, 6))
-    moves: list[GambitMove] = [ChooseCopies(_draw(source)), ChooseQuorum(_draw(source))]
+    moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
     for number, part in enumerate(parts, start=1):
-        fault = source.choice((Pause(), _isolated(source), _isolated(source)))
+        fault = source.choice((Pause(), isolated_one(source), isolated_one(source)))
         moves.append(Strike((Blow(f"f{number}", part, fault),)))
         moves.append(Pass(source.randint(*_BLINK_MS)))
         moves.append(Mend((f"f{number}",)))
-    return (*moves, Until(AllInSync(), _BACK_MS))
+    return (*moves, Until(AllInSync(), BACK_MS))
 
 
 def _colliding_elections(source: random.Random, topology: Topology) -> Script:
     """All voters frozen until none has heard of the leader for too long; they go on within milliseconds."""
     voters = ("controller", *(f"voter-{n}" for n in range(1, len(topology.voters()))))
-    blows = _blows([(part, Pause()) for part in _shuffled(source, voters)])
+    blows = blows_at([(part, Pause()) for part in shuffled(source, voters)])
     return (
-        ChooseQuorum(_draw(source)),
+        ChooseQuorum(fresh_draw(source)),
         Strike(blows),
         Pass(source.randint(1_500, 3_000)),
-        Mend(_shuffled(source, [blow.name for blow in blows]), source.randint(0, _AT_ONCE_MS)),
-        Until(AllInSync(), _BACK_MS),
+        Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, AT_ONCE_MS)),
+        Until(AllInSync(), BACK_MS),
     )
 
 
@@ -288,17 +292,21 @@ def _voters_power(source: random.Random, topology: Topology) -> Script:
     voters = len(topology.voters())
     lost = source.choice((voters // 2 + 1, voters))
     parts = ("controller", *(f"voter-{n}" for n in range(1, lost)))
-    blows = _blows([(part, PowerLoss()) for part in _shuffled(source, parts)])
-    changes: list[Drawn] = [AlterSome(_draw(source)), AlterSome(_draw(source)), ReassignSome(_draw(source))]
+    blows = blows_at([(part, PowerLoss()) for part in shuffled(source, parts)])
+    changes: list[Drawn] = [
+        AlterSome(fresh_draw(source)),
+        AlterSome(fresh_draw(source)),
+        ReassignSome(fresh_draw(source)),
+    ]
     return (
-        ChooseQuorum(_draw(source)),
+        ChooseQuorum(fresh_draw(source)),
         Ask(source.choice(changes), answered=True),
         Pass(source.randint(0, 100)),
-        Strike(blows, source.randint(0, _AT_ONCE_MS)),
+        Strike(blows, source.randint(0, AT_ONCE_MS)),
         Pass(source.randint(0, 1_500)),
-        Mend(_shuffled(source, [blow.name for blow in blows]), source.randint(0, 1_500)),
-        Until(QuorumLed(), _SEVERAL_S_MS),
-        Until(AllInSync(), _BACK_MS),
+        Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, 1_500)),
+        Until(QuorumLed(), SEVERAL_S_MS),
+        Until(AllInSync(), BACK_MS),
     )
 
 
@@ -319,6 +327,13 @@ GAMBITS: dict[str, Recipe] = {
     "flapping": Recipe(_flapping),
     "colliding-elections": Recipe(_colliding_elections, copies=1, isolated=True),
     "voters-power": Recipe(_voters_power, copies=1, isolated=True, disks=True),
+    "copies-power": Recipe(copies_power, isolated=True, disks=True),
+    "reassignment": Recipe(reassignment, copies=4, isolated=True),
+    "switched-configs": Recipe(switched_configs, isolated=True),
+    "absent-replica": Recipe(absent_replica, isolated=True),
+    "interrupted-truncation": Recipe(interrupted_truncation, isolated=True),
+    "interrupted-cleaning": Recipe(interrupted_cleaning),
+    "held-requests": Recipe(_held_requests, copies=2),
 }
 """Gambits that a random schedule draws from, by their names there."""
 
@@ -347,19 +362,3 @@ def _about_ms(move: GambitMove) -> int:
             return 1_500
         case _:
             return 100
-
-
-def _blows(at: list[tuple[Part, Fault]], first: int = 1) -> tuple[Blow, ...]:
-    return tuple(Blow(f"f{number}", part, fault) for number, (part, fault) in enumerate(at, start=first))
-
-
-def _shuffled(source: random.Random, things: Sequence[T]) -> tuple[T, ...]:
-    return tuple(source.sample(list(things), len(things)))
-
-
-def _isolated(source: random.Random) -> Partition:
-    return Partition(Pattern.ISOLATE_ONE, draw=_draw(source))
-
-
-def _draw(source: random.Random) -> int:
-    return source.randrange(_DRAWS)

@@ -33,7 +33,7 @@ def identify(plan: RunPlan, run: str, began_at: str, image: KafkaImage, engine: 
         began_at=began_at,
         reproduce=plan.reproduce,
         argv=(Path(sys.argv[0]).name, *sys.argv[1:]),  # not where it is installed
-        krucible_commit=_commit(),
+        krucible_commit=commit(),
         image=ImageIdentity(
             reference=image.reference,
             source=image.source,
@@ -64,7 +64,7 @@ def _host(engine: str) -> HostIdentity:
 
 
 @functools.cache
-def _commit() -> str:
+def commit() -> str:
     """Our commit, ``-dirty`` where the tree has changes; empty where there is no checkout.
 
     Asked once: a campaign runs the code that it was started with, whatever happens to the tree meanwhile.

@@ -8,7 +8,9 @@ the harness itself on the way, what was recorded by then is judged.
 import threading
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,26 +20,29 @@ from checkers.history import History
 from checkers.judge import judge
 from checkers.reading import read_history
 from checkers.verdict import Verdict
+from harness.beside import nothing
+from harness.cluster.containers import in_parallel
 from harness.cluster.engine import engine_errors_told
 from harness.cluster.watching import NodeWatcher
 from harness.crew import Crew
 from harness.disks import gather_disks
 from harness.errors import KrucibleError, disk_errors_told
-from harness.events import Listener, RunEnded
+from harness.events import Event, Listener, RunBegan, RunEnded
 from harness.evidence import gather_logs
 from harness.faults.hold import ConnectionHolds
-from harness.folder import RUNS
+from harness.folder import RUNS, point_latest
 from harness.healing import bench_of
 from harness.journal import JournalError, Recorder
 from harness.mishaps import Mishaps
 from harness.observers import Observers
 from harness.planning import RunPlan
 from harness.recovery import await_recovery
-from harness.schedule import operations_of
+from harness.schedule import moves_replicas
 from harness.stage import OBSERVE_INTERVAL_MS, Stage, open_stage
+from harness.standby import Standby
 from harness.starting import ClusterNotReadyError
 from harness.told_configs import gather_configs
-from harness.vocabulary.administration import Moving
+from harness.vocabulary import RandomSchedule
 from harness.watchdog import watched
 from harness.wire import WireError
 from harness.workloads.context import Context, clients_for
@@ -57,32 +62,86 @@ class Host(msgspec.Struct, frozen=True):
     Attributes:
         runs: the store that gets the run's folder.
         keep: leave the cluster up afterwards.
+        standby: opens the stage of the run that follows while this one ends, in a series of runs.
+        following: that run, as far as it is known.
     """
 
     runs: Path = RUNS
     keep: bool = False
+    standby: Standby | None = None
+    following: RunPlan | None = None
+
+    def stage(
+        self, plan: RunPlan, listener: Listener, cancelled: threading.Event
+    ) -> AbstractContextManager[Stage]:
+        """The stage of a run, to which the ``latest`` links point from its beginning on.
+
+        Raises:
+            KrucibleError: as `open_stage`.
+        """
+
+        def hear(event: Event) -> None:
+            if isinstance(event, RunBegan):
+                point_latest(self.runs, Path(event.folder))
+            listener(event)
+
+        if self.standby is not None and not self.keep:
+            return self.standby.stage(plan, self.following, hear)
+        return open_stage(plan, self.runs, hear, cancelled, keep=self.keep)
+
+
+class Played(NamedTuple):
+    """A run of which all is recorded.
+
+    Attributes:
+        folder: the run's.
+        mishap: what went wrong with the harness itself, if anything; the history tells of it too.
+        going: its cluster, which is being taken away.
+    """
+
+    folder: Path
+    mishap: KrucibleError | None
+    going: "Future[None]"
+
+    @property
+    @disk_errors_told()
+    @engine_errors_told()
+    def failure(self) -> KrucibleError | None:
+        """What went wrong with the harness, the removal of the cluster included, which is waited for."""
+        error = self.going.exception()
+        if error is None or isinstance(error, KrucibleError):
+            return self.mishap or error
+        raise error
 
 
 class Ended(NamedTuple):
     """A run that was judged.
 
     Attributes:
-        folder: the run's.
-        history: read back from there.
+        played: the run.
+        history: read back from its folder.
         verdict: on it.
-        failure: what went wrong with the harness itself, if anything; the history tells of it too.
     """
 
-    folder: Path
+    played: Played
     history: History
     verdict: Verdict
-    failure: KrucibleError | None
+
+    @property
+    def folder(self) -> Path:
+        """The run's."""
+        return self.played.folder
+
+    @property
+    def failure(self) -> KrucibleError | None:
+        """See `Played.failure`."""
+        return self.played.failure
 
 
 @disk_errors_told()
 @engine_errors_told()
 def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event) -> Ended:
-    """Carry out a plan and judge what happened.
+    """Carry out a plan and judge what happened; its cluster is gone when the end is asked for a failure.
 
     Args:
         plan: what to do.
@@ -94,36 +153,38 @@ def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.
         KrucibleError: if the run did not come so far that there is anything to judge, or the history could
             not be written; whatever was recorded stays in the folder.
     """
-    folder, failure = _played(plan, host, listener, cancelled)
-    history = read_history(folder)
-    verdict = judge(history)
-    listener(RunEnded(str(folder), verdict, plan.reproduce))
-    return Ended(folder, history, verdict, failure)
+    played = _played(plan, host, listener, cancelled)
+    try:
+        history = read_history(played.folder)
+        verdict = judge(history)
+    except BaseException:
+        wait([played.going])
+        raise
+    listener(RunEnded(str(played.folder), verdict, plan.reproduce))
+    return Ended(played, history, verdict)
 
 
-def _played(
-    plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event
-) -> tuple[Path, KrucibleError | None]:
-    """The run's folder once all is recorded and the cluster is gone, and what went wrong with the harness.
+def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event) -> Played:
+    """The run once all is recorded.
 
     Raises:
         KrucibleError: there is nothing to judge, or the history could not be written.
     """
     mishaps: Mishaps | None = None
     try:
-        with watched(), open_stage(plan, host.runs, listener, cancelled, keep=host.keep) as stage:
+        with watched(), host.stage(plan, listener, cancelled) as stage:
             mishaps = Mishaps(stage)
             _play(stage, mishaps, cancelled)
     except JournalError:
         raise
     except ClusterNotReadyError as error:
-        return error.folder, None
+        return Played(error.folder, None, nothing())
     except KrucibleError as error:
-        # A cluster that can't be taken away is no reason to throw away what was seen of it.
+        # What can't be closed or taken away is no reason to throw away what was seen.
         if mishaps is None:
             raise
-        return stage.folder, mishaps.failure or error
-    return stage.folder, mishaps.failure
+        return Played(stage.folder, mishaps.failure or error, stage.going)
+    return Played(stage.folder, mishaps.failure, stage.going)
 
 
 def _play(stage: Stage, mishaps: Mishaps, cancelled: threading.Event) -> None:
@@ -158,9 +219,15 @@ def _context(stage: Stage) -> Context[Any]:
 @contextmanager
 def _observed(stage: Stage, context: Context[Any]) -> Iterator[Observers]:
     """Observers that look on from here to the end of the block."""
-    moving = any(isinstance(one, Moving) for one in operations_of(stage.plan.schedule))
+    moving = moves_replicas(stage.plan.schedule)
+    loaded = tuple(topic.name for topic in stage.plan.scenario.workload.topics if topic.loaded)
     observers = Observers(
-        stage.cluster, context.topics, stage.journals, OBSERVE_INTERVAL_MS, reassignments=moving
+        stage.cluster,
+        context.topics,
+        stage.journals,
+        OBSERVE_INTERVAL_MS,
+        reassignments=moving,
+        offsets=bool(loaded) and isinstance(stage.plan.scenario.schedule, RandomSchedule),
     )
     watcher = NodeWatcher(stage.cluster.containers, stage.journals.open("nodes", "observer"))
     with ExitStack() as ending:
@@ -237,10 +304,14 @@ def _read_everything(stage: Stage, context: Context[Any]) -> None:
 
 
 def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
+    """Logs, configs and disks, side by side: most of it is waiting for the engine and its containers."""
     stage.phase("evidence")
-    gather_logs(stage.cluster.containers, stage.folder, stage.recorder)
     names = [topic.name for topic in stage.topics]
-    gather_configs(stage.recorder, stage.cluster.observe_listeners, names)
-    gather_disks(stage.cluster, stage.topics, stage.journals)
+    gatherers = (
+        partial(gather_logs, stage.cluster.containers, stage.folder, stage.recorder),
+        partial(gather_configs, stage.recorder, stage.cluster.observe_listeners, names),
+        partial(gather_disks, stage.cluster, stage.topics, stage.journals),
+    )
+    in_parallel(lambda gather: gather(), gatherers)
     if not cancelled.is_set():
         stage.phase("done")

@@ -5,9 +5,9 @@ import random
 import msgspec
 
 from harness.chance import DRAWS, drawn_acts, drawn_mix, drawn_steps, symbolic, with_disks
-from harness.vocabulary.administration import AdminOperation
+from harness.vocabulary.administration import AdminOperation, Moving
 from harness.vocabulary.faults import Fault
-from harness.vocabulary.gambits import Ask, Gambit, Strike
+from harness.vocabulary.gambits import Ask, AskThere, Gambit, MoveThere, Strike
 from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
 from harness.vocabulary.scenario import Act, FixedSchedule, RandomSchedule, Step
 from harness.vocabulary.topology import Topology
@@ -89,6 +89,14 @@ def operations_of(schedule: Planned) -> tuple[AdminOperation, ...]:
         asked = (move.operation for move in moves if isinstance(move, Ask))
         return (*(act.operation for act in schedule.acts), *asked)
     return tuple(move.operation for move in schedule.moves if isinstance(move, Perform))
+
+
+def moves_replicas(schedule: Planned) -> bool:
+    """Whether reassignments are begun or ended."""
+    there = (move for gambit in gambits_of(schedule) for move in gambit.moves if isinstance(move, AskThere))
+    return any(isinstance(one, Moving) for one in operations_of(schedule)) or any(
+        isinstance(move.what, MoveThere) for move in there
+    )
 
 
 def agenda(schedule: FixedSchedule) -> list[tuple[str, Step | Gambit]]:

@@ -12,6 +12,7 @@ import msgspec
 
 from checkers.identity import IDENTITY_FILE, encode_identity
 from harness.admin import NewTopic, create_topic
+from harness.beside import beside, nothing
 from harness.chance import least_operations
 from harness.cluster.cluster import Cluster, Plan, make_mount_points, remove_run
 from harness.cluster.containers import RunContainers
@@ -45,7 +46,11 @@ CONTROLLER_FETCH_TIMEOUT_MS = 2_000
 
 
 class Stage:
-    """What every part of a run needs."""
+    """What every part of a run needs.
+
+    Attributes:
+        going: the cluster, which is taken away once the stage is closed; beside whatever comes then.
+    """
 
     def __init__(
         self,
@@ -64,6 +69,7 @@ class Stage:
         self.tally = tally
         self.recorder = Recorder(journals.open(RUNNER, RUNNER), "runner")
         self._listener = listener
+        self.going = nothing()
         self.cluster: Cluster
         self.topics: tuple[TopicAnswer, ...]
 
@@ -91,7 +97,8 @@ def open_stage(
 ) -> Iterator[Stage]:
     """Have the images, make the folder, start the cluster, create the topics, record the setup.
 
-    On the way out the cluster and its disks are removed, unless it is to be kept.
+    On the way out the history is ended.  The cluster and its disks go beside what comes then, unless it is to
+    be kept.
 
     Raises:
         ClusterNotReadyError: if no start became ready, and not by the host's fault.
@@ -114,6 +121,8 @@ def open_stage(
         stage.topics = _create_topics(stage)
         stage.recorder.observe("setup", None, _setup(stage, ready))
         yield stage
+        stage.journals.close()
+        stage.going = beside(cleanup.pop_all().close, "removal")
 
 
 def _images(plan: RunPlan, client: Engine, listener: Listener) -> _Images:

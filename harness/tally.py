@@ -13,6 +13,7 @@ class Tally:
     def __init__(self) -> None:
         self._changed = threading.Condition()
         self._acked = 0
+        self._removed = 0
 
     @property
     def acked(self) -> int:
@@ -20,9 +21,19 @@ class Tally:
         with self._changed:
             return self._acked
 
+    @property
+    def removed(self) -> int:
+        """Topics whose removal was acknowledged so far."""
+        with self._changed:
+            return self._removed
+
     def hear(self, event: Event) -> None:
         """Count what a completed operation acknowledged."""
         match event:
+            case Recorded(Operation(f="delete-topic", type=OperationType.OK)):
+                with self._changed:
+                    self._removed += 1
+                return
             case Recorded(operation):
                 acked = _acknowledged(operation)
             case Acknowledged(records):

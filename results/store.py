@@ -111,7 +111,10 @@ def summarise_folder(root: Path, folder: Path) -> RunSummary:
 
 
 def run_folders(folder: Path, depth: int = _DEPTH_MAX) -> Iterator[Path]:
-    """Run folders at or below a folder; links are not followed, nor runs and clusters searched for runs."""
+    """Run folders at or below a folder; links are not followed, nor runs and clusters searched for runs.
+
+    What has a name that begins with a dot is on its way from another host.
+    """
     if _is_run(folder) and not folder.is_symlink():
         yield folder
     elif depth > 0 and not _has_ledger(folder):
@@ -268,7 +271,8 @@ def _told(path: Path) -> Iterator[None]:
 def _subfolders(folder: Path) -> list[Path]:
     try:
         with os.scandir(folder) as entries:
-            return sorted(Path(e.path) for e in entries if e.is_dir(follow_symlinks=False))
+            seen = (e for e in entries if e.is_dir(follow_symlinks=False) and not e.name.startswith("."))
+            return sorted(Path(e.path) for e in seen)
     except (OSError, ValueError):
         return []
 

@@ -1,7 +1,8 @@
 """The guides are true: their commands run, their diffs apply, pass their own tests and are as short as told.
 
 Blocks of ``sh`` are executed here, in a folder of their own whose store holds a run; those of ``console`` are
-parsed alone (tests/test_house.py), because each takes a cluster for minutes.
+parsed alone (tests/test_house.py), because each takes a cluster for minutes.  The guide for beginners, which
+takes one as well, is followed in tests/cluster/test_guides.py.
 """
 
 import os
@@ -9,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
@@ -19,11 +19,10 @@ from checkers.identity import IDENTITY_FILE, encode_identity
 from checkers.judge import judge
 from checkers.reading import read_history
 from results.store import save_verdict
+from tests.guides import BOUND_S, ROOT, blocks, checkout, ended, lines_of
 from tests.results.story import IDENTITY
 
-ROOT = Path(__file__).parent.parent
 PACKAGES = ("checkers", "compose", "harness", "results", "scenarios")
-BOUND_S = 900
 NEEDS_CLUSTER = re.compile(r"krucible (run|doctor)\b|pytest (?!.*--collect-only)|make demo")
 
 
@@ -35,37 +34,6 @@ class Size(NamedTuple):
     test_lines: int
 
 
-def blocks(name: str, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", (ROOT / "docs" / name).read_text(), re.DOTALL)
-
-
-def lines_of(name: str) -> Iterator[tuple[str, int]]:
-    """Every command of a guide with the exit code that it is to have."""
-    for block in blocks(name, "sh"):
-        for line in block.splitlines():
-            command, _, comment = line.partition(" #")
-            exits = re.search(r"exits with (\d+)", comment)
-            yield command.strip(), int(exits[1]) if exits else 0
-
-
-def ended(folder: Path, command: str) -> "subprocess.CompletedProcess[str]":
-    environment = os.environ | {
-        "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}",
-        "NO_COLOR": "1",
-    }
-    for name in ("KRUCIBLE_RUNS", "GITHUB_STEP_SUMMARY", "PYTEST_ADDOPTS"):
-        environment.pop(name, None)
-    return subprocess.run(
-        ["/bin/bash", "-c", command],
-        cwd=folder,
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=BOUND_S,
-    )
-
-
 def run(folder: Path, command: str, expected: int) -> None:
     done = ended(folder, command)
     assert done.returncode == expected, f"{command}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
@@ -73,10 +41,7 @@ def run(folder: Path, command: str, expected: int) -> None:
 
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
-    """A checkout by links."""
-    for name in ("scenarios", "pyproject.toml"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    return tmp_path
+    return checkout(tmp_path)
 
 
 LOST = """\
@@ -116,23 +81,6 @@ def test_commands_over_a_stored_run(guide: str, place: Path) -> None:
         assert "<failure" in (folder / "junit.xml").read_text()
     else:
         assert "❌ Failed" in (place / "step.md").read_text()
-
-
-@pytest.mark.cluster
-def test_the_guide_for_beginners(place: Path) -> None:
-    """Every command but the first block's, which made this environment; a slow machine may doubt."""
-    first, *_ = blocks("getting-started.md", "sh")
-    told = ""
-    for command, exits in lines_of("getting-started.md"):
-        if command not in first:
-            done = ended(place, command)
-            doubted = "verdict    UNKNOWN (valid was expected)" in done.stdout
-            assert doubted or done.returncode == exits, (
-                f"{command}\n{done.stdout[-3000:]}{done.stderr[-3000:]}"
-            )
-            told += done.stdout
-    assert "reproduce  krucible run smoke/partition --seed 7" in told
-    assert "1 passed" in told or "1 failed" in told
 
 
 @pytest.fixture(scope="module")

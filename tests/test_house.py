@@ -13,8 +13,10 @@ import pytest
 from harness.catalogue import load_scenario, scenario_names
 from harness.cli.catalogue_page import render_catalogue
 from harness.cli.commands import krucible
+from harness.cli.sensitivity_pages import measurements_in
 from results.glossary import render_anomalies
 from results.pipeline.tables_page import render_tables
+from results.sensitivity import render_comparison
 
 ROOT = Path(__file__).parent.parent
 ROOMS = ("checkers", "compose", "harness", "results", "scenarios")
@@ -117,6 +119,11 @@ def test_generated_pages_are_up_to_date() -> None:
     assert (ROOT / "docs/tables.md").read_text() == render_tables(), "run: make docs"
 
 
+def test_the_page_of_sensitivity_is_that_of_the_outcomes_that_are_committed() -> None:
+    page = render_comparison(measurements_in([ROOT / "docs/sensitivity"]))
+    assert (ROOT / "docs/sensitivity.md").read_text() == page, "run: make docs"
+
+
 def test_every_scenario_says_why_in_a_sentence_and_names_a_ticket() -> None:
     for name in scenario_names():
         scenario = load_scenario(name)
@@ -135,3 +142,8 @@ def test_nothing_names_a_registry_or_this_machine() -> None:
         check=False,
     )
     assert found.stdout == ""
+
+
+def test_nothing_that_is_ignored_is_tracked() -> None:
+    words = ["git", "-C", ROOT, "ls-files", "--cached", "--ignored", "--exclude-standard"]
+    assert subprocess.run(words, capture_output=True, text=True, check=True).stdout == ""

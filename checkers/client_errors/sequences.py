@@ -10,6 +10,11 @@ batch before is not in the leader's log.  That shows a loss only if all before h
 A transactional producer is idempotent and waits for all replicas, and its numbers go on from one transaction
 to the next; where it has a new epoch for each of them (KIP-890), the first batch is in order whatever was
 lost.  Whose epoch is outdated is told that, and not this.
+
+A leader that is to verify a transaction (KIP-890, of producers without a new epoch for each) remembers the
+lowest sequence that it was asked for since, and refuses all above it.  A batch that was sent again, as nobody
+had answered, may come once more after its successors: it is refused, and so is what follows then, although
+nothing was lost.  librdkafka tells that it had sent a batch of the partition again.
 """
 
 from bisect import bisect_left
@@ -32,6 +37,7 @@ from checkers.verdict import Anomaly
 _CODES = frozenset((OUT_OF_ORDER, UNKNOWN_PRODUCER))
 _TRANSACTION = "txn"
 _BEGINNING = "init-transactions"
+_SENT_AGAIN = "last partition error _TIMED_OUT (actions Retry"
 _OFFSET = 4
 """Place of the offset in a send of a completed transaction."""
 
@@ -78,18 +84,30 @@ def _doubt(
     setup: Setup, operation: Operation, partitions: frozenset[PartitionName], before: Sequence[Operation]
 ) -> str | None:
     """Why an error shows no loss, whatever the brokers did; None where it does."""
-    if operation.f != _TRANSACTION:
-        workload = setup.workload
-        if str(workload.acks) != "all" or not workload.idempotent:
-            return "the producer did not wait for all replicas, or was not idempotent"
-        if workload.is_durable(operation.process):
-            return "each attempt of this process is a new producer's"
+    own = _of_send(setup, operation) if operation.f != _TRANSACTION else _of_transaction(operation)
+    if own is not None:
+        return own
     if not nothing_but(operation.error or "", _CODES):
         return "other trouble is told as well: an earlier batch may have been given up before it arrived"
     if not partitions or partitions & _partitions(operation, acknowledged=True):
         return "other records of the same operation were acknowledged in that partition, perhaps out of turn"
     if not before:
         return "nothing that this producer had sent there was acknowledged before"
+    return None
+
+
+def _of_send(setup: Setup, operation: Operation) -> str | None:
+    workload = setup.workload
+    if str(workload.acks) != "all" or not workload.idempotent:
+        return "the producer did not wait for all replicas, or was not idempotent"
+    if workload.is_durable(operation.process):
+        return "each attempt of this process is a new producer's"
+    return None
+
+
+def _of_transaction(operation: Operation) -> str | None:
+    if _SENT_AGAIN in (operation.error or ""):
+        return "a batch was sent there twice, and where it arrives last the leader lets none after it follow"
     return None
 
 

@@ -115,7 +115,8 @@ def _unknown_transactions(story: _Story) -> Iterator[Anomaly]:
         why = _not_under_way(told, one)
         if why is not None:
             text = f"The coordinator of {one.name}, broker {told.to}, told {why}, while it was open."
-            yield _licensed(story, one, _found(TRANSACTION_UNKNOWN, text, one, told))
+            anomaly = _found(TRANSACTION_UNKNOWN, text, one, told)
+            yield _licensed(story, one, anomaly, told.answered.time_ns)
 
 
 def _not_under_way(told: Told, one: Transaction) -> str | None:
@@ -212,11 +213,10 @@ def _committed_after(story: _Story) -> Iterator[Anomaly]:
             text = (
                 f"The commit of {one.name} was acknowledged after its coordinator had told {value['state']}."
             )
-            yield _licensed(story, one, _found(COMMIT_AFTER_ABORT, text, one, told))
+            yield _licensed(story, one, _found(COMMIT_AFTER_ABORT, text, one, told), one.ended.time_ns)
 
 
-def _licensed(story: _Story, one: Transaction, anomaly: Anomaly) -> Anomaly:
-    until_ns = max(story.history.operations[index].time_ns for index in anomaly.witness)
+def _licensed(story: _Story, one: Transaction, anomaly: Anomaly, until_ns: int) -> Anomaly:
     lost = lost_state(story.history, one.name, one.begun.time_ns, until_ns)
     return anomaly if lost is None else msgspec.structs.replace(anomaly, illegal=False, licence=lost)
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from itertools import accumulate
 from operator import attrgetter
 
+from checkers.columns import NONE
 from checkers.groups.kinds import PREMATURE_COMMIT, TWO_OWNERS, ZOMBIE_COMMIT
 from checkers.groups.loading import Assignment, Commit, Groups, Place
 from checkers.verdict import Anomaly
@@ -50,21 +51,31 @@ def find_zombies(groups: Groups, group: str) -> Iterator[Anomaly]:
 
 
 def find_premature(groups: Groups, group: str) -> Iterator[Anomaly]:
-    """Commits that were acknowledged in a generation that no poll told of which had begun by then.
+    """Commits that were acknowledged in a generation that nobody had been told of by then."""
+    for commit, generation, known in premature(groups, group):
+        if commit.acknowledged:
+            yield _premature(commit, generation, known)
+
+
+def premature(groups: Groups, group: str) -> Iterator[tuple[Commit, int, Assignment | None]]:
+    """Commits in a generation that no poll told of which had begun by then, however they ended.
 
     Of a group of which an assignment without a generation is told, any may have been known.
+
+    Yields:
+        The commit, the generation that it names, and the newest assignment that was known.
     """
     told = sorted(groups.assignments.get(group, ()), key=attrgetter("begin"))
     if not told or any(one.membership is None for one in told):
         return
     begun, newest = [one.begin for one in told], list(accumulate(told, _later))
     for commit in groups.commits.get(group, ()):
-        if not commit.acknowledged or commit.membership is None:
+        if commit.end == NONE or commit.membership is None:
             continue
         place = bisect_left(begun, commit.end)
         known, mine = newest[place - 1] if place else None, commit.membership[1]
         if known is None or mine > _generation(known):
-            yield _premature(commit, mine, known)
+            yield commit, mine, known
 
 
 def _premature(commit: Commit, generation: int, known: Assignment | None) -> Anomaly:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from checkers.groups.delivery import Delivery
+from checkers.groups.fencing import premature
 from checkers.groups.loading import Assignment, Groups, Place
 from checkers.history import FAIL, INFO, OK
 
@@ -25,6 +26,7 @@ def figures_of(groups: Groups, group: str, deliveries: Sequence[Delivery]) -> di
         "commits_ok": commits[OK],
         "commits_fail": commits[FAIL],
         "commits_info": commits[INFO],
+        "commits_premature": sum(1 for _ in premature(groups, group)),
         "delivered": delivered,
         "redelivered": returned - delivered,
         "unowned_max_ms": max((_unowned_ms(groups, one.place) for one in deliveries), default=0.0),

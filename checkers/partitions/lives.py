@@ -8,11 +8,16 @@ _SEEN_WITHIN_NS = 2_000_000_000
 """How late an observer may see that a process ended, or began."""
 
 
-def one_life(scene: Scene, before: Answer, after: Answer) -> bool:
+def is_one_life(scene: Scene, before: Answer, after: Answer) -> bool:
     """Whether a broker's process certainly was the same when it told two things."""
-    from_ns, to_ns = before.began_ns, after.time_ns + _SEEN_WITHIN_NS
-    ended = (w for w in scene.windows if w.kind in ENDING_KINDS and w.concerns(after.node))
-    lives = (o for o in scene.history.observed("node") if o.node == after.node)
+    return one_life(scene, after.node, before.began_ns, after.time_ns)
+
+
+def one_life(scene: Scene, node: str, from_ns: int, until_ns: int) -> bool:
+    """Whether a broker's process certainly was the same at two times."""
+    to_ns = until_ns + _SEEN_WITHIN_NS
+    ended = (w for w in scene.windows if w.kind in ENDING_KINDS and w.concerns(node))
+    lives = (o for o in scene.history.observed("node") if o.node == node)
     return not (
         any(window.overlaps(from_ns, to_ns) for window in ended)
         or any(from_ns <= operation.time_ns <= to_ns for operation in lives)

@@ -12,7 +12,7 @@ from checkers.licences.scene import Scene
 from checkers.metadata.certain import certain_at
 from checkers.partitions.brokers import Answer, answers_of
 from checkers.partitions.kinds import VIEW_WENT_BACK, VIEW_WITHOUT_RECORD
-from checkers.partitions.lives import one_life
+from checkers.partitions.lives import is_one_life
 from checkers.verdict import Anomaly
 
 _NS_PER_S = 1_000_000_000
@@ -68,7 +68,7 @@ def _forgotten(
             log is not None
             and log.made_ns(partition) is not None
             and not log.removed_by(partition.topic, after.time_ns)
-            and one_life(scene, before, after)
+            and is_one_life(scene, before, after)
         ):
             yield VIEW_WENT_BACK.found(
                 f"{after.node} told no more of {partition} at {_s(after.time_ns)}, and had at "

@@ -24,7 +24,7 @@ from checkers.licences.scene import Scene
 from checkers.partition_changes import NOBODY, PartitionChanges, PartitionState
 from checkers.partitions.brokers import Answer, Telling, answers_of
 from checkers.partitions.kinds import RECOVERY_DENIED, TWO_LEADERS, VIEW_WENT_BACK, VIEW_WITHOUT_RECORD
-from checkers.partitions.lives import one_life
+from checkers.partitions.lives import is_one_life
 from checkers.recovery import RecoveredPartition, Recovery
 from checkers.verdict import Anomaly
 
@@ -139,7 +139,7 @@ def went_back(scene: Scene) -> Iterator[Anomaly]:
             epoch, before = newest.get(place, (telling.leader_epoch, answer))
             if telling.leader_epoch >= epoch:
                 newest[place] = (telling.leader_epoch, answer)
-            elif _is_one(scene, telling.partition) and one_life(scene, before, answer):
+            elif _is_one(scene, telling.partition) and is_one_life(scene, before, answer):
                 newest[place] = (telling.leader_epoch, answer)
                 yield VIEW_WENT_BACK.found(
                     f"{answer.node} told of leader epoch {telling.leader_epoch} of {telling.partition} at "

@@ -74,7 +74,7 @@ def find_returned(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
     deletions = deletions_of(history)
     removed = {operation.key for operation in history.of("delete-topic")}
     if deletions:
-        licensing = _Licensing(history)
+        licensing = Licensing(history)
         columns = all_columns_of(history)
         begun_ns = _begun(history, columns)
         for code, where in enumerate(columns.partitions):
@@ -98,7 +98,7 @@ def deletions_of(history: History) -> dict[PartitionName, list[Deletion]]:
     return {where: sorted(some, key=lambda each: -each.below) for where, some in found.items()}
 
 
-class _Licensing:
+class Licensing:
     """Tells which event permits that deleted records come back."""
 
     def __init__(self, history: History) -> None:
@@ -208,7 +208,7 @@ _CHECKPOINT = "a broker writes now and then where its logs begin, and so may hav
 
 
 def _in_final_reads(
-    columns: Columns, code: int, deletions: Sequence[Deletion], licensing: _Licensing
+    columns: Columns, code: int, deletions: Sequence[Deletion], licensing: Licensing
 ) -> Iterator[Anomaly]:
     finals, calls = columns.final_reads, columns.calls
     rows = np.flatnonzero((finals.partition == code) & (finals.start < deletions[0].below))
@@ -226,7 +226,7 @@ def _in_final_reads(
 
 
 def _in_polls(
-    columns: Columns, code: int, deletions: Sequence[Deletion], licensing: _Licensing, begun_ns: Integers
+    columns: Columns, code: int, deletions: Sequence[Deletion], licensing: Licensing, begun_ns: Integers
 ) -> Iterator[Anomaly]:
     reads, calls = columns.reads, columns.calls
     since_ns = begun_ns[np.maximum(calls.assignment, NONE)]

@@ -1,6 +1,5 @@
 """``krucible hunt``: runs are chosen by what no run has shown yet, until the time is spent."""
 
-import re
 import shlex
 from pathlib import Path
 from typing import Any
@@ -8,8 +7,9 @@ from typing import Any
 import click
 
 from harness.cli.campaigns import EXIT_CODES
+from harness.cli.hosting.options import asked_hosts, hosts_options
 from harness.cli.hunts import Asked, Hunt
-from harness.cli.options import SEED_MAX, image_options, runs_option
+from harness.cli.options import SEED_MAX, Time, image_options, runs_option
 from harness.cli.origins import settled
 from harness.cli.provisions import require_images
 from harness.cli.running import cancellable
@@ -18,24 +18,6 @@ from harness.planning import DURATION_S_MIN, option_words
 from harness.vocabulary.version import DEFAULT_VERSION
 
 DURATION_S_MAX = 3_600
-BUDGET_S_MAX = 7 * 24 * 3_600
-_UNITS = {"h": 3_600, "m": 60, "s": 1}
-
-
-class Time(click.ParamType[int]):
-    """``2h``, ``90m``, ``1h30m``: a time, in seconds."""
-
-    name = "TIME"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read it."""
-        if isinstance(value, int):
-            return value
-        parts = re.findall(r"([0-9]{1,6})([hms])", str(value))
-        found = sum(int(number) * _UNITS[unit] for number, unit in parts)
-        if "".join(map("".join, parts)) != value or not 1 <= found <= BUDGET_S_MAX:
-            self.fail(f"got {value!r}, expected a time such as 2h, 90m or 1h30m, a week at most", param, ctx)
-        return found
 
 
 @click.command("hunt")
@@ -68,6 +50,7 @@ class Time(click.ParamType[int]):
 @click.option(
     "--seeded-bug", metavar="NAME", help="Put a bug of the catalogue into Kafka: how long until it is found?"
 )
+@hosts_options
 @click.option("--plan", "dry", is_flag=True, help="Say which run would come next and why, and run nothing.")
 @runs_option
 def hunt_command(
@@ -86,6 +69,7 @@ def hunt_command(
     The same store and seed give the same choice. The same command goes on where it was interrupted, and
     begins anew once its time is spent. Exit codes are those of a campaign: the gravest of its runs'.
     """
+    on_hosts = asked_hosts(given)
     shared = settled(given)
     shared["kafka_version"] = shared["kafka_version"] or DEFAULT_VERSION
     kinds = kinds_of(scenarios, duration_s, shared)
@@ -95,6 +79,11 @@ def hunt_command(
     hunt = Hunt(Asked(kinds, budget, seed, stop_at_first, line), runs)
     if dry:
         return _tell_next(hunt, len(kinds))
+    if on_hosts is not None:
+        from harness.cli.hosting.hunts import hunt_on_hosts  # noqa: PLC0415 - it needs Spark
+
+        hunt_on_hosts(hunt, on_hosts)
+        return EXIT_CODES[hunt.finish().outcome]
     require_images([hunt.first_plan])
     with cancellable() as cancelled:
         hunt.run_all(cancelled)
@@ -108,6 +97,5 @@ def _tell_next(hunt: Hunt, kinds: int) -> int:
     if found is None:
         click.echo("next       none: no run fits into the time that is left")
     else:
-        plan, _, why = found
-        click.echo(f"next       {plan.reproduce}\nchosen     {why}")
+        click.echo(f"next       {found.plan.reproduce}\nchosen     {found.why}")
     return 0

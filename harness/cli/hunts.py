@@ -19,6 +19,8 @@ from harness.errors import UsageError, disk_errors_told
 from harness.hunting.choosing import Choice, Done, choose
 from harness.hunting.kinds import Kind, path_of
 from harness.planning import RunOptions, RunPlan, plan_run
+from harness.runner import Host
+from harness.standby import Standby
 from results.markdown import number
 from results.measures import load_measures
 from results.states import ALPHABET, Visited
@@ -49,6 +51,7 @@ class Hunted(msgspec.Struct, frozen=True, kw_only=True):
         new_states: how many it showed that no run of the store had shown.
         new_transitions: as many transitions.
         spent_s: how long it took, from its beginning until it was judged, seconds.
+        at_once: how many runs went on at the same time, this one among them.
         folder: the run's, seen from the store; empty where the harness failed.
         failure: why it did.
     """
@@ -62,6 +65,7 @@ class Hunted(msgspec.Struct, frozen=True, kw_only=True):
     new_states: int = 0
     new_transitions: int = 0
     spent_s: float = 0
+    at_once: int = 1
     folder: str = ""
     failure: str = ""
 
@@ -97,6 +101,22 @@ class Asked(NamedTuple):
     line: str
 
 
+class Next(NamedTuple):
+    """A run that was chosen.
+
+    Attributes:
+        plan: of the run.
+        choice: what was expected of it.
+        why: it was chosen, in a sentence.
+        expected_s: how long it is expected to take, seconds.
+    """
+
+    plan: RunPlan
+    choice: Choice
+    why: str
+    expected_s: float
+
+
 class Hunt:
     """A hunt in a store; its state is on disk after every run, so that the same command goes on.
 
@@ -105,6 +125,8 @@ class Hunt:
         runs: the store, whose other runs count as seen where they are of the same Kafka.
 
     Attributes:
+        runs: the store.
+        at_once: how many runs go on at the same time.
         folder: its own, with its state and its summary.
         first_plan: a run of the first kind; all take the same Kafka.
 
@@ -114,7 +136,8 @@ class Hunt:
 
     def __init__(self, asked: Asked, runs: Path) -> None:
         self._asked = asked
-        self._runs = runs
+        self.runs = runs
+        self.at_once = 1
         self._contents = Contents()
         self.first_plan = plan_run(asked.kinds[0].options)
         self._kafka = self._contents.of_plan(self.first_plan)
@@ -127,36 +150,59 @@ class Hunt:
     @property
     def left_s(self) -> float:
         """Seconds that are not spent yet."""
-        return self._asked.budget_s - sum(run.spent_s for run in self._state.runs)
+        return self._asked.budget_s - sum(run.spent_s / run.at_once for run in self._state.runs)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no run is to follow: the first find is there, or nothing but failures come."""
+        return self._state.over or self._stuck()
 
     def look(self) -> None:
         """Read what every run of the store has shown; of most it is written in their folders."""
-        folders = [folder for folder in run_folders(self._runs) if folder.resolve() not in self._seen]
+        folders = [folder for folder in run_folders(self.runs) if folder.resolve() not in self._seen]
         with told_on_terminal(len(folders)) as tell:
             for folder in folders:
                 tell(folder.name)
                 self._take(folder)
 
-    def next(self) -> tuple[RunPlan, Choice, str] | None:
-        """The run that comes next and why; None where none fits into the time that is left."""
-        fitting = [kind for kind in self._asked.kinds if kind.expected_ms / 1_000 <= self.left_s]
+    def next(self, *under_way: Next) -> Next | None:
+        """The run that comes next and why; None where none fits into the time that is left.
+
+        Args:
+            under_way: runs that were chosen before and are not over: that there are such counts, what they
+                show does not.
+        """
+        waits = len(under_way) >= self.at_once
+        left_s = self.left_s - (sum(one.expected_s for one in under_way) / self.at_once if waits else 0)
+        fitting = [kind for kind in self._asked.kinds if kind.expected_ms / 1_000 <= left_s]
         if not fitting:
             return None
         done = [run for run, _ in self._seen.values()] + self._failed()
+        done += [Done(path_of(one.plan.options), frozenset(), 0) for one in under_way]
         source = random.Random(f"{self._asked.seed} {len(done)}")
         choice = choose([(kind.path, kind.expected_ms / 1_000) for kind in fitting], done, source)
-        chosen = msgspec.structs.replace(fitting[choice.kind].options, seed=source.randrange(_SEEDS))
-        return plan_run(chosen), choice, told(choice, fitting[choice.kind])
+        kind = fitting[choice.kind]
+        chosen = msgspec.structs.replace(kind.options, seed=source.randrange(_SEEDS))
+        return Next(plan_run(chosen), choice, told(choice, kind), kind.expected_ms / 1_000)
 
     def run_all(self, cancelled: threading.Event) -> None:
-        """Run until the time is spent, the first find where that was asked for, or an interruption."""
+        """Run until the time is spent, the first find where that was asked for, or an interruption.
+
+        Each run is chosen before the one that precedes it begins, beside whose end its cluster is started:
+        what that one shows counts from the next choice on.
+        """
         self.look()
-        while not (cancelled.is_set() or self._state.over):
-            found = self.next()
-            if found is None or self._stuck():
-                break
-            self._run(*found, cancelled)
-            self._state.over = self._asked.first and bool(self.finds())
+        found = self.next()
+        with Standby(self.runs, cancelled) as standby:
+            while not (cancelled.is_set() or self.is_over) and found is not None:
+                then = self.next(found)
+                host = Host(runs=self.runs, standby=standby, following=then.plan if then else None)
+                self._run(found, host, cancelled)
+                found = then if then is not None and then.expected_s <= self.left_s else self.next()
+        self.close(cancelled)
+
+    def close(self, cancelled: threading.Event) -> None:
+        """Keep whether the hunt is over: it is not where it was interrupted, or nothing but failures came."""
         if not cancelled.is_set() and not self._stuck():
             self._state.over = True
         self._save()
@@ -174,7 +220,7 @@ class Hunt:
                     f"new      {run.new_states} states, {run.new_transitions} transitions: {run.command}"
                 )
         for run in self.finds():
-            click.echo(f"FOUND    {run.command}\n         {self._runs / run.folder}")
+            click.echo(f"FOUND    {run.command}\n         {self.runs / run.folder}")
         if not self._state.over:
             click.echo(f"left     {minutes(max(self.left_s, 0))}; the same command goes on")
         return summary
@@ -190,40 +236,60 @@ class Hunt:
 
     def _outcome(self, run: Hunted) -> RunOutcome:
         if run.folder:
-            return outcome_of(self._runs / run.folder)
+            return outcome_of(self.runs / run.folder)
         return RunOutcome(folder=f"run {run.number}", outcome=Outcome.FAILED, reasons=(run.failure,))
 
-    def _run(self, plan: RunPlan, choice: Choice, why: str, cancelled: threading.Event) -> None:
-        place = len(self._state.runs) + 1
+    def title(self, under_way: int = 0) -> str:
+        """What the next run is among the others, for people."""
         spent = f"{minutes(self._asked.budget_s - self.left_s)} of {minutes(self._asked.budget_s)}"
-        click.echo(f"=== run {place}, {spent}: {plan.reproduce}\nchosen     {why}")
+        return f"run {len(self._state.runs) + under_way + 1}, {spent}"
+
+    def campaign(self, plan: RunPlan) -> Campaign:
+        """The campaign that a run is."""
         plans = {plan.options.seed: plan}
-        campaign = Campaign(
-            self._runs, plan.options.scenario, plans, keep_complete=True, contents=self._contents
-        )
+        return Campaign(self.runs, plan.options.scenario, plans, keep_complete=True, contents=self._contents)
+
+    def _run(self, found: Next, host: Host, cancelled: threading.Event) -> None:
+        plan = found.plan
+        click.echo(f"=== {self.title()}: {plan.reproduce}\nchosen     {found.why}")
+        campaign = self.campaign(plan)
         began = time.monotonic()
-        run_missing(campaign, plans, self._runs, cancelled)
+        run_missing(campaign, {plan.options.seed: plan}, host, cancelled)
+        self.take(found, campaign, time.monotonic() - began, interrupted=cancelled.is_set())
+
+    def take(self, found: Next, campaign: Campaign, spent_s: float, *, interrupted: bool) -> None:
+        """Take what came of a run, and keep it.
+
+        Args:
+            found: the run.
+            campaign: that it is, and that has recorded how it ended.
+            spent_s: how long it took, seconds.
+            interrupted: whether it was ended early; then it does not count.
+        """
+        plan = found.plan
         folder = campaign.done.get(plan.options.seed)
         failure = campaign.failed.get(plan.options.seed, "")
-        if folder is None and cancelled.is_set():
+        if folder is None and interrupted:
             return
         before = self._known()
         if folder is not None:
             self._take(folder)
         states, transitions = self._known()
         hunted = Hunted(
-            number=place,
+            number=len(self._state.runs) + 1,
             command=plan.reproduce,
             path=path_of(plan.options),
-            why=why,
-            expected=round(choice.expected, 1),
+            why=found.why,
+            expected=round(found.choice.expected, 1),
             new_states=states - before[0],
             new_transitions=transitions - before[1],
-            spent_s=round(time.monotonic() - began, 1),
-            folder="" if folder is None else str(folder.resolve().relative_to(self._runs.resolve())),
+            spent_s=round(spent_s, 1),
+            at_once=self.at_once,
+            folder="" if folder is None else str(folder.resolve().relative_to(self.runs.resolve())),
             failure=failure,
         )
         self._state.runs.append(hunted)
+        self._state.over = self._asked.first and bool(self.finds())
         self._save()
         if folder is not None:
             with disk_errors_told():
@@ -272,7 +338,7 @@ class Hunt:
         if not (self.folder / STATE_FILE).exists():
             return _State(key)
         state = load_record(self.folder / STATE_FILE, _State)
-        here = [run for run in state.runs if not run.folder or (self._runs / run.folder).is_dir()]
+        here = [run for run in state.runs if not run.folder or (self.runs / run.folder).is_dir()]
         if state.over:
             return _State(key)
         click.echo(f"resuming: {number(len(here), 'run')} of this hunt")

@@ -15,6 +15,8 @@ from harness.vocabulary.topology import Mode, NodeFile, Quorum
 SEED_MAX = 2**63 - 1
 """The largest whole number that every reader of JSON takes as one."""
 SEEDS_MAX = 10_000
+TIME_S_MAX = 7 * 24 * 3_600
+_UNITS = {"h": 3_600, "m": 60, "s": 1}
 _SEED = re.compile(r"[0-9]{1,18}")
 _LEVEL = re.compile(r"[0-9]{1,4}")
 
@@ -92,6 +94,22 @@ class Seeds(click.ParamType[range]):
         if len(seeds) > SEEDS_MAX:
             self.fail(f"got {len(seeds)} seeds, expected at most {SEEDS_MAX}", param, ctx)
         return seeds
+
+
+class Time(click.ParamType[int]):
+    """``2h``, ``90m``, ``1h30m``: a time, in seconds."""
+
+    name = "TIME"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Read it."""
+        if isinstance(value, int):
+            return value
+        parts = re.findall(r"([0-9]{1,6})([hms])", str(value))
+        found = sum(int(number) * _UNITS[unit] for number, unit in parts)
+        if "".join(map("".join, parts)) != value or not 1 <= found <= TIME_S_MAX:
+            self.fail(f"got {value!r}, expected a time such as 2h, 90m or 1h30m, a week at most", param, ctx)
+        return found
 
 
 def runs_option(function: F) -> F:

@@ -21,6 +21,8 @@ from harness.cli.running import cancellable, run_missing
 from harness.errors import UsageError, disk_errors_told
 from harness.planning import plan_run
 from harness.qualification import PRESETS, Build, Job, Matrix, expected_ms, load_ms, matrix, shard
+from harness.runner import Host
+from harness.standby import Standby
 from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError, parse_version
 from results.markdown import number
 from results.qualification import (
@@ -211,13 +213,15 @@ def _run_all(jobs: Sequence[Job], runs: Path, cancelled: threading.Event, conten
     missing = [(job, plan) for job, plan in plans if stores.folder_of(plan) is None]
     click.echo(f"{len(plans) - len(missing)} of {number(len(plans), 'run')} are done already")
     require_images(plan for _job, plan in missing)
-    for place, (job, plan) in enumerate(missing, start=1):
-        if cancelled.is_set():
-            break
-        click.echo(f"=== {place} of {len(missing)}, {job.role}: {plan.reproduce}")
-        seeds = {plan.options.seed: plan}
-        campaign = Campaign(runs, plan.options.scenario, seeds, keep_complete=True, contents=contents)
-        run_missing(campaign, seeds, runs, cancelled)
+    following = [*(plan for _job, plan in missing[1:]), None]
+    with Standby(runs, cancelled) as standby:
+        for place, ((job, plan), then) in enumerate(zip(missing, following, strict=False), start=1):
+            if cancelled.is_set():
+                break
+            click.echo(f"=== {place} of {len(missing)}, {job.role}: {plan.reproduce}")
+            seeds = {plan.options.seed: plan}
+            campaign = Campaign(runs, plan.options.scenario, seeds, keep_complete=True, contents=contents)
+            run_missing(campaign, seeds, Host(runs=runs, standby=standby, following=then), cancelled)
 
 
 def _report(asked: _Asked, planned: Matrix) -> Qualification:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import click
 import msgspec
+from msgspec.structs import replace
 
 from checkers.judge import judge
 from checkers.reading import HistoryError, read_history, read_journals
@@ -33,6 +34,7 @@ from harness.replaying_plan import (
     replay_line,
 )
 from harness.runner import Host
+from harness.standby import Standby
 from results.cleaning import clean
 from results.reproduction import (
     Attempt,
@@ -225,17 +227,23 @@ def _run_missing(
     planned: Replay, campaign: Campaign, wanted: Signature, asked: _Asked, cancelled: threading.Event
 ) -> None:
     """Run what is missing, until that is cancelled or a bisection knows enough."""
-    for number in campaign.missing():
-        if cancelled.is_set():
-            return
-        click.echo(f"--- run {number} of {asked.times}")
-        found = _run(number, planned, campaign, asked.host, cancelled)
-        if found is None:
-            continue
-        back = came_back(wanted, found)
-        click.echo(f"replayed   run {number} of {asked.times}: {'it came back' if back else 'it did not'}")
-        if back and asked.bisect:
-            return
+    missing = campaign.missing()
+    with Standby(asked.host.runs, cancelled) as standby:
+        for number in missing:
+            if cancelled.is_set():
+                return
+            click.echo(f"--- run {number} of {asked.times}")
+            then = None if number == missing[-1] else planned.plan
+            host = replace(asked.host, standby=standby, following=then)
+            found = _run(number, planned, campaign, host, cancelled)
+            if found is None:
+                continue
+            back = came_back(wanted, found)
+            click.echo(
+                f"replayed   run {number} of {asked.times}: {'it came back' if back else 'it did not'}"
+            )
+            if back and asked.bisect:
+                return
 
 
 def _run(

@@ -11,6 +11,7 @@ from types import FrameType
 from typing import Any
 
 import click
+from msgspec.structs import replace
 
 from checkers.reading import HistoryError
 from checkers.verdict import Validity, Verdict
@@ -18,6 +19,7 @@ from harness.chance import KINDS
 from harness.cli.campaigns import Campaign
 from harness.cli.console import console_for
 from harness.cli.hands_on import hands_on
+from harness.cli.hosting.options import OnHosts, asked_hosts, hosts_options
 from harness.cli.keeping import EXIT_CODES, keep, show
 from harness.cli.options import SEED_MAX, Seeds, runs_option, topology_options
 from harness.cli.origins import settled
@@ -27,6 +29,7 @@ from harness.gambits import GAMBITS
 from harness.planning import RunOptions, RunPlan, plan_run
 from harness.runner import Host, execute
 from harness.seeded_bugs.reach import read_traces, told
+from harness.standby import Standby
 from results.store import StoreError
 
 CANCELLING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -68,18 +71,22 @@ _SEEDS = 100_000
     help="Put a bug of the catalogue into Kafka (docs/seeded-bugs.md); the run is to find it.",
 )
 @click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
+@hosts_options
 @runs_option
 def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **given: Any) -> int:
     """Run SCENARIO and judge it.
 
     The last lines say the verdict, where everything lies, and the one line that runs it again.
     """
+    on_hosts = asked_hosts(given)
     if seeds is not None and seed is not None:
         raise UsageError("--seed and --seeds exclude each other", next_step="drop one of them")
     if seeds is not None:
         if given.pop("keep"):
             raise UsageError("--keep is for a single run", next_step="drop it, or name one --seed")
-        return _run_many(scenario, seeds, runs, settled(given))
+        return _run_many(scenario, seeds, runs, settled(given), on_hosts)
+    if on_hosts is not None:
+        raise UsageError("--master is for campaigns", next_step="drop it, or name --seeds A..B")
     kept = given.pop("keep")
     chosen = random.SystemRandom().randrange(_SEEDS) if seed is None else seed
     plan = plan_run(_options(scenario, chosen, settled(given)))
@@ -102,10 +109,14 @@ def run_one(plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path
         KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.
     """
     with console_for(sys.stdout) as console:
-        folder, history, verdict, failure = execute(plan, host, console.hear, cancelled)
-    show(keep(folder, history, verdict))
-    if bug := plan.options.seeded_bug:
-        click.echo(f"seeded     {told(bug, read_traces(folder, bug))}")
+        ended = execute(plan, host, console.hear, cancelled)
+    folder, verdict = ended.folder, ended.verdict
+    try:
+        show(keep(folder, ended.history, verdict))
+        if bug := plan.options.seeded_bug:
+            click.echo(f"seeded     {told(bug, read_traces(folder, bug))}")
+    finally:
+        failure = ended.failure
     if failure is not None and verdict.validity is not Validity.INVALID:
         raise failure
     if failure is not None:
@@ -119,26 +130,41 @@ def tell_kept(folder: Path) -> None:
     click.echo(hands_on(folder))
 
 
-def _run_many(scenario: str, seeds: range, runs: Path, given: dict[str, Any]) -> int:
+def _run_many(
+    scenario: str, seeds: range, runs: Path, given: dict[str, Any], on_hosts: OnHosts | None
+) -> int:
     """One run per seed; what an earlier, unfinished campaign of the same options did is not done again."""
     plans = {seed: plan_run(_options(scenario, seed, given)) for seed in seeds}
     campaign = Campaign(runs, scenario, plans)
-    with cancellable() as cancelled:
-        run_missing(campaign, plans, runs, cancelled)
+    if on_hosts is not None:
+        from harness.cli.hosting.campaigns import run_missing_on_hosts  # noqa: PLC0415 - it needs Spark
+
+        run_missing_on_hosts(campaign, plans, runs, on_hosts)
+        return campaign.finish()
+    with cancellable() as cancelled, Standby(runs, cancelled) as standby:
+        run_missing(campaign, plans, Host(runs=runs, standby=standby), cancelled)
     return campaign.finish()
 
 
 def run_missing(
-    campaign: Campaign, plans: Mapping[int, RunPlan], runs: Path, cancelled: threading.Event
+    campaign: Campaign, plans: Mapping[int, RunPlan], host: Host, cancelled: threading.Event
 ) -> None:
-    """Run what a campaign lacks, until it is cancelled; that the harness failed is told and recorded."""
+    """Run what a campaign lacks, until it is cancelled; that the harness failed is told and recorded.
+
+    Args:
+        campaign: that lacks runs.
+        plans: a plan for every seed.
+        host: where; the run that follows there is the one after the campaign's last.
+        cancelled: set to end the campaign early.
+    """
     missing = campaign.missing()
-    for number, seed in enumerate(missing, start=1):
+    following = [*(plans[seed] for seed in missing[1:]), host.following]
+    for number, (seed, then) in enumerate(zip(missing, following, strict=False), start=1):
         if cancelled.is_set():
             break
         click.echo(f"--- seed {seed} ({number} of {len(missing)})")
         try:
-            folder, _verdict = run_one(plans[seed], Host(runs=runs), cancelled)
+            folder, _verdict = run_one(plans[seed], replace(host, following=then), cancelled)
             if not cancelled.is_set():
                 campaign.require_its_kafka(folder)
                 campaign.record(seed, folder)

@@ -3,24 +3,37 @@
 import contextlib
 import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
-from harness.cli.options import SEED_MAX, runs_option
-from harness.cli.qualifying_runs import Stores
+from harness.cli.hosting.options import OnHosts, asked_hosts, hosts_options
+from harness.cli.options import SEED_MAX, Time, Word, runs_option
 from harness.cli.running import cancellable
+from harness.cli.sensitivity_adopting import adopted
+from harness.cli.sensitivity_kept import KeptOutcomes
+from harness.cli.sensitivity_pages import measurement_of, measurements_in
 from harness.cli.sensitivity_runs import Measuring
+from harness.cli.stored_runs import StoredRuns
 from harness.errors import disk_errors_told
 from harness.planning import DURATION_S_MIN
 from harness.qualification import PRESETS
-from harness.seeded_bugs.catalogue import bug_named, seeded_bugs
-from harness.seeded_bugs.header import SeededBug
-from harness.sensitivity.planning import Budget, slots
-from harness.vocabulary.version import DEFAULT_VERSION, parse_version
-from results.sensitivity import Sensitivity, encode_sensitivity, headline, render_markdown, render_page
+from harness.seeded_bugs.catalogue import bug_named, fits_version, seeded_bugs
+from harness.seeded_bugs.header import Area, SeededBug
+from harness.sensitivity.planning import Budget, Controls, slots
+from harness.vocabulary.version import DEFAULT_VERSION
+from results.sensitivity import (
+    Sensitivity,
+    encode_sensitivity,
+    headline,
+    render_comparison,
+    render_comparison_page,
+    render_markdown,
+    render_page,
+)
+from results.sensitivity.outcomes import Asked
 from results.store import write_whole
 from results.summary import Outcome
 
@@ -53,6 +66,13 @@ class BudgetShape(click.ParamType[Budget]):
 @click.command("sensitivity")
 @click.argument("bugs", nargs=-1, metavar="[BUG…]")
 @click.option(
+    "--area",
+    "areas",
+    type=Word(list(Area)),
+    multiple=True,
+    help="All bugs of an area of Kafka; repeatable, and added to each BUG.",
+)
+@click.option(
     "--budget", type=BudgetShape(), default="3x120", show_default=True, help="Runs of each bug, and seconds."
 )
 @click.option(
@@ -66,8 +86,46 @@ class BudgetShape(click.ParamType[Budget]):
 @click.option(
     "--seed", type=click.IntRange(0, SEED_MAX), default=1, show_default=True, help="Fixes the whole plan."
 )
+@click.option(
+    "--controls",
+    type=Word(list(Controls)),
+    default=Controls.BETWEEN.value,
+    show_default=True,
+    help="Make the runs without a bug between the others, after them, or none now.",
+)
+@click.option(
+    "--for", "limit_s", type=Time(), help="Begin no run after this time; the same command goes on then."
+)
+@click.option(
+    "--outcomes",
+    "target",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Keep what came of the runs in this file; what stands there is not run again.",
+)
+@click.option(
+    "--outcomes-from",
+    "others",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Read outcomes from this file, or from those in this folder; repeatable.",
+)
+@click.option("--series", metavar="NAME", help="What the measurement is called.  [default: the file's name]")
+@click.option(
+    "--compare",
+    "compared",
+    type=click.Path(path_type=Path),
+    multiple=True,
+    help="Run nothing: put the measurements of this file, or of a folder's, side by side; repeatable.",
+)
+@click.option(
+    "--adopt",
+    metavar="HOW",
+    help="Run nothing: take the store's runs with bugs as tries, in their order; HOW says by what they were "
+    "chosen, such as 'hunt'.",
+)
+@hosts_options
 @click.option("--no-run", is_flag=True, help="Write the pages over what the store holds.")
-@click.option("--plan", "dry", is_flag=True, help="Say what would be run, at most.")
+@click.option("--plan", "dry", is_flag=True, help="Say what would be run by now, at most.")
 @click.option("--out", type=click.Path(path_type=Path, dir_okay=False), help="Write a page of Markdown.")
 @click.option("--html", type=click.Path(path_type=Path, dir_okay=False), help="Write a page of HTML.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -75,31 +133,50 @@ class BudgetShape(click.ParamType[Budget]):
 def sensitivity_command(
     *,
     bugs: tuple[str, ...],
+    areas: tuple[Area, ...],
     budget: Budget,
     preset: str,
     kafka_version: str,
     seed: int,
+    controls: Controls,
+    limit_s: int | None,
+    target: Path | None,
+    others: tuple[Path, ...],
+    series: str | None,
+    compared: tuple[Path, ...],
+    adopt: str | None,
     no_run: bool,
     dry: bool,
     out: Path | None,
     html: Path | None,
     as_json: bool,
     runs: Path,
+    **given: Any,
 ) -> int:
     """Measure how many seeded bugs are seen: each BUG, or all, alone in Kafka under a nightly's runs.
 
     What was run before is not run again; what runs say goes to stderr. Exit codes: 0 every bug was seen or
     its budget is spent, 1 a control run is invalid, 2 runs are missing.
     """
-    chosen, withheld = _chosen(bugs, kafka_version)
+    if compared:
+        return _compare(compared, out, html, as_json=as_json)
+    chosen, withheld = _chosen(bugs, areas, kafka_version)
+    asked = Asked(kafka_version=kafka_version, preset=adopt or preset, budget=str(budget), seed=seed)
+    kept = KeptOutcomes(asked, target, others, series)
+    if adopt:
+        said = _adopted(chosen.values(), asked, kept, runs)
+        return _show(said, out, html, as_json=as_json)
     planned = slots(chosen.values(), budget, PRESETS[preset], kafka_version, seed)
-    measuring = Measuring(planned, Stores((runs,)), runs)
+    measuring = Measuring(planned, runs, Controls(controls), kept.lines)
     if dry:
         click.echo(measuring.plan_text(), nl=False)
         return EXIT_COMPLETE
+    _tell_ignored(kept, measuring)
+    kept.renew(measuring.lines())
+    on_hosts = asked_hosts(given)
     if not no_run:
-        with cancellable() as cancelled, contextlib.redirect_stdout(sys.stderr):
-            measuring.run_all(cancelled)
+        with contextlib.redirect_stdout(sys.stderr):
+            _run(measuring, on_hosts, limit_s, lambda: kept.renew(measuring.lines()))
     said = Sensitivity(
         version=kafka_version,
         preset=preset,
@@ -108,31 +185,78 @@ def sensitivity_command(
         bugs=measuring.sought(),
         controls=measuring.controls(),
         withheld=withheld,
+        series=kept.series,
+        commits=measuring.commits(),
+        left_out=measuring.left_out(),
     )
+    return _show(said, out, html, as_json=as_json)
+
+
+def _run(
+    measuring: Measuring, on_hosts: OnHosts | None, limit_s: float | None, over: Callable[[], None]
+) -> None:
+    if on_hosts is not None:
+        from harness.cli.hosting.measurements import run_missing_on_hosts  # noqa: PLC0415 - it needs Spark
+
+        run_missing_on_hosts(measuring, on_hosts, limit_s, over)
+        return
+    with cancellable() as cancelled:
+        measuring.run_all(cancelled, limit_s, over)
+
+
+def _show(said: Sensitivity, out: Path | None, html: Path | None, *, as_json: bool) -> int:
     _write(said, {out: render_markdown, html: render_page})
     page = render_markdown(said) if out is None else f"{headline(said)}\npage  {out}\n"
     click.echo(encode_sensitivity(said).decode() if as_json else page, nl=False)
     return _exit_code(said)
 
 
-def _chosen(names: tuple[str, ...], version: str) -> tuple[Mapping[str, SeededBug], tuple[str, ...]]:
+def _adopted(bugs: Collection[SeededBug], asked: Asked, kept: KeptOutcomes, runs: Path) -> Sensitivity:
+    store = StoredRuns(runs)
+    store.look()
+    lines = {line.place: line for line in adopted(store, bugs, asked)}
+    kept.renew(lines.values())
+    return measurement_of(kept.series, asked, {**kept.lines, **lines}, bugs)
+
+
+def _compare(paths: Iterable[Path], out: Path | None, html: Path | None, *, as_json: bool) -> int:
+    measured = measurements_in(paths)
+    _write(measured, {out: render_comparison, html: render_comparison_page})
+    if as_json:
+        click.echo(encode_sensitivity(measured).decode(), nl=False)
+    elif out is None:
+        click.echo(render_comparison(measured), nl=False)
+    return EXIT_COMPLETE
+
+
+def _tell_ignored(kept: KeptOutcomes, measuring: Measuring) -> None:
+    """Say on stderr what is known, and does not count."""
+    for path, what in kept.ignored.items():
+        click.echo(f"left out: {path} is of another measurement ({what})", err=True)
+    for one in measuring.left_out():
+        control = ", control" if one.control else ""
+        click.echo(f"left out: {one.bug} {one.number}{control}: {one.why}", err=True)
+
+
+def _chosen(
+    names: Collection[str], areas: Collection[Area], version: str
+) -> tuple[Mapping[str, SeededBug], tuple[str, ...]]:
     """The bugs to look for in the order of the catalogue, and those left out as they don't fit the version.
 
     Raises:
         UsageError: one that was named is not there, or does not fit.
     """
-    asked = {name: bug_named(name, version) for name in names}
-    if asked:
-        return {name: bug for name, bug in seeded_bugs().items() if name in asked}, ()
-    fitting = {
-        name: bug
-        for name, bug in seeded_bugs().items()
-        if parse_version(version) in map(parse_version, bug.versions)
-    }
-    return fitting, tuple(name for name in seeded_bugs() if name not in fitting)
+    named = {name: bug_named(name, version) for name in names}
+    every = seeded_bugs()
+    wanted = {name: bug for name, bug in every.items() if bug.area in areas or not (areas or named)}
+    fitting = {name for name, bug in wanted.items() if fits_version(bug, version)} | named.keys()
+    return (
+        {name: bug for name, bug in every.items() if name in fitting},
+        tuple(name for name in wanted if name not in fitting),
+    )
 
 
-def _write(said: Sensitivity, forms: Mapping[Path | None, Any]) -> None:
+def _write(said: Any, forms: Mapping[Path | None, Any]) -> None:
     with disk_errors_told():
         for path, render in forms.items():
             if path is not None:

@@ -1,8 +1,10 @@
-"""The runs of a measurement of sensitivity: those that are missing are run, those of a store are read."""
+"""The runs of a measurement of sensitivity: those that are missing are run, the others are looked up."""
 
 import threading
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import click
 from msgspec.structs import replace
@@ -11,49 +13,178 @@ from harness.cli.campaigns import Campaign
 from harness.cli.provisions import require_images
 from harness.cli.qualifying_runs import Stores
 from harness.cli.running import run_missing
-from harness.planning import RunOptions, plan_run, reproduce_line
-from harness.seeded_bugs.reach import stage_in
-from harness.sensitivity.planning import Slot
+from harness.cli.sensitivity_reading import read_control, read_trial
+from harness.cli.stored_runs import StoredRun, StoredRuns
+from harness.planning import RunPlan, plan_run
+from harness.runner import Host
+from harness.sensitivity.identity import bug_digest, schedule_digest
+from harness.sensitivity.planning import Controls, Slot, in_order
+from harness.standby import Standby
 from results.markdown import number
-from results.measures import load_measures
-from results.sensitivity import Control, Ending, Reach, Sought, Trial, ending_of, first_of
-from results.store import RunUnreadableError, load_verdict
-from results.summary import Outcome, outcome_of
+from results.sensitivity import Control, Ending, LeftOut, Sought, Trial
+from results.sensitivity.outcomes import Line, Origin, Place, line_of_control, line_of_trial
+from results.summary import Outcome
+
+
+class Planned(NamedTuple):
+    """One run of a measurement.
+
+    Attributes:
+        slot: the try that it is of.
+        control: whether it is the one without the bug.
+        plan: what it does.
+        bug: digest of the bug's file; empty of a control.
+        schedule: digest of what is planned.
+    """
+
+    slot: Slot
+    control: bool
+    plan: RunPlan
+    bug: str
+    schedule: str
+
+    @property
+    def place(self) -> Place:
+        """By what it is known in a file of outcomes."""
+        return self.slot.bug.name, self.slot.number, self.control
+
+    def misfit(self, command: str, origin: Origin) -> str:
+        """Why something is not what this run would be today; empty where it is."""
+        if command != self.plan.reproduce:
+            return "another run is planned by now"
+        if origin.bug != self.bug:
+            return "the bug's file has changed since"
+        return "" if origin.schedule == self.schedule else "the scenario plans other faults by now"
+
+    def read(self, run: StoredRun) -> Line:
+        """What came of it, by a run of a store."""
+        bug = self.slot.bug.name
+        if self.control:
+            control = read_control(self.as_control(), run.folder)
+            return line_of_control(bug, self.slot.number, control, run.origin)
+        trial = read_trial(self.as_trial(), bug, run.folder)
+        return line_of_trial(bug, trial, run.origin, fitting=self.slot.fitting)
+
+    def failed(self, why: str) -> Line:
+        """It as one in which the harness failed."""
+        bug, origin = self.slot.bug.name, Origin(bug=self.bug, schedule=self.schedule)
+        if self.control:
+            control = replace(self.as_control(), outcome=Outcome.FAILED, why=why)
+            return line_of_control(bug, self.slot.number, control, origin)
+        trial = replace(self.as_trial(), ending=Ending.FAILED, why=why)
+        return line_of_trial(bug, trial, origin, fitting=self.slot.fitting)
+
+    def as_trial(self) -> Trial:
+        """It as a run with a bug that was not made."""
+        scenario, mode = self.plan.options.scenario, self.plan.scenario.topology.mode
+        return Trial(number=self.slot.number, scenario=scenario, mode=mode, command=self.plan.reproduce)
+
+    def as_control(self) -> Control:
+        """It as a run without a bug that was not made."""
+        scenario, mode = self.plan.options.scenario, self.plan.scenario.topology.mode
+        return Control(scenario=scenario, mode=mode, command=self.plan.reproduce)
 
 
 class Measuring:
-    """A plan and what a store holds of it.
+    """A plan, and what a store and files of outcomes have of it; what the store has wins.
 
     Args:
         slots: the plan, in its order.
-        stores: where runs are looked up.
-        runs: the store that new runs go to.
+        runs: the store.
+        controls: when runs without a bug are made.
+        kept: outcomes that are known from files.
+
+    Attributes:
+        runs: the store.
     """
 
-    def __init__(self, slots: Sequence[Slot], stores: Stores, runs: Path) -> None:
+    def __init__(
+        self, slots: Sequence[Slot], runs: Path, controls: Controls, kept: Mapping[Place, Line]
+    ) -> None:
         self._slots = tuple(slots)
-        self._stores = stores
-        self._runs = runs
+        planned = [_planned(slot, control=control) for slot in slots for control in (False, True)]
+        self._planned = {one.place: one for one in planned}
+        self._ordered = tuple(
+            self._planned[slot.bug.name, slot.number, options is slot.control]
+            for slot, options in in_order(slots, controls)
+        )
+        self.runs = runs
+        self._campaigns = Stores((runs,))
+        self._stored = StoredRuns(runs)
+        self._stored.look()
+        self._kept = kept
+        self._lines: dict[Place, Line | None] = {}
 
     def plan_text(self) -> str:
-        """Every run that there would be if no bug were seen, a line each, then how many."""
-        lines = [reproduce_line(options) for slot in self._slots for options in slot.both]
-        bugs = len({slot.bug.name for slot in self._slots})
-        lines.append(f"at most {number(len(lines), 'run')} for {number(bugs, 'bug')}")
-        return "\n".join(lines) + "\n"
+        """Every run that there would be if no bug were seen any more, a line each, then how many."""
+        missing = self._missing()
+        bugs = len({one.slot.bug.name for one in missing})
+        told = f"at most {number(len(missing), 'run')} for {number(bugs, 'bug')}"
+        return "".join(f"{line}\n" for line in (*(one.plan.reproduce for one in missing), told))
 
-    def run_all(self, cancelled: threading.Event) -> None:
-        """Run what is missing, in order, until that is cancelled; a bug that was seen is not run again.
+    def _missing(self) -> list[Planned]:
+        return [one for one in self._ordered if not self._is_done(one) and self._is_sought(one.slot)]
 
-        Each run is a campaign of its own, so that the same command goes on after an interruption.
+    def run_all(self, cancelled: threading.Event, limit_s: float | None, over: Callable[[], None]) -> None:
+        """Run what is missing, in order; a bug that was seen is not run again.
+
+        Each run is a campaign of its own, whose state tells why the harness failed.
+
+        Args:
+            cancelled: when set, the run that is under way is the last one.
+            limit_s: no run begins later than that, seconds from now; None: there is no such limit.
+            over: called after each run.
         """
-        plans = [plan_run(options) for slot in self._slots for options in slot.both]
-        require_images(plan for plan in plans if self._stores.folder_of(plan) is None)
-        for place, slot in enumerate(self._slots, start=1):
-            for options in slot.both if self._still_sought(slot) else ():
-                if cancelled.is_set():
+        began = time.monotonic()
+        require_images(self.plans())
+        tried: set[Place] = set()
+        with Standby(self.runs, cancelled) as standby:
+            while not cancelled.is_set() and (one := self.next_missing(tried)) is not None:
+                if limit_s is not None and time.monotonic() - began >= limit_s:
+                    click.echo("the time is spent; the same command goes on with what is missing")
                     return
-                self._run(options, f"{place} of {len(self._slots)}, {slot.bug.name}", cancelled)
+                tried.add(one.place)
+                then = self.next_missing(tried)  # unless this one sees the bug of that one
+                host = Host(runs=self.runs, standby=standby, following=then.plan if then else None)
+                self._run(one, host, cancelled)
+                over()
+
+    def plans(self) -> Iterator[RunPlan]:
+        """Of runs that are missing, some of which may turn out not to be needed."""
+        return (one.plan for one in self._missing())
+
+    def next_missing(
+        self, tried: Collection[Place], under_way: Collection[Place] = frozenset()
+    ) -> Planned | None:
+        """The first run that is missing; None where there is none, or none before another one is over.
+
+        Args:
+            tried: runs that are not to be given again, whatever came of them.
+            under_way: those of them that are not over; as long as one may see a bug, its next tries wait.
+        """
+        awaited = {(bug, tries) for bug, tries, control in under_way if not control}
+        for one in self._ordered:
+            if one.place in tried or self._is_done(one) or not self._is_sought(one.slot):
+                continue
+            bug, tries, _control = one.place
+            if not any(bug == other and before < tries for other, before in awaited):
+                return one
+        return None
+
+    def title(self, one: Planned) -> str:
+        """What a run is among the others, for people."""
+        role = "control" if one.control else "with the bug"
+        return f"{self._ordered.index(one) + 1} of {len(self._ordered)}, {one.slot.bug.name}, {role}"
+
+    def campaign(self, one: Planned) -> Campaign:
+        """The campaign that a run is; a complete one begins anew: what it has is of another bug or faults."""
+        plans = {one.plan.options.seed: one.plan}
+        return Campaign(self.runs, one.plan.options.scenario, plans, contents=self._campaigns.contents)
+
+    def look(self) -> None:
+        """Look again at what the store has."""
+        self._stored.look()
+        self._lines.clear()
 
     def sought(self) -> tuple[Sought, ...]:
         """Every bug with its runs, up to the one in which it was seen; by area and name."""
@@ -63,100 +194,86 @@ class Measuring:
                 name=name,
                 area=bug.area,
                 anomalies=bug.anomalies,
-                fitting=all(slot.fitting for slot in self._slots_of(name)),
-                trials=tuple(trial for _slot, trial in self._trials(name)),
+                fitting=all(slot.fitting for slot in self._slots if slot.bug.name == name),
+                trials=tuple(self._trial(slot) for slot in self._tried(name)),
             )
             for name, bug in sorted(bugs.items(), key=lambda item: (item[1].area, item[0]))
         )
 
     def controls(self) -> tuple[Control, ...]:
         """The control of every such run, in the order of the plan."""
-        needed = {(name, slot.number) for name in self._names() for slot, _trial in self._trials(name)}
-        slots = (slot for slot in self._slots if (slot.bug.name, slot.number) in needed)
-        return tuple(self._control(slot) for slot in slots)
+        return tuple(self._control(slot) for slot in self._slots if self._is_sought(slot))
 
-    def _names(self) -> frozenset[str]:
-        return frozenset(slot.bug.name for slot in self._slots)
+    def lines(self) -> Iterator[Line]:
+        """The outcome of every run that was made."""
+        return (line for one in self._planned.values() if (line := self._line(one)) is not None)
 
-    def _slots_of(self, name: str) -> list[Slot]:
-        return sorted((one for one in self._slots if one.bug.name == name), key=lambda one: one.number)
+    def commits(self) -> tuple[str, ...]:
+        """Commits of krucible by which its runs were made, each once."""
+        return tuple(sorted({line.origin.commit for line in self.lines()} - {""}))
 
-    def _still_sought(self, slot: Slot) -> bool:
-        """Whether no try before this one saw the bug; the control of the one that did may be missing yet."""
-        before = (trial for one, trial in self._trials(slot.bug.name) if one.number < slot.number)
-        return all(trial.ending is not Ending.SEEN for trial in before)
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """What is known of these runs and does not count: it is of another bug, or of other faults."""
+        found: list[LeftOut] = []
+        for _place, one in sorted(self._planned.items()):
+            command, kept = one.plan.reproduce, self._kept.get(one.place)
+            whys = [one.misfit(command, run.origin) for run in self._stored.of(command)]
+            whys += [one.misfit(kept.command, kept.origin)] if kept is not None else []
+            found += [LeftOut(*one.place, why) for why in dict.fromkeys(whys) if why]
+        return tuple(found)
 
-    def _trials(self, name: str) -> Iterator[tuple[Slot, Trial]]:
-        for slot in self._slots_of(name):
-            trial = self._trial(slot)
-            yield slot, trial
-            if trial.ending is Ending.SEEN:
+    def _tried(self, name: str) -> Iterator[Slot]:
+        """The tries of a bug up to the one in which it was seen."""
+        slots = (one for one in self._slots if one.bug.name == name)
+        for slot in sorted(slots, key=lambda one: one.number):
+            yield slot
+            if self._trial(slot).ending is Ending.SEEN:
                 return
 
-    def _run(self, options: RunOptions, place: str, cancelled: threading.Event) -> None:
-        plan = plan_run(options)
-        if self._stores.folder_of(plan) is not None:
-            return
-        role = "with the bug" if options.seeded_bug else "control"
-        click.echo(f"=== {place}, {role}: {plan.reproduce}")
-        plans = {options.seed: plan}
-        campaign = Campaign(
-            self._runs, options.scenario, plans, keep_complete=True, contents=self._stores.contents
-        )
-        run_missing(campaign, plans, self._runs, cancelled)
+    def _is_sought(self, slot: Slot) -> bool:
+        """Whether no try before this one saw the bug; the control of the one that did may be missing yet."""
+        return any(one is slot for one in self._tried(slot.bug.name))
+
+    def _is_done(self, one: Planned) -> bool:
+        """Whether it came to a verdict; where the harness failed it did not."""
+        line = self._line(one)
+        return line is not None and not line.failed
 
     def _trial(self, slot: Slot) -> Trial:
-        plan = plan_run(slot.seeded)
-        planned = Trial(
-            number=slot.number,
-            scenario=slot.seeded.scenario,
-            mode=plan.scenario.topology.mode,
-            command=plan.reproduce,
-        )
-        folder = self._stores.folder_of(plan)
-        if folder is not None:
-            return read_trial(planned, slot.bug.name, folder)
-        why = self._stores.failure_of(plan)
-        return planned if why is None else replace(planned, ending=Ending.FAILED, why=why)
+        one = self._planned[slot.bug.name, slot.number, False]
+        line = self._line(one)
+        return one.as_trial() if line is None else line.as_trial(slot.bug.anomalies)
 
     def _control(self, slot: Slot) -> Control:
-        plan = plan_run(slot.control)
-        planned = Control(
-            scenario=slot.control.scenario, mode=plan.scenario.topology.mode, command=plan.reproduce
-        )
-        folder = self._stores.folder_of(plan)
-        if folder is None:
-            why = self._stores.failure_of(plan)
-            return planned if why is None else replace(planned, outcome=Outcome.FAILED, why=why)
-        ended = outcome_of(folder)
-        return replace(
-            planned,
-            outcome=ended.outcome,
-            anomalies=ended.illegal,
-            folder=folder.name,
-            why="; ".join(ended.reasons),
-        )
+        one = self._planned[slot.bug.name, slot.number, True]
+        line = self._line(one)
+        return one.as_control() if line is None else line.as_control()
+
+    def _line(self, one: Planned) -> Line | None:
+        """What came of a run: by the store, by a file, or else why the harness failed in it."""
+        if one.place not in self._lines:
+            self._lines[one.place] = self._looked_up(one)
+        return self._lines[one.place]
+
+    def _looked_up(self, one: Planned) -> Line | None:
+        command = one.plan.reproduce
+        for run in self._stored.of(command):
+            if not one.misfit(command, run.origin):
+                return one.read(run)
+        kept = self._kept.get(one.place)
+        if kept is not None and one.misfit(kept.command, kept.origin):
+            kept = None
+        why = self._campaigns.failure_of(one.plan)
+        return one.failed(why) if why is not None and (kept is None or kept.failed) else kept
+
+    def _run(self, one: Planned, host: Host, cancelled: threading.Event) -> None:
+        click.echo(f"=== {self.title(one)}: {one.plan.reproduce}")
+        run_missing(self.campaign(one), {one.plan.options.seed: one.plan}, host, cancelled)
+        self.look()
 
 
-def read_trial(planned: Trial, bug: str, folder: Path) -> Trial:
-    """What became of a run with a bug, by its folder."""
-    ended = outcome_of(folder)
-    stage = stage_in(folder, bug)
-    reach = None if stage is None else Reach(stage.value)
-    return replace(
-        planned,
-        ending=ending_of(ended.outcome, reach),
-        reach=reach,
-        folder=folder.name,
-        first=None if ended.outcome is Outcome.FAILED else first_of(load_verdict(folder)),
-        run_ms=_run_ms(folder),
-        why="" if ended.outcome is Outcome.INVALID else "; ".join(ended.reasons),
+def _planned(slot: Slot, *, control: bool) -> Planned:
+    plan = plan_run(slot.control if control else slot.seeded)
+    return Planned(
+        slot, control, plan, "" if control else bug_digest(slot.bug), schedule_digest(plan.schedule)
     )
-
-
-def _run_ms(folder: Path) -> int:
-    """How long the run took; 0 where its numbers were not kept."""
-    try:
-        return load_measures(folder).duration_ms
-    except RunUnreadableError:
-        return 0

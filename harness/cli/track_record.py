@@ -15,6 +15,8 @@ from harness.cli.options import runs_option
 from harness.cli.running import cancellable, run_missing
 from harness.errors import UsageError, disk_errors_told
 from harness.planning import RunOptions, plan_run, reproduce_line
+from harness.runner import Host
+from harness.standby import Standby
 from harness.vocabulary.known import KnownOutcome, Side
 from results.store import write_whole
 from results.track_record import (
@@ -54,11 +56,13 @@ def track_record(
     with cancellable() as cancelled, contextlib.redirect_stdout(sys.stderr):
         if no_run:
             cancelled.set()
-        sides = [
-            _record(known, side, range(1, seeds + 1), runs, cancelled)
-            for known in chosen
-            for side in known.sides
-        ]
+        with Standby(runs, cancelled) as standby:
+            host = Host(runs=runs, standby=standby)
+            sides = [
+                _record(known, side, range(1, seeds + 1), host, cancelled)
+                for known in chosen
+                for side in known.sides
+            ]
     page = render_track_record(sides)
     if out is not None:
         with disk_errors_told():
@@ -91,7 +95,7 @@ def _chosen(only: Sequence[str]) -> list[KnownOutcome]:
 
 
 def _record(
-    known: KnownOutcome, side: Side, seeds: range, runs: Path, cancelled: threading.Event
+    known: KnownOutcome, side: Side, seeds: range, host: Host, cancelled: threading.Event
 ) -> SideRecord:
     """A side with its runs, those that are missing run first unless that is cancelled."""
     asked = RunOptions(
@@ -103,10 +107,10 @@ def _record(
     )
     command = reproduce_line(asked, seeds)
     plans = {seed: plan_run(msgspec.structs.replace(asked, seed=seed)) for seed in seeds}
-    campaign = Campaign(runs, known.scenario, plans, keep_complete=True)
+    campaign = Campaign(host.runs, known.scenario, plans, keep_complete=True)
     if campaign.missing() and not cancelled.is_set():
         click.echo(f"=== {command}")
-        run_missing(campaign, plans, runs, cancelled)
+        run_missing(campaign, plans, host, cancelled)
         campaign.finish()
     first = plans[seeds[0]]
     return SideRecord(

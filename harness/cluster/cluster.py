@@ -17,6 +17,7 @@ from harness.cluster.containers import (
     RUN_LABEL,
     NodeContainers,
     RunContainers,
+    in_parallel,
     subnets_in_use,
 )
 from harness.cluster.homes import PROPERTIES_FILE, NodeHome
@@ -209,6 +210,7 @@ def remove_run(client: docker.DockerClient, run: str, folder: Path) -> None:
         if disks.exists():
             unmount_below(disks)
             with disk_errors_told():
+                in_parallel(shutil.rmtree, [disk for disk in disks.iterdir() if disk.is_dir()])
                 shutil.rmtree(disks)
 
     RunContainers(client, run).remove(before_network=remove_disks)

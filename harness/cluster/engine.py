@@ -78,18 +78,19 @@ def engine_errors_told() -> Iterator[None]:
         raise EngineError(
             "the Docker engine refused, or stopped answering",
             got=" ".join(str(error).split())[:500],
-            where=_host(),
+            where=engine_address(),
             next_step="krucible doctor; when the engine answers again, krucible heal",
         ) from error
 
 
-def _host() -> str:
+def engine_address() -> str:
+    """Where the engine is."""
     return os.environ.get("DOCKER_HOST", DEFAULT_HOST)
 
 
 def _knock(limit_s: int) -> None:
     """Try the engine's socket ourselves: the client library leaves a socket open when that fails."""
-    scheme, _, path = _host().partition("://")
+    scheme, _, path = engine_address().partition("://")
     if scheme == "unix":
         with socket.socket(socket.AF_UNIX) as door:
             door.settimeout(limit_s)
@@ -121,7 +122,9 @@ def _unreachable(error: Exception) -> EngineError:
         what, step = "there is no Docker engine on this host", "krucible setup"
     else:
         what, step = "the Docker engine does not answer", "krucible setup, or systemctl start docker"
-    return EngineError(what, got=str(error), expected="an engine that answers", where=_host(), next_step=step)
+    return EngineError(
+        what, got=str(error), expected="an engine that answers", where=engine_address(), next_step=step
+    )
 
 
 def engine_facts(client: Engine) -> EngineFacts:

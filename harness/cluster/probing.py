@@ -180,6 +180,7 @@ def _expect_exit(container: Container, expected: int) -> None:
 PROBES: dict[str, Callable[[DockerClient, str], None]] = {
     "partition": _partition,
     "lost-answers": _partition,
+    "held-requests": _partition,
     "kill": _kill,
     "pause": _pause,
     "stop": _stop,

@@ -13,6 +13,10 @@ from harness.errors import EngineError
 FILES_AT = "/run/krucible/files"
 """Where a tool finds the folder that it is given, which it can't write to."""
 _HOST = "krucible-tool"
+_JVM = ("@/opt/krucible/kafka.args", "-Xmx128m")
+"""A node's options, for its archive of loaded classes: most of what a tool does is to load them."""
+_CPU_SHARES = 8 * 1024
+"""Eight nodes': the next cluster may be starting on the same processors, and nobody waits for that yet."""
 _LABELS = (RUN_LABEL, OWNER_LABEL, FOLDER_LABEL, KEPT_LABEL)
 
 
@@ -35,11 +39,12 @@ def run_tool(client: docker.DockerClient, run: str, folder: Path, command: Seque
     node = _a_node(client, run)
     output = client.containers.run(
         node.attrs["Config"]["Image"],
-        ["@/opt/krucible/tools.args", *command],
+        [*_JVM, *command],
         entrypoint="java",
         user=node.attrs["Config"]["User"],
         labels=_labels(node.labels),
         network_mode="none",
+        cpu_shares=_CPU_SHARES,
         hostname=_HOST,
         extra_hosts={_HOST: "127.0.0.1"},
         volumes={str(folder.resolve()): {"bind": FILES_AT, "mode": "ro"}},

@@ -9,10 +9,12 @@ from harness.faults.contract import ActiveFault, Bench
 from harness.faults.disk import ActiveDeadDisk, ActivePowerLoss, ActiveWipe
 from harness.faults.partition import ActivePartition
 from harness.faults.process import ActiveKill, ActivePause, ActiveStop
+from harness.faults.requests import ActiveHeldRequests
 from harness.faults.targets import Resolved
 from harness.vocabulary.faults import (
     DeadDisk,
     Fault,
+    HeldRequests,
     Kill,
     LostAnswers,
     Partition,
@@ -38,17 +40,23 @@ def activate(spec: Fault, fault: str, resolved: Resolved, bench: Bench) -> Activ
             return ActivePartition(spec, fault, resolved, bench)
         case LostAnswers():
             return ActiveLostAnswers(fault, resolved, bench)
-        case WipeDisk():
-            return ActiveWipe(spec, resolved, bench)
-        case DeadDisk():
-            return ActiveDeadDisk(spec, resolved, bench)
+        case HeldRequests():
+            return ActiveHeldRequests(spec, fault, resolved, bench)
+        case WipeDisk() | DeadDisk():
+            return _of_disk(spec, resolved, bench)
         case _:
             return _WITHOUT_A_CHOICE[type(spec)](resolved, bench)
 
 
+def _of_disk(spec: WipeDisk | DeadDisk, resolved: Resolved, bench: Bench) -> ActiveFault:
+    if isinstance(spec, WipeDisk):
+        return ActiveWipe(spec, resolved, bench)
+    return ActiveDeadDisk(spec, resolved, bench)
+
+
 def process_fault(spec: Fault) -> bool:
     """Whether the fault takes its target's process away, so that no other process fault fits on it."""
-    return not isinstance(spec, Partition | LostAnswers)
+    return not isinstance(spec, Partition | LostAnswers | HeldRequests)
 
 
 def as_value(spec: Fault) -> dict[str, object]:

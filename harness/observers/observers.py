@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.journal import Journals
+from harness.observers.offsets import OffsetsObserver
 from harness.observers.partitions import PartitionObserver
 from harness.observers.quorum import QuorumObserver
 from harness.observers.quorum_state import QuorumStateObserver
@@ -52,6 +53,7 @@ class Observers:
         journals: where to write.
         interval_ms: between two looks of one observer.
         reassignments: whether to look for reassignments too.
+        offsets: whether to ask where partitions begin and end, too.
 
     Attributes:
         view: the latest that they saw.
@@ -65,6 +67,7 @@ class Observers:
         interval_ms: int = 250,
         *,
         reassignments: bool = False,
+        offsets: bool = False,
     ) -> None:
         self.view = ClusterView()
         interval_s = interval_ms / 1000
@@ -85,6 +88,11 @@ class Observers:
             self._observers.append(
                 ReassignmentObserver(journals, listeners, self.view, interval_s, ASK_TIMEOUT_S)
             )
+
+        if offsets:
+            ids = {node.name: node.id for node in cluster.nodes}
+            leaders = {name: (ids[name], address) for name, address in cluster.observe_listeners.items()}
+            self._observers.append(OffsetsObserver(journals, leaders, self.view, interval_s, ASK_TIMEOUT_S))
 
     def start(self) -> None:
         """Let them begin."""

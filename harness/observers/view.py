@@ -67,6 +67,12 @@ class ClusterView:
             leading = [answer for at, answer in self._controllers.values() if self._fresh(at)]
         return max(leading, key=lambda answer: (answer.leader_epoch, answer.leader_id), default=None)
 
+    def told_by(self, node: str) -> Mapping[str, TopicAnswer]:
+        """What a broker told of topics, by their names; nothing if it told nothing lately."""
+        with self._lock:
+            at, topics = self._brokers.get(node, (-self._fresh_s, {}))
+            return topics if self._fresh(at) else {}
+
     def partition(self, topic: str, partition: int) -> PartitionAnswer | None:
         """The partition as the broker with the newest leader epoch sees it, None if none told lately.
 

@@ -4,25 +4,30 @@ from collections.abc import Sequence
 
 import msgspec
 
-from harness.operating.conditions import Seen
+from harness.operating.conditions import Seen, judged
 from harness.operating.situation import Situation
-from harness.vocabulary.administration import Member
+from harness.vocabulary.administration import AlterTopic, Concrete, Member, Reassign
 from harness.vocabulary.gambits import (
     AllInSync,
+    AlterThere,
+    BeingAdded,
     Choice,
     ChooseCopies,
+    ChooseNewcomers,
     ChooseQuorum,
     ChooseSuccessor,
     Given,
     InSyncAlone,
     LedBy,
     LedByAnother,
+    MoveThere,
     OutOfSync,
     Part,
     QuorumLed,
     QuorumLedByAnother,
     Situational,
 )
+from harness.vocabulary.moves import NothingMoves
 from harness.vocabulary.topology import Node, Role
 from harness.wire import PartitionAnswer
 
@@ -67,6 +72,8 @@ def cast(choice: Choice, situation: Situation, chosen: Cast = Cast()) -> Cast | 
             leads = {node.id: node for node in situation.nodes if node.name not in situation.down}
             leader = None if state is None else leads.get(state.leader)
             return None if leader is None else Cast({"successor": leader})
+        case ChooseNewcomers():
+            return _newcomers(choice, situation, chosen)
         case Given(parts, where):
             state = None if where is None else situation.partitions.get(where)
             there = where is None or (state is not None and _whole(state))
@@ -84,6 +91,23 @@ def has_part(chosen: Cast, situation: Situation) -> bool:
     state = None if chosen.where is None else situation.partitions.get(chosen.where)
     leads = {"leader": state and state.leader, "controller": situation.quorum and situation.quorum.leader_id}
     return all(node.id == leads[part] for part, node in chosen.parts.items() if part in leads)
+
+
+def asked_there(what: MoveThere | AlterThere, chosen: Cast, nodes: Sequence[Node]) -> Concrete:
+    """What is asked for, given the partition and who was chosen.
+
+    Raises:
+        LookupError: no partition was chosen, or nobody has a part that is named.
+    """
+    if chosen.where is None:
+        raise LookupError("no partition was chosen")
+    topic, number = chosen.where
+    match what:
+        case AlterThere(config, value):
+            return AlterTopic(topic, config, value)
+        case MoveThere(wanted, throttle):
+            ids = None if wanted is None else tuple(chosen.node(part, nodes).id for part in wanted)
+            return Reassign(((topic, number, ids),), throttle)
 
 
 def member_of(node: Node, nodes: Sequence[Node]) -> Member:
@@ -106,7 +130,9 @@ def come_about(condition: Situational, chosen: Cast, situation: Situation) -> Se
             return _of_quorum(None, situation)
         case QuorumLedByAnother(part):
             return _of_quorum(chosen.node(part, situation.nodes), situation)
-        case LedBy() | LedByAnother() | InSyncAlone() | OutOfSync():
+        case NothingMoves():
+            return judged(condition, situation, acked=0)
+        case LedBy() | LedByAnother() | InSyncAlone() | OutOfSync() | BeingAdded():
             return _of_partition(condition, chosen, situation)
 
 
@@ -119,7 +145,9 @@ def _of_quorum(former: Node | None, situation: Situation) -> Seen:
 
 
 def _of_partition(
-    condition: LedBy | LedByAnother | InSyncAlone | OutOfSync, chosen: Cast, situation: Situation
+    condition: LedBy | LedByAnother | InSyncAlone | OutOfSync | BeingAdded,
+    chosen: Cast,
+    situation: Situation,
 ) -> Seen:
     state = None if chosen.where is None else situation.partitions.get(chosen.where)
     if state is None:
@@ -137,6 +165,10 @@ def _of_partition(
             return Seen(state.leader == alone and list(state.isr) == [alone], saw)
         case OutOfSync(part):
             return Seen(state.leader >= 0 and chosen.node(part, nodes).id not in state.isr, saw)
+        case BeingAdded(part):
+            added = chosen.node(part, nodes).id
+            saw["replicas"] = state.replicas
+            return Seen(added in state.replicas and added not in state.isr, saw)
 
 
 def _copies(choice: ChooseCopies, situation: Situation) -> Cast | None:
@@ -159,6 +191,18 @@ def _copies(choice: ChooseCopies, situation: Situation) -> Cast | None:
         others = _turned(others, choice.draw >> _FOLLOWERS_SHIFT)
     followers = {f"follower-{number}": nodes[one] for number, one in enumerate(others, start=1)}
     return Cast({"leader": nodes[state.leader], **followers}, where)
+
+
+def _newcomers(choice: ChooseNewcomers, situation: Situation, chosen: Cast) -> Cast | None:
+    state = None if chosen.where is None else situation.partitions.get(chosen.where)
+    if state is None:
+        return None
+    up = situation.brokers_up
+    found = _turned([one for one in up if one not in state.replicas], choice.draw)
+    if len(found) < choice.count:
+        return None
+    nodes = {node.id: node for node in situation.nodes}
+    return Cast({f"newcomer-{number}": nodes[one] for number, one in enumerate(found, start=1)})
 
 
 def _quorum(choice: ChooseQuorum, situation: Situation) -> Cast | None:

@@ -15,15 +15,18 @@ from checkers.history import OperationType
 from harness.journal import Recorder
 from harness.nemesis import Nemesis
 from harness.operating.background import Background
-from harness.operating.casting import Cast, cast, come_about, has_part, member_of
+from harness.operating.casting import Cast, asked_there, cast, come_about, has_part, member_of
 from harness.operating.conditions import Seen
 from harness.operating.operator import Operator
 from harness.operating.situation import Situation
 from harness.tally import Tally
+from harness.vocabulary.administration import AdminOperation
 from harness.vocabulary.gambits import (
     Ask,
+    AskThere,
     Choice,
     ChooseCopies,
+    ChooseNewcomers,
     ChooseQuorum,
     ChooseSuccessor,
     Gambit,
@@ -31,6 +34,7 @@ from harness.vocabulary.gambits import (
     Given,
     Mend,
     Strike,
+    TopicsRemoved,
     Until,
 )
 from harness.vocabulary.moves import Acknowledged, Pass
@@ -47,7 +51,7 @@ class Surroundings(NamedTuple):
 
     Attributes:
         look: the cluster as it is now, with the partitions of a topic that is not the workload's.
-        tally: counts acknowledged records.
+        tally: counts acknowledged records, and topics that were removed.
     """
 
     look: Callable[[str | None], Situation]
@@ -132,7 +136,7 @@ class GambitCourse:
     def _made(self, move: GambitMove, played: "_Played") -> str | None:
         """Why a move did not come about; None if it did."""
         match move:
-            case ChooseCopies() | ChooseQuorum() | ChooseSuccessor() | Given():
+            case ChooseCopies() | ChooseQuorum() | ChooseSuccessor() | ChooseNewcomers() | Given():
                 return self._chosen(move, played)
             case Strike():
                 return self._struck(move, played)
@@ -144,12 +148,20 @@ class GambitCourse:
             case Pass(ms):
                 self._cancelled.wait(ms / 1000)
                 return None
-            case Ask(operation, answered):
-                worker = Background(self._operator(), operation, _ASK_TIMEOUT_MS, len(self._asking) + 1)
-                self._asking.append(worker)
-                worker.start()
-                worker.join(worker.bound_s if answered else 0.0)
+            case Ask() | AskThere():
+                self._ask(move, played)
                 return None
+
+    def _ask(self, move: Ask | AskThere, played: "_Played") -> None:
+        match move:
+            case Ask(operation):
+                asked: AdminOperation = operation
+            case AskThere(what):
+                asked = asked_there(what, played.cast, self._around.look(None).nodes)
+        worker = Background(self._operator(), asked, _ASK_TIMEOUT_MS, len(self._asking) + 1)
+        self._asking.append(worker)
+        worker.start()
+        worker.join(worker.bound_s if move.answered else 0.0)
 
     def _struck(self, move: Strike, played: "_Played") -> str | None:
         nodes = self._around.look(None).nodes
@@ -187,15 +199,18 @@ class GambitCourse:
         return None
 
     def _awaited(self, move: Until, played: "_Played") -> str | None:
-        before = self._around.tally.acked
+        acked, removed = self._around.tally.acked, self._around.tally.removed
         asked = {"condition": msgspec.to_builtins(move.condition), "within_ms": move.within_ms}
         where = played.cast.where
 
         def look() -> Seen:
-            if isinstance(move.condition, Acknowledged):
-                acked = self._around.tally.acked - before
-                return Seen(acked >= move.condition.count, acked)
-            return come_about(move.condition, played.cast, self._around.look(where and where[0]))
+            match move.condition:
+                case Acknowledged(count):
+                    return _counted(self._around.tally.acked - acked, count)
+                case TopicsRemoved(count):
+                    return _counted(self._around.tally.removed - removed, count)
+                case condition:
+                    return come_about(condition, played.cast, self._around.look(where and where[0]))
 
         with self._recorder.operation("await", played.name, asked) as outcome:
             seen = self._await(look, move.within_ms)
@@ -231,9 +246,13 @@ class _Played:
         self.faults: list[str] = []
 
 
+def _counted(number: int, least: int) -> Seen:
+    return Seen(number >= least, number)
+
+
 def _topic_of(choice: Choice, chosen: Cast) -> str | None:
     match choice:
-        case ChooseSuccessor():
+        case ChooseSuccessor() | ChooseNewcomers():
             return None if chosen.where is None else chosen.where[0]
         case ChooseCopies(topic=topic):
             return topic

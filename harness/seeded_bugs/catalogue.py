@@ -51,13 +51,18 @@ def bug_named(name: str, version: str) -> SeededBug:
             expected=", ".join(near or seeded_bugs()),
             next_step="see docs/seeded-bugs.md",
         )
-    if parse_version(version) not in map(parse_version, bug.versions):
+    if not fits_version(bug, version):
         raise UsageError(
             f"the seeded bug {name} does not fit Kafka {version}",
             expected=", ".join(bug.versions),
             next_step=f"--kafka-version {bug.versions[-1]}",
         )
     return bug
+
+
+def fits_version(bug: SeededBug, version: str) -> bool:
+    """Whether a bug's rules fit the classes of a version of Kafka."""
+    return parse_version(version) in map(parse_version, bug.versions)
 
 
 def _files(folder: Traversable) -> Iterator[tuple[str, Traversable]]:

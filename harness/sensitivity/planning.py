@@ -5,7 +5,8 @@ one bug does not depend on the others, so that a catalogue that grows leaves the
 """
 
 import random
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from enum import StrEnum
 from typing import NamedTuple
 
 import msgspec
@@ -31,6 +32,17 @@ class Budget(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.runs}x{self.duration_s}"
+
+
+class Controls(StrEnum):
+    """When the runs without a bug are made."""
+
+    BETWEEN = "between"
+    """Each before or after the run whose control it is, as is drawn."""
+    AFTER = "after"
+    """Once every run with a bug has been made."""
+    NONE = "none"
+    """Not now; those that were made before count all the same."""
 
 
 class Drawn(NamedTuple):
@@ -77,9 +89,19 @@ def slots(
         version: Kafka's.
         seed: fixes scenarios, their seeds and the order.
     """
-    pool = tuple(drawn_runs(preset, version))
+    pool = [(run, load_scenario(run.scenario)) for run in drawn_runs(preset, version)]
     planned = [slot for bug in bugs for slot in _of_bug(bug, budget, pool, version, seed)]
     return tuple(sorted(planned, key=lambda slot: (slot.number, _source(seed, slot, "order").random())))
+
+
+def in_order(some: Sequence[Slot], controls: Controls) -> Iterator[tuple[Slot, RunOptions]]:
+    """Every run of some tries in the order in which they are made, each with the try that it is of."""
+    if controls is Controls.BETWEEN:
+        yield from ((slot, options) for slot in some for options in slot.both)
+        return
+    yield from ((slot, slot.seeded) for slot in some)
+    if controls is Controls.AFTER:
+        yield from ((slot, slot.control) for slot in some)
 
 
 def drawn_runs(preset: Preset, version: str) -> Iterator[Drawn]:
@@ -114,11 +136,11 @@ def _loaded(bug: SeededBug, scenario: Scenario) -> bool:
 
 
 def _of_bug(
-    bug: SeededBug, budget: Budget, pool: tuple[Drawn, ...], version: str, seed: int
+    bug: SeededBug, budget: Budget, pool: Sequence[tuple[Drawn, Scenario]], version: str, seed: int
 ) -> Iterator[Slot]:
-    fitting = [run for run in pool if fits(bug, load_scenario(run.scenario))]
-    loaded = [run for run in pool if _loaded(bug, load_scenario(run.scenario))]
-    chosen = sorted(fitting or loaded or pool)
+    fitting = [run for run, scenario in pool if fits(bug, scenario)]
+    loaded = [run for run, scenario in pool if _loaded(bug, scenario)]
+    chosen = sorted(fitting or loaded or [run for run, _scenario in pool])
     random.Random(f"{seed} {bug.name} runs").shuffle(chosen)
     for number in range(1, budget.runs + 1):
         source = random.Random(f"{seed} {bug.name} {number}")

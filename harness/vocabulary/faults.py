@@ -104,6 +104,20 @@ class LostAnswers(msgspec.Struct, frozen=True, tag_field="kind", tag="lost-answe
     draw: int = 0
 
 
+class HeldRequests(msgspec.Struct, frozen=True, tag_field="kind", tag="held-requests"):
+    """Hold what clients send a broker on half of the connections they have; it arrives after the heal.
+
+    Who connects anew is heard at once, and so overtakes what was sent before.
+
+    Attributes:
+        target: the broker.
+        draw: decides which connections.
+    """
+
+    target: Target | Member = Target.BROKER
+    draw: int = 0
+
+
 class Scope(StrEnum):
     """How much of a disk goes."""
 
@@ -178,4 +192,4 @@ class DeadDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="dead-disk"):
 
 OfDisk = WipeDisk | PowerLoss | DeadDisk
 """Faults after which a node may lack what it had."""
-Fault = Partition | Kill | Pause | Stop | LostAnswers | OfDisk
+Fault = Partition | Kill | Pause | Stop | LostAnswers | HeldRequests | OfDisk

@@ -1,14 +1,15 @@
 """Gambits: short scripts that know the situation; with whom they are played is chosen when they are played.
 
 A move names nodes by the parts that a choice gave them: ``leader`` and ``follower-1`` … of a partition,
-``controller`` and ``voter-1`` … of the quorum, ``successor`` of a leader that is gone.
+``controller`` and ``voter-1`` … of the quorum, ``successor`` of a leader that is gone, ``newcomer-1`` … of
+those that have no copy of the partition.
 """
 
 import msgspec
 
 from harness.vocabulary.administration import AdminOperation, Member
 from harness.vocabulary.faults import Fault
-from harness.vocabulary.moves import Acknowledged, Pass
+from harness.vocabulary.moves import Acknowledged, NothingMoves, Pass
 
 Part = str | Member
 """A node: by the part that a choice gave it, or by its place in the topology."""
@@ -56,6 +57,20 @@ class ChooseSuccessor(msgspec.Struct, frozen=True, tag_field="move", tag="choose
     within_ms: int = 5_000
 
 
+class ChooseNewcomers(msgspec.Struct, frozen=True, tag_field="move", tag="choose-newcomers"):
+    """Choose brokers that have no copy of the chosen partition: ``newcomer-1`` and so on, in drawn order.
+
+    Attributes:
+        draw: decides among them.
+        count: how many there are at least.
+        within_ms: how long to wait for them to be up.
+    """
+
+    draw: int
+    count: int = 1
+    within_ms: int = 5_000
+
+
 class Given(msgspec.Struct, frozen=True, tag_field="move", tag="given"):
     """Take those who were chosen in another run.
 
@@ -70,7 +85,7 @@ class Given(msgspec.Struct, frozen=True, tag_field="move", tag="given"):
     within_ms: int = 15_000
 
 
-Choice = ChooseCopies | ChooseQuorum | ChooseSuccessor | Given
+Choice = ChooseCopies | ChooseQuorum | ChooseSuccessor | ChooseNewcomers | Given
 """Moves that give parts."""
 
 
@@ -152,14 +167,36 @@ class QuorumLed(msgspec.Struct, frozen=True, tag_field="kind", tag="quorum-led")
     """The quorum has a leader that knows what is committed."""
 
 
-Situational = LedBy | LedByAnother | InSyncAlone | OutOfSync | AllInSync | QuorumLed | QuorumLedByAnother
-"""Conditions of the cluster that name parts."""
+class BeingAdded(msgspec.Struct, frozen=True, tag_field="kind", tag="being-added"):
+    """The chosen partition has a node among its replicas, and the node is not in sync."""
+
+    part: Part
+
+
+Situational = (
+    LedBy
+    | LedByAnother
+    | InSyncAlone
+    | OutOfSync
+    | AllInSync
+    | QuorumLed
+    | QuorumLedByAnother
+    | BeingAdded
+    | NothingMoves
+)
+"""Conditions of the cluster that name parts, or none."""
+
+
+class TopicsRemoved(msgspec.Struct, frozen=True, tag_field="kind", tag="topics-removed"):
+    """So many topics were removed, and that was acknowledged, since the waiting began."""
+
+    count: int
 
 
 class Until(msgspec.Struct, frozen=True, tag_field="move", tag="until"):
     """Wait for a condition; the gambit ends if it does not come about within the bound."""
 
-    condition: Situational | Acknowledged
+    condition: Situational | Acknowledged | TopicsRemoved
     within_ms: int
 
 
@@ -175,7 +212,38 @@ class Ask(msgspec.Struct, frozen=True, tag_field="move", tag="ask"):
     answered: bool = False
 
 
-GambitMove = Choice | Strike | Mend | Until | Pass | Ask
+class MoveThere(msgspec.Struct, frozen=True, tag_field="kind", tag="move-there"):
+    """Other replicas for the chosen partition (KIP-455).
+
+    Attributes:
+        wanted: where its replicas are to be, the preferred leader first; None cancels what goes on.
+        throttle_bytes_per_s: limit for moving, None for none.
+    """
+
+    wanted: tuple[Part, ...] | None
+    throttle_bytes_per_s: int | None = None
+
+
+class AlterThere(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-there"):
+    """Set one config of the chosen partition's topic."""
+
+    config: str
+    value: str
+
+
+class AskThere(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
+    """Ask for something that concerns the chosen partition; whatever the answer is, the gambit goes on.
+
+    Attributes:
+        what: what is asked for.
+        answered: whether the next move waits for the answer, for a few seconds at most.
+    """
+
+    what: MoveThere | AlterThere
+    answered: bool = True
+
+
+GambitMove = Choice | Strike | Mend | Until | Pass | Ask | AskThere
 
 
 class Gambit(msgspec.Struct, frozen=True):

@@ -81,6 +81,7 @@ class LogWorkload(Workload, frozen=True, tag="log"):
         batch: records per send operation.
         subscribed: how many of the consumers, the last of them, subscribe, each to a group of its own.
         deletions_interval_ms: how often on average the oldest records of a partition are deleted; 0: never.
+        config: of its topic.
     """
 
     producers: int = 4
@@ -90,11 +91,12 @@ class LogWorkload(Workload, frozen=True, tag="log"):
     idempotent: bool = True
     batch: int = 4
     deletions_interval_ms: int = 0
+    config: dict[str, str] = {}
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
         """One."""
-        return (WorkloadTopic("log-0"),)
+        return (WorkloadTopic("log-0", self.config),)
 
     @property
     def processes(self) -> int:

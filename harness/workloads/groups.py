@@ -20,6 +20,10 @@ GHOST_SHARE = 0.5
 """Of those that leave, or are in a new generation, how many still commit as what they were before."""
 COMMIT_SHARE = 0.7
 """After how many of the polls something is committed; the rest waits for a later one."""
+EARLY_INTERVAL_S = 5.0
+"""How often on average a member commits as in a generation to come."""
+_TO_COME = (1_000, 10_000)
+"""By how much that is above the member's own: so that the group can't have come there meanwhile."""
 _STALL_S = (0.5, 4.0)
 """By how much longer than its group waits a member stalls."""
 _MS_PER_S = 1000
@@ -76,6 +80,8 @@ class MemberWorker(Membered):
         self._commit_late = commit_late
         self._random = random.Random(workload.first_member + index)
         self._next_churn_s = time.monotonic() + self._until_churn_s()
+        self._random_early = random.Random(f"early {number}")
+        self._next_early_s = time.monotonic() + self._until_early_s()
 
     def work(self) -> None:
         """Read and commit."""
@@ -90,7 +96,7 @@ class MemberWorker(Membered):
 
     def _turn(self, member: GroupMember) -> bool:
         """Poll once and do what follows; whether this member may go on."""
-        if not self.poll_once(member) or not self._repeated():
+        if not self.poll_once(member) or not self._repeated() or not self._anticipated():
             return False
         if self.pending and time.monotonic() >= self._next_churn_s:
             self._next_churn_s = time.monotonic() + self._until_churn_s()
@@ -119,7 +125,21 @@ class MemberWorker(Membered):
         former, self.former = self.former, None
         return former is None or self._random.random() >= GHOST_SHARE or self._sent_late(former)
 
+    def _anticipated(self) -> bool:
+        """Now and then, commit as in a generation to come; whether it is known what became of that."""
+        now = self.membership
+        if now is None or not self.positions or time.monotonic() < self._next_early_s:
+            return True
+        self._next_early_s = time.monotonic() + self._until_early_s()
+        to_come = now._replace(generation=now.generation + self._random_early.randint(*_TO_COME))
+        return self._sent_late(Former(to_come, self.positions))
+
+    def _until_early_s(self) -> float:
+        return self._random_early.expovariate(1.0 / EARLY_INTERVAL_S)
+
     def _sent_late(self, former: Former) -> bool:
+        """Commit as what the member is not; whether it is known what became of that."""
+
         def commit(offsets: Mapping[int, int]) -> Answer:
             return self._commit_late(self.options, former.membership, offsets)
 

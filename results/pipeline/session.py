@@ -5,7 +5,7 @@ import os
 import re
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -56,7 +56,13 @@ def is_master(text: str) -> bool:
     return _MASTER.fullmatch(text) is not None
 
 
-def open_session(master: str | None = None, *, app: str = "krucible", verbose: bool = False) -> SparkSession:
+def open_session(
+    master: str | None = None,
+    *,
+    app: str = "krucible",
+    verbose: bool = False,
+    settings: Mapping[str, str] | None = None,
+) -> SparkSession:
     """A session; the active one, if any, as it is: under spark-submit and in tests there is one already.
 
     Args:
@@ -64,6 +70,7 @@ def open_session(master: str | None = None, *, app: str = "krucible", verbose: b
             `LOCAL`.
         app: name of the application.
         verbose: leave Spark's log as it is.
+        settings: of Spark, beside those that all sessions have.
 
     Raises:
         PipelineError: Java or the master is missing or not what it should be.
@@ -82,16 +89,23 @@ def open_session(master: str | None = None, *, app: str = "krucible", verbose: b
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
     with spark_errors_told(f"start on {master or 'the master of spark-submit'}"):
-        return _builder(master, app, verbose=verbose).getOrCreate()
+        builder = _builder(master, app, verbose=verbose)
+        for name, value in (settings or {}).items():
+            builder = builder.config(name, value)
+        return builder.getOrCreate()
 
 
 @contextmanager
 def opened(
-    master: str | None = None, *, app: str = "krucible", verbose: bool = False
+    master: str | None = None,
+    *,
+    app: str = "krucible",
+    verbose: bool = False,
+    settings: Mapping[str, str] | None = None,
 ) -> Iterator[SparkSession]:
     """A session for the block; stopped afterwards unless it was there before."""
     before = SparkSession.getActiveSession()
-    session = open_session(master, app=app, verbose=verbose)
+    session = open_session(master, app=app, verbose=verbose, settings=settings)
     try:
         yield session
     finally:

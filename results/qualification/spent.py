@@ -22,7 +22,8 @@ class Spent(msgspec.Struct, frozen=True, kw_only=True):
         ended_at: when the last of them ended.
         wall_ms: from the one to the other: what lies between runs (images, judgement, removal of clusters,
             breaks) is in it, and what several machines did at once is in it once.
-        runs_ms: of all of them together, each from its beginning to its last operation.
+        runs_ms: of all of them together, each from its beginning to its last operation. It may be more than
+            `wall_ms`, even on one machine: the next cluster starts while the last one is read.
         load_ms: how much of `runs_ms` their loads were on, faults and recovery included; None where not
             every one of them recorded it.
         outside: share of `runs_ms` in which no load was on; None like `load_ms`.

@@ -9,6 +9,7 @@ from results.report import svg
 _FAULTS = {
     "partition": "M-5 0H-1.6M1.6 0H5M-1.6 -4.5V4.5M1.6 -4.5V4.5",
     "lost-answers": "M4.6 0H-3.4M-.4 -3L-3.4 0L-.4 3M-4.6 -4.4V4.4",
+    "held-requests": "M-4.6 0H3.4M.4 -3L3.4 0L.4 3M4.6 -4.4V4.4",
     "kill": "M-3.8 -3.8L3.8 3.8M3.8 -3.8L-3.8 3.8",
     "pause": "M-2.4 -4.2V4.2M2.4 -4.2V4.2",
     "stop": "M-3.6 -3.6H3.6V3.6H-3.6Z",

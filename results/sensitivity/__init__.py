@@ -3,29 +3,33 @@
 from results.sensitivity.model import (
     Control,
     Ending,
-    First,
+    Found,
+    LeftOut,
     Reach,
     Sensitivity,
     Sought,
     Trial,
     ending_of,
-    first_of,
+    found_in,
 )
-from results.sensitivity.page import render_page
-from results.sensitivity.texts import encode_sensitivity, headline, render_markdown
+from results.sensitivity.page import render_comparison_page, render_page
+from results.sensitivity.texts import encode_sensitivity, headline, render_comparison, render_markdown
 
 __all__ = [
     "Control",
     "Ending",
-    "First",
+    "Found",
+    "LeftOut",
     "Reach",
     "Sensitivity",
     "Sought",
     "Trial",
     "encode_sensitivity",
     "ending_of",
-    "first_of",
+    "found_in",
     "headline",
+    "render_comparison",
+    "render_comparison_page",
     "render_markdown",
     "render_page",
 ]

@@ -4,7 +4,7 @@ A miss says nothing before one knows which one it is: a bug that was never trigg
 one that was triggered and not seen asks for another checker.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from enum import StrEnum
 
 import msgspec
@@ -29,7 +29,9 @@ class Ending(StrEnum):
     """How a run with a bug ended, or all runs with it: of several the first one here counts."""
 
     SEEN = "seen"
-    """The verdict is invalid, and the bug was triggered."""
+    """The verdict is invalid with an anomaly that the catalogue names of the bug, and it was triggered."""
+    OTHERWISE = "invalid with other anomalies"
+    """The bug was triggered, and nothing that was found is known of it: maybe a bug of Kafka's."""
     UNEXPLAINED = "invalid without a trigger"
     """The verdict is invalid, and no log tells of a trigger: no find of this bug, and to be looked at."""
     TRIGGERED = "triggered and not seen"
@@ -43,8 +45,8 @@ class Ending(StrEnum):
     NOT_RUN = "not run"
 
 
-class First(msgspec.Struct, frozen=True):
-    """The illegal anomaly that was visible first, and when, from the run's beginning."""
+class Found(msgspec.Struct, frozen=True):
+    """An illegal anomaly, and when it was visible first, from the run's beginning; None: no one knows."""
 
     id: str
     at_ms: int | None
@@ -61,7 +63,7 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
         ending: how it ended.
         reach: how far the bug came; None where no log tells.
         folder: the run's, by its name; empty where there is none.
-        first: by what it was invalid first.
+        found: by what it was invalid, what was visible first in front.
         run_ms: how long the run took from its beginning to its last operation.
         why: why it is unknown or failed.
     """
@@ -73,9 +75,16 @@ class Trial(msgspec.Struct, frozen=True, kw_only=True):
     ending: Ending = Ending.NOT_RUN
     reach: Reach | None = None
     folder: str = ""
-    first: First | None = None
+    found: tuple[Found, ...] = ()
     run_ms: int = 0
     why: str = ""
+
+    def held_to(self, anomalies: Collection[str]) -> "Trial":
+        """The same run, seen if it showed one of these, and invalid otherwise if it showed others alone."""
+        if self.ending not in (Ending.SEEN, Ending.OTHERWISE):
+            return self
+        shown = any(one.id in anomalies for one in self.found)
+        return msgspec.structs.replace(self, ending=Ending.SEEN if shown else Ending.OTHERWISE)
 
 
 class Control(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,14 +137,10 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
         return self.ending is Ending.SEEN or all(one.ending is not Ending.NOT_RUN for one in self.trials)
 
     @property
-    def first(self) -> First | None:
+    def first(self) -> Found | None:
         """By what it was seen first."""
-        return next((one.first for one in self.trials if one.ending is Ending.SEEN), None)
-
-    @property
-    def foreseen(self) -> bool:
-        """Whether the catalogue expected that anomaly."""
-        return self.first is not None and self.first.id in self.anomalies
+        found = (one for trial in self.trials if trial.ending is Ending.SEEN for one in trial.found)
+        return next((one for one in found if one.id in self.anomalies), None)
 
     @property
     def runs(self) -> int:
@@ -147,9 +152,25 @@ class Sought(msgspec.Struct, frozen=True, kw_only=True):
         """How long its runs took, the last one up to the anomaly by which it was seen."""
         whole = sum(one.run_ms for one in self.trials)
         seen = next((one for one in self.trials if one.ending is Ending.SEEN), None)
-        if seen is None or seen.first is None or seen.first.at_ms is None:
+        if seen is None or self.first is None or self.first.at_ms is None:
             return whole
-        return whole - seen.run_ms + seen.first.at_ms
+        return whole - seen.run_ms + self.first.at_ms
+
+
+class LeftOut(msgspec.Struct, frozen=True):
+    """What is known of a run and does not count.
+
+    Attributes:
+        bug: that was looked for.
+        number: of the try.
+        control: whether it is the run without the bug.
+        why: it does not count.
+    """
+
+    bug: str
+    number: int
+    control: bool
+    why: str
 
 
 class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
@@ -163,6 +184,9 @@ class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
         bugs: by area and name.
         controls: the runs without a bug.
         withheld: bugs of the catalogue that do not fit the version.
+        series: what the measurement is called; empty where nobody named it.
+        commits: those of krucible by which its runs were made.
+        left_out: what is known and does not count.
     """
 
     version: str
@@ -172,6 +196,14 @@ class Sensitivity(msgspec.Struct, frozen=True, kw_only=True):
     bugs: tuple[Sought, ...]
     controls: tuple[Control, ...]
     withheld: tuple[str, ...] = ()
+    series: str = ""
+    commits: tuple[str, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
+
+    @property
+    def runs(self) -> int:
+        """How many runs a bug has at most."""
+        return int(self.budget.split("x")[0])
 
 
 class Rate(msgspec.Struct, frozen=True):
@@ -183,7 +215,10 @@ class Rate(msgspec.Struct, frozen=True):
 
 
 def ending_of(outcome: Outcome, reach: Reach | None) -> Ending:
-    """How a run with a bug ended, from its verdict and from what its nodes' logs tell."""
+    """How a run with a bug ended, from its verdict and from what its nodes' logs tell.
+
+    Whether what it showed is the bug's own is for `Trial.held_to`.
+    """
     match outcome, reach:
         case Outcome.FAILED, _:
             return Ending.FAILED
@@ -210,13 +245,14 @@ def best(endings: Iterable[Ending]) -> Ending:
     return min(endings, key=list(Ending).index, default=Ending.NOT_RUN)
 
 
-def first_of(verdict: Verdict) -> First | None:
-    """The illegal anomaly that was visible first; those without a time come last."""
+def found_in(verdict: Verdict) -> tuple[Found, ...]:
+    """Its illegal anomalies, each once, in the order in which they were visible; without a time last."""
     illegal = [one for result in verdict.results for one in result.anomalies if one.illegal]
-    found = min(illegal, key=_visible, default=None)
-    if found is None:
-        return None
-    return First(found.id, None if found.time_ns is None else found.time_ns // _NS_PER_MS)
+    earliest: dict[str, Found] = {}
+    for one in sorted(illegal, key=_visible):
+        at_ms = None if one.time_ns is None else one.time_ns // _NS_PER_MS
+        earliest.setdefault(one.id, Found(one.id, at_ms))
+    return tuple(earliest.values())
 
 
 def rate_of(bugs: Sequence[Sought]) -> Rate:
@@ -224,6 +260,14 @@ def rate_of(bugs: Sequence[Sought]) -> Rate:
     finished = [bug for bug in bugs if bug.finished]
     seen = sum(bug.ending is Ending.SEEN for bug in finished)
     return Rate(seen, len(finished), wilson(seen, len(finished)))
+
+
+def first_rate_of(bugs: Sequence[Sought]) -> Rate:
+    """How many bugs were seen in their first run, of those that had one."""
+    firsts = [bug.trials[0].ending for bug in bugs if bug.trials]
+    tried = len(firsts) - firsts.count(Ending.NOT_RUN)
+    seen = firsts.count(Ending.SEEN)
+    return Rate(seen, tried, wilson(seen, tried))
 
 
 def _visible(anomaly: Anomaly) -> tuple[bool, int, str]:

@@ -1,14 +1,17 @@
 """What was found of seeded bugs as one HTML file that opens from disk, dressed like a qualification."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
 import jinja2
 
 from results.cleaning import clean
 from results.qualification.page import TEMPLATES, cleaned, style_of
+from results.qualification.sections import Section
+from results.sensitivity.comparing import claims_of, comparison_of
 from results.sensitivity.model import Sensitivity
 from results.sensitivity.sections import sections_of
-from results.sensitivity.texts import headline, lead_of, title_of
+from results.sensitivity.texts import COMPARISON, comparison_lead, headline, lead_of, title_of
 
 _OWN = Path(__file__).parent / "templates"
 _TEXT_MAX = 4_000
@@ -16,6 +19,15 @@ _TEXT_MAX = 4_000
 
 def render_page(said: Sensitivity) -> str:
     """The page as text; whatever comes from runs is cleaned and escaped."""
+    return _rendered(title_of(said), [headline(said)], lead_of(said), sections_of(said))
+
+
+def render_comparison_page(measured: Sequence[Sensitivity]) -> str:
+    """Several measurements on one page, likewise."""
+    return _rendered(COMPARISON, claims_of(measured), comparison_lead(measured), comparison_of(measured))
+
+
+def _rendered(title: str, claims: Sequence[str], lead: str, sections: Sequence[Section]) -> str:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader([_OWN, TEMPLATES]),
         autoescape=True,
@@ -25,8 +37,8 @@ def render_page(said: Sensitivity) -> str:
     )
     return environment.get_template("sensitivity.html.j2").render(
         **style_of(),
-        title=clean(title_of(said), _TEXT_MAX),
-        headline=clean(headline(said), _TEXT_MAX),
-        lead=clean(lead_of(said), _TEXT_MAX),
-        sections=[cleaned(section) for section in sections_of(said)],
+        title=clean(title, _TEXT_MAX),
+        claims=[clean(claim, _TEXT_MAX) for claim in claims],
+        lead=clean(lead, _TEXT_MAX),
+        sections=[cleaned(section) for section in sections],
     )

@@ -4,7 +4,16 @@ from collections.abc import Iterator, Sequence
 
 from results.markdown import distinct, number
 from results.qualification.sections import Section
-from results.sensitivity.model import Control, Ending, Rate, Sensitivity, Sought, Trial, rate_of
+from results.sensitivity.model import (
+    Control,
+    Ending,
+    Rate,
+    Sensitivity,
+    Sought,
+    Trial,
+    first_rate_of,
+    rate_of,
+)
 from results.summary import Outcome
 
 _MS_PER_S = 1_000
@@ -12,7 +21,14 @@ _MS_PER_S = 1_000
 
 def sections_of(said: Sensitivity) -> tuple[Section, ...]:
     """All of a page, in order."""
-    return (_rates(said), _bugs(said), *_troubles(said), _controls(said), _trials(said))
+    return (
+        _rates(said),
+        _bugs(said),
+        *troubles_of(said),
+        controls_of(said),
+        *left_out_of(said),
+        _trials(said),
+    )
 
 
 def told_rate(rate: Rate) -> str:
@@ -25,37 +41,51 @@ def told_rate(rate: Rate) -> str:
 
 def told_alarms(said: Sensitivity) -> str:
     """False alarms, of so many controls that were decided."""
-    decided = [one for one in said.controls if one.outcome in (Outcome.VALID, Outcome.INVALID)]
-    alarms = sum(one.outcome is Outcome.INVALID for one in decided)
-    return f"{number(alarms, 'false alarm')} in {number(len(decided), 'decided control run')}"
+    alarms, decided = alarms_of(said)
+    return f"{number(alarms, 'false alarm')} in {number(decided, 'decided control run')}"
+
+
+def alarms_of(said: Sensitivity) -> tuple[int, int]:
+    """How many false alarms there were, and controls that were decided."""
+    outcomes = [one.outcome for one in said.controls]
+    alarms = outcomes.count(Outcome.INVALID)
+    return alarms, alarms + outcomes.count(Outcome.VALID)
 
 
 def _rates(said: Sensitivity) -> Section:
     areas = distinct(bug.area for bug in said.bugs)
     by_area = [(area, [bug for bug in said.bugs if bug.area == area]) for area in areas]
-    rows = [_rate_row("all", said.bugs), *(_rate_row(area, bugs) for area, bugs in by_area)]
+    rows = [(area, *_rate_cells(bugs, said.runs)) for area, bugs in (("all", said.bugs), *by_area)]
+    head = (">bugs", ">seen", ">rate", ">from", ">to")
+    first = (">first run", *head[1:]) if said.runs > 1 else ()
     return Section(
         "Detection rate",
-        "Of the bugs that were seen or whose budget is spent; every miss counts, whatever its reason. "
-        "The interval is Wilson's at 95 %.",
-        ("area", ">bugs", ">seen", ">rate", ">from", ">to", ">in the first run"),
+        "Of the bugs that were seen or whose budget is spent, and in the first run of those that were tried; "
+        "every miss counts, whatever its reason. The interval is Wilson's at 95 %.",
+        ("area", *head, *first),
         tuple(rows),
+        note_of(said.bugs),
     )
 
 
-def _rate_row(area: str, bugs: Sequence[Sought]) -> tuple[str, ...]:
-    rate = rate_of(bugs)
-    if rate.of == 0:
-        return (area, "0", "0", "", "", "", "")
-    shares = [rate.seen / rate.of, *rate.interval]
-    first = sum(bug.ending is Ending.SEEN and bug.runs == 1 for bug in bugs)
+def note_of(bugs: Sequence[Sought]) -> str:
+    """A warning where not everything was run yet; a bug that is seen early counts sooner than a miss."""
+    missing = any(bug.runs and not bug.finished for bug in bugs)
     return (
-        area,
-        f"{rate.of:,}",
-        f"{rate.seen:,}",
-        *(f"{100 * share:.0f} %" for share in shares),
-        f"{first:,}",
+        "Runs of bugs that were not seen yet are missing: until then the rate is too high." if missing else ""
     )
+
+
+def _rate_cells(bugs: Sequence[Sought], runs: int) -> tuple[str, ...]:
+    first = _rate_row(first_rate_of(bugs)) if runs > 1 else ()
+    return (*_rate_row(rate_of(bugs)), *first)
+
+
+def _rate_row(rate: Rate) -> tuple[str, ...]:
+    if rate.of == 0:
+        return ("0", "0", "", "", "")
+    shares = (rate.seen / rate.of, *rate.interval)
+    return (f"{rate.of:,}", f"{rate.seen:,}", *(f"{100 * share:.0f} %" for share in shares))
 
 
 def _bugs(said: Sensitivity) -> Section:
@@ -70,22 +100,25 @@ def _bugs(said: Sensitivity) -> Section:
 
 def _bug_row(bug: Sought) -> tuple[str, ...]:
     seen = bug.first.id if bug.first else ""
-    spent = f"{bug.spent_ms / _MS_PER_S:,.0f}"
-    return (bug.name, bug.area, bug.ending, seen, f"{bug.runs:,}", spent, "; ".join(_notes(bug)))
+    notes = "; ".join(_notes(bug))
+    return (bug.name, bug.area, bug.ending, seen, f"{bug.runs:,}", seconds_of(bug), notes)
+
+
+def seconds_of(bug: Sought) -> str:
+    """How long the runs of a bug took, the last one up to the anomaly."""
+    return f"{bug.spent_ms / _MS_PER_S:,.0f}"
 
 
 def _notes(bug: Sought) -> Iterator[str]:
     if not bug.fitting:
         yield "the preset draws nothing that it takes"
-    if bug.first is not None and not bug.foreseen:
-        yield "the catalogue does not name that anomaly"
     if not bug.finished:
         yield f"{number(len(bug.trials) - bug.runs, 'run')} missing"
 
 
-def _troubles(said: Sensitivity) -> Iterator[Section]:
+def troubles_of(said: Sensitivity) -> Iterator[Section]:
     """Runs that are neither a find nor a miss."""
-    odd = (Ending.UNEXPLAINED, Ending.UNKNOWN, Ending.NOT_INJECTED, Ending.FAILED)
+    odd = (Ending.OTHERWISE, Ending.UNEXPLAINED, Ending.UNKNOWN, Ending.NOT_INJECTED, Ending.FAILED)
     rows = [
         (bug.name, one.ending, _why(one), one.command)
         for bug in said.bugs
@@ -104,11 +137,12 @@ def _troubles(said: Sensitivity) -> Iterator[Section]:
 
 def _why(trial: Trial) -> str:
     reach = f"the bug: {trial.reach.replace('-', ' ')}" if trial.reach else "no log tells of the bug"
-    first = f"by {trial.first.id}" if trial.first else ""
-    return "; ".join(filter(None, (first, reach if trial.folder else "", trial.why)))
+    found = f"by {', '.join(one.id for one in trial.found)}" if trial.found else ""
+    return "; ".join(filter(None, (found, reach if trial.folder else "", trial.why)))
 
 
-def _controls(said: Sensitivity) -> Section:
+def controls_of(said: Sensitivity) -> Section:
+    """How the controls ended, and those to look at."""
     counts = {outcome: sum(one.outcome is outcome for one in said.controls) for outcome in (*Outcome, None)}
     told = ", ".join(f"{count:,} {outcome or 'not run'}" for outcome, count in counts.items() if count)
     rows = [row for one in said.controls for row in _control_rows(one)]
@@ -124,6 +158,14 @@ def _controls(said: Sensitivity) -> Section:
 def _control_rows(one: Control) -> Iterator[tuple[str, ...]]:
     if one.outcome not in (Outcome.VALID, None):
         yield one.scenario, one.mode, one.outcome, ", ".join(one.anomalies) or one.why, one.command
+
+
+def left_out_of(said: Sensitivity) -> Iterator[Section]:
+    """What is known of runs and does not count, if anything."""
+    rows = [(one.bug, f"{one.number}", "yes" if one.control else "", one.why) for one in said.left_out]
+    if rows:
+        lead = "Outcomes that do not count: they are not of this measurement."
+        yield Section("Left out", lead, ("`bug", ">run", "control", "why"), tuple(rows))
 
 
 def _trials(said: Sensitivity) -> Section:

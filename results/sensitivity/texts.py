@@ -1,11 +1,16 @@
 """What was found of seeded bugs as Markdown, as JSON, and in a line."""
 
+from collections.abc import Sequence
+
 import msgspec
 
 from results.markdown import number, told
 from results.qualification.texts import section_blocks
+from results.sensitivity.comparing import claims_of, comparison_of
 from results.sensitivity.model import Sensitivity, rate_of
 from results.sensitivity.sections import sections_of, told_alarms, told_rate
+
+COMPARISON = "Sensitivity: how many seeded bugs are seen"
 
 
 def title_of(said: Sensitivity) -> str:
@@ -20,10 +25,11 @@ def headline(said: Sensitivity) -> str:
 
 def lead_of(said: Sensitivity) -> str:
     """What was done, in sentences."""
-    runs, duration_s = map(int, said.budget.split("x"))
+    duration_s = int(said.budget.split("x")[1])
+    spent = f"{number(said.runs, 'run')} of {duration_s} s"
     lead = (
         f"Each bug was put into Kafka {said.version} alone, and run under the drawn schedules of the preset "
-        f"{said.preset} until it was seen or its budget was spent, {number(runs, 'run')} of {duration_s} s. "
+        f"{said.preset} until it was seen or its budget was spent, {spent}. "
         f"The plan was drawn from seed {said.seed}."
     )
     if said.withheld:
@@ -38,6 +44,23 @@ def render_markdown(said: Sensitivity) -> str:
     return "\n\n".join(blocks) + "\n"
 
 
-def encode_sensitivity(said: Sensitivity) -> bytes:
+def render_comparison(measured: Sequence[Sensitivity]) -> str:
+    """Several measurements on one page, with a newline at its end."""
+    claims = "\n".join(f"- {told(claim)}" for claim in claims_of(measured))
+    blocks = [f"# {COMPARISON}", comparison_lead(measured), *([claims] if claims else [])]
+    blocks += [block for section in comparison_of(measured) for block in section_blocks(section)]
+    return "\n\n".join(blocks) + "\n"
+
+
+def comparison_lead(measured: Sequence[Sensitivity]) -> str:
+    """What the page shows, in sentences."""
+    lead = (
+        "Bugs of our own are put into Kafka, one at a time, and runs tell which of them krucible sees. Each "
+        "run with a bug has a control without one."
+    )
+    return lead if measured else f"{lead} No measurement is kept yet."
+
+
+def encode_sensitivity(said: Sensitivity | Sequence[Sensitivity]) -> bytes:
     """Everything as JSON."""
     return msgspec.json.format(msgspec.json.encode(said), indent=2) + b"\n"

@@ -17,6 +17,7 @@ _OF_KIND = {
     "partition": 1,
     "hold": 1,
     "lost-answers": 1,
+    "held-requests": 1,
     "pause": 2,
     "kill": 3,
     "stop": 3,

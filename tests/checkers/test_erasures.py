@@ -16,7 +16,8 @@ OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INF
 def told(text: str, version: str = "4.3.1", operations: tuple[Operation, ...] = ()) -> History:
     """Lines such as ``commit 0 7 b1 ok``, ``delete 0 b1 ok``, ``group b1 info``, ``fetch 0 7 b2``; ``final``.
 
-    A fetch tells an offset or ``-``; without an ending nothing was answered.
+    A fetch tells an offset or ``-``; a change that ends ``gone`` was refused as there is no such group;
+    without an ending nothing was answered.
     """
     setup = {
         "kafka_version": version,
@@ -46,6 +47,8 @@ def _call(process: int, what: str, words: list[str]) -> list[Operation]:
     if what == "commit":
         asked["offset"] = int(words[1])
     begun = Operation(0, 0, process, INVOKE, f, GROUP, asked)
+    if how == "gone":
+        how, answer = "fail", answer | {"code": 69}
     if how.startswith("b"):
         return [begun]
     return [begun, Operation(0, 0, process, OperationType(how), f, GROUP, asked | answer)]
@@ -128,6 +131,27 @@ def test_what_the_offsets_topic_may_have_lost_excuses() -> None:
     )
     (anomaly,) = check_erasures(told("commit 0 7 b1 ok\nfetch 0 - b1", operations=faults)).anomalies
     assert anomaly.illegal == (anomaly.licence is None)
+
+
+@pytest.mark.parametrize(
+    ("text", "wrong"),
+    [
+        ("commit 0 7 b1 ok\n{}", True),
+        ("commit 0 7 b1 ok\ncommit 1 7 b1 ok\ndelete 1 b1 ok\n{}", True),
+        ("commit 0 7 b2 ok\n{}", False),
+        ("commit 0 7 b2 ok\nfinal\n{}", True),
+        ("commit 0 7 b1 ok\ndelete 0 b1 ok\n{}", False),
+        ("commit 0 7 b1 ok\ngroup b1 info\n{}", False),
+        ("{}", False),
+    ],
+)
+@pytest.mark.parametrize("change", ["delete 0 b1 gone", "delete 1 b1 gone", "group b1 gone"])
+def test_a_group_that_has_offsets_is_there(text: str, change: str, *, wrong: bool) -> None:
+    assert found(text.format(change)) == ([LOST] if wrong else [])
+
+
+def test_a_commit_that_is_refused_tells_nothing() -> None:
+    assert found("commit 0 7 b1 ok\ncommit 0 8 b1 gone\nfetch 0 7 b1") == []
 
 
 def test_an_end_without_a_beginning_is_left_out() -> None:

@@ -43,6 +43,7 @@ def test_a_whole_run_is_valid(story: Story) -> None:
     assert verdict.validity is VALID
     assert [result.checker for result in verdict.results] == [
         "log",
+        "listed-offsets",
         "transactions",
         "descriptions",
         "copying",

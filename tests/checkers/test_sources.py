@@ -25,6 +25,7 @@ def told(*names: str) -> History:
         ("observer-quorum-state", Source.QUORUM_STATE),
         ("observer-partitions-n2", Source.PARTITIONS),
         ("observer-reassignments", Source.REASSIGNMENTS),
+        ("observer-offsets", Source.OFFSETS),
         ("replicas", Source.DISKS),
     ],
 )

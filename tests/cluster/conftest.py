@@ -2,17 +2,20 @@
 
 import secrets
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
 import docker
+import msgspec
 import pytest
 
+from harness import planning
 from harness.cluster.cluster import Cluster, Plan, start_cluster
 from harness.cluster.engine import compose_binary, connect
 from harness.cluster.images import ensure_base, ensure_image, maven
 from harness.readiness import await_ready
-from harness.vocabulary import Topology
+from harness.vocabulary import FixedSchedule, Topology
 
 StartCluster = Callable[..., Cluster]
 Jars = Callable[[str], Path]
@@ -32,16 +35,15 @@ def jars() -> Jars:
     return partial(maven.resolve, progress=print)
 
 
-@pytest.fixture(scope="session")
-def launch(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartCluster]:
+@contextmanager
+def launching(engine: docker.DockerClient, folders: pytest.TempPathFactory) -> Iterator[StartCluster]:
     """Start a cluster and wait until it is ready; all are removed at the end, and nothing is left of them."""
     started: list[Cluster] = []
 
     def start(topology: Topology, version: str = "4.3.1") -> Cluster:
-        folder: Path = tmp_path_factory.mktemp("run")
         plan = Plan(
             run=secrets.token_hex(4),
-            folder=folder,
+            folder=folders.mktemp("run"),
             topology=topology,
             version=version,
             kafka_image=ensure_image(version, client=engine).reference,
@@ -52,13 +54,34 @@ def launch(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory
         await_ready(cluster)
         return cluster
 
-    yield start
-    for cluster in started:
-        cluster.remove()
-        assert cluster.leftovers() == []
+    try:
+        yield start
+    finally:
+        for cluster in started:
+            cluster.remove()
+    assert [cluster.leftovers() for cluster in started] == [[]] * len(started)
+
+
+@pytest.fixture(scope="module")
+def launch(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartCluster]:
+    """Starts clusters that are gone when the next file's tests begin."""
+    with launching(engine, tmp_path_factory) as start:
+        yield start
 
 
 @pytest.fixture(scope="session")
-def three_nodes(launch: StartCluster) -> Cluster:
+def three_nodes(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Three combined nodes of the newest version, shared by tests that leave them as they found them."""
-    return launch(Topology())
+    with launching(engine, tmp_path_factory) as start:
+        yield start(Topology())
+
+
+@pytest.fixture
+def one_fault(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The demo with the first of its faults alone, for what is shown by any run that is valid."""
+    scenario = planning.load_scenario("smoke/partition")
+    assert isinstance(scenario.schedule, FixedSchedule)
+    first, then, *_ = scenario.schedule.steps
+    schedule = FixedSchedule((first,), then.at_ms)
+    shorter = msgspec.structs.replace(scenario, schedule=schedule)
+    monkeypatch.setattr(planning, "load_scenario", lambda _: shorter)

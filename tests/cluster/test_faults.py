@@ -1,17 +1,30 @@
 """Every fault takes effect on a real cluster, is seen by its probe, and is gone after its heal."""
 
 import itertools
+import socket
+import struct
 
 import pytest
 
 from harness.cluster.cluster import Cluster
+from harness.cluster.rendering import CLIENT_PORT
 from harness.faults.activate import activate
 from harness.faults.contract import NotConfirmedError
 from harness.faults.partition import ActivePartition, remove_chain
 from harness.faults.targets import Resolved
 from harness.healing import bench_of
 from harness.readiness import await_ready
-from harness.vocabulary import Fault, Flavour, Kill, LostAnswers, Partition, Pattern, Pause, Stop
+from harness.vocabulary import (
+    Fault,
+    Flavour,
+    HeldRequests,
+    Kill,
+    LostAnswers,
+    Partition,
+    Pattern,
+    Pause,
+    Stop,
+)
 from harness.wire import answers
 
 pytestmark = pytest.mark.cluster
@@ -89,6 +102,28 @@ def test_a_cut_survives_a_kill_and_a_restart(three_nodes: Cluster) -> None:
     finally:
         cut.heal()
     await_ready(three_nodes)
+
+
+def test_what_is_held_arrives_after_the_heal(three_nodes: Cluster) -> None:
+    bench = bench_of(three_nodes)
+    held = activate(HeldRequests(), "t-held", Resolved(three_nodes.nodes[1], "role"), bench)
+    versions = struct.pack(">ihhih", 10, 18, 0, 7, -1)
+    with socket.create_connection((bench.addresses["n2"], CLIENT_PORT), timeout=10) as client:
+        held.inject()
+        client.sendall(versions)
+        try:
+            assert held.took_effect()["held"] == 1
+            client.settimeout(0.5)
+            with pytest.raises(TimeoutError):
+                client.recv(8)
+            with socket.create_connection((bench.addresses["n2"], CLIENT_PORT), timeout=10) as other:
+                other.sendall(versions)
+                assert other.recv(8)[4:] == struct.pack(">i", 7)
+        finally:
+            held.heal()
+        assert held.healed() == {"rules_left": 0}
+        client.settimeout(10)
+        assert client.recv(8)[4:] == struct.pack(">i", 7)
 
 
 def test_a_paused_node_accepts_but_does_not_answer(three_nodes: Cluster) -> None:

@@ -11,14 +11,26 @@ from checkers.history import OperationType
 from checkers.reading import read_history
 from checkers.verdict import Validity
 from harness import planning
+from harness.catalogue import load_scenario
 from harness.cli import invoke
 from harness.gambits import GAMBITS, drawn_gambit
 from harness.vocabulary import FixedSchedule, Gambit, Scenario
 from results.store import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
-ELSEWHERE = {"group-coordinator", "transaction-coordinator", "voters-power"}
-"""Those that need another workload, or disks of their own."""
+CLEANING = ("interrupted-cleaning", "interrupted-truncation")
+ELSEWHERE = {
+    "group-coordinator",
+    "transaction-coordinator",
+    "voters-power",
+    "copies-power",
+    "reassignment",
+    "switched-configs",
+    "absent-replica",
+    "held-requests",
+    *CLEANING,
+}
+"""Those that need another workload, more brokers, or disks of their own."""
 OTHERS = tuple(kind for kind in GAMBITS if kind not in ELSEWHERE)
 EARLIER = ("rolling-bounce", "deaf-preferred")
 """A bounce leaves partitions that are not led by their preferred leaders."""
@@ -43,23 +55,49 @@ def one_of_each(scenario: Scenario, kinds: tuple[str, ...]) -> Scenario:
         ("exploratory/gambits", (*EARLIER, *(kind for kind in OTHERS if kind not in EARLIER))),
         ("exploratory/gambits-offsets", ("group-coordinator",)),
         ("exploratory/gambits-txn", ("transaction-coordinator",)),
+        ("exploratory/gambits-held", ("held-requests",)),
         ("exploratory/gambits-power", ("voters-power",)),
+        ("exploratory/gambits-copies-power", ("copies-power",)),
+        ("exploratory/gambits-reassignments", ("reassignment",)),
+        ("exploratory/gambits-configs", ("switched-configs",)),
+        ("exploratory/gambits-metadata", ("absent-replica",)),
+        ("exploratory/gambits-deletions", CLEANING),
+        ("exploratory/gambits-compacted", CLEANING),
     ],
 )
 def test_every_gambit_is_played_and_proven(
     name: str, kinds: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    scenario = one_of_each(planning.load_scenario(name), kinds)
+    left = kinds
+    for attempt in ("first", "second"):
+        played = play(name, left, tmp_path / attempt, monkeypatch)
+        left = tuple(kind for kind in left if kind not in played)
+        if not left:
+            return
+    pytest.fail(f"in two runs these were not played to their end: {', '.join(left)}")
+
+
+LATE = ("did not come about", "the schedule is over")
+"""How a gambit ends on a host that is too busy for what it waits for."""
+
+
+def play(name: str, kinds: tuple[str, ...], runs: Path, monkeypatch: pytest.MonkeyPatch) -> frozenset[str]:
+    """Run a scenario with these gambits; returns those that were played to their end."""
+    scenario = one_of_each(load_scenario(name), kinds)
     monkeypatch.setattr(planning, "load_scenario", lambda _: scenario)
 
-    code = invoke(["run", name, "--seed", "7", "--runs", str(tmp_path)])
+    code = invoke(["run", name, "--seed", "7", "--runs", str(runs)])
 
-    folder = find_run(tmp_path, name)
+    folder = find_run(runs, name)
     verdict = load_verdict(folder)
     history = read_history(folder)
     ended = {o.value["kind"]: o for o in history.of("gambit") if o.type is not OperationType.INVOKE}
-    assert {kind: o.error for kind, o in ended.items()} == dict.fromkeys(kinds)
+    assert set(ended) == set(kinds)
+    errors = {kind: o.error for kind, o in ended.items() if o.error is not None}
+    assert all(str(error).endswith(LATE) for error in errors.values()), errors
     assert (code, verdict.validity) == (0, Validity.VALID), verdict.reasons
     windows = fault_windows(history)
     assert all(window.proven and window.healed_ns is not None for window in windows)
-    assert {window.gambit for window in windows} == {str(o.key) for o in ended.values()}
+    played = frozenset(kind for kind in ended if kind not in errors)
+    assert {window.gambit for window in windows} >= {str(ended[kind].key) for kind in played}
+    return played

@@ -49,7 +49,8 @@ def test_two_shards_make_one_report(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert f"**{said['decision']}**" in decision.read_text()
     assert decision.read_text().strip() == (report / "qualification.md").read_text().strip()
     assert said["spent"]["runs"] == said["spent"]["of"] == len(said["runs"])
-    assert 0 < said["spent"]["load_ms"] < said["spent"]["runs_ms"] <= said["spent"]["wall_ms"] + 3_000
+    spent = said["spent"]  # the next cluster starts before a run is over, but loads come one after the other
+    assert 0 < spent["load_ms"] < min(spent["runs_ms"], spent["wall_ms"])
 
     page = tmp_path / "step.md"
     invoke(["summary", str(store), "--junit", str(junit), "--step-summary", str(page)])

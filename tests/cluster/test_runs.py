@@ -103,6 +103,7 @@ def test_the_zombie_leader_is_red_where_kafka_had_it_and_green_where_it_was_mend
     assert code == (1 if anomalies else 0)
 
 
+@pytest.mark.usefixtures("one_fault")
 def test_a_campaign_over_seeds_is_summed_up_and_resumed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -110,10 +111,12 @@ def test_a_campaign_over_seeds_is_summed_up_and_resumed(
     assert invoke([*words, "--seeds", "3..4"]) == 0
     (summary,) = tmp_path.glob("smoke/partition/campaigns/*/summary.md")
     assert "2 valid" in summary.read_text()
+    (first,), (second,) = (list(tmp_path.glob(f"smoke/partition/*Z-{seed}")) for seed in (3, 4))
+    began, over = (second / "compose.yaml").stat(), (first / "report.html").stat()
+    assert began.st_mtime < over.st_mtime, "the second cluster was started beside the end of the first run"
 
     # One of the runs is lost: the same command does that one again and nothing else.
-    folders = [path for path in (tmp_path / "smoke/partition").iterdir() if re.search(r"Z-4$", path.name)]
-    folders[0].rename(tmp_path / "lost")
+    second.rename(tmp_path / "lost")
     capsys.readouterr()
     assert invoke([*words, "--seeds", "3..4"]) == 0
     said = capsys.readouterr().out
@@ -134,9 +137,9 @@ def test_chaos_is_valid_or_says_that_a_fault_left_nobody_to_send_to(tmp_path: Pa
 class KilledRun:
     """A run in a process of its own, stopped in mid-fault."""
 
-    def __init__(self, runs: Path) -> None:
+    def __init__(self, runs: Path, *seeds: str) -> None:
         self.runs = runs
-        words = ["run", "smoke/partition", "--seed", "7", "--runs", str(runs)]
+        words = ["run", "smoke/partition", *(seeds or ("--seed", "7")), "--runs", str(runs)]
         self.process = subprocess.Popen(
             [sys.executable, "-c", f"from harness.cli import main; main({words!r})"],
             stdout=subprocess.PIPE,
@@ -197,6 +200,23 @@ def test_an_interrupted_run_heals_cleans_up_and_is_unknown(tmp_path: Path) -> No
     assert "UNKNOWN" in said
     assert "Traceback" not in said
     assert "heal f1" in said
+
+
+def test_an_interrupted_campaign_takes_down_the_cluster_that_waits(
+    tmp_path: Path, engine: docker.DockerClient
+) -> None:
+    run = KilledRun(tmp_path, "--seeds", "7..8")
+    run.await_fault()
+    wait_until(lambda: list(tmp_path.glob("smoke/partition/*-8/compose.yaml")) != [], START_BOUND_S)
+    code, said = run.end(signal.SIGINT)
+
+    assert code == 2, said
+    assert "2 seeds; the same command goes on" in said
+    assert "Traceback" not in said
+    assert [left for left in leftovers(engine) if left.folder.is_relative_to(tmp_path)] == []
+    (left,) = tmp_path.glob("smoke/partition/2*")
+    assert left.name.endswith("-7")
+    assert (tmp_path / "latest").resolve() == left
 
 
 def test_heal_leaves_live_and_kept_clusters_alone_unless_named(

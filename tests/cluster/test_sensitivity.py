@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import invoke
-from harness.cli.sensitivity_runs import read_trial
+from harness.cli.sensitivity_reading import read_trial
 from results.sensitivity import Ending, Reach, Trial
 
 pytestmark = pytest.mark.cluster
@@ -22,6 +22,6 @@ def test_a_bug_that_was_put_into_kafka_is_told_apart_from_one_that_was_not(tmp_p
     assert trial.reach in (Reach.TRIGGERED, Reach.NEVER_TRIGGERED, Reach.NEVER_REACHED)
     invalid = json.loads(verdict.read_text())["validity"] == "invalid"
     assert (trial.ending in (Ending.SEEN, Ending.UNEXPLAINED)) is invalid
-    assert (trial.first is not None) is invalid
+    assert bool(trial.found) is invalid
     other = read_trial(planned, "min-isr-ignored", verdict.parent)
     assert other.reach is Reach.NOT_INJECTED

@@ -38,6 +38,7 @@ def hinder(monkeypatch: pytest.MonkeyPatch) -> Hinder:
     return first
 
 
+@pytest.mark.usefixtures("one_fault")
 def test_a_start_that_can_not_become_ready_is_kept_and_the_next_one_is_the_run(
     tmp_path: Path, hinder: Hinder, capsys: pytest.CaptureFixture[str]
 ) -> None:

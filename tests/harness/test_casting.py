@@ -2,11 +2,15 @@
 
 import pytest
 
-from harness.operating.casting import Cast, cast, come_about, has_part, member_of
+from harness.operating.casting import Cast, asked_there, cast, come_about, has_part, member_of
 from harness.operating.situation import Situation
 from harness.vocabulary import (
     AllInSync,
+    AlterThere,
+    AlterTopic,
+    BeingAdded,
     ChooseCopies,
+    ChooseNewcomers,
     ChooseQuorum,
     ChooseSuccessor,
     Given,
@@ -14,9 +18,12 @@ from harness.vocabulary import (
     LedBy,
     LedByAnother,
     Mode,
+    MoveThere,
+    NothingMoves,
     OutOfSync,
     QuorumLed,
     QuorumLedByAnother,
+    Reassign,
     Topology,
     broker,
     controller,
@@ -195,3 +202,40 @@ def test_later_choices_add_to_earlier_ones() -> None:
 def test_nodes_have_a_place_in_the_topology() -> None:
     assert member_of(BY_NAME["b3"], NODES) == broker(3)
     assert member_of(BY_NAME["c2"], NODES) == controller(2)
+
+
+def test_newcomers_are_brokers_that_are_up_and_have_no_copy() -> None:
+    two = partition(0, 2, (2, 3), (2, 3))
+    chosen = Cast({"leader": BY_NAME["b2"]}, ("t", 0))
+    assert named(cast(ChooseNewcomers(5), situation(two), chosen)) == {"newcomer-1": "b1"}
+    assert cast(ChooseNewcomers(5), situation(two, down="b1"), chosen) is None
+    assert cast(ChooseNewcomers(5, count=2), situation(two), chosen) is None
+    assert cast(ChooseNewcomers(5), situation(two)) is None
+    one = partition(0, 2, (2,), (2,))
+    orders = {tuple(named(cast(ChooseNewcomers(draw), situation(one), chosen)).values()) for draw in range(4)}
+    assert orders == {("b1", "b3"), ("b3", "b1")}
+
+
+def test_what_is_asked_for_names_the_partition_and_its_brokers() -> None:
+    assert asked_there(AlterThere("segment.ms", "100"), CHOSEN, NODES) == AlterTopic("t", "segment.ms", "100")
+    moved = asked_there(MoveThere(("follower-1", broker(3)), 7), CHOSEN, NODES)
+    assert moved == Reassign((("t", 1, (2, 3)),), 7)
+    assert asked_there(MoveThere(None), CHOSEN, NODES) == Reassign((("t", 1, None),), None)
+    with pytest.raises(LookupError, match="nobody is newcomer-1"):
+        asked_there(MoveThere(("newcomer-1",)), CHOSEN, NODES)
+    with pytest.raises(LookupError, match="no partition was chosen"):
+        asked_there(AlterThere("segment.ms", "100"), Cast(), NODES)
+
+
+def test_who_is_being_added_has_a_place_and_is_not_in_sync() -> None:
+    assert come_about(BeingAdded("follower-1"), CHOSEN, situation(SHRUNK)).holds
+    assert not come_about(BeingAdded("leader"), CHOSEN, situation(SHRUNK)).holds
+    elsewhere = situation(partition(1, 1, (1,), (1, 3)))
+    seen = come_about(BeingAdded("follower-1"), CHOSEN, elsewhere)
+    assert (seen.holds, seen.saw["replicas"]) == (False, (1, 3))
+
+
+def test_nothing_moves_where_somebody_told_so() -> None:
+    assert not come_about(NothingMoves(), CHOSEN, situation(WHOLE)).holds
+    told = Situation(NODES, frozenset(), {}, None, ())
+    assert come_about(NothingMoves(), CHOSEN, told).holds

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness import cli
+from harness import cli, memory
 from harness import doctor as module
 from harness.cluster.engine import EngineFacts
 from harness.cluster.images import KafkaImage, Source, Survey
@@ -28,9 +28,9 @@ class Client:
 
 @pytest.fixture(autouse=True)
 def _healthy(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    memory = tmp_path / "meminfo"
-    memory.write_text("MemTotal: 9000000 kB\nMemAvailable: 8000000 kB\n")
-    monkeypatch.setattr(module, "MEMORY_INFORMATION", memory)
+    told = tmp_path / "meminfo"
+    told.write_text("MemTotal: 9000000 kB\nMemAvailable: 8000000 kB\n")
+    monkeypatch.setattr(memory, "INFORMATION", told)
     monkeypatch.setattr(module, "DISK_NEEDED_BYTES", 1)
     monkeypatch.setattr(module, "connect", Client)
     monkeypatch.setattr(module, "engine_facts", lambda _client: FACTS)
@@ -115,13 +115,13 @@ def test_what_is_lacking_for_a_tarball_is_not_maven(monkeypatch: pytest.MonkeyPa
 def test_little_memory_and_disk_are_missing_unknown_ones_are_not(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    monkeypatch.setattr(module, "MEMORY_NEEDED_BYTES", 1 << 50)
+    monkeypatch.setattr(memory, "THREE_NODES_BYTES", 1 << 50)
     monkeypatch.setattr(module, "DISK_NEEDED_BYTES", 1 << 60)
     report = doctor("4.3.1", runs=tmp_path / "not" / "yet" / "there")
     assert check(report, "memory").state is State.MISSING
     assert str(tmp_path) in check(report, "disk for runs").found
     assert check(report, "disk for runs").state is State.MISSING
-    monkeypatch.setattr(module, "MEMORY_INFORMATION", tmp_path / "none")
+    monkeypatch.setattr(memory, "INFORMATION", tmp_path / "none")
     assert check(doctor("4.3.1"), "memory").state is State.OPTIONAL
 
 

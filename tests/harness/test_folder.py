@@ -7,7 +7,7 @@ import pytest
 
 from harness import ledger
 from harness.errors import KrucibleError, UsageError
-from harness.folder import create_cluster_folder, create_run_folder
+from harness.folder import create_cluster_folder, create_run_folder, point_latest
 from results import store
 
 NOON = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
@@ -15,6 +15,7 @@ NOON = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 
 def test_a_folder_is_named_by_time_and_seed_and_linked(tmp_path: Path) -> None:
     folder = create_run_folder(tmp_path, "smoke/partition", 7, NOON)
+    point_latest(tmp_path, folder)
 
     assert folder == tmp_path / "smoke/partition/20261120T120000Z-7"
     assert (tmp_path / "latest").resolve() == folder
@@ -26,6 +27,8 @@ def test_the_same_second_gets_a_folder_of_its_own_and_links_move_on(tmp_path: Pa
     second = create_run_folder(tmp_path, "a/b", 7, NOON)
 
     assert first != second
+    point_latest(tmp_path, first)
+    point_latest(tmp_path, second)
     assert (tmp_path / "latest").resolve() == second
 
 
@@ -39,6 +42,7 @@ def test_a_place_where_nothing_can_be_made_is_told(tmp_path: Path) -> None:
 
 def test_a_clusters_folder_is_named_by_its_id_and_linked_by_nothing(tmp_path: Path) -> None:
     run = create_run_folder(tmp_path, "a/b", 7, NOON)
+    point_latest(tmp_path, run)
     folder = create_cluster_folder(tmp_path, "12345678")
 
     assert folder == tmp_path / "clusters/12345678"

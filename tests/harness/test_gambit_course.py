@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from checkers.history import Operation, OperationType
+from harness.events import Recorded
 from harness.journal import Clock, Journals, Recorder
 from harness.nemesis import Nemesis
 from harness.operating.gambits import GambitCourse, Surroundings
@@ -18,9 +19,13 @@ from harness.vocabulary import (
     Acknowledged,
     AdminOperation,
     AllInSync,
+    AlterThere,
+    AlterTopic,
     Ask,
+    AskThere,
     Blow,
     ChooseCopies,
+    ChooseNewcomers,
     ChooseSuccessor,
     ElectionType,
     ElectLeaders,
@@ -35,6 +40,7 @@ from harness.vocabulary import (
     Pass,
     Pause,
     Strike,
+    TopicsRemoved,
     Topology,
     Until,
     broker,
@@ -66,6 +72,8 @@ class Bench:
         self.looked: list[str | None] = []
         self.hired = 0
         self.asking: Callable[[], None] = lambda: None
+        self.asked_for: list[AdminOperation] = []
+        self.tally = Tally()
 
     def strike(self, gambit: str, faults: Mapping[str, Fault], apart_ms: int) -> bool:
         self.done += [
@@ -82,7 +90,7 @@ class Bench:
         return cast("Operator", self)
 
     def perform(self, operation: AdminOperation, timeout_ms: int) -> Performed:
-        assert operation == ASK.operation
+        self.asked_for.append(operation)
         assert timeout_ms <= 8_000
         self.asking()
         return Performed(OK)
@@ -95,7 +103,7 @@ class Bench:
     def play(self, *moves: GambitMove, until_ns: int = LATER_NS) -> Operation:
         journals = Journals(self.folder, "run", Clock())
         recorder = Recorder(journals.open("gambits"), "gambits")
-        around = Surroundings(self.look, Tally())
+        around = Surroundings(self.look, self.tally)
         course = GambitCourse(cast("Nemesis", self), self.hire, recorder, around, self.cancelled)
         try:
             course.play("g1", Gambit(0, "test", moves, 10), until_ns)
@@ -148,6 +156,8 @@ def test_what_does_not_come_about_ends_a_gambit_and_all_is_mended(bench: Bench) 
         ((ChooseCopies(0, "u", within_ms=0),), "move 1, choose-copies: nothing fits"),
         ((STRIKE,), "move 1, strike: nobody is leader"),
         ((Until(Acknowledged(1), 0),), "move 1, until: acknowledged did not come about"),
+        ((Until(TopicsRemoved(1), 0),), "move 1, until: topics-removed did not come about"),
+        ((AskThere(AlterThere("a", "1")),), "move 1, ask-there: no partition was chosen"),
     ],
 )
 def test_why_it_ended_is_told(bench: Bench, moves: tuple[GambitMove, ...], why: str) -> None:
@@ -190,6 +200,29 @@ def test_a_successor_is_looked_for_where_the_leader_was(bench: Bench) -> None:
 
 def test_a_successor_of_nobody_ends_it(bench: Bench) -> None:
     assert bench.play(ChooseSuccessor(0)).error == "move 1, choose-successor: nothing fits"
+
+
+def test_newcomers_are_looked_for_where_the_partition_is(bench: Bench) -> None:
+    ended = bench.play(CHOOSE, ChooseNewcomers(0, within_ms=0))
+    assert ended.error == "move 2, choose-newcomers: nothing fits"
+    assert bench.looked == [None, "t"]
+
+
+def test_removed_topics_are_counted_from_the_beginning_of_the_waiting(bench: Bench) -> None:
+    def remove() -> None:
+        bench.tally.hear(Recorded(Operation(0, 0, 7, OK, "delete-topic", "t-1", None)))
+
+    remove()
+    bench.asking = remove
+    asked = Ask(ElectLeaders(ElectionType.PREFERRED), answered=True)
+    ended = bench.play(asked, Until(TopicsRemoved(1), 0))
+    assert ended.error == "move 2, until: topics-removed did not come about"
+    assert (bench.tally.removed, bench.tally.acked) == (2, 0)
+
+
+def test_what_concerns_the_partition_names_it(bench: Bench) -> None:
+    assert bench.play(CHOOSE, AskThere(AlterThere("segment.ms", "100"))).type is OK
+    assert bench.asked_for == [AlterTopic("t", "segment.ms", "100")]
 
 
 def test_parts_of_another_run_tell_whether_they_are_as_then(bench: Bench) -> None:

@@ -21,19 +21,26 @@ from harness.schedule import agenda, decode, encode, faults_of, faults_of_gambit
 from harness.vocabulary import (
     Acknowledged,
     AllInSync,
+    AlterThere,
     Ask,
+    AskThere,
+    BeingAdded,
     Blow,
     ChooseCopies,
+    ChooseNewcomers,
     ChooseQuorum,
     ChooseSuccessor,
     DiskKind,
     FixedSchedule,
     Gambit,
     GambitMove,
+    HeldRequests,
     Kill,
     LostAnswers,
     Mend,
     Mode,
+    MoveThere,
+    NothingMoves,
     Partition,
     Pass,
     Pause,
@@ -41,13 +48,14 @@ from harness.vocabulary import (
     RandomSchedule,
     Stop,
     Strike,
+    TopicsRemoved,
     Topology,
     Until,
 )
 
 SEEDS = st.integers(min_value=0, max_value=2**63)
 ISOLATED = Topology(mode=Mode.ISOLATED)
-DISKS = Topology(mode=Mode.ISOLATED, disk=DiskKind.LOOP_EXT4)
+DISKS = Topology(mode=Mode.ISOLATED, brokers=4, disk=DiskKind.LOOP_EXT4)
 EVERY = dict.fromkeys(GAMBITS, 1)
 COPIES = {"leader", "follower-1", "follower-2"}
 QUORUM = {"controller", "voter-1", "voter-2"}
@@ -100,14 +108,12 @@ def test_a_script_can_be_played_as_it_is_written(seed: int, kind: str) -> None:
     begun: list[str] = []
     ended: list[str] = []
     for move in moves:
+        known |= _parts_of(move)
         match move:
-            case ChooseCopies():
-                known |= COPIES
-            case ChooseQuorum():
-                known |= QUORUM
-            case ChooseSuccessor():
-                assert known, "a successor of nobody"
-                known |= {"successor"}
+            case ChooseSuccessor() | ChooseNewcomers() | AskThere(AlterThere()):
+                assert known, "no partition was chosen"
+            case AskThere(MoveThere(wanted)):
+                assert set(wanted or ()) <= known
             case Strike(blows, apart_ms):
                 begun += [blow.name for blow in blows]
                 assert {blow.at for blow in blows if isinstance(blow.at, str)} <= known
@@ -120,10 +126,22 @@ def test_a_script_can_be_played_as_it_is_written(seed: int, kind: str) -> None:
                 parts = msgspec.to_builtins(condition)
                 assert {parts["part"]} <= known if isinstance(parts.get("part"), str) else True
                 assert within_ms <= 30_000, "a condition is waited for in vain"
-            case Pass() | Ask():
-                pass
     assert sorted(begun) == sorted(ended) == sorted(set(begun))
     assert begun
+
+
+def _parts_of(move: GambitMove) -> set[str]:
+    match move:
+        case ChooseCopies():
+            return COPIES
+        case ChooseQuorum():
+            return QUORUM
+        case ChooseSuccessor():
+            return {"successor"}
+        case ChooseNewcomers(count=count):
+            return {f"newcomer-{number + 1}" for number in range(count)}
+        case _:
+            return set()
 
 
 def test_all_copies_go_at_once_and_come_back_in_drawn_order() -> None:
@@ -193,6 +211,20 @@ def test_answers_are_lost_before_the_leader_goes() -> None:
         assert second.blows[0].at == "leader"
 
 
+def test_requests_are_held_past_timeouts_and_not() -> None:
+    held, topics = set(), set()
+    for seed in range(40):
+        choice, strike, wait, *_ = script("held-requests", seed)
+        assert isinstance(choice, ChooseCopies)
+        topics.add(choice.topic)
+        assert isinstance(strike, Strike)
+        assert isinstance(strike.blows[0].fault, HeldRequests)
+        assert isinstance(wait, Pass)
+        held.add(wait.ms > 2_500)
+    assert held == {True, False}
+    assert topics == {"__transaction_state", None}
+
+
 def test_power_goes_within_100_ms_of_an_acknowledged_change() -> None:
     lost = set()
     for seed in range(20):
@@ -206,6 +238,76 @@ def test_power_goes_within_100_ms_of_an_acknowledged_change() -> None:
         lost.add(len(strike.blows))
         assert {blow.at for blow in strike.blows} <= QUORUM
     assert lost == {2, 3}
+
+
+def test_copies_lose_power_within_100_ms_of_an_acknowledged_write_or_change() -> None:
+    lost, waits = Counter(), set()
+    for seed in range(30):
+        _, acknowledged, wait, strike, *_ = script("copies-power", seed)
+        waits.add(type(acknowledged))
+        assert isinstance(wait, Pass)
+        assert wait.ms <= 100
+        assert isinstance(strike, Strike)
+        assert {type(blow.fault) for blow in strike.blows} == {PowerLoss}
+        assert {blow.at for blow in strike.blows} <= COPIES
+        lost[len(strike.blows)] += 1
+    assert set(lost) == {2, 3}
+    assert waits == {Until, Ask}
+
+
+def test_a_move_is_completed_cancelled_or_overridden_in_ways_that_kafka_keeps() -> None:
+    instead = Counter()
+    for seed in range(80):
+        moves = script("reassignment", seed)
+        first, *others = [m.what.wanted for m in moves if isinstance(m, AskThere)]
+        assert first is not None
+        assert "newcomer-1" in first
+        instead[None if not others else "cancelled" if others == [None] else "overridden"] += 1
+        for wanted in filter(None, others):
+            # docs/findings.md: adding alone, or taking back alone, is not done as it was answered.
+            assert set(wanted) - set(first) >= {"newcomer-2"}
+            assert set(wanted) <= {"newcomer-2", "newcomer-1", *(COPIES - set(first))}
+            assert len(set(wanted)) == 2
+        assert moves[-2:] == (Until(NothingMoves(), 30_000), Until(AllInSync(), 30_000))
+        away = {blow.at for move in moves if isinstance(move, Strike) for blow in move.blows}
+        assert away <= {"newcomer-1", "leader", "controller"}
+        waits = [m.condition for m in moves if isinstance(m, Until)]
+        assert (BeingAdded("newcomer-1") in waits) == ("newcomer-1" in away)
+    assert set(instead) == {None, "cancelled", "overridden"}
+
+
+def test_limits_are_switched_while_one_replica_is_left_and_none_stays() -> None:
+    for seed in range(20):
+        moves = script("switched-configs", seed)
+        asked = [m.what for m in moves if isinstance(m, AskThere) and isinstance(m.what, AlterThere)]
+        unclean = [one.value for one in asked if one.config == "unclean.leader.election.enable"]
+        assert unclean in (["true", "false"], ["true", "false", "false"])
+        assert asked[-1] == AlterThere("min.insync.replicas", "1")
+
+
+def test_topics_are_removed_while_a_replica_is_away() -> None:
+    for seed in range(20):
+        moves = script("absent-replica", seed)
+        strike, _, removed = moves[2:5]
+        assert isinstance(strike, Strike)
+        assert strike.blows[0].at == "follower-1"
+        assert isinstance(removed, Until)
+        assert isinstance(removed.condition, TopicsRemoved)
+
+
+@pytest.mark.parametrize("kind", ["interrupted-truncation", "interrupted-cleaning"])
+def test_segments_are_small_before_copies_end(kind: str) -> None:
+    for seed in range(20):
+        _, ask, *moves = script(kind, seed)
+        assert isinstance(ask, AskThere)
+        assert isinstance(ask.what, AlterThere)
+        assert ask.what.config == "segment.ms"
+        assert 100 <= int(ask.what.value) <= 500
+        ends = [
+            b for m in moves if isinstance(m, Strike) for b in m.blows if isinstance(b.fault, Kill | Stop)
+        ]
+        assert ends
+        assert {blow.at for blow in ends} <= COPIES
 
 
 @pytest.mark.parametrize("topic", ["group", "transaction"])
@@ -264,8 +366,8 @@ def test_a_schedule_tells_all_faults_and_operations_of_its_gambits() -> None:
 def test_what_a_topology_does_not_fit_is_not_drawn() -> None:
     combined = {gambit.kind for seed in range(30) for gambit in drawn(seed, Topology()).gambits}
     assert combined == {kind for kind, recipe in GAMBITS.items() if not recipe.isolated}
-    folders = {gambit.kind for seed in range(30) for gambit in drawn(seed, ISOLATED).gambits}
-    assert folders == {kind for kind, recipe in GAMBITS.items() if not recipe.disks}
+    folders = {gambit.kind for seed in range(40) for gambit in drawn(seed, ISOLATED).gambits}
+    assert folders == {kind for kind, recipe in GAMBITS.items() if not recipe.disks and recipe.copies <= 3}
     two = Topology(mode=Mode.ISOLATED, brokers=2, disk=DiskKind.LOOP_XFS)
     small = {gambit.kind for seed in range(30) for gambit in drawn(seed, two).gambits}
     assert small == {kind for kind, recipe in GAMBITS.items() if recipe.copies <= 2}

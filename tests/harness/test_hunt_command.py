@@ -12,11 +12,15 @@ from checkers.identity import RunIdentity, encode_identity
 from checkers.verdict import Anomaly, Validity, Verdict, result_of
 from harness import cli
 from harness.cli import hunting, hunts, running
+from harness.cli.campaigns import Campaign
+from harness.cli.hosting import hunts as on_hosts
+from harness.cli.hosting.orders import Order, Report
 from harness.errors import KrucibleError
-from harness.planning import RunPlan
+from harness.planning import RunPlan, plan_run
 from harness.runner import Host
 from results.measures import Measures, save_measures
 from results.store import save_verdict
+from tests.harness.fake_hosts import MASTER, FakeHosts
 from tests.mutations.recordings import journals
 
 LOST = Anomaly("lost-write", "17 is gone", "What is acknowledged stays.", "KIP-101", time_ns=12_000_000_000)
@@ -51,6 +55,14 @@ class FakeRuns:
         save_verdict(folder, verdict)
         save_measures(folder, Measures(duration_ms=50_000, operations=1, sent_ok=1))
         return folder, verdict
+
+    def on_host(self, order: Order) -> Report:
+        """The same on a host."""
+        try:
+            folder, _verdict = self(plan_run(order.options), Host(runs=order.site.store), threading.Event())
+        except KrucibleError as error:
+            return Report("h", failure=str(error))
+        return Report("h", str(folder.relative_to(order.site.store)), "VALID after 20 s")
 
 
 class Clock:
@@ -245,3 +257,69 @@ def test_what_makes_no_sense_is_refused(fake: FakeRuns, words: tuple[str, ...]) 
 @pytest.mark.parametrize(("text", "seconds"), [("2h", 7_200), ("1h30m", 5_400), ("90s", 90)])
 def test_times(text: str, seconds: int) -> None:
     assert hunting.Time().convert(text, None, None) == seconds
+
+
+@pytest.fixture
+def minutes_on_hosts(fake: FakeRuns, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run that is done by a host takes as many minutes as runs were begun since."""
+    monkeypatch.setattr(on_hosts, "monotonic", lambda: 60.0 * len(fake.plans))
+
+
+@pytest.mark.usefixtures("minutes_on_hosts")
+def test_a_host_chooses_each_run_by_all_that_have_ended_and_the_same_again(
+    fake: FakeRuns, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    FakeHosts({"a": fake.on_host}).stand_in(monkeypatch)
+    assert hunt("--master", MASTER) == 0
+    first = [plan.reproduce for plan in fake.plans]
+    out = capsys.readouterr().out
+    assert "--- run 5, 4 min of 5 min, to a: krucible run " in out
+    assert "VALID: 5 runs, 5 valid" in out
+    told = [json.loads(path.read_text()) for path in (tmp_path / "runs").glob("*/*/*/chosen.json")]
+    assert sorted(one["number"] for one in told) == [1, 2, 3, 4, 5]
+    fake.plans.clear()
+    assert hunt("--master", MASTER, "--runs", str(tmp_path / "again")) == 0
+    assert [plan.reproduce for plan in fake.plans] == first
+
+
+def test_hosts_get_runs_that_differ_and_share_the_time(
+    fake: FakeRuns, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    together, lock = threading.Barrier(2), threading.Lock()
+
+    def in_pairs(order: Order) -> Report:
+        together.wait(60)
+        with lock:
+            return fake.on_host(order)
+
+    FakeHosts({"a": in_pairs, "b": in_pairs}).stand_in(monkeypatch)
+    real = hunts.Hunt.take
+
+    def take(
+        self: hunts.Hunt, found: hunts.Next, campaign: Campaign, _s: float, *, interrupted: bool
+    ) -> None:
+        real(self, found, campaign, 60.0, interrupted=interrupted)
+
+    monkeypatch.setattr(hunts.Hunt, "take", take)
+    assert hunt("--budget", "3m", "--master", MASTER) == 0
+    assert len({plan.reproduce for plan in fake.plans}) == len(fake.plans) == 6
+    assert "VALID: 6 runs, 6 valid" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("minutes_on_hosts")
+def test_the_first_find_of_a_host_ends_the_hunt(
+    fake: FakeRuns, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.red = (2,)
+    FakeHosts({"a": fake.on_host}).stand_in(monkeypatch)
+    assert hunt("--stop-at-first", "--master", MASTER) == 1
+    assert len(fake.plans) == 2
+    assert "FOUND    krucible run" in capsys.readouterr().out
+
+
+@pytest.mark.usefixtures("minutes_on_hosts")
+def test_hosts_that_only_fail_end_the_hunt(fake: FakeRuns, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake.failing = True
+    FakeHosts({"a": fake.on_host}).stand_in(monkeypatch)
+    assert hunt("--master", MASTER) == 3
+    assert len(fake.plans) == hunts.FAILURES_MAX

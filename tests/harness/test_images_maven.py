@@ -1,6 +1,7 @@
 """Jars from Maven: what is asked for, what is kept, what is said when it fails."""
 
 import hashlib
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -56,6 +57,26 @@ def test_jars_are_resolved_once_with_strict_checksums(cache: Path, install_mvn: 
     assert "-DincludeScope=runtime" in calls[0]
     assert said == ["resolving Kafka 4.3.1 with Maven"]
     assert [each.name for each in folder.parent.iterdir()] == ["4.3.1"], "the work folder is still there"
+
+
+def test_one_process_resolves_what_two_want(cache: Path, install_mvn: Path) -> None:
+    waits = install_mvn / "waits"
+    script(
+        install_mvn / "mvn",
+        f'echo "$@" >> "$0.calls"; until [ -e {waits} ]; do sleep 0.01; done; mkdir libs; touch libs/a.jar',
+    )
+    said: list[str] = []
+
+    def told(what: str) -> None:
+        said.append(what)
+        if what.startswith("waiting"):
+            waits.touch()
+
+    with ThreadPoolExecutor() as pool:
+        folders = list(pool.map(lambda version: maven.resolve(version, told), ["4.3.1"] * 2))
+    assert folders == [cache / "jars" / "4.3.1"] * 2
+    assert len((install_mvn / "mvn.calls").read_text().splitlines()) == 1
+    assert said == ["resolving Kafka 4.3.1 with Maven", "waiting for another process that builds jars"]
 
 
 def test_an_unknown_version_is_a_usage_error(cache: Path, install_mvn: Path) -> None:

@@ -184,7 +184,7 @@ def test_a_move_that_would_leave_too_few_is_not_asked_for() -> None:
 
 @given(st.integers(0, 1 << 16), st.integers(1, 3))
 def test_no_more_replicas_in_sync_are_asked_for_than_there_are(draw: int, copies: int) -> None:
-    state = msgspec.structs.replace(SITUATION.partitions["t", 1], replicas=tuple(range(copies)))
+    state = msgspec.structs.replace(SITUATION.partitions["t", 1], replicas=tuple(range(copies)), leader=2)
     partitions = {**SITUATION.partitions, ("t", 1): state}
     asked = drawn(AlterSome(draw), msgspec.structs.replace(SITUATION, partitions=partitions))
     assert isinstance(asked, AlterTopic)
@@ -192,6 +192,17 @@ def test_no_more_replicas_in_sync_are_asked_for_than_there_are(draw: int, copies
     assert asked.config not in CONFIG_KEYS
     if asked.config == "min.insync.replicas":
         assert 1 <= int(asked.value) <= min(copies, 2)
+
+
+def test_nobody_asks_for_more_in_sync_while_nobody_leads() -> None:
+    assert SITUATION.partitions["t", 1].leader < 0
+    state = msgspec.structs.replace(SITUATION.partitions["t", 1], leader=2)
+    led = msgspec.structs.replace(SITUATION, partitions={**SITUATION.partitions, ("t", 1): state})
+    asked = [(drawn(AlterSome(draw), led), drawn(AlterSome(draw), SITUATION)) for draw in range(60)]
+    limits = [one for one, _ in asked if isinstance(one, AlterTopic) and one.config == "min.insync.replicas"]
+    assert limits
+    assert [without for one, without in asked if one in limits] == [None] * len(limits)
+    assert all(one == without for one, without in asked if one not in limits)
 
 
 def test_cancelling_asks_for_everything() -> None:

@@ -125,11 +125,13 @@ def test_a_host_that_can_do_everything_has_no_reasons() -> None:
     [
         (
             {"iptables": b"x\nno such match"},
-            dict.fromkeys(("partition", "lost-answers"), f"{probing.RULES[-1]}: no such match"),
+            dict.fromkeys(
+                ("partition", "lost-answers", "held-requests"), f"{probing.RULES[-1]}: no such match"
+            ),
         ),
         (
             {"iptables": b""},
-            dict.fromkeys(("partition", "lost-answers"), f"{probing.RULES[-1]}: exit 2"),
+            dict.fromkeys(("partition", "lost-answers", "held-requests"), f"{probing.RULES[-1]}: exit 2"),
         ),
         ({"paused": "running"}, {"pause": "a paused container is running"}),
         ({"stop_code": 137}, {"stop": "the container ended with 137, expected 0"}),

@@ -66,8 +66,9 @@ def test_the_rate_comes_with_its_interval_and_every_run_is_told(
 ) -> None:
     other = a_verdict(Validity.INVALID, "lost-write")
     more = a_verdict(Validity.INVALID, "zombie-leader", "two-leaders", summary="c2 led on")
-    having(RED, GREEN, more, UNKNOWN, other, KrucibleError("no engine"))
+    fake = having(RED, GREEN, more, UNKNOWN, other, KrucibleError("no engine"))
     assert cli.invoke(["replay", str(red), "--times", "6"]) == 0
+    assert [host.following for host in fake.hosts] == [*fake.plans[1:], None]
     said = capsys.readouterr().out
     assert "KAFKA-15489: quorum/zombie-leader came back in 2 of 4 (15 to 85 %)" in said
     assert "runs       1 valid, 3 invalid, 1 unknown, 1 failed" in said

@@ -11,8 +11,10 @@ from harness.schedule import decode, encode
 from harness.vocabulary import (
     AllInSync,
     Ask,
+    AskThere,
     Blow,
     ChooseCopies,
+    ChooseNewcomers,
     ChooseQuorum,
     FixedSchedule,
     Gambit,
@@ -21,6 +23,7 @@ from harness.vocabulary import (
     LedBy,
     Mend,
     Mode,
+    MoveThere,
     ReassignSome,
     Step,
     Strike,
@@ -135,6 +138,19 @@ def test_a_replay_of_a_replay_takes_its_choices_too() -> None:
     found = resolved(FixedSchedule((), 40_000, gambits=(given,)), told).schedule
     assert isinstance(found, FixedSchedule)
     assert found.gambits[0].moves == given.moves
+
+
+def test_newcomers_of_then_are_moved_to() -> None:
+    moves = (ChooseCopies(5), ChooseNewcomers(6), AskThere(MoveThere(("leader", "newcomer-1"))))
+    gambits = told_of(
+        chosen(3_000, "g1", {"leader": "b1", "follower-1": "b3"}, ("log-0", 4)),
+        chosen(3_100, "g1", {"newcomer-1": "b2"}, None),
+        ends=(9_500, "g1", OK),
+    )
+    found = resolved(FixedSchedule((), 30_000, gambits=(Gambit(3_000, "x", moves, 8_000),)), gambits)
+    assert isinstance(found.schedule, FixedSchedule)
+    assert found.schedule.gambits[0].moves[1:] == (Given({"newcomer-1": broker(2)}, None), moves[2])
+    assert found.notes == ()
 
 
 def test_a_node_that_there_is_not_is_refused() -> None:

@@ -9,8 +9,10 @@ from unittest.mock import MagicMock
 
 import pytest
 
+from checkers.reading import HistoryError
 from checkers.verdict import Validity, Verdict
 from harness import runner
+from harness.beside import beside, nothing
 from harness.cli import running
 from harness.diagnosis import Diagnosis
 from harness.errors import EngineError, KrucibleError
@@ -19,6 +21,7 @@ from harness.mishaps import Mishaps
 from harness.starting import ClusterNotReadyError
 from harness.wire import WireError
 from harness.workloads.worker import WorkloadError
+from tests.harness.waiting import BOUND_S
 
 DIED = WorkloadError("worker producer-1 died")
 
@@ -58,7 +61,8 @@ class Play:
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         self.reached: list[str] = []
         self.raised: dict[str, Exception] = {}
-        self.stage = MagicMock(folder=folder)
+        self.awaited: dict[str, threading.Event] = {}
+        self.stage = MagicMock(folder=folder, going=nothing())
         self.nemesis = SimpleNamespace(heal_all=lambda: self.reach("heal"))
         crew = SimpleNamespace(carry_out=lambda _schedule: self.reach("schedule"), nemesis=self.nemesis)
         monkeypatch.setattr(runner, "Crew", lambda *_: crew)
@@ -70,6 +74,8 @@ class Play:
         monkeypatch.setattr(runner, "open_stage", lambda *_, **__: self.opened())
 
     def reach(self, name: str) -> None:
+        if name in self.awaited:
+            assert self.awaited[name].wait(BOUND_S)
         self.reached.append(name)
         if name in self.raised:
             raise self.raised[name]
@@ -85,13 +91,14 @@ class Play:
     def opened(self) -> Iterator[MagicMock]:
         self.reach("start")
         yield self.stage
-        self.reach("removal")
+        self.reach("end of the history")
+        self.stage.going = beside(lambda: self.reach("removal"), "removal")
 
     def play(self) -> KrucibleError | None:
         plan, host = MagicMock(), runner.Host()
-        folder, failure = runner._played(plan, host, lambda _event: None, threading.Event())
-        assert folder == self.stage.folder
-        return failure
+        played = runner._played(plan, host, lambda _event: None, threading.Event())
+        assert played.folder == self.stage.folder
+        return played.failure
 
 
 @pytest.fixture
@@ -101,7 +108,7 @@ def play(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Play:
 
 ALL = [
     "start", "schedule", "heal", "recover", "settle", "end of loaded", "read_everything", "end of observed",
-    "gather_evidence", "removal",
+    "gather_evidence", "end of the history", "removal",
 ]  # fmt: skip
 
 
@@ -124,7 +131,8 @@ def test_what_could_not_be_healed_is_neither_awaited_nor_read(play: Play) -> Non
     play.raised["heal"] = EngineError("the engine refused")
     assert isinstance(play.play(), EngineError)
     assert play.reached == [
-        "start", "schedule", "heal", "end of loaded", "end of observed", "gather_evidence", "removal",
+        "start", "schedule", "heal", "end of loaded", "end of observed", "gather_evidence",
+        "end of the history", "removal",
     ]  # fmt: skip
 
 
@@ -135,12 +143,34 @@ def test_a_cluster_that_can_not_be_removed_is_told_once_it_is_judged(play: Play)
     assert play.play() is DIED
 
 
+def test_a_history_that_can_not_be_read_is_told_once_the_cluster_is_gone(
+    play: Play, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judging = threading.Event()
+
+    def unreadable(_folder: Path) -> None:
+        judging.set()
+        raise HistoryError("cut short", expected="an end", place="runner")
+
+    play.awaited["removal"] = judging
+    monkeypatch.setattr(runner, "read_history", unreadable)
+    with pytest.raises(HistoryError):
+        runner.execute(MagicMock(), runner.Host(), lambda _event: None, threading.Event())
+    assert play.reached == ALL
+
+
+def test_what_no_one_foresaw_of_a_removal_is_not_swallowed(play: Play) -> None:
+    play.raised["removal"] = TypeError("a defect")
+    with pytest.raises(TypeError):
+        play.play()
+
+
 @pytest.mark.parametrize(
     ("where", "error"),
     [
         ("start", EngineError("the engine refused")),
         ("schedule", JournalError("the history can't be written")),
-        ("removal", JournalError("the history can't be written")),
+        ("end of the history", JournalError("the history can't be written")),
     ],
 )
 def test_without_a_history_there_is_nothing_to_judge(play: Play, where: str, error: KrucibleError) -> None:
@@ -169,7 +199,7 @@ def test_an_invalid_verdict_outweighs_a_harness_that_failed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, validity: Validity, failure: KrucibleError | None
 ) -> None:
     verdict = Verdict(validity=validity, results=())
-    ended = runner.Ended(tmp_path, MagicMock(), verdict, failure)
+    ended = runner.Ended(runner.Played(tmp_path, failure, nothing()), MagicMock(), verdict)
     monkeypatch.setattr(running, "execute", lambda *_: ended)
     kept: list[Verdict] = []
     monkeypatch.setattr(running, "keep", lambda _folder, _history, one: kept.append(one))

@@ -1,68 +1,18 @@
 """``krucible sensitivity`` with runs that need no cluster: stopped when seen, resumed, and what it writes."""
 
 import json
-import threading
 from pathlib import Path
 from typing import Any
 
-import click
 import pytest
 
-from checkers.identity import RunIdentity, encode_identity
-from checkers.verdict import Anomaly, Validity, Verdict, result_of
 from harness import cli
 from harness.cli import running, sensitivity_runs
-from harness.errors import KrucibleError
-from harness.planning import RunPlan
-from harness.runner import Host
-from results.measures import Measures, save_measures
-from results.store import save_verdict
+from harness.cli.hosting import measurements
+from tests.harness.fake_hosts import MASTER, FakeHosts
+from tests.harness.fake_measured_runs import FakeRuns
 
 LATE, EARLY = "commit-not-applied", "min-isr-ignored"
-LOST = Anomaly("lost-write", "17 is gone", "What is acknowledged stays.", "KIP-101", time_ns=12_000_000_000)
-
-
-class FakeRuns:
-    """In the place of a single run: leaves what a run leaves."""
-
-    def __init__(self) -> None:
-        self.done: list[tuple[str, int]] = []
-        self.reached = "installed reached"
-        self.seen: set[str] = set()
-        self.failing: set[str] = set()
-        self.red_controls = False
-        self.cancelled_at = 1_000
-
-    def __call__(self, plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
-        click.echo("chatter of a run")
-        bug = plan.options.seeded_bug or ""
-        if bug in self.failing:
-            raise KrucibleError("no engine")
-        self.done.append((bug, plan.options.seed))
-        if len(self.done) == self.cancelled_at:
-            cancelled.set()
-        folder = host.runs / plan.options.scenario / f"20261122T0100{len(self.done):02}Z-{plan.options.seed}"
-        (folder / "nodes" / "n1").mkdir(parents=True)
-        (folder / "run.json").write_bytes(encode_identity(identity(plan)))
-        words = [*self.reached.split(), *(["triggered 1"] if bug in self.seen else [])] if bug else []
-        told = (f"krucible-bug {bug} {what} at 2026-11-22T10:00:00.1Z\n" for what in words)
-        (folder / "nodes" / "n1" / "server.log").write_text("".join(told))
-        found = [LOST] if bug in self.seen or (not bug and self.red_controls) else []
-        verdict = Verdict(Validity.INVALID if found else Validity.VALID, (result_of("log", found),))
-        save_verdict(folder, verdict)
-        save_measures(folder, Measures(duration_ms=50_000, operations=1, sent_ok=1))
-        return folder, verdict
-
-
-def identity(plan: RunPlan) -> RunIdentity:
-    return RunIdentity(
-        run="r",
-        scenario=plan.options.scenario,
-        seed=plan.options.seed,
-        kafka_version=plan.version,
-        began_at="2026-11-22T01:00:00Z",
-        reproduce=plan.reproduce,
-    )
 
 
 @pytest.fixture
@@ -88,7 +38,7 @@ def test_a_bug_that_was_seen_is_not_run_again(fake: FakeRuns, capsys: pytest.Cap
     said = told(capsys)
     by_name = {bug["name"]: bug for bug in said["bugs"]}
     assert [one["ending"] for one in by_name[EARLY]["trials"]] == ["seen"]
-    assert by_name[EARLY]["trials"][0]["first"] == {"id": "lost-write", "at_ms": 12_000}
+    assert by_name[EARLY]["trials"][0]["found"] == [{"id": "acked-below-min-isr", "at_ms": 12_000}]
     assert [one["ending"] for one in by_name[LATE]["trials"]] == ["never triggered"] * 2
     bugs = sorted(bug for bug, _seed in fake.done)
     assert bugs == ["", "", "", LATE, LATE, EARLY]
@@ -104,15 +54,13 @@ def test_what_the_store_holds_is_not_run_again(fake: FakeRuns, capsys: pytest.Ca
     assert endings.count("not run") >= 2
 
     fake.cancelled_at = 1_000
-    fake.done.clear()
     assert measure("--json") == 0
-    assert len(fake.done) == 8 - 2  # the run that was interrupted is done again
+    assert len(fake.done) == 8 + 1  # the run that was interrupted is done again
     whole = capsys.readouterr().out
-    fake.done.clear()
     assert measure("--json") == 0
     assert measure("--json", "--no-run") == 0
     assert capsys.readouterr().out == whole * 2
-    assert fake.done == []
+    assert len(fake.done) == 8 + 1
 
 
 def test_a_run_that_failed_is_an_outcome_and_is_tried_again_by_the_same_command(
@@ -164,6 +112,42 @@ def test_a_plan_is_told_and_nothing_is_run(fake: FakeRuns, capsys: pytest.Captur
     assert measure("--plan") == 0
     assert capsys.readouterr().out.splitlines() == lines
     assert fake.done == []
+    fake.cancelled_at = 3
+    assert measure("--controls", "after") == 2
+    capsys.readouterr()
+    assert measure("--plan", "--controls", "none") == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "at most 2 runs for 2 bugs"
+
+
+def test_controls_are_made_after_the_others_or_left_for_later(
+    fake: FakeRuns, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert measure("--controls", "none", "--json") == 2
+    assert all(bug for bug, _seed in fake.done)
+    assert [one["outcome"] for one in told(capsys)["controls"]] == [None] * 4
+    assert measure("--controls", "after", "--json") == 0
+    assert [bug for bug, _seed in fake.done[4:]] == [""] * 4
+    assert [one["outcome"] for one in told(capsys)["controls"]] == ["valid"] * 4
+
+
+def test_no_run_begins_after_the_time_that_was_given(
+    fake: FakeRuns, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sensitivity_runs.time, "monotonic", lambda: 60.0 * len(fake.done))
+    assert measure("--for", "2m") == 2
+    assert len(fake.done) == 2
+    assert "the time is spent; the same command goes on" in capsys.readouterr().err
+    assert measure("--for", "1h") == 0
+    assert len(fake.done) == 8
+
+
+def test_areas_are_chosen_beside_bugs(fake: FakeRuns, capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["sensitivity", EARLY, "--area", "voters", "--area", "recovery", "--budget", "1x20"]
+    assert cli.invoke([*asked, "--no-run", "--json"]) == 2
+    bugs = told(capsys)["bugs"]
+    assert {bug["area"] for bug in bugs} == {"recovery", "replication", "voters"}
+    assert [bug["name"] for bug in bugs if bug["area"] == "replication"] == [EARLY]
+    assert fake.done == []
 
 
 @pytest.mark.parametrize("words", [("--budget", "3"), ("--budget", "0x60"), ("--budget", "1x5"), ("nobody",)])
@@ -185,3 +169,48 @@ def test_bugs_that_do_not_fit_a_version_are_left_out_and_told(
     assert "compaction-drops-latest" in said["withheld"]
     assert names.isdisjoint(said["withheld"])
     assert fake.done == []
+
+
+def test_hosts_see_what_a_measurement_here_sees(
+    fake: FakeRuns, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.seen = {EARLY}
+    assert measure("--json", "--runs", str(tmp_path / "here")) == 0
+    here, ran = capsys.readouterr().out, sorted(fake.done)
+    fake.done.clear()
+    hosts = FakeHosts({"a": fake.on_host, "b": fake.on_host})
+    hosts.stand_in(monkeypatch)
+    assert measure("--json", "--master", MASTER) == 0
+    there = capsys.readouterr()
+    assert told_of(there.out) == told_of(here)
+    assert sorted(fake.done) == ran  # the second try of a bug waits for the first
+    assert "hosts      2 of 2 hosts can do runs" in there.err
+    assert measure("--json", "--master", MASTER) == 0
+    assert len(fake.done) == len(ran)
+
+
+def told_of(said: str) -> Any:
+    """What was seen, folders aside."""
+    found = json.loads(said)
+    for one in [*found["controls"], *(trial for bug in found["bugs"] for trial in bug["trials"])]:
+        one["folder"] = ""
+    return found
+
+
+def test_hosts_that_fail_are_outcomes(
+    fake: FakeRuns, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    fake.failing = {LATE}
+    FakeHosts({"a": fake.on_host}).stand_in(monkeypatch)
+    assert measure("--json", "--master", MASTER) == 0
+    (failed,) = (bug for bug in told(capsys)["bugs"] if bug["name"] == LATE)
+    assert [one["ending"] for one in failed["trials"]] == ["harness failed"] * 2
+
+
+def test_no_host_begins_a_run_after_the_time_that_was_given(
+    fake: FakeRuns, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    FakeHosts({"a": fake.on_host}).stand_in(monkeypatch)
+    monkeypatch.setattr(measurements, "monotonic", lambda: 60.0 * len(fake.done))
+    assert measure("--for", "2m", "--master", MASTER) == 2
+    assert len(fake.done) == 2

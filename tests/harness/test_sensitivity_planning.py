@@ -12,7 +12,7 @@ from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.header import Area, SeededBug
 from harness.seeded_bugs.reach import stage_in
 from harness.seeded_bugs.traces import Stage
-from harness.sensitivity.planning import Budget, Slot, drawn_runs, draws_of, fits, slots
+from harness.sensitivity.planning import Budget, Controls, Slot, drawn_runs, draws_of, fits, in_order, slots
 from harness.vocabulary.topology import Mode, Role
 from results.sensitivity import Reach
 
@@ -76,6 +76,21 @@ def test_all_bugs_have_their_first_run_before_any_has_its_second() -> None:
     rounds = [[slot.bug.name for slot in some[at : at + 8]] for at in (0, 8, 16)]
     assert len({tuple(names) for names in rounds}) == 3
     assert {slot.control_first for slot in some} == {True, False}
+
+
+def test_a_smaller_budget_is_the_beginning_of_a_larger_one() -> None:
+    bugs = [one for one in seeded_bugs().values() if "4.3.1" in one.versions]
+    whole = slots(bugs, Budget(3, 120), NIGHTLY, "4.3.1", 1)
+    assert lines(slots(bugs, Budget(1, 120), NIGHTLY, "4.3.1", 1)) == lines(whole[: len(bugs)])
+
+
+def test_controls_come_between_the_others_after_them_or_not_at_all() -> None:
+    some = planned(bug("one"), bug("two"))
+    seeded, controls = [slot.seeded for slot in some], [slot.control for slot in some]
+    between = [options for _slot, options in in_order(some, Controls.BETWEEN)]
+    assert between == [options for slot in some for options in slot.both]
+    assert [options for _slot, options in in_order(some, Controls.AFTER)] == seeded + controls
+    assert [options for _slot, options in in_order(some, Controls.NONE)] == seeded
 
 
 def test_what_is_drawn_for_a_bug_does_not_depend_on_the_others() -> None:

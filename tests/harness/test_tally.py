@@ -19,6 +19,8 @@ def test_only_acknowledged_records_count() -> None:
     for event in (
         PhaseBegan("load"),
         Recorded(Operation(0, 0, 1, OK, "poll", "log-0", {"records": []})),
+        Recorded(Operation(0, 0, 1, OK, "delete-topic", "t-1", None)),
+        Recorded(Operation(0, 0, 1, INFO, "delete-topic", "t-2", None)),
         Recorded(Operation(0, 0, 1, INVOKE, "send", "log-0", [[0, 1], [0, 2]])),
         Recorded(Operation(0, 0, 1, INFO, "send", "log-0", None)),
         sent(OK, "ok", "ok"),
@@ -27,6 +29,7 @@ def test_only_acknowledged_records_count() -> None:
         tally.hear(event)
 
     assert tally.acked == 3
+    assert tally.removed == 1
 
 
 def test_waiting_ends_when_enough_have_come() -> None:

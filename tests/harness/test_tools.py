@@ -41,11 +41,14 @@ def test_it_has_the_nodes_image_and_user_and_the_runs_labels(tmp_path: Any) -> N
 
     assert said == "what it said \ufffd"
     assert engine.filters == {"label": [f"{RUN_LABEL}=r1", f"{PART_LABEL}=kafka"]}
-    assert engine.ran["command"] == ["@/opt/krucible/tools.args", "kafka.tools.X", "--files", "a"]
+    assert engine.ran["command"] == [
+        "@/opt/krucible/kafka.args", "-Xmx128m", "kafka.tools.X", "--files", "a",
+    ]  # fmt: skip
     assert (engine.ran["image"], engine.ran["user"]) == ("krucible/kafka:x", "1000:1000")
     assert engine.ran["labels"] == LABELS
     assert engine.ran["volumes"] == {str(tmp_path): {"bind": FILES_AT, "mode": "ro"}}
     assert engine.ran["network_mode"] == "none"
+    assert engine.ran["cpu_shares"] > 1024, "more than a node of the next cluster, which may be starting"
     assert engine.ran["remove"] is True
 
 

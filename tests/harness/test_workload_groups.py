@@ -207,6 +207,32 @@ def test_a_member_that_is_assigned_anew_commits_as_in_the_generation_before(
     assert bench.group.refused == [("member-1", 1)] * int(share)
 
 
+def test_a_member_commits_as_in_a_generation_to_come_and_is_refused(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "EARLY_INTERVAL_S", 1e-6)
+    bench = make()
+    bench.work(enough=lambda: bench.finished() and len(bench.group.refused) > 3)
+
+    early = bench.operations("commit", FAIL)
+    assert {o.value["membership"][0] for o in early} == {"member-1"}
+    assert all(1_000 < o.value["membership"][1] <= 10_001 for o in early)
+    # What the member was given is committed all the same, in its own generation.
+    assert {o.value["membership"][1] for o in bench.operations("commit", OK)} == {1}
+    assert len(bench.group.joined) == 1
+
+
+def test_a_member_that_does_not_know_who_it_is_commits_nothing_early(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "EARLY_INTERVAL_S", 1e-6)
+    bench = make()
+    bench.group.tells = False
+    bench.work()
+    assert bench.operations("commit", FAIL) == []
+    assert bench.group.late == 0
+
+
 def test_a_late_commit_of_unknown_fate_ends_the_member(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(groups, "GHOST_SHARE", 1.0)
     bench = make()

@@ -32,9 +32,10 @@ def test_the_page_is_up_to_date() -> None:
 
 
 def test_recorded_runs_are_small() -> None:
-    assert sum(path.stat().st_size for path in RUNS.iterdir()) <= 3 * 10**6
+    assert sum(path.stat().st_size for path in RUNS.iterdir()) <= 4 * 10**6
 
 
+@pytest.mark.no_cover  # tracing takes longer than judging, and other tests reach every branch
 @pytest.mark.parametrize("case", CASES)
 def test_a_mutation_is_judged_as_it_must_be(case: Case) -> None:
     assert case.wrong() == ""

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from xml.sax.saxutils import escape
 
 from harness.cluster.folders import cache_folder
+from harness.cluster.images.locks import build_lock
 from harness.cluster.images.model import Progress
 from harness.errors import KrucibleError, UsageError
 from harness.vocabulary.version import FIRST_LOG4J2, parse_version
@@ -88,6 +89,13 @@ def resolve(version: str, progress: Progress) -> Path:
             expected="Maven 3 and Java 17",
             next_step="apt-get install maven openjdk-17-jre-headless",
         )
+    with build_lock("jars", progress):
+        if not folder.is_dir():
+            _resolve_version(version, folder, progress)
+    return folder
+
+
+def _resolve_version(version: str, folder: Path, progress: Progress) -> None:
     progress(f"resolving Kafka {version} with Maven")
     work = folder.with_name(f"{version}.{os.getpid()}")
     try:
@@ -96,7 +104,6 @@ def resolve(version: str, progress: Progress) -> Path:
         (work / "libs").rename(folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)
-    return folder
 
 
 def resolve_jar(wanted: Coordinate, sha512: str, progress: Progress) -> Path:
@@ -113,7 +120,9 @@ def resolve_jar(wanted: Coordinate, sha512: str, progress: Progress) -> Path:
     name = f"{wanted.artifact}-{wanted.version}"
     jar = cache_folder() / "jars" / name / f"{name}.jar"
     if not jar.is_file():
-        _resolve_one(wanted, jar, progress)
+        with build_lock("jars", progress):
+            if not jar.is_file():
+                _resolve_one(wanted, jar, progress)
     found = hashlib.sha512(jar.read_bytes()).hexdigest()
     if found != sha512:
         raise KrucibleError(

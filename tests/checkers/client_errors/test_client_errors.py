@@ -288,6 +288,21 @@ class TestSequencesOfTransactions:
     def test_other_trouble_leaves_a_doubt(self) -> None:
         assert "other trouble" in self.told(Story().transact(), f"{TIMED_OUT}; {LOST}").doubt()
 
+    def test_a_batch_that_was_sent_twice_leaves_a_doubt(self) -> None:
+        # As told when requests were held on some connections (exploratory/gambits-held, seed 1).
+        error = (
+            "OUT_OF_ORDER_SEQUENCE_NUMBER: ProduceRequest for txn-0 [3] with 2 message(s) failed due to "
+            "sequence desynchronization with broker 2 (PID{Id:1000,Epoch:25}, base seq 8, idemp state change "
+            "6613ms ago, last partition error _TIMED_OUT (actions Retry,MsgPossiblyPersisted, base seq 1..1, "
+            "base msgid 2, 3746ms ago) (fatal); its commit was never asked for"
+        )
+        assert "sent there twice" in self.told(Story().transact(), error).doubt()
+        anomaly = self.told(
+            Story().initialise(7).transact(), error.replace("_TIMED_OUT", "NO_ERROR")
+        ).anomaly()
+        assert anomaly is not None
+        assert anomaly.illegal
+
     def test_records_that_were_acknowledged_beside_it_leave_a_doubt(self) -> None:
         assert "out of turn" in self.told(Story().transact(), offset=9).doubt()
 

@@ -63,6 +63,7 @@ def test_a_group_that_is_given_everything_is_valid_and_counted() -> None:
             "commits_ok": 1,
             "commits_fail": 1,
             "commits_info": 1,
+            "commits_premature": 0,
             "delivered": 4,
             "redelivered": 2,
             "unowned_max_ms": 1060.0,
@@ -306,7 +307,9 @@ def test_a_commit_of_a_generation_to_come_that_is_not_acknowledged(outcome: Oper
     story.assigned(1, 1, {0: 0}, {0: [0]})
     story.commits(1, {0: 1}, outcome, generation=9)
 
-    assert judged(story).validity is Validity.VALID
+    result = judged(story)
+    assert result.validity is Validity.VALID
+    assert result.figures[GROUP]["commits_premature"] == int(outcome is not None)
 
 
 def test_a_generation_that_a_poll_under_way_tells_of_may_be_known() -> None:
@@ -384,7 +387,9 @@ def test_a_group_whose_last_member_is_not_assigned_everything() -> None:
 
 
 @pytest.mark.parametrize(
-    "story", [stuck(59), stuck(60, recovers=False), stuck(60, assigned={0: 2, 1: 0})], ids=str
+    "story",
+    [stuck(59), stuck(60, recovers=False), stuck(60, assigned={0: 2, 1: 0})],
+    ids=["no-time", "no-cluster", "assigned"],
 )
 def test_a_group_that_had_no_time_no_cluster_or_its_assignment(story: GroupStory) -> None:
     assert judged(story).validity is Validity.VALID

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from checkers.history import Operation
+from checkers.history import Operation, OperationType
 from tests.mutations.edits import Edit
 from tests.mutations.families.groups import assignments, commits
 from tests.mutations.looking import FAIL, INFO, OK, phase_ns, without_offsets
@@ -124,3 +124,30 @@ def a_member_left_before_it_was_assigned(edit: Edit) -> None:
     asked = {name: poll.value[name] for name in ("client", "isolation", "group")}
     times_ns = (poll.time_ns + 1, poll.time_ns + 2)
     edit.add_call(986_000 + edit.place, "poll", poll.key, times_ns, (asked, asked | {"records": []}))
+
+
+def _commit_to_come(edit: Edit, ended: OperationType, error: str | None) -> None:
+    """Let a member commit again what it committed, as in a generation far above its own."""
+    done = edit.chosen(o for _, o in commits(edit) if o.value["membership"])
+    member, generation = done.value["membership"]
+    value = done.value | {"membership": [member, generation + 4_321]}
+    times_ns = (done.time_ns + 1000, done.time_ns + 2000)
+    edit.add_call(987_000, "commit", done.key, times_ns, (value, value), ended=ended, error=error)
+
+
+@mutation("groups", invalid("premature-commit"), RUNS, 3)
+def a_commit_of_a_generation_to_come(edit: Edit) -> None:
+    """A commit is acknowledged that names a generation far above the group's."""
+    _commit_to_come(edit, OK, None)
+
+
+@mutation("groups", VALID, RUNS, 2)
+def a_commit_of_a_generation_to_come_is_refused(edit: Edit) -> None:
+    """A commit is refused that names a generation far above the group's."""
+    _commit_to_come(edit, FAIL, "error 22 (the generation is verified before the append)")
+
+
+@mutation("groups", VALID, RUNS, 2)
+def a_commit_of_a_generation_to_come_got_no_answer(edit: Edit) -> None:
+    """A commit got no answer that names a generation far above the group's."""
+    _commit_to_come(edit, INFO, "timed out")

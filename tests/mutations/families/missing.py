@@ -22,6 +22,10 @@ KINDS = {
     "disks": "replicas",
     "the-runner": "runner",
     "the-deleter": "worker-6",
+    "offsets-that-leaders-told": "observer-offsets",
+    "who-erases-offsets": "worker-18",
+    "who-lets-transactions-lapse": "worker-12",
+    "who-has-them-described": "worker-13",
 }
 """Whose journal, and how its name begins."""
 RUNS = {
@@ -44,6 +48,9 @@ RUNS = {
         "a-brokers-views",
         "the-states-of-nodes",
     ),
+    "listed-txn": ("offsets-that-leaders-told",),
+    "erasures": ("who-erases-offsets",),
+    "lapses": ("who-has-them-described", "who-lets-transactions-lapse"),
     "elections": ("quorum-state-files", "the-admin", "the-runner"),
 }
 """Of each run the journals that are maimed."""

@@ -1,17 +1,13 @@
 """A cluster of Spark's own, a master and two workers on loopback, and an ingest that is killed."""
 
-import os
-import re
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, nullcontext
+from collections.abc import Iterator
+from contextlib import nullcontext
 from pathlib import Path
 
 import pandas as pd
-import pyspark
 import pytest
 from pyspark.sql import SparkSession
 
@@ -22,83 +18,31 @@ from results.pipeline.ingest import ingest
 from results.pipeline.schemas import TABLES
 from results.pipeline.snapshot import CURRENT, locked
 from tests.results.pipeline.stored_runs import store, tree
+from tests.standalone import BOUND_S, ENVIRONMENT, SPARK, Cluster, standalone, wait_until
 
-SPARK = Path(pyspark.__file__).parent
 COMMANDS = Path(harness.cli.__file__).with_name("__main__.py")
-BOUND_S = 600
-ENVIRONMENT = os.environ | {
-    "SPARK_LOCAL_IP": "127.0.0.1",
-    "SPARK_DAEMON_MEMORY": "256m",
-    "SPARK_HOME": str(SPARK),
-    "PYSPARK_PYTHON": sys.executable,
-}
-
-
-def wait_until(condition: Callable[[], object], what: str) -> None:
-    deadline = time.monotonic() + BOUND_S
-    while not condition():
-        if time.monotonic() > deadline:
-            pytest.fail(f"{what}: not within {BOUND_S} s")
-        time.sleep(0.02)
-
-
-class Daemon:
-    """A master or a worker, which says on stderr what it does."""
-
-    def __init__(self, folder: Path, kind: str, *options: str) -> None:
-        folder.mkdir()
-        self._log = folder / "log"
-        command = [SPARK / "bin" / "spark-class", f"org.apache.spark.deploy.{kind}", "--host", "127.0.0.1"]
-        with self._log.open("wb") as log:
-            self.process = subprocess.Popen(
-                [*command, "--webui-port", "0", *options], cwd=folder, env=ENVIRONMENT, stdout=log, stderr=log
-            )
-
-    def await_line(self, pattern: str) -> str:
-        def found() -> re.Match[str] | None:
-            if self.process.poll() is not None:
-                pytest.fail(f"it ended: {self._log.read_text()[-2000:]}")
-            return re.search(pattern, self._log.read_text())
-
-        wait_until(found, pattern)
-        return found()[1]  # type: ignore[index] # it was there a moment ago
-
-    def stop(self) -> None:
-        self.process.terminate()
-        self.process.wait(BOUND_S)
-
-
-class Cluster:
-    """Where its master is, and what its workers keep."""
-
-    def __init__(self, master: str, workers: list[Path]) -> None:
-        self.master = master
-        self._workers = workers
-
-    def applications(self) -> list[set[str]]:
-        """Of each worker, the applications that it had executors for."""
-        return [{path.name for path in folder.glob("app-*")} for folder in self._workers]
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    place = tmp_path_factory.mktemp("cluster")
-    with ExitStack() as ending:
-        master = Daemon(place / "master", "master.Master", "--port", "0")
-        ending.callback(master.stop)
-        address = master.await_line(r"Starting Spark master at (spark://127\.0\.0\.1:\d+)")
-        folders = [place / "worker-1", place / "worker-2"]
-        workers = [
-            Daemon(
-                folder, "worker.Worker", "--cores", "1", "--memory", "1g", "--work-dir", str(folder), address
-            )
-            for folder in folders
-        ]
-        for worker in workers:
-            ending.callback(worker.stop)
-        for worker in workers:
-            worker.await_line(r"(Successfully registered with master)")
-        yield Cluster(address, folders)
+    with standalone(tmp_path_factory.mktemp("cluster")) as started:
+        yield started
+
+
+ASKING = """
+import sys, zlib
+from results.pipeline.errors import PipelineError
+from results.pipeline.hosts import hosts_of
+with hosts_of(sys.argv[1]) as hosts:
+    (name,) = hosts.settled()
+    print("host", name)
+    print(zlib.decompress(hosts.ask(name, "zlib:compress", b"there and back").data).decode())
+    print(hosts.ask(name, "no_such_module:call", b"").problem)
+    try:
+        hosts.ask(name, "zlib:decompress", b"no")
+    except PipelineError as error:
+        print(error)
+"""
 
 
 def run(words: list[str | Path]) -> str:
@@ -175,3 +119,34 @@ def test_an_ingest_that_is_killed_leaves_the_tables_as_they_were(spark: SparkSes
 
     # The killed one's worker may have been writing on for a moment.
     wait_until(clean, "nothing is left of the killed ingest")
+
+
+def test_a_host_is_asked_by_its_name_and_says_what_it_can_not_import(cluster: Cluster) -> None:
+    told = run([sys.executable, "-c", ASKING, cluster.master])
+    assert told.startswith("host 127.0.0.1\nthere and back\n")
+    assert "No module named 'no_such_module' (for " in told
+    assert "Spark could not have zlib:decompress done on 127.0.0.1" in told
+
+
+def test_what_a_host_lacks_is_told_before_anything_runs(cluster: Cluster, tmp_path: Path) -> None:
+    words = [
+        sys.executable,
+        COMMANDS,
+        "run",
+        "smoke/partition",
+        "--seeds",
+        "1..2",
+        "--kafka-version",
+        "4.3.1",
+    ]
+    words += ["--master", cluster.master, "--runs", tmp_path / "store", "--scratch", "/dev/null/scratch"]
+    done = subprocess.run(
+        words, env=ENVIRONMENT, capture_output=True, text=True, check=False, timeout=BOUND_S
+    )
+    assert done.returncode == 3, done.stderr
+    assert "hosts      0 of 1 host can do runs" in done.stdout
+    assert (
+        "  127.0.0.1  lacks  scratch: /dev/null/scratch: Not a directory; mend: name a folder" in done.stdout
+    )
+    assert "krucible: no host can do runs" in done.stderr
+    assert not list((tmp_path / "store").glob("smoke/partition/2*"))

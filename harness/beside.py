@@ -1,0 +1,32 @@
+"""Something that is done beside something else, in a thread of its own."""
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def beside(action: Callable[[], T], name: str) -> Future[T]:
+    """Begin to do something; what comes of it is in the future.
+
+    The thread is a daemon: whoever interrupts twice does not wait for it.
+    """
+    future: Future[T] = Future()
+
+    def act() -> None:
+        try:
+            future.set_result(action())
+        except BaseException as error:  # noqa: BLE001 - raised where the result is asked for
+            future.set_exception(error)
+
+    threading.Thread(target=act, name=name, daemon=True).start()
+    return future
+
+
+def nothing() -> Future[None]:
+    """Nothing is done, and that is over."""
+    future: Future[None] = Future()
+    future.set_result(None)
+    return future

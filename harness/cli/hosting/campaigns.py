@@ -1,0 +1,74 @@
+"""Campaigns on hosts: what one of them lacks is handed out, and what came of it is recorded."""
+
+from collections import deque
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+
+from harness.cli.campaigns import Campaign
+from harness.cli.hosting.driving import Asked, crew_of
+from harness.cli.hosting.options import OnHosts
+from harness.cli.hosting.orders import Report
+from harness.cli.running import cancellable
+from harness.errors import KrucibleError
+from harness.planning import RunPlan
+from results.store import StoreError
+
+
+class CampaignWork:
+    """The seeds that a campaign lacks, in order.
+
+    Args:
+        campaign: that records them.
+        plans: a plan for every seed.
+        runs: the shared store.
+    """
+
+    def __init__(self, campaign: Campaign, plans: Mapping[int, RunPlan], runs: Path) -> None:
+        self._campaign = campaign
+        self._plans = plans
+        self._runs = runs
+        missing = campaign.missing()
+        titles = (f"seed {seed} ({number} of {len(missing)})" for number, seed in enumerate(missing, start=1))
+        self._left = deque(zip(missing, titles, strict=True))
+
+    def next(self) -> Asked | None:
+        """The next seed; None once all were handed out."""
+        if not self._left:
+            return None
+        seed, title = self._left.popleft()
+        return Asked(self._plans[seed], title)
+
+    def take(self, asked: Asked, report: Report) -> None:
+        """Record how the run of a seed ended."""
+        record(self._campaign, asked.plan, report, self._runs)
+
+
+def record(campaign: Campaign, plan: RunPlan, report: Report, runs: Path) -> None:
+    """Record how a run ended, by the rules of those that happen here."""
+    seed = plan.options.seed
+    if report.failure:
+        campaign.record_failure(seed, report.failure)
+    elif not report.interrupted:
+        folder = runs / report.folder
+        try:
+            campaign.require_its_kafka(folder)
+            campaign.record(seed, folder)
+        except (KrucibleError, StoreError) as error:
+            campaign.record_failure(seed, str(error))
+            click.echo(f"krucible: seed {seed} failed: {error}", err=True)
+
+
+def run_missing_on_hosts(
+    campaign: Campaign, plans: Mapping[int, RunPlan], runs: Path, on_hosts: OnHosts
+) -> None:
+    """Have hosts do what a campaign lacks.
+
+    Raises:
+        KrucibleError: no host can.
+        PipelineError: there is no master, or no host.
+    """
+    images = (image for plan in plans.values() for image in plan.images)
+    with crew_of(on_hosts, runs, images) as crew, cancellable() as cancelled:
+        crew.run_all(CampaignWork(campaign, plans, runs), cancelled)

@@ -1,0 +1,124 @@
+"""The process of one run on a host: it reads an order from stdin, and goes on while that is open.
+
+Whoever started it holds the other end.  When that is gone, by whatever signal, the run is lost: it is healed
+and cleaned up here, since nobody else would, and does not count.
+"""
+
+import os
+import sys
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from checkers.reading import HistoryError
+from checkers.verdict import Validity
+from harness.cli.console import LineConsole
+from harness.cli.hosting.hand_over import clear, hand_over
+from harness.cli.hosting.identity import host_name
+from harness.cli.hosting.orders import Begun, Desk, Order, Report, decode
+from harness.cli.hosting.slots import slot
+from harness.cli.keeping import keep
+from harness.cli.running import cancellable
+from harness.errors import KrucibleError
+from harness.events import Event, RunBegan
+from harness.planning import plan_run
+from harness.runner import Host, execute
+from harness.seeded_bugs.reach import read_traces, told
+from results.store import StoreError
+
+_POLL_S = 0.5
+_BLOCK_BYTES = 65_536
+
+
+def main() -> None:
+    """Do what stdin orders; how it ended is told at the order's desk, and on stdout what goes on."""
+    stdin = sys.stdin.fileno()
+    order = decode(_line(stdin), Order)
+    with cancellable() as cancelled:
+        lost = threading.Event()
+        threading.Thread(target=_watch_stdin, args=(stdin, lost, cancelled), daemon=True).start()
+        desk = Desk(order.place)
+        threading.Thread(target=_watch_desk, args=(desk, cancelled), daemon=True).start()
+        with slot(order.site.slot_numbers, cancelled.is_set) as number:
+            if number is not None and desk.report(order.number) is None:
+                _carry_out(order, desk, number, cancelled, lost)
+
+
+def _carry_out(
+    order: Order, desk: Desk, number: int, cancelled: threading.Event, lost: threading.Event
+) -> None:
+    try:
+        for left in clear(order.site, number):
+            click.echo(f"a run was cut short on this host before; what there is of it is in {left}")
+        if cancelled.is_set():
+            return
+        report = _run(order, desk, order.site.scratch_of(number), cancelled)
+    except (HistoryError, KrucibleError, StoreError) as error:
+        report = Report(host_name(), failure=str(error), interrupted=cancelled.is_set())
+        click.echo(f"krucible: {error}", err=True)
+    if not (report.interrupted and lost.is_set()) and not desk.end(order.number, report):
+        click.echo("another host had done this run already; this one does not count")
+
+
+def _run(order: Order, desk: Desk, scratch: Path, cancelled: threading.Event) -> Report:
+    """Run, hand over, judge and keep, as `krucible run` does."""
+    plan = plan_run(order.options)
+    console = LineConsole(sys.stdout)
+    ended = execute(plan, Host(runs=scratch), _noting(console.hear, desk, order.number), cancelled)
+    failure = ended.failure  # once that is known, the cluster is gone
+    interrupted = cancelled.is_set()
+    folder = hand_over(ended.folder, scratch, order.site.store)
+    text = keep(folder, ended.history, ended.verdict)
+    if bug := plan.options.seeded_bug:
+        text += f"\nseeded     {told(bug, read_traces(folder, bug))}"
+    counts = failure is None or ended.verdict.validity is Validity.INVALID
+    return Report(
+        host_name(),
+        folder=str(folder.relative_to(order.site.store)),
+        text=text,
+        failure="" if counts else str(failure),
+        interrupted=interrupted,
+    )
+
+
+def _noting(hear: Callable[[Event], None], desk: Desk, number: int) -> Callable[[Event], None]:
+    def note(event: Event) -> None:
+        if isinstance(event, RunBegan):
+            desk.begin(number, Begun(host_name(), event.folder, datetime.now(UTC).isoformat()))
+        hear(event)
+
+    return note
+
+
+def _line(handle: int) -> bytes:
+    """The first line; read without a buffer, which a thread that waits for the rest would hold."""
+    data = b""
+    while not data.endswith(b"\n"):
+        block = os.read(handle, _BLOCK_BYTES)
+        if not block:
+            break
+        data += block
+    return data
+
+
+def _watch_stdin(handle: int, lost: threading.Event, cancelled: threading.Event) -> None:
+    while os.read(handle, _BLOCK_BYTES):
+        pass
+    lost.set()
+    cancelled.set()
+
+
+def _watch_desk(desk: Desk, cancelled: threading.Event) -> None:
+    while not cancelled.wait(_POLL_S):
+        try:
+            if desk.stopped:
+                cancelled.set()
+        except OSError as error:  # a store that is away for a moment is no reason to end a run
+            click.echo(f"krucible: {desk.place} can't be read: {error.strerror}", err=True)
+
+
+if __name__ == "__main__":
+    main()

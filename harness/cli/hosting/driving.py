@@ -1,0 +1,212 @@
+"""Which host gets which run: the next one goes to whichever has a slot free, until nothing is left to do."""
+
+import queue
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+import click
+
+from harness.cli.hosting.options import OnHosts
+from harness.cli.hosting.orders import Desk, Order, Report, Site, decode, encode
+from harness.cli.hosting.table import Host, able, hosts_text, look_at
+from harness.cli.hosting.tasks import CARRY_OUT, CLEAR_SLOTS, Clearing
+from harness.cli.keeping import show
+from harness.errors import KrucibleError
+from harness.planning import ImageAsked, RunPlan
+from results.markdown import number
+from results.pipeline.errors import PipelineError
+from results.pipeline.hosts import Hosts, hosts_of
+
+GONE_S = 120.0
+"""No executor has been there for so long: nobody is left to do anything."""
+PATIENCE_S = 60.0
+"""How long a run that was lost may take to heal and clean up on its host."""
+_POLL_S = 0.5
+
+
+class Asked(NamedTuple):
+    """A run that is to be done.
+
+    Attributes:
+        plan: of the run.
+        title: what it is among the others, for people.
+    """
+
+    plan: RunPlan
+    title: str
+
+
+class Work(Protocol):
+    """Runs to be done; asked and told by one thread."""
+
+    def next(self) -> Asked | None:
+        """The next run; None where there is none, or none before another one has ended."""
+
+    def take(self, asked: Asked, report: Report) -> None:
+        """Hear how a run ended."""
+
+
+class Crew:
+    """Hosts that lack nothing, doing runs.
+
+    Args:
+        hosts: all of the master's.
+        usable: those that can do runs.
+        clusters: how many each bears at once.
+        desk: where they report; its folder is in the store.
+    """
+
+    def __init__(self, hosts: Hosts, usable: Sequence[Host], clusters: int, desk: Desk) -> None:
+        self._hosts = hosts
+        self._usable = tuple(usable)
+        self._clusters = clusters
+        self._desk = desk
+        self._free = deque(host for _ in range(clusters) for host in self._usable)
+        self._busy: dict[int, tuple[Asked, Host]] = {}
+        self._ended: queue.SimpleQueue[tuple[int, Report | PipelineError | OSError]] = queue.SimpleQueue()
+        self._numbers = count(1)
+        self._lost = False
+
+    @property
+    def at_once(self) -> int:
+        """How many runs go on at the same time."""
+        return self._clusters * len(self._usable)
+
+    def run_all(self, work: Work, cancelled: threading.Event) -> None:
+        """Have everything done, until nothing is left to do, no host is left, or that is cancelled."""
+        seen_at = time.monotonic()
+        try:
+            while self._hand_out(work, cancelled) or self._busy:
+                if self._take(work) or self._hosts.names():
+                    seen_at = time.monotonic()
+                if time.monotonic() - seen_at > GONE_S:
+                    click.echo(f"krucible: no host is left; {len(self._busy)} runs are lost", err=True)
+                    return
+        except KeyboardInterrupt:
+            names = ", ".join(host.name for host in self._usable)
+            click.echo(
+                f"runs on {names} heal and clean up by themselves within a minute; krucible heal there takes "
+                "away what stays",
+                err=True,
+            )
+            raise
+        self._clear()
+
+    def _hand_out(self, work: Work, cancelled: threading.Event) -> bool:
+        """Give runs to hosts that are free; whether any was given.  Once cancelled, have all of them end."""
+        if cancelled.is_set():
+            self._desk.stop()
+            return False
+        given = False
+        while self._free and (asked := work.next()) is not None:
+            self._give(next(self._numbers), asked, self._free.popleft())
+            given = True
+        return given
+
+    def _give(self, place: int, asked: Asked, host: Host) -> None:
+        self._busy[place] = asked, host
+        click.echo(f"--- {asked.title}, to {host.name}: {asked.plan.reproduce}")
+        click.echo(f"log        {self._desk.log(place)}")
+        order = Order(
+            number=place,
+            options=asked.plan.options,
+            place=self._desk.place,
+            site=self._site(host),
+            machines=tuple(each.seen.machine for each in self._usable),
+        )
+        threading.Thread(target=self._await, args=(host, order), daemon=True).start()
+
+    def _site(self, host: Host) -> Site:
+        return Site(store=self._desk.store, scratch=host.seen.scratch, slots=self._clusters)
+
+    def _await(self, host: Host, order: Order) -> None:
+        try:
+            answer = self._hosts.ask(host.name, CARRY_OUT, encode(order))
+        except (PipelineError, OSError) as error:
+            self._ended.put((order.number, error))
+        else:
+            report = Report(host.name, failure=answer.problem)
+            if answer.data:
+                report = decode(answer.data, Report)
+            self._ended.put((order.number, report))
+
+    def _take(self, work: Work) -> bool:
+        """Wait a moment for a run to end; whether one did."""
+        try:
+            place, ended = self._ended.get(timeout=_POLL_S)
+        except queue.Empty:
+            return False
+        asked, host = self._busy.pop(place)
+        if not isinstance(ended, Report):
+            self._lost = True
+            ended = Report(host.name, failure=f"{host.name} gets no more runs. {ended}")
+        else:
+            self._free.append(host)
+        self._tell(place, asked, ended)
+        work.take(asked, ended)
+        return True
+
+    def _tell(self, place: int, asked: Asked, report: Report) -> None:
+        click.echo(f"=== {asked.title}, from {report.host}")
+        for lost in self._desk.begun(place)[:-1]:
+            self._lost = True
+            click.echo(
+                f"lost       it had been begun on {lost.host} at {lost.began_at}, in {lost.folder} there, "
+                "and was cut short; that does not count"
+            )
+        if report.text:
+            show(report.text)
+        if report.failure:
+            click.echo(f"krucible: {asked.title} failed: {report.failure}", err=True)
+
+    def _clear(self) -> None:
+        """Have every host that is still there take away what lost runs left."""
+        patience_s = PATIENCE_S if self._lost else 0.0
+        here = self._hosts.names()
+        for host in self._usable:
+            if host.name not in here:
+                click.echo(
+                    f"krucible: {host.name} is gone; krucible heal there takes away what it left", err=True
+                )
+                continue
+            clearing = encode(Clearing(self._site(host), patience_s))
+            try:
+                said = self._hosts.ask(host.name, CLEAR_SLOTS, clearing).data.decode()
+            except (PipelineError, OSError) as error:
+                said = str(error)
+            for line in said.splitlines():
+                click.echo(f"{host.name}: {line}")
+
+
+@contextmanager
+def crew_of(asked: OnHosts, runs: Path, images: Iterable[ImageAsked]) -> Iterator[Crew]:
+    """Hosts that lack nothing, for the block; all were looked at, and what one lacks was told.
+
+    Args:
+        asked: which hosts, and how.
+        runs: the shared store.
+        images: that runs need.
+
+    Raises:
+        KrucibleError: no host can do runs.
+        PipelineError: there is no Spark, no master, or no host.
+    """
+    desk = Desk.opened(runs.resolve())
+    with hosts_of(asked.master) as hosts:
+        found = look_at(hosts, desk, asked.scratch, tuple(dict.fromkeys(images)))
+        click.echo(hosts_text(found))
+        usable = able(found)
+        if not usable:
+            raise KrucibleError(
+                "no host can do runs",
+                got=f"{number(len(found), 'host')}, each of which lacks something",
+                where=asked.master,
+                next_step="mend what is told above; docs/hosts.md says what a host needs",
+            )
+        yield Crew(hosts, usable, asked.clusters, desk)

@@ -1,0 +1,61 @@
+"""Runs happen on a disk of their host and are handed over whole: Kafka's disks are folders of its run."""
+
+import hashlib
+import shutil
+import socket
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import click
+
+from harness.cli.hosting.orders import Site
+from harness.cluster.engine import connect, engine_errors_told
+from harness.errors import disk_errors_told
+from harness.folder import place_run
+from harness.healing import heal, leftovers
+from results.store import run_folders
+
+
+def hand_over(folder: Path, scratch: Path, store: Path) -> Path:
+    """Move a run from a host's disk to the store, where it appears whole; its new place.
+
+    Args:
+        folder: the run's.
+        scratch: the folder of the host that has it, which is built like a store.
+        store: the shared one.
+
+    Raises:
+        KrucibleError: a disk refuses; the run stays where it was.
+    """
+    scenario = folder.resolve().parent.relative_to(scratch.resolve())
+    parent = store / scenario
+    # The same name each time: what a process that was killed had copied is found and taken away.
+    where = hashlib.sha256(f"{socket.gethostname()}:{scratch.resolve()}".encode()).hexdigest()[:12]
+    arriving = parent / f".arriving-{where}"
+    with disk_errors_told():
+        parent.mkdir(parents=True, exist_ok=True)
+        if arriving.exists():
+            shutil.rmtree(arriving)
+        shutil.copytree(folder, arriving, symlinks=True)
+        placed = place_run(arriving, store, str(scenario), folder.name)
+        shutil.rmtree(folder)
+    return placed
+
+
+def clear(site: Site, slot: int, say: Callable[[str], None] = click.echo) -> list[Path]:
+    """Take away the clusters that killed runs left in a slot of this host, whatever store they were for.
+
+    Then hand over what there is of those that were for this one.  Whoever calls holds the slot, so that
+    nobody else works there.
+
+    Raises:
+        KrucibleError: the engine or a disk refuses.
+    """
+    scratch = site.scratch_of(slot)
+    place = scratch.resolve().parent
+    with engine_errors_told(), closing(connect()) as client:
+        dead = tuple(left.run for left in leftovers(client) if left.folder.is_relative_to(place))
+        if dead:
+            heal(client, dead, say)
+    return [hand_over(folder, scratch, site.store) for folder in list(run_folders(scratch))]

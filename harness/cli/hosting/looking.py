@@ -1,0 +1,144 @@
+"""What a host lacks for runs: asked of every host before anything runs there."""
+
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import msgspec
+
+from harness.cli.hosting.identity import host_name, krucible_digest, machine
+from harness.cli.hosting.orders import PROOF_FILE, decode, encode
+from harness.cluster.folders import cache_folder
+from harness.doctor import Check, State, checks_for_runs
+from harness.identification import commit
+from harness.planning import ImageAsked
+
+LOOK = f"{__name__}:look"
+_MOUNTS = Path("/proc/self/mountinfo")
+_OVER_NETWORK = (
+    "nfs",
+    "cifs",
+    "smb",
+    "ceph",
+    "lustre",
+    "gluster",
+    "fuse.sshfs",
+    "9p",
+    "afs",
+    "beegfs",
+    "gpfs",
+)
+
+
+class Question(msgspec.Struct, frozen=True):
+    """What a host is asked.
+
+    Attributes:
+        digest: of the krucible that asks.
+        commit: of it, for people.
+        place: the folder of the command, in the shared store.
+        proof: what stands in a file there.
+        scratch: the folder on the host in which runs are to happen; None for its cache.
+        images: that runs need.
+    """
+
+    digest: str
+    commit: str
+    place: Path
+    proof: str
+    scratch: Path | None
+    images: tuple[ImageAsked, ...]
+
+
+class Seen(msgspec.Struct, frozen=True):
+    """What a host is and has.
+
+    Attributes:
+        name: what it calls itself.
+        machine: the same for all executors on one machine.
+        scratch: the folder in which runs happen.
+        checks: what was looked at.
+        mark: file that it left in the command's folder; empty where it could leave none.
+    """
+
+    name: str
+    machine: str
+    scratch: Path
+    checks: tuple[Check, ...]
+    mark: str = ""
+
+    @property
+    def lacks(self) -> tuple[Check, ...]:
+        """What is missing."""
+        return tuple(check for check in self.checks if check.state is State.MISSING)
+
+
+def look(data: bytes) -> bytes:
+    """Look at this host.
+
+    Args:
+        data: the `Question`.
+
+    Returns:
+        `Seen`.
+    """
+    question = decode(data, Question)
+    scratch = question.scratch or cache_folder() / "hosts"
+    store, mark = _store(question)
+    checks = (_krucible(question), store, *_scratch(scratch), *checks_for_runs(question.images, scratch))
+    return encode(Seen(host_name(), machine(), scratch.absolute(), checks, mark))
+
+
+def _krucible(question: Question) -> Check:
+    here = commit() or "not a checkout"
+    if krucible_digest() == question.digest:
+        return Check("krucible", State.OK, here)
+    found = f"{here}; its files differ from those of {question.commit or 'the krucible that asks'}"
+    return Check("krucible", State.MISSING, found, "install the same krucible there")
+
+
+def _store(question: Question) -> tuple[Check, str]:
+    """Whether it is the same store, and can be written to; and what was left there to prove it."""
+    mark = f"seen-{secrets.token_hex(6)}"
+    mend = "mount it there under the same path, writable"
+    try:
+        proof = (question.place / PROOF_FILE).read_text()
+        (question.place / mark).write_text(host_name())
+    except OSError as error:
+        found = f"{question.place}: {error.strerror}"
+        return Check("store", State.MISSING, found, mend), ""
+    if proof != question.proof:
+        return Check("store", State.MISSING, f"{question.place} is another folder there", mend), ""
+    return Check("store", State.OK, str(question.place.parent.parent)), mark
+
+
+def _scratch(scratch: Path) -> Iterator[Check]:
+    """Kafka's disks are folders there: over a network they would be another thing."""
+    mend = "name a folder on a disk of its own with --scratch"
+    try:
+        scratch.mkdir(parents=True, exist_ok=True)
+        writable = os.access(scratch, os.W_OK | os.X_OK)
+    except OSError as error:
+        yield Check("scratch", State.MISSING, f"{scratch}: {error.strerror}", mend)
+        return
+    kind = file_system_of(scratch)
+    if not writable:
+        yield Check("scratch", State.MISSING, f"{scratch} can't be written to", mend)
+    elif kind.startswith(_OVER_NETWORK):
+        yield Check("scratch", State.MISSING, f"{scratch} is on {kind}", mend)
+    else:
+        yield Check("scratch", State.OK, f"{scratch}, {kind or 'unknown file system'}")
+
+
+def file_system_of(folder: Path, mounts: Path = _MOUNTS) -> str:
+    """The kind of file system that a folder is on, as the kernel names it; empty where it does not tell."""
+    if not mounts.exists():
+        return ""
+    place, best, kind = folder.resolve(), -1, ""
+    for line in mounts.read_text().splitlines():
+        before, _, after = line.partition(" - ")
+        point = Path(before.split()[4].encode().decode("unicode_escape"))
+        if place.is_relative_to(point) and len(point.parts) >= best:
+            best, kind = len(point.parts), after.split()[0]
+    return kind

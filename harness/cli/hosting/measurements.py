@@ -1,0 +1,73 @@
+"""Measurements of sensitivity on hosts: what one of them lacks is handed out, bug by bug."""
+
+from collections.abc import Callable
+from time import monotonic
+
+from harness.cli.hosting.campaigns import record
+from harness.cli.hosting.driving import Asked, crew_of
+from harness.cli.hosting.options import OnHosts
+from harness.cli.hosting.orders import Report
+from harness.cli.running import cancellable
+from harness.cli.sensitivity_runs import Measuring, Planned
+from results.sensitivity.outcomes import Place
+
+
+class MeasuringWork:
+    """The runs that a measurement lacks; the next try of a bug waits for what the one before it shows.
+
+    Args:
+        measuring: the measurement.
+        limit_s: no run begins later than that, seconds from now; None: there is no such limit.
+        over: called after each run.
+    """
+
+    def __init__(self, measuring: Measuring, limit_s: float | None, over: Callable[[], None]) -> None:
+        self._measuring = measuring
+        self._began = monotonic()
+        self._limit_s = limit_s
+        self._over = over
+        self._tried: set[Place] = set()
+        self._under_way: dict[str, Planned] = {}
+
+    def next(self) -> Asked | None:
+        """The next run that is missing and waits for none."""
+        if self._limit_s is not None and monotonic() - self._began >= self._limit_s:
+            return None
+        under_way = {one.place for one in self._under_way.values()}
+        one = self._measuring.next_missing(self._tried, under_way)
+        if one is None:
+            return None
+        self._tried.add(one.place)
+        title = self._measuring.title(one)
+        self._under_way[title] = one
+        return Asked(one.plan, title)
+
+    def take(self, asked: Asked, report: Report) -> None:
+        """Record how a run ended, and look at what it shows."""
+        one = self._under_way.pop(asked.title)
+        record(self._measuring.campaign(one), one.plan, report, self._measuring.runs)
+        self._measuring.look()
+        self._over()
+
+
+def run_missing_on_hosts(
+    measuring: Measuring, on_hosts: OnHosts, limit_s: float | None, over: Callable[[], None]
+) -> None:
+    """Have hosts do what a measurement lacks.
+
+    Args:
+        measuring: the measurement.
+        on_hosts: which hosts, and how.
+        limit_s: no run begins later than that, seconds from now; None: there is no such limit.
+        over: called after each run.
+
+    Raises:
+        KrucibleError: no host can.
+        PipelineError: there is no master, or no host.
+    """
+    images = [image for plan in measuring.plans() for image in plan.images]
+    if not images:
+        return
+    work = MeasuringWork(measuring, limit_s, over)
+    with crew_of(on_hosts, measuring.runs, images) as crew, cancellable() as cancelled:
+        crew.run_all(work, cancelled)

@@ -1,0 +1,90 @@
+"""``--master`` and what belongs to it, for commands whose runs hosts can do."""
+
+import re
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import click
+
+from harness.errors import KrucibleError, UsageError
+
+CLUSTERS_MAX = 8
+_MASTER = re.compile(r"spark://[^/\s]+")
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+class OnHosts(NamedTuple):
+    """How hosts are to do runs.
+
+    Attributes:
+        master: Spark's.
+        clusters: how many a host bears at once.
+        scratch: the folder on each host in which runs happen; None for its cache.
+    """
+
+    master: str
+    clusters: int = 1
+    scratch: Path | None = None
+
+
+class StandaloneMaster(click.ParamType[str]):
+    """``spark://HOST:PORT``; its workers are hosts with Docker, which those of other masters are not."""
+
+    name = "MASTER"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Refuse what has not that form."""
+        if not _MASTER.fullmatch(str(value)):
+            self.fail(f"got {value!r}, expected spark://HOST:PORT", param, ctx)
+        return str(value)
+
+
+def hosts_options(function: F) -> F:
+    """``--master``, ``--clusters-per-host`` and ``--scratch``; `asked_hosts` reads them."""
+    choices = (
+        click.option(
+            "--master",
+            type=StandaloneMaster(),
+            help="Have hosts of this Spark master do the runs: docs/hosts.md.",
+        ),
+        click.option(
+            "--clusters-per-host",
+            type=click.IntRange(1, CLUSTERS_MAX),
+            help="How many clusters a host bears at once, with --master.  [default: 1]",
+        ),
+        click.option(
+            "--scratch",
+            type=click.Path(path_type=Path, file_okay=False),
+            help="Folder on each host in which runs happen, with --master.  [default: its krucible cache]",
+        ),
+    )
+    for choice in reversed(choices):
+        function = choice(function)
+    return function
+
+
+def asked_hosts(given: dict[str, Any]) -> OnHosts | None:
+    """Take these options out of those of a command; None where runs happen here.
+
+    Raises:
+        UsageError: one was given without a master.
+        KrucibleError: Spark is not installed.
+    """
+    master, clusters, scratch = (given.pop(name) for name in ("master", "clusters_per_host", "scratch"))
+    if master is None:
+        if clusters is not None or scratch is not None:
+            raise UsageError(
+                "--clusters-per-host and --scratch are about hosts of a Spark master",
+                next_step="drop them, or name a --master",
+            )
+        return None
+    if find_spec("pyspark") is None:
+        raise KrucibleError(
+            "Spark is not installed",
+            expected="the extra that --master needs",
+            next_step="make spark   in krucible's checkout",
+        )
+    return OnHosts(master, clusters or 1, None if scratch is None else scratch.absolute())

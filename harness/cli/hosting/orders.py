@@ -1,0 +1,187 @@
+"""What hosts are told and what they report: records in a folder of the shared store, one a command.
+
+A run that was begun leaves a note of where; one that came to its end leaves a report, once: whoever is told
+to do the same again finds it and does nothing.
+"""
+
+import hashlib
+import os
+import secrets
+from pathlib import Path
+from typing import TypeVar
+
+import msgspec
+
+from harness.errors import disk_errors_told
+from harness.planning import RunOptions
+from results.store import load_record, save_record
+
+FOLDER = "hosts"
+"""In the store: a folder for each command that had runs done on hosts."""
+PROOF_FILE = "proof"
+"""In the folder of a command: what a host reads there to prove that it sees the same store."""
+_Record = TypeVar("_Record", bound=msgspec.Struct)
+_WISH = "wish"
+_GO_ON, _STOP = "go on", "stop"
+
+
+class Site(msgspec.Struct, frozen=True):
+    """Where runs happen on a host, and where they go.
+
+    Attributes:
+        store: the shared store.
+        scratch: the folder on the host in which runs happen.
+        slots: how many clusters the host bears at once.
+    """
+
+    store: Path
+    scratch: Path
+    slots: int
+
+    @property
+    def slot_numbers(self) -> range:
+        """Of all slots."""
+        return range(1, self.slots + 1)
+
+    def scratch_of(self, slot: int) -> Path:
+        """The folder on the host for runs in one of its slots; a store of its own for each shared one."""
+        store = hashlib.sha256(str(self.store).encode()).hexdigest()[:10]
+        return self.scratch / f"slot-{slot}" / store
+
+
+class Order(msgspec.Struct, frozen=True):
+    """One run, as a host is told to do it.
+
+    Attributes:
+        number: of the order, from 1 on.
+        options: of the run; they plan it, as those of a command do.
+        place: the folder of this command in the shared store.
+        site: of the host.
+        machines: those that were looked at and lack nothing.
+    """
+
+    number: int
+    options: RunOptions
+    place: Path
+    site: Site
+    machines: tuple[str, ...]
+
+
+class Begun(msgspec.Struct, frozen=True):
+    """A host began a run.
+
+    Attributes:
+        host: its name.
+        folder: in which the run happens, on that host.
+        began_at: when, ISO 8601 in UTC.
+    """
+
+    host: str
+    folder: str
+    began_at: str
+
+
+class Report(msgspec.Struct, frozen=True):
+    """How a run ended.
+
+    Attributes:
+        host: that did it.
+        folder: in the store; empty where there is none.
+        text: the last lines of the run.
+        failure: why the harness failed; empty if it did not.
+        interrupted: whether it was ended early, and does not count as done.
+    """
+
+    host: str
+    folder: str = ""
+    text: str = ""
+    failure: str = ""
+    interrupted: bool = False
+
+
+def encode(record: msgspec.Struct) -> bytes:
+    """A record for its way to a host or back."""
+    return msgspec.json.encode(record, enc_hook=str)
+
+
+def decode(data: bytes, kind: type[_Record]) -> _Record:
+    """The inverse of `encode`."""
+    return msgspec.json.decode(data, type=kind, dec_hook=lambda of, text: of(text))
+
+
+class Desk:
+    """The folder of a command, where hosts leave what they report.
+
+    Args:
+        place: the folder.
+    """
+
+    def __init__(self, place: Path) -> None:
+        self.place = place
+
+    @classmethod
+    def opened(cls, store: Path) -> "Desk":
+        """A new one in a store.
+
+        Raises:
+            KrucibleError: it can't be made.
+        """
+        place = store / FOLDER / secrets.token_hex(5)
+        with disk_errors_told():
+            place.mkdir(parents=True)
+            (place / PROOF_FILE).write_text(secrets.token_hex(16))
+            (place / _WISH).write_text(_GO_ON)
+        return cls(place)
+
+    @property
+    def store(self) -> Path:
+        """The store that it is in."""
+        return self.place.parent.parent
+
+    def log(self, number: int) -> Path:
+        """What a run says while it goes on."""
+        return self.place / f"{number}.log"
+
+    def begin(self, number: int, begun: Begun) -> None:
+        """Leave a note that a run began."""
+        save_record(self.place / f"{number}-begun-{secrets.token_hex(4)}.json", begun)
+
+    def begun(self, number: int) -> list[Begun]:
+        """Every time that a run was begun, in order."""
+        notes = [load_record(path, Begun) for path in self.place.glob(f"{number}-begun-*.json")]
+        return sorted(notes, key=lambda note: note.began_at)
+
+    def report(self, number: int) -> Report | None:
+        """How a run ended, if it did."""
+        path = self._report(number)
+        return load_record(path, Report) if path.exists() else None
+
+    def end(self, number: int, report: Report) -> bool:
+        """Leave a report; whether it is the first one, which is the one that counts."""
+        draft = save_record(self.place / f".{number}-{secrets.token_hex(4)}.json", report)
+        try:
+            os.link(draft, self._report(number))
+        except FileExistsError:
+            return False
+        finally:
+            draft.unlink()
+        return True
+
+    def stop(self) -> None:
+        """Have every run of the command end early."""
+        with disk_errors_told():
+            # The file is there from the beginning: that one has appeared a host may see late, over a network.
+            (self.place / _WISH).write_text(_STOP)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether runs are to end early."""
+        return (self.place / _WISH).read_text() == _STOP
+
+    @property
+    def proof(self) -> str:
+        """What stands in the file that proves that a store is the same."""
+        return (self.place / PROOF_FILE).read_text()
+
+    def _report(self, number: int) -> Path:
+        return self.place / f"{number}.json"

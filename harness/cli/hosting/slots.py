@@ -1,0 +1,52 @@
+"""Slots of a host's engine: so many clusters it bears at once, whoever asks; one unless told otherwise.
+
+A slot is a name in the kernel's abstract namespace of sockets.  Nobody but this host knows it, which a lock
+in a file would not promise where homes are shared; it is free once the last process that holds it has ended,
+however that came about.
+"""
+
+import errno
+import hashlib
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, contextmanager
+
+from harness.cluster.engine import engine_address
+
+_POLL_S = 0.5
+
+
+@contextmanager
+def slot(numbers: Iterable[int], given_up: Callable[[], bool]) -> Iterator[int | None]:
+    """Hold one of a host's slots for the block, once one is free.
+
+    Args:
+        numbers: of the slots that will do, from 1 on.
+        given_up: whether nobody wants it any more; then None is given.
+    """
+    wanted = tuple(numbers)
+    while not given_up():
+        for number in wanted:
+            with closing(socket.socket(socket.AF_UNIX)) as door:
+                if _taken(door, number):
+                    continue
+                yield number
+                return
+        time.sleep(_POLL_S)
+    yield None
+
+
+def _taken(door: socket.socket, number: int) -> bool:
+    try:
+        door.bind(f"\0krucible/{_engine()}/cluster/{number}")
+    except OSError as error:
+        if error.errno != errno.EADDRINUSE:
+            raise
+        return True
+    return False
+
+
+def _engine() -> str:
+    """Tells engines of a host apart; the name has room for some hundred bytes only."""
+    return hashlib.sha256(engine_address().encode()).hexdigest()[:16]

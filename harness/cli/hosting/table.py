@@ -1,0 +1,86 @@
+"""Hosts as they were found, before anything runs: which can do runs, and what the others lack."""
+
+import socket
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from harness.cli.hosting.identity import krucible_digest
+from harness.cli.hosting.looking import LOOK, Question, Seen
+from harness.cli.hosting.orders import Desk, decode, encode
+from harness.doctor import Check, State
+from harness.identification import commit
+from harness.planning import ImageAsked
+from results.markdown import number
+from results.pipeline.hosts import Hosts
+
+
+class Host(NamedTuple):
+    """A host.
+
+    Attributes:
+        name: that Spark has for it.
+        seen: what it is and has.
+    """
+
+    name: str
+    seen: Seen
+
+
+def look_at(hosts: Hosts, desk: Desk, scratch: Path | None, images: tuple[ImageAsked, ...]) -> list[Host]:
+    """Every host and what it lacks.
+
+    Args:
+        hosts: of a master.
+        desk: where they are to report.
+        scratch: the folder on each in which runs are to happen; None for its cache.
+        images: that runs need.
+
+    Raises:
+        PipelineError: there is no host, or Spark can't call anything there.
+    """
+    question = Question(krucible_digest(), commit(), desk.place, desk.proof, scratch, images)
+    asked = encode(question)
+    return [Host(name, _seen(hosts, name, asked, desk)) for name in hosts.settled()]
+
+
+def _seen(hosts: Hosts, name: str, question: bytes, desk: Desk) -> Seen:
+    answer = hosts.ask(name, LOOK, question)
+    if answer.problem:
+        mend = "install this krucible there, with its extra spark, for the Python that Spark's workers start"
+        return Seen(name, name, Path(), (Check("krucible", State.MISSING, answer.problem, mend),))
+    seen = decode(answer.data, Seen)
+    if not seen.mark or (desk.place / seen.mark).exists():
+        return seen
+    found = f"what it wrote into {desk.place} is not seen on {socket.gethostname()}"
+    missing = Check("store", State.MISSING, found, "mount the same store in both places")
+    kept = tuple(check for check in seen.checks if check.name != missing.name)
+    return msgspec.structs.replace(seen, checks=(*kept, missing))
+
+
+def able(found: Sequence[Host]) -> list[Host]:
+    """Hosts that can do runs, each machine once, whatever names Spark has for it."""
+    machines = {host.seen.machine: host for host in reversed(found) if not host.seen.lacks}
+    return [host for host in found if machines.get(host.seen.machine) is host]
+
+
+def hosts_text(found: Sequence[Host]) -> str:
+    """The table: a line for a host that lacks nothing, a line for everything that another one lacks."""
+    usable = able(found)
+    wide = max(len(host.name) for host in found)
+    lines = [f"hosts      {len(usable)} of {number(len(found), 'host')} can do runs"]
+    for host in found:
+        name = f"  {host.name:<{wide}}"
+        if host.seen.lacks:
+            lines += [
+                f"{name}  lacks  {check.name}: {' '.join(check.found.split())}; mend: {check.mend}"
+                for check in host.seen.lacks
+            ]
+        elif host in usable:
+            shown = "; ".join(f"{check.name}: {check.found}" for check in host.seen.checks)
+            lines.append(f"{name}  ready  {shown}")
+        else:
+            lines.append(f"{name}  same   the machine of another host here")
+    return "\n".join(lines)

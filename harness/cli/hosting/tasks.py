@@ -1,0 +1,106 @@
+"""What Spark calls on a host: a run, in a process of its own, and clearing away what was left."""
+
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from itertools import chain, count
+
+import msgspec
+
+from harness.cli.hosting.hand_over import clear
+from harness.cli.hosting.identity import host_name, machine
+from harness.cli.hosting.orders import Desk, Order, Report, Site, decode, encode
+from harness.cli.hosting.slots import slot
+from harness.errors import KrucibleError
+
+CARRY_OUT = f"{__name__}:carry_out"
+CLEAR_SLOTS = f"{__name__}:clear_slots"
+
+
+class Clearing(msgspec.Struct, frozen=True):
+    """A host is to be cleared.
+
+    Attributes:
+        site: of the host.
+        patience_s: how long to wait for a slot that is in use.
+    """
+
+    site: Site
+    patience_s: float
+
+
+def carry_out(data: bytes) -> bytes:
+    """Do an order in a process of its own, which ends by itself when this one is gone; its report.
+
+    Args:
+        data: the `Order`.
+
+    Returns:
+        The `Report`.
+    """
+    order = decode(data, Order)
+    if machine() not in order.machines:
+        lacking = f"a run was lost, and its next host, {host_name()}, lacks what runs need"
+        return encode(Report(host_name(), failure=lacking))
+    desk = Desk(order.place)
+    report = desk.report(order.number)
+    if report is None:
+        code = _in_process(data, desk, order.number)
+        if desk.report(order.number) is None and not desk.stopped:
+            clear_slots(encode(Clearing(order.site, 0)))
+        # Without a report it was told to stop while it waited, or was killed.
+        ended = "" if desk.stopped else f"its process ended with {code}; see {desk.log(order.number)}"
+        report = desk.report(order.number) or Report(host_name(), failure=ended, interrupted=desk.stopped)
+    return encode(report)
+
+
+def _in_process(order: bytes, desk: Desk, number: int) -> int:
+    command = [sys.executable, "-m", "harness.cli.hosting.child"]
+    with desk.log(number).open("ab") as log:
+        # In a session of its own it hears no signal that ends an executor, only that stdin is closed.
+        process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, stdout=log, stderr=log, start_new_session=True
+        )
+        if process.stdin is None:
+            raise AssertionError("a pipe was asked for")
+        with process.stdin:
+            process.stdin.write(order + b"\n")
+            process.stdin.flush()
+            return process.wait()
+
+
+def clear_slots(data: bytes) -> bytes:
+    """Take away what runs that were lost left on this host, and hand over what there is of them.
+
+    Args:
+        data: a `Clearing`.
+
+    Returns:
+        Lines of text, one for each thing that was found or could not be cleared.
+    """
+    asked = decode(data, Clearing)
+    said: list[str] = []
+    until = time.monotonic() + asked.patience_s
+    for number in asked.site.slot_numbers:
+        with slot((number,), _once_late(until)) as held:
+            if held is None:
+                said.append("a run is still under way there; krucible heal there takes away what it leaves")
+            else:
+                said += _cleared(asked.site, number)
+    return "\n".join(said).encode()
+
+
+def _once_late(until: float) -> Callable[[], bool]:
+    """Asked at least once whether it is too late, to which the first answer is no."""
+    answers = chain([False], (time.monotonic() > until for _ in count()))
+    return lambda: next(answers)
+
+
+def _cleared(site: Site, number: int) -> list[str]:
+    said: list[str] = []
+    try:
+        left = clear(site, number, said.append)
+    except KrucibleError as error:
+        return [*said, str(error)]
+    return [*said, *(f"a run was cut short; what there is of it is in {folder}" for folder in left)]

@@ -1,0 +1,98 @@
+"""Runs with seeded bugs that no plan of a measurement made, such as those of hunts, as tries of the bugs."""
+
+from collections.abc import Iterable, Iterator
+
+import click
+import msgspec
+
+from checkers.identity import RunIdentity
+from harness.catalogue import load_scenario, scenario_names
+from harness.cli.sensitivity_reading import read_control, read_trial
+from harness.cli.stored_runs import StoredRun, StoredRuns
+from harness.errors import KrucibleError
+from harness.planning import RunOptions, reproduce_line
+from harness.seeded_bugs.header import SeededBug
+from harness.sensitivity.planning import fits
+from results.sensitivity import Control, Ending, Trial
+from results.sensitivity.outcomes import Asked, Line, line_of_control, line_of_trial
+
+
+def adopted(store: StoredRuns, bugs: Iterable[SeededBug], asked: Asked) -> Iterator[Line]:
+    """The tries of each bug in the order in which they began, up to the one in which it was seen.
+
+    Runs of another version or duration, of another form of the bug, and those that repeat a command are left
+    out, and told on stderr; those that did not come to a verdict are none.
+
+    Args:
+        store: that has been looked through.
+        bugs: whose runs are taken.
+        asked: how many runs of each at most, of which version and duration.
+    """
+    for bug in bugs:
+        for number, (run, options) in enumerate(_tries(store, bug, asked), start=1):
+            trial = read_trial(_trial(number, run.identity, options), bug.name, run.folder)
+            line = line_of_trial(bug.name, trial, run.origin, fitting=_fits(bug, options))
+            yield line
+            yield from _controls(store, bug, number, options)
+            if line.as_trial(bug.anomalies).ending is Ending.SEEN or number == asked.runs:
+                break
+
+
+def _tries(store: StoredRuns, bug: SeededBug, asked: Asked) -> Iterator[tuple[StoredRun, RunOptions]]:
+    commands: set[str] = set()
+    for run in store.with_bug(bug.name):
+        options = _options(run)
+        why = _misfit(run, options, asked) or (
+            "repeats another one" if run.identity.reproduce in commands else ""
+        )
+        if why:
+            click.echo(f"left out: {run.folder} {why}", err=True)
+            continue
+        commands.add(run.identity.reproduce)
+        yield run, msgspec.structs.replace(options, kafka_version=run.identity.kafka_version)
+
+
+def _misfit(run: StoredRun, options: RunOptions, asked: Asked) -> str:
+    """Why a run is no try, to be said of it; empty where it is one."""
+    if run.identity.kafka_version != asked.kafka_version:
+        return f"is of Kafka {run.identity.kafka_version}"
+    if options.duration_s != asked.duration_s:
+        return "is of another duration"
+    return "" if run.origin.bug else "is of a bug whose file has changed since"
+
+
+def _options(run: StoredRun) -> RunOptions:
+    try:
+        return msgspec.convert(run.identity.options, RunOptions)
+    except msgspec.ValidationError as error:
+        raise KrucibleError(
+            "a run was asked for with options that this krucible does not have",
+            got=str(error),
+            where=str(run.folder),
+            next_step="use the krucible that made it, or move the run out of the store",
+        ) from error
+
+
+def _trial(number: int, identity: RunIdentity, options: RunOptions) -> Trial:
+    return Trial(number=number, scenario=identity.scenario, mode=_mode(options), command=identity.reproduce)
+
+
+def _controls(store: StoredRuns, bug: SeededBug, number: int, options: RunOptions) -> Iterator[Line]:
+    """The oldest run of the same command without the bug, if there is one."""
+    command = reproduce_line(msgspec.structs.replace(options, seeded_bug=None))
+    for run in store.of(command):
+        planned = Control(scenario=options.scenario, mode=_mode(options), command=command)
+        yield line_of_control(bug.name, number, read_control(planned, run.folder), run.origin)
+        return
+
+
+def _mode(options: RunOptions) -> str:
+    """Of the cluster; empty where a scenario that is no longer there decided it."""
+    if options.mode is not None:
+        return options.mode
+    return load_scenario(options.scenario).topology.mode if options.scenario in scenario_names() else ""
+
+
+def _fits(bug: SeededBug, options: RunOptions) -> bool:
+    """Whether the scenario draws what the bug takes; one that is no longer there is not held to it."""
+    return options.scenario not in scenario_names() or fits(bug, load_scenario(options.scenario))

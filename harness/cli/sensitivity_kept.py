@@ -1,0 +1,142 @@
+"""Files of outcomes: those of a measurement that count, and the one that is renewed."""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from harness.errors import UsageError, disk_errors_told
+from results.sensitivity.outcomes import (
+    Asked,
+    Line,
+    Outcomes,
+    Place,
+    decode_outcomes,
+    encode_outcomes,
+    outcomes_of,
+)
+from results.store import write_whole
+
+SUFFIX = ".json"
+
+
+class KeptOutcomes:
+    """What files tell of a measurement; of a run that several tell of the first counts.
+
+    Args:
+        asked: what is measured.
+        target: the file that is renewed, if any; it need not be there yet.
+        others: files and folders that are read.
+        series: what the measurement is called; by default as in the target, or by the target's name.
+
+    Attributes:
+        ignored: files that are of another measurement, with what they are of.
+
+    Raises:
+        UsageError: a file is no file of outcomes, or the target is of another measurement.
+    """
+
+    def __init__(self, asked: Asked, target: Path | None, others: Sequence[Path], series: str | None) -> None:
+        self._asked = asked
+        self._target = target
+        mine = _target_of(target, asked, series)
+        read = read_all(others)
+        named = [kept.series for kept in (mine, *read.values()) if kept is not None]
+        self.series = series or next(iter(named), target.stem if target else "")
+        fitting = {path: kept for path, kept in read.items() if self._counts(kept)}
+        self.ignored = {path: _told(kept) for path, kept in read.items() if path not in fitting}
+        self._lines: dict[Place, Line] = {}
+        for kept in (*([mine] if mine else []), *fitting.values()):
+            for line in kept.runs:
+                self._lines.setdefault(line.place, line)
+
+    @property
+    def lines(self) -> Mapping[Place, Line]:
+        """What is known, by bug, number of the try, and whether it is the control."""
+        return self._lines
+
+    def renew(self, lines: Iterable[Line]) -> None:
+        """Write what counts now into the target, before what it has; nothing is taken out of it.
+
+        It is read again first: another process may have renewed it meanwhile.
+        """
+        if self._target is None:
+            return
+        had = _target_of(self._target, self._asked, self.series)
+        asked = self._asked.longer(had.asked) if had else self._asked
+        data = encode_outcomes(outcomes_of(self.series, asked, (*lines, *(had.runs if had else ()))))
+        with disk_errors_told():
+            self._target.parent.mkdir(parents=True, exist_ok=True)
+            if not self._target.exists() or self._target.read_bytes() != data:
+                write_whole(self._target, data)
+
+    def _counts(self, kept: Outcomes) -> bool:
+        return kept.series == self.series and _same(kept.asked, self._asked)
+
+
+def read_all(paths: Iterable[Path]) -> Mapping[Path, Outcomes]:
+    """Files of outcomes, and those in folders, by their paths in the order of names.
+
+    Raises:
+        UsageError: one is not there, or is no such file.
+    """
+    return {file: read_outcomes(file) for path in paths for file in _files(path)}
+
+
+def read_outcomes(path: Path) -> Outcomes:
+    """A file of outcomes.
+
+    Raises:
+        UsageError: it is not there, or is no such file.
+    """
+    if not path.exists():
+        raise _refused(path, "there is no such file", "name another file")
+    with disk_errors_told():
+        data = path.read_bytes()
+    try:
+        return decode_outcomes(data)
+    except (ValueError, RecursionError) as error:
+        marks = re.search(rb"^(<{7}|>{7}|={7})( |$)", data, re.MULTILINE)
+        mend = (
+            "keep the runs of both sides, without git's marks" if marks else "mend it, or name another file"
+        )
+        raise _refused(path, str(error), mend) from error
+
+
+def _refused(path: Path, problem: str, next_step: str) -> UsageError:
+    return UsageError(
+        "these are no outcomes",
+        got=problem,
+        expected="a file that `krucible sensitivity --outcomes` wrote",
+        where=str(path),
+        next_step=next_step,
+    )
+
+
+def _files(path: Path) -> list[Path]:
+    if not path.is_dir():
+        return [path]
+    return sorted(file for file in path.glob(f"*{SUFFIX}") if file.is_file())
+
+
+def _target_of(target: Path | None, asked: Asked, series: str | None) -> Outcomes | None:
+    if target is None or not target.exists():
+        return None
+    mine = read_outcomes(target)
+    if not (_same(mine.asked, asked) and series in (None, mine.series)):
+        raise UsageError(
+            "this file has the outcomes of another measurement",
+            got=_told(mine),
+            expected=f"{series or mine.series}: {asked.told()}",
+            where=str(target),
+            next_step="name another file, or ask for the same measurement",
+        )
+    return mine
+
+
+def _same(one: Asked, other: Asked) -> bool:
+    """Whether runs of one are runs of the other: all but their number is the same."""
+    return one.told() == other.told()
+
+
+def _told(kept: Outcomes) -> str:
+    return f"{kept.series}: {kept.asked.told()}"

@@ -1,0 +1,129 @@
+"""Measurements of sensitivity from files of outcomes alone, held to the catalogue of seeded bugs as it is."""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from pathlib import Path
+
+from harness.cli.sensitivity_kept import read_all
+from harness.errors import UsageError
+from harness.seeded_bugs.catalogue import fits_version, seeded_bugs
+from harness.seeded_bugs.header import SeededBug
+from harness.sensitivity.identity import bug_digest
+from results.sensitivity import Control, Ending, LeftOut, Sensitivity, Sought, Trial
+from results.sensitivity.outcomes import Asked, Line, Outcomes, Place
+
+
+def measurements_in(paths: Iterable[Path]) -> tuple[Sensitivity, ...]:
+    """The measurements of files, and of those in folders; files of one series are one measurement.
+
+    Raises:
+        UsageError: a file is no file of outcomes, or two of a series are of different measurements.
+    """
+    by_series: dict[str, dict[Path, Outcomes]] = {}
+    for path, kept in read_all(paths).items():
+        by_series.setdefault(kept.series, {})[path] = kept
+    return tuple(_measured(series, files) for series, files in by_series.items())
+
+
+def measurement_of(
+    series: str, asked: Asked, lines: Mapping[Place, Line], bugs: Collection[SeededBug]
+) -> Sensitivity:
+    """A measurement by its lines.
+
+    Args:
+        series: what it is called.
+        asked: what was measured.
+        lines: the outcomes; those of other bugs are none of it.
+        bugs: that were looked for; those that do not fit the version are withheld.
+    """
+    names = {bug.name for bug in bugs}
+    mine = {
+        place: line for place, line in lines.items() if line.bug in names or line.bug not in seeded_bugs()
+    }
+    whys = {place: _misfit(line, asked) for place, line in mine.items()}
+    counting = {place: line for place, line in mine.items() if not whys[place]}
+    fitting = [bug for bug in bugs if fits_version(bug, asked.kafka_version)]
+    sought = [_sought(bug, asked, counting) for bug in fitting]
+    return Sensitivity(
+        version=asked.kafka_version,
+        preset=asked.preset,
+        budget=asked.budget,
+        seed=asked.seed,
+        bugs=tuple(sought),
+        controls=tuple(control for one in sought for control in _controls(one, counting)),
+        withheld=tuple(bug.name for bug in bugs if bug not in fitting),
+        series=series,
+        commits=tuple(sorted({line.origin.commit for line in counting.values()} - {""})),
+        left_out=tuple(LeftOut(*place, why) for place, why in sorted(whys.items()) if why),
+    )
+
+
+def _measured(series: str, files: Mapping[Path, Outcomes]) -> Sensitivity:
+    asked = _asked_in(series, files)
+    lines: dict[Place, Line] = {}
+    for kept in files.values():
+        for line in kept.runs:
+            lines.setdefault(line.place, line)
+    return measurement_of(series, asked, lines, seeded_bugs().values())
+
+
+def _asked_in(series: str, files: Mapping[Path, Outcomes]) -> Asked:
+    """What a series is of; the number of runs is that of the file that has most.
+
+    Raises:
+        UsageError: two files differ in more than that.
+    """
+    (first, kept), *others = files.items()
+    asked = kept.asked
+    for path, other in others:
+        if other.asked.told() != asked.told():
+            raise UsageError(
+                f"two files of the series {series!r} are of different measurements",
+                got=f"{other.asked.told()}, in {path}",
+                expected=f"{asked.told()}, as in {first}",
+                next_step="give one of them another series",
+            )
+        asked = asked.longer(other.asked)
+    return asked
+
+
+def _misfit(line: Line, asked: Asked) -> str:
+    """Why a line does not count; the plan that it was of may be that of an older krucible."""
+    bug = seeded_bugs().get(line.bug)
+    if bug is None:
+        return "the catalogue has no such bug any more"
+    if not line.control and line.origin.bug != bug_digest(bug):
+        return "the bug's file has changed since"
+    return (
+        "" if fits_version(bug, asked.kafka_version) else f"the bug does not fit Kafka {asked.kafka_version}"
+    )
+
+
+def _sought(bug: SeededBug, asked: Asked, lines: Mapping[Place, Line]) -> Sought:
+    mine = [line for line in lines.values() if line.bug == bug.name]
+    return Sought(
+        name=bug.name,
+        area=bug.area,
+        anomalies=bug.anomalies,
+        fitting=all(line.fitting for line in mine),
+        trials=tuple(_trials(bug, asked, lines)),
+    )
+
+
+def _trials(bug: SeededBug, asked: Asked, lines: Mapping[Place, Line]) -> Iterator[Trial]:
+    for number in range(1, asked.runs + 1):
+        line = lines.get((bug.name, number, False))
+        none = Trial(number=number, scenario="", mode="", command="")
+        trial = none if line is None else line.as_trial(bug.anomalies)
+        yield trial
+        if trial.ending is Ending.SEEN:
+            return
+
+
+def _controls(sought: Sought, lines: Mapping[Place, Line]) -> Iterator[Control]:
+    """Of every run that was made; of one that was not nobody knows what its control is."""
+    for trial in sought.trials:
+        line = lines.get((sought.name, trial.number, True))
+        if line is not None:
+            yield line.as_control()
+        elif trial.ending is not Ending.NOT_RUN:
+            yield Control(scenario=trial.scenario, mode=trial.mode, command="")

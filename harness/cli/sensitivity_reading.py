@@ -1,0 +1,47 @@
+"""What became of a run of a measurement, by its folder."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from harness.seeded_bugs.reach import stage_in
+from results.measures import load_measures
+from results.sensitivity import Control, Reach, Trial, ending_of, found_in
+from results.store import RunUnreadableError, load_verdict
+from results.summary import Outcome, outcome_of
+
+
+def read_trial(planned: Trial, bug: str, folder: Path) -> Trial:
+    """What became of a run with a bug, by its folder."""
+    ended = outcome_of(folder)
+    stage = stage_in(folder, bug)
+    reach = None if stage is None else Reach(stage.value)
+    return replace(
+        planned,
+        ending=ending_of(ended.outcome, reach),
+        reach=reach,
+        folder=folder.name,
+        found=() if ended.outcome is Outcome.FAILED else found_in(load_verdict(folder)),
+        run_ms=_run_ms(folder),
+        why="" if ended.outcome is Outcome.INVALID else "; ".join(ended.reasons),
+    )
+
+
+def read_control(planned: Control, folder: Path) -> Control:
+    """What became of a run without a bug, by its folder."""
+    ended = outcome_of(folder)
+    return replace(
+        planned,
+        outcome=ended.outcome,
+        anomalies=ended.illegal,
+        folder=folder.name,
+        why="; ".join(ended.reasons),
+    )
+
+
+def _run_ms(folder: Path) -> int:
+    """How long the run took; 0 where its numbers were not kept."""
+    try:
+        return load_measures(folder).duration_ms
+    except RunUnreadableError:
+        return 0

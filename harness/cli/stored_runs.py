@@ -1,0 +1,118 @@
+"""The runs of a store by what was asked of them, whoever asked: a campaign, a hunt, or a single command."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.identity import RunIdentity
+from checkers.verdict import Validity
+from harness.errors import disk_errors_told
+from harness.folder import SCHEDULE_FILE
+from harness.schedule import decode
+from harness.seeded_bugs.catalogue import seeded_bugs
+from harness.seeded_bugs.seeding import SCRIPT_FILE
+from harness.sensitivity.identity import bug_digest, is_script_of, schedule_digest
+from results.sensitivity.outcomes import Origin
+from results.store import RunUnreadableError, load_identity, load_verdict, run_folders
+
+RUNNER_JOURNAL = "history-runner.jsonl"
+_OVER = b'"f":"phase","key":"done"'
+"""What the runner's journal has once a run came to its end; one that was interrupted has not."""
+_DIGITS = 12
+
+
+class StoredRun(NamedTuple):
+    """A run that was judged.
+
+    Attributes:
+        folder: the run's.
+        identity: what it says of itself.
+        origin: by what it is known to be of the same bug and faults as another; a digest that can't be told
+            is empty, that of a bug also where its file has changed since.
+    """
+
+    folder: Path
+    identity: RunIdentity
+    origin: Origin
+
+
+class StoredRuns:
+    """A store whose runs are read once; replays are none of them.
+
+    Args:
+        root: the store.
+    """
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._known: dict[Path, RunIdentity] = {}
+        self._judged: dict[Path, StoredRun] = {}
+
+    def look(self) -> None:
+        """Look for runs that came meanwhile."""
+        for folder in run_folders(self._root):
+            identity = self._known.get(folder) or _identity(folder)
+            if identity is not None:
+                self._known[folder] = identity
+
+    def of(self, command: str) -> Iterator[StoredRun]:
+        """Runs that one command makes, from the oldest on."""
+        return self._chosen(lambda identity: identity.reproduce == command)
+
+    def with_bug(self, name: str) -> Iterator[StoredRun]:
+        """Runs of Kafka with a bug, from the oldest on."""
+        return self._chosen(lambda identity: identity.seeded_bug == name)
+
+    def _chosen(self, wanted: Callable[[RunIdentity], bool]) -> Iterator[StoredRun]:
+        for folder, identity in sorted(self._known.items(), key=lambda item: (item[0].name, item[0])):
+            if wanted(identity) and (folder in self._judged or _over(folder)):
+                if folder not in self._judged:
+                    self._judged[folder] = StoredRun(folder, identity, _origin(folder, identity))
+                yield self._judged[folder]
+
+
+def _identity(folder: Path) -> RunIdentity | None:
+    """None of a replay, and where it can't be read."""
+    try:
+        identity = load_identity(folder)
+    except RunUnreadableError:
+        return None
+    return None if identity.replay_of else identity
+
+
+def _over(folder: Path) -> bool:
+    """Whether a run came to its verdict, and was not interrupted before it could be decided."""
+    try:
+        verdict = load_verdict(folder)
+    except RunUnreadableError:
+        return False
+    return verdict.validity is not Validity.UNKNOWN or _OVER in _bytes(folder / RUNNER_JOURNAL)
+
+
+def _origin(folder: Path, identity: RunIdentity) -> Origin:
+    bug = seeded_bugs().get(identity.seeded_bug)
+    script = _bytes(folder / SCRIPT_FILE).decode(errors="replace")
+    jars = identity.image.checksums.get("jars", "") if identity.image else ""
+    return Origin(
+        bug=bug_digest(bug) if bug is not None and is_script_of(script, bug) else "",
+        schedule=_schedule(folder),
+        kafka=jars[:_DIGITS],
+        commit=identity.krucible_commit,
+        began_at=identity.began_at,
+    )
+
+
+def _schedule(folder: Path) -> str:
+    """Digest of what a run planned; empty where today's vocabulary can't tell it."""
+    try:
+        return schedule_digest(decode(_bytes(folder / SCHEDULE_FILE)))
+    except msgspec.DecodeError:
+        return ""
+
+
+def _bytes(file: Path) -> bytes:
+    """What a file of a run has; nothing where there is none."""
+    with disk_errors_told():
+        return file.read_bytes() if file.is_file() else b""

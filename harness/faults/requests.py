@@ -1,0 +1,89 @@
+"""Held requests: what clients send a broker on half of the connections they have waits, and comes later.
+
+The packet filter of the broker drops what comes on those connections.  TCP goes on resending it, and does so
+after the client has given up and closed its end: nothing is lost, and all of it arrives within seconds of the
+heal, later than what came on other connections.  Whoever connects anew is not held: a client that asks again,
+or the successor of a transactional producer, overtakes what was asked before.
+"""
+
+import random
+import re
+from typing import Any
+
+from harness.cluster.rendering import CLIENT_PORT
+from harness.faults.contract import Bench, NotConfirmedError
+from harness.faults.cuts import Pair
+from harness.faults.partition import CHAIN, remove_chain
+from harness.faults.process import within
+from harness.faults.targets import Resolved
+from harness.ledger import Undo
+from harness.vocabulary.faults import HeldRequests
+
+_PROBE_BOUND_S = 5.0
+_ESTABLISHED = "01"
+_CONNECTION = re.compile(rf":{CLIENT_PORT:04X} [0-9A-F]+:([0-9A-F]{{4}}) {_ESTABLISHED}\b")
+
+
+class ActiveHeldRequests:
+    """A broker that does not hear what is sent on some connections."""
+
+    cut: tuple[Pair, ...] = ()
+
+    def __init__(self, spec: HeldRequests, fault: str, resolved: Resolved, bench: Bench) -> None:
+        self._draw = spec.draw
+        self._bench = bench
+        self._chain = f"{CHAIN}-{fault}"
+        self._ports: tuple[int, ...] = ()
+        self.targets = (resolved.node.name,)
+
+    @property
+    def undo(self) -> tuple[Undo, ...]:
+        """Remove the chain."""
+        return (Undo(action="remove-chain", node=self.targets[0], chain=self._chain),)
+
+    def inject(self) -> None:
+        """Choose among the connections that there are, and put the chain in place."""
+        self._ports = half_of(self._enter("cat /proc/net/tcp /proc/net/tcp6"), self._draw)
+        rules = (
+            f"-N {self._chain}",
+            *(
+                f"-A {self._chain} -p tcp --sport {port} --dport {CLIENT_PORT} -j DROP"
+                for port in self._ports
+            ),
+            f"-I {CHAIN} 1 -j {self._chain}",
+        )
+        self._enter(" && ".join(f"iptables -w {rule}" for rule in rules))
+
+    def took_effect(self) -> dict[str, Any]:
+        """How many connections are held, and how many packets were dropped on them already."""
+        if not within(_PROBE_BOUND_S, lambda: self._dropped() > 0):
+            raise NotConfirmedError(f"nothing came on the {len(self._ports)} connections that are held")
+        return {"held": len(self._ports), "dropped": self._dropped()}
+
+    def heal(self) -> None:
+        """Remove the chain."""
+        remove_chain(self._bench, self.targets[0], self._chain)
+
+    def healed(self) -> dict[str, Any]:
+        """No rule of ours is left."""
+        if re.search(rf"{re.escape(self._chain)}\b", self._enter("iptables -w -S")):
+            raise NotConfirmedError(f"{self.targets[0]} still has {self._chain}")
+        return {"rules_left": 0}
+
+    def _dropped(self) -> int:
+        listing = self._enter(f"iptables -w -L {self._chain} -v -n -x")
+        return sum(map(int, re.findall(r"^\s*(\d+)\s+\d+\s+DROP", listing, re.MULTILINE)))
+
+    def _enter(self, command: str) -> str:
+        return self._bench.containers[self.targets[0]].enter_holder(command)
+
+
+def half_of(table: str, draw: int) -> tuple[int, ...]:
+    """Ports of the clients' ends of half of the connections, one at least, by a draw.
+
+    Args:
+        table: ``/proc/net/tcp`` and ``tcp6`` of the broker.
+        draw: decides which.
+    """
+    ports = sorted({int(port, 16) for port in _CONNECTION.findall(table)})
+    return tuple(sorted(random.Random(draw).sample(ports, (len(ports) + 1) // 2)))

@@ -1,0 +1,66 @@
+"""What the recipes of gambits share: their type, their bounds, and what they draw alike; pure."""
+
+import random
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeVar
+
+from harness.vocabulary.faults import Fault, Partition, Pattern
+from harness.vocabulary.gambits import Blow, GambitMove, Part
+from harness.vocabulary.topology import DiskKind, Mode, Topology
+
+Script = tuple[GambitMove, ...]
+T = TypeVar("T")
+COPIES = ("leader", "follower-1", "follower-2")
+FOLLOWERS = COPIES[1:]
+AT_ONCE_MS = 20
+SEVERAL_S_MS = 15_000
+"""A lost broker is fenced after 3 s here, and a replica that does not fetch leaves the ISR after 6 to 9."""
+BACK_MS = 30_000
+_DRAWS = 1 << 16
+
+
+class Recipe(NamedTuple):
+    """How one kind of gambit is drawn.
+
+    Attributes:
+        moves: draws its script.
+        copies: how many brokers it needs.
+        isolated: whether controllers must be nodes of their own: the quorum decides while brokers are away.
+        disks: whether disks must be file systems, which lose power.
+    """
+
+    moves: Callable[[random.Random, Topology], Script]
+    copies: int = len(COPIES)
+    isolated: bool = False
+    disks: bool = False
+
+    def fits(self, topology: Topology) -> bool:
+        """Whether the topology has what it needs."""
+        apart = topology.mode is Mode.ISOLATED or not self.isolated
+        own = topology.disk is not DiskKind.FOLDER or not self.disks
+        return topology.brokers >= self.copies and apart and own
+
+
+def blows_at(at: list[tuple[Part, Fault]], first: int = 1) -> tuple[Blow, ...]:
+    """Faults and whom each befalls, named ``f1`` and so on from a number on."""
+    return tuple(Blow(f"f{number}", part, fault) for number, (part, fault) in enumerate(at, start=first))
+
+
+def shuffled(source: random.Random, things: Sequence[T]) -> tuple[T, ...]:
+    """All of them in drawn order."""
+    return tuple(source.sample(list(things), len(things)))
+
+
+def isolated_one(source: random.Random) -> Partition:
+    """A partition that cuts its target off from every other node."""
+    return Partition(Pattern.ISOLATE_ONE, draw=fresh_draw(source))
+
+
+def even(source: random.Random) -> bool:
+    """Heads or tails."""
+    return source.random() < 0.5  # noqa: PLR2004 - an even chance
+
+
+def fresh_draw(source: random.Random) -> int:
+    """A number that decides among equals once they are known."""
+    return source.randrange(_DRAWS)

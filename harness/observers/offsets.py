@@ -1,0 +1,87 @@
+"""Where leaders say that their partitions begin and end, drawn at random among brokers and questions."""
+
+import random
+import time
+from collections.abc import Mapping
+
+from harness.clients.listing import Epochs, What, list_offsets
+from harness.journal import Journals
+from harness.observers.observer import Observer
+from harness.observers.view import ClusterView
+from harness.wire import Connection, WireError
+
+NAME = "observer-offsets"
+_WEIGHTS = {What.LATEST: 3, What.STABLE: 3, What.EARLIEST: 2, What.NEWEST: 1, What.SINCE: 2}
+_AGO_MS = 15_000
+"""How far a timestamp that is asked for lies in the past at most."""
+
+
+class OffsetsObserver(Observer):
+    """Asks one broker after the other about the partitions that it last said it leads.
+
+    Args:
+        journals: where to write.
+        listeners: broker's name to its id and its OBSERVE listener.
+        view: what brokers told last.
+        interval_s: between looks.
+        timeout_s: for each question, and for connecting.
+    """
+
+    def __init__(
+        self,
+        journals: Journals,
+        listeners: Mapping[str, tuple[int, tuple[str, int]]],
+        view: ClusterView,
+        interval_s: float,
+        timeout_s: float,
+    ) -> None:
+        super().__init__(journals, NAME, interval_s)
+        self._listeners = dict(listeners)
+        self._view = view
+        self._timeout_s = timeout_s
+        self._random = random.Random(NAME)
+        self._connections: dict[str, Connection] = {}
+
+    def look(self) -> None:
+        """Ask one broker one thing; one that is silent, or leads nothing, is not recorded."""
+        node = self._random.choice(sorted(self._listeners))
+        (what,) = self._random.choices(list(_WEIGHTS), list(_WEIGHTS.values()))
+        epochs = self._led_by(node)
+        if not epochs:
+            return
+        began_ns, wall_ms = self.clock.now_ns(), time.time_ns() // 1_000_000
+        since_ms = wall_ms - self._random.randrange(_AGO_MS) if what is What.SINCE else None
+        try:
+            told = list_offsets(self._connected(node), what, epochs, since_ms)
+        except WireError:
+            self._close(node)
+            return
+        seen = {"what": what, "since_ms": since_ms, "wall_ms": wall_ms, "topics": told}
+        self.tell("offsets", node, began_ns, seen)
+
+    def end(self) -> None:
+        """Close the connections."""
+        for node in list(self._connections):
+            self._close(node)
+
+    def _led_by(self, node: str) -> Epochs:
+        """Partitions that a broker said it leads, with their leader epochs."""
+        number, _ = self._listeners[node]
+        led = {
+            name: {
+                state.partition: state.leader_epoch for state in topic.partitions if state.leader == number
+            }
+            for name, topic in self._view.told_by(node).items()
+        }
+        return {name: some for name, some in led.items() if some}
+
+    def _connected(self, node: str) -> Connection:
+        if node not in self._connections:
+            _, address = self._listeners[node]
+            self._connections[node] = Connection(*address, self._timeout_s)
+        return self._connections[node]
+
+    def _close(self, node: str) -> None:
+        connection = self._connections.pop(node, None)
+        if connection is not None:
+            connection.close()

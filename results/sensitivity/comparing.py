@@ -1,0 +1,141 @@
+"""Several measurements side by side, as sections of plain text and tables, from which both pages are made."""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from results.markdown import distinct, number
+from results.qualification.sections import Section
+from results.sensitivity.model import Ending, Rate, Sensitivity, Sought, first_rate_of, rate_of
+from results.sensitivity.sections import (
+    alarms_of,
+    controls_of,
+    left_out_of,
+    note_of,
+    seconds_of,
+    told_alarms,
+    told_rate,
+    troubles_of,
+)
+
+
+def comparison_of(measured: Sequence[Sensitivity]) -> tuple[Section, ...]:
+    """All of a page, in order; each measurement has a name."""
+    if not measured:
+        return ()
+    own = (section for said in measured for section in _own(said))
+    return (_measurements(measured), _rates(measured), _endings(measured), _bugs(measured), *own)
+
+
+def claims_of(measured: Sequence[Sensitivity]) -> tuple[str, ...]:
+    """A line for each measurement: how many were seen, and the false alarms."""
+    return tuple(f"{said.series}: {_claim(said)}" for said in measured)
+
+
+def _claim(said: Sensitivity) -> str:
+    first, whole = first_rate_of(said.bugs), rate_of(said.bugs)
+    all_runs = "" if said.runs == 1 else f", within {said.runs} runs {told_rate(whole)}"
+    return f"seen in the first run {told_rate(first)}{all_runs}; {told_alarms(said)}."
+
+
+def _measurements(measured: Sequence[Sensitivity]) -> Section:
+    rows = [
+        (
+            said.series,
+            said.version,
+            said.preset,
+            said.budget,
+            f"{said.seed}",
+            f"{sum(bug.runs > 0 for bug in said.bugs):,} of {len(said.bugs):,}",
+            f"{sum(bug.runs for bug in said.bugs):,}",
+            f"{sum(one.outcome is not None for one in said.controls):,}",
+            "{:,} of {:,}".format(*alarms_of(said)),
+            ", ".join(said.commits),
+        )
+        for said in measured
+    ]
+    head = (
+        "measurement", "Kafka", "runs of", "budget", ">seed", ">bugs tried", ">runs", ">controls",
+        ">false alarms", "`krucible",
+    )  # fmt: skip
+    return Section(
+        "Measurements",
+        "The budget is runs of each bug at most and seconds of each run. False alarms are of the controls "
+        "that were decided.",
+        head,
+        tuple(rows),
+    )
+
+
+def _rates(measured: Sequence[Sensitivity]) -> Section:
+    kinds = [(said, rate) for said in measured for rate in _rates_of(said)]
+    areas = distinct(bug.area for said in measured for bug in said.bugs)
+    rows = [("all", *(_rate(rate(said.bugs)) for said, (_name, rate) in kinds))]
+    rows += [
+        (
+            area,
+            *(_rate(rate([bug for bug in said.bugs if bug.area == area])) for said, (_name, rate) in kinds),
+        )
+        for area in sorted(areas)
+    ]
+    return Section(
+        "Detection rate",
+        "In the first run: of the bugs that were tried. Within all runs: of those that were seen or whose "
+        "budget is spent. Every miss counts, whatever its reason. In brackets Wilson's interval at 95 %.",
+        ("area", *(f"{said.series}, {name}" for said, (name, _rate_of) in kinds)),
+        tuple(rows),
+        note_of([bug for said in measured for bug in said.bugs]),
+    )
+
+
+def _rates_of(said: Sensitivity) -> list[tuple[str, Callable[[Sequence[Sought]], Rate]]]:
+    """What is told of a measurement; where a bug has one run both would be the same."""
+    all_runs = [(f"within {said.runs} runs", rate_of)] if said.runs > 1 else []
+    return [("first run", first_rate_of), *all_runs]
+
+
+def _rate(rate: Rate) -> str:
+    if rate.of == 0:
+        return ""
+    low, high = (round(100 * end) for end in rate.interval)
+    return f"{rate.seen:,} of {rate.of:,}, {100 * rate.seen / rate.of:.0f} % ({low}-{high} %)"
+
+
+def _endings(measured: Sequence[Sensitivity]) -> Section:
+    rows = [
+        (ending, *(f"{sum(bug.ending is ending for bug in said.bugs):,}" for said in measured))
+        for ending in Ending
+        if any(bug.ending is ending for said in measured for bug in said.bugs)
+    ]
+    return Section(
+        "Kinds of misses",
+        "How many bugs ended how; of several runs of a bug the one counts in which it came farthest.",
+        ("outcome", *(f">{said.series}" for said in measured)),
+        tuple(rows),
+    )
+
+
+def _bugs(measured: Sequence[Sensitivity]) -> Section:
+    by_name = [{bug.name: bug for bug in said.bugs} for said in measured]
+    known = {name: bug.area for bugs in by_name for name, bug in bugs.items()}
+    names = sorted(known, key=lambda name: (known[name], name))
+    rows = [(known[name], name, *(_told(bugs.get(name)) for bugs in by_name)) for name in names]
+    return Section(
+        "Bugs",
+        "How each ended, the anomaly of the bug that was visible first, runs, and the seconds that they "
+        "took, the last one up to that anomaly.",
+        ("area", "`bug", *(said.series for said in measured)),
+        tuple(rows),
+    )
+
+
+def _told(bug: Sought | None) -> str:
+    if bug is None or bug.runs == 0:
+        return Ending.NOT_RUN.value
+    by = f" by {bug.first.id}" if bug.first else ""
+    missing = "" if bug.finished else f"; {number(len(bug.trials) - bug.runs, 'run')} missing"
+    return f"{bug.ending}{by}, {number(bug.runs, 'run')}, {seconds_of(bug)} s{missing}"
+
+
+def _own(said: Sensitivity) -> Iterator[Section]:
+    """What is told of one measurement alone."""
+    for section in (*troubles_of(said), controls_of(said), *left_out_of(said)):
+        yield section._replace(title=f"{section.title}: {said.series}")

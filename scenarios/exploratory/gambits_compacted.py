@@ -1,0 +1,31 @@
+"""exploratory/gambits-compacted: copies end while they are cleaned and truncated, by short scripts."""
+
+from harness.vocabulary import CompactedWorkload, Mode, RandomSchedule, Scenario, Topology
+
+SCENARIO = Scenario(
+    summary="Copies of a compacted topic end while they are cleaned, and when they have to truncate.",
+    why=(
+        "A restart meets segments that were being swapped, checkpoints from before the cleaning, and a tail "
+        "that others do not have: where the latest value of a key would vanish, or an older one come back."
+    ),
+    schedule=RandomSchedule(
+        duration_ms=60_000,
+        gap_ms=(0, 1_000),
+        gambits={
+            "interrupted-cleaning": 5,
+            "interrupted-truncation": 4,
+            "all-copies": 2,
+            "held-follower": 1,
+            "last-in-sync": 1,
+            "flapping": 1,
+            "rolling-bounce": 1,
+        },
+        gambit_share=0.92,
+        operations={"elect-preferred": 1},
+        changes={"alter": 1},
+    ),
+    topology=Topology(mode=Mode.ISOLATED, config={"log.cleaner.backoff.ms": "200"}),
+    # One is enough to take writes, so that a leader that is cut off has what it must truncate.
+    workload=CompactedWorkload(min_insync_replicas=1),
+    ticket="KIP-58, KIP-101, KIP-354",
+)

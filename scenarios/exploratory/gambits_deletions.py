@@ -1,0 +1,39 @@
+"""exploratory/gambits-deletions: small segments, removed as their records are deleted, while copies end."""
+
+from harness.vocabulary import LogWorkload, Mode, RandomSchedule, Scenario, Topology
+
+SCENARIO = Scenario(
+    summary="Segments rolled, and removed on request, while copies end or have to truncate.",
+    why=(
+        "Where a log begins is kept in a checkpoint of its own, apart from what is removed and from what is "
+        "truncated: where deleted records come back, or others are gone, is a restart between the two."
+    ),
+    schedule=RandomSchedule(
+        duration_ms=60_000,
+        gap_ms=(0, 1_000),
+        gambits={
+            "interrupted-cleaning": 5,
+            "interrupted-truncation": 4,
+            "all-copies": 2,
+            "held-follower": 1,
+            "last-in-sync": 1,
+            "flapping": 1,
+            "rolling-bounce": 1,
+        },
+        gambit_share=0.92,
+        operations={"elect-preferred": 1},
+        changes={"alter": 1},
+    ),
+    # What lies below a log's beginning is looked for so often. Nothing is removed by age: that would go on
+    # while everything is read at the end.
+    topology=Topology(
+        mode=Mode.ISOLATED,
+        config={"log.retention.check.interval.ms": "500", "log.initial.task.delay.ms": "500"},
+    ),
+    workload=LogWorkload(
+        min_insync_replicas=1,
+        deletions_interval_ms=700,
+        config={"segment.ms": "1000", "file.delete.delay.ms": "1000"},
+    ),
+    ticket="KIP-101, KIP-107",
+)

@@ -1,0 +1,409 @@
+"""What leaders tell of where partitions begin and end, against what was acknowledged, sent and deleted."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from checkers.history import History, OperationType
+from checkers.judge import result_by
+from checkers.listed import check_listed
+from checkers.listed.stable import opened_in
+from checkers.verdict import CheckerResult, Validity
+from tests.checkers.admin_histories import TOPIC, AdminStory
+from tests.checkers.log_histories import MS
+
+OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
+WALL_MS = 1_790_000_000_000
+END_BEHIND, END_AHEAD, STABLE = "listed-end-behind", "listed-end-ahead", "stable-offset-ahead"
+START_AHEAD, START_BEHIND, TIME = "listed-start-ahead", "listed-start-behind", "listed-time-wrong"
+
+
+class Asked(AdminStory):
+    """A partition that broker 1 leads in epoch 0, until it is changed."""
+
+    def __init__(self, **setup: Any) -> None:
+        super().__init__(**setup)
+        self.created()
+
+    def told(
+        self,
+        at_ms: float,
+        what: str,
+        offset: int,
+        *,
+        node: str = "n1",
+        epoch: int = 0,
+        since_ms: float | None = None,
+        stamp_ms: float = -WALL_MS - 1,
+        clock_ms: int = 0,
+    ) -> None:
+        """A broker's answer, asked for a millisecond before; times of records are those of the history."""
+        value = {
+            "began_ns": round((at_ms - 1) * MS),
+            "wall_ms": round(WALL_MS + clock_ms + at_ms - 1),
+            "what": what,
+            "since_ms": None if since_ms is None else round(WALL_MS + since_ms),
+            "topics": {TOPIC: [[0, epoch, offset, round(WALL_MS + stamp_ms)]]},
+        }
+        self.observe(at_ms, "offsets", value, node=node)
+
+    def deletes(self, at_ms: float, below: int, how: str = "ok", topic: str = TOPIC) -> None:
+        self.both(at_ms, at_ms + 1, "delete-records", [[0, below]], key=topic, how=how)
+
+    def leads(self, at_ms: float, leader: int) -> None:
+        self.changed(at_ms, leader=leader)
+
+    def transacts(
+        self, at_ms: float, end_ms: float, *offsets: int | None, ending_ms: float | None = None, **value: Any
+    ) -> None:
+        """A transaction of process 9 with a record at each of some offsets."""
+        asked = {
+            "client": "raw",
+            "end": "commit",
+            "mops": [["send", TOPIC, 0, 90 + i] for i in range(len(offsets))],
+        }
+        mops = [[*mop, offset] for mop, offset in zip(asked["mops"], offsets, strict=True)]
+        ending_ns = None if ending_ms is None else round(ending_ms * MS)
+        answer = {**asked, "mops": mops, "ended": None, "ending_ns": ending_ns} | value
+        self.add(at_ms, 9, INVOKE, "txn", key="t", value=asked)
+        self.add(end_ms, 9, OK if ending_ms else FAIL, "txn", key="t", value=answer)
+
+    def initialises(self, at_ms: float, process: int = 9, **value: Any) -> None:
+        who = {"client": "raw", "producer_id": 7, "epoch": 1} | value
+        self.add(at_ms, process, INVOKE, "init-transactions", key="t", value={"client": "raw"})
+        self.add(at_ms + 1, process, OK, "init-transactions", key="t", value=who)
+
+
+def judged(asked: AdminStory, **log: Any) -> CheckerResult:
+    return check_listed(asked.history(**log))
+
+
+def found(asked: AdminStory, **log: Any) -> list[str]:
+    return [anomaly.id for anomaly in judged(asked, **log).anomalies if anomaly.licence is None]
+
+
+def test_where_nobody_asked_nothing_is_judged() -> None:
+    assert judged(Asked()).validity is Validity.NOT_EXERCISED
+
+
+def test_answers_that_agree_with_what_was_done() -> None:
+    asked = Asked()
+    asked.send(10, 5, 0)
+    asked.send(200, 6, 1)
+    asked.told(220, "latest", 2)
+    asked.told(230, "stable", 2)
+    asked.told(240, "earliest", 0)
+    asked.told(250, "newest", 1, stamp_ms=200)
+    asked.told(260, "since", 1, since_ms=100, stamp_ms=200)
+    asked.told(270, "since", -1, since_ms=260)
+    asked.send(300, 7, 2)
+    result = judged(asked)
+    assert (result.validity, result.anomalies) == (Validity.VALID, ())
+    assert result.figures == {
+        "latest": 1,
+        "stable": 1,
+        "earliest": 1,
+        "newest": 1,
+        "since": 2,
+        "from_former_leaders": 0,
+    }
+
+
+@pytest.mark.parametrize("what", ["latest", "stable"])
+def test_an_end_below_what_was_acknowledged(what: str) -> None:
+    asked = Asked()
+    asked.send(10, 5, 0)
+    asked.send(20, 6, 1)
+    asked.told(40, what, 1)
+    (anomaly,) = judged(asked).anomalies
+    assert (anomaly.id, anomaly.licence, len(anomaly.witness)) == (END_BEHIND, None, 2)
+    assert "ends at 1, and 2 had been acknowledged" in anomaly.summary
+
+
+def test_an_end_below_what_another_leader_had_told() -> None:
+    asked = Asked()
+    asked.told(10, "latest", 7)
+    asked.leads(20, 2)
+    asked.told(40, "latest", 6, node="n2", epoch=1)
+    (anomaly,) = judged(asked).anomalies
+    assert (anomaly.id, anomaly.licence) == (END_BEHIND, None)
+    assert "and 7 had been told" in anomaly.summary
+
+
+def test_a_former_leader_may_tell_what_was_when_it_led() -> None:
+    asked = Asked()
+    asked.send(5, 4, 0)
+    asked.leads(20, 2)
+    asked.send(30, 5, 1)
+    asked.told(40, "latest", 1)
+    asked.told(45, "earliest", 0)
+    result = judged(asked)
+    assert (result.anomalies, result.figures["from_former_leaders"]) == ((), 2)
+    asked.told(50, "latest", 0)
+    assert found(asked) == [END_BEHIND]
+
+
+def test_where_no_log_tells_of_epochs_nothing_is_due() -> None:
+    asked = Asked()
+    asked.send(10, 5, 0)
+    asked.told(40, "latest", 0)
+    assert found(asked) == [END_BEHIND]
+    assert found(asked, metadata_log=False) == []
+
+
+def test_what_was_acknowledged_by_a_leader_alone_is_not_due() -> None:
+    asked = Asked(workload={"acks": "1"})
+    asked.send(10, 5, 0)
+    asked.told(40, "latest", 0)
+    assert found(asked) == []
+
+
+def test_what_was_lost_legally_is_not_due() -> None:
+    asked = Asked()
+    asked.send(10, 5, 0)
+    asked.elect(20, 30)
+    asked.changed(25, leader=3, isr=[3], leaderRecoveryState=1)
+    asked.told(40, "latest", 0, node="n3", epoch=1)
+    (anomaly,) = judged(asked).anomalies
+    assert (anomaly.id, anomaly.illegal, anomaly.licence is not None) == (END_BEHIND, False, True)
+
+
+@pytest.mark.parametrize(
+    ("what", "offset", "wrong"),
+    [("latest", 3, True), ("stable", 4, True), ("newest", 2, True), ("latest", 2, False)],
+)
+def test_what_lies_behind_what_was_sent_later(what: str, offset: int, *, wrong: bool) -> None:
+    asked = Asked()
+    asked.send(10, 5, 0)
+    asked.told(20, what, offset, stamp_ms=15)
+    asked.send(30, 8, 3)
+    asked.send(40, 7, 2)
+    anomalies = [each for each in judged(asked).anomalies if each.id == END_AHEAD]
+    assert len(anomalies) == int(wrong)
+    assert all("and 2 was sent later" in each.summary for each in anomalies)
+
+
+def opened(until: str) -> Asked:
+    """A transaction with a record at offset 3 that is open until 500 ms, or as long as nothing else says."""
+    asked = Asked()
+    asked.initialises(5, timeout_ms=400 if until == "timeout" else 60_000)
+    ending_ms = 500 if until == "end" else None
+    if until == "untold":
+        asked.transacts(100, 600, 3)
+        asked.add(101, 10, INVOKE, "txn", key="u", value={"client": "raw", "end": "commit", "mops": []})
+    else:
+        asked.transacts(100, 600 if ending_ms else 150, None, 3, ending_ms=ending_ms)
+    if until == "rival":
+        asked.initialises(500, process=11)
+    if until == "administrator":
+        about = {"producer_id": 7, "epoch": 1, "partition": 0, "to": 1}
+        asked.both(500, 510, "abort-transaction", about, key=TOPIC)
+    return asked
+
+
+@pytest.mark.parametrize("until", ["end", "timeout", "rival", "administrator", "never"])
+def test_a_stable_offset_behind_an_open_transaction(until: str) -> None:
+    asked = opened(until)
+    asked.told(490, "stable", 4)
+    assert found(asked) == [STABLE]
+    asked = opened(until)
+    asked.told(490, "stable", 3)
+    asked.told(495, "latest", 4)
+    asked.told(560, "stable", 4)
+    assert found(asked) == ([STABLE] if until == "never" else [])
+
+
+@pytest.mark.parametrize("how", ["ok", "info", None])
+@pytest.mark.parametrize("until_ms", [90, 200])
+def test_a_rival_that_was_not_over_when_a_transaction_began(how: str | None, until_ms: float) -> None:
+    asked = opened("never")
+    asked.add(50, 11, INVOKE, "init-transactions", key="t", value={"client": "raw"})
+    if how is not None:
+        who = {"client": "raw", "producer_id": 7, "epoch": 2, "timeout_ms": 60_000}
+        asked.add(until_ms, 11, OperationType(how), "init-transactions", key="t", value=who)
+    asked.told(490, "stable", 4)
+    assert found(asked) == ([STABLE] if how == "ok" and until_ms == 90 else [])
+
+
+def test_an_answer_without_a_question_is_no_rival() -> None:
+    asked = opened("never")
+    asked.add(50, 12, OK, "init-transactions", key="t", value={"client": "raw", "epoch": 2})
+    asked.told(490, "stable", 4)
+    assert found(asked) == [STABLE]
+
+
+@pytest.mark.parametrize("lacking", ["timeout", "ending", "completion", "beginning"])
+def test_a_transaction_of_which_too_little_is_known(lacking: str) -> None:
+    asked = Asked()
+    if lacking != "timeout":
+        asked.initialises(5, timeout_ms=60_000)
+    if lacking == "completion":
+        asked.add(100, 9, INVOKE, "txn", key="t", value={"client": "raw", "end": "commit", "mops": []})
+        asked.add(150, 9, INFO, "txn", key="t")
+    else:
+        asked.transacts(100, 150, 3)
+    asked.told(490, "stable", 4)
+    made = asked.history()
+    operations = [
+        _without(o, "ending_ns") if lacking == "ending" and o.f == "txn" and o.type is not INVOKE else o
+        for o in made.operations
+        if not (lacking == "beginning" and o.f == "txn" and o.type is INVOKE)
+    ]
+    again = History("run", "", tuple(operations))
+    if lacking == "beginning":
+        assert opened_in(again) == {}
+    else:
+        assert check_listed(again).anomalies == ()
+
+
+def _without(operation: Any, name: str) -> Any:
+    value = {key: each for key, each in operation.value.items() if key != name}
+    return msgspec.structs.replace(operation, value=value)
+
+
+def test_the_last_stable_offset_is_compared_with_itself_where_there_are_transactions() -> None:
+    asked = Asked()
+    asked.initialises(5, timeout_ms=60_000)
+    asked.send(10, 5, 0)
+    asked.transacts(20, 60, 1, ending_ms=40)
+    asked.told(70, "latest", 3)
+    asked.told(80, "stable", 1)
+    assert found(asked) == []
+    asked.told(90, "stable", 0)
+    assert found(asked) == [END_BEHIND]
+
+
+@pytest.mark.parametrize(("offset", "wrong"), [(5, []), (6, [START_AHEAD])])
+def test_a_start_behind_what_was_asked_for(offset: int, wrong: list[str]) -> None:
+    asked = Asked()
+    asked.deletes(10, 5, how="info")
+    asked.deletes(10, 9, topic="other")
+    asked.deletes(90, 9)
+    asked.told(40, "earliest", offset)
+    assert found(asked) == wrong
+
+
+@pytest.mark.parametrize("how", ["config", "altered", "removed"])
+def test_a_start_may_move_by_retention_or_with_another_topic(how: str) -> None:
+    topic: dict[str, Any] = {"name": TOPIC, "partitions": 1, "config": {}}
+    asked = Asked(topics=[topic | {"config": {"retention.ms": "1000"} if how == "config" else {}}])
+    if how == "altered":
+        asked.both(5, 6, "alter-topic", {"config": "retention.bytes", "value": "1", "to": "n1"}, key=TOPIC)
+    if how == "removed":
+        asked.both(50, 60, "delete-topic", None, key=TOPIC)
+    asked.told(40, "earliest", 6)
+    assert found(asked) == []
+
+
+def test_a_start_below_what_was_deleted() -> None:
+    asked = Asked()
+    asked.deletes(10, 5)
+    asked.told(11, "earliest", 0)
+    asked.told(40, "earliest", 5)
+    assert found(asked) == []
+    asked.told(50, "earliest", 4, node="n2")
+    assert found(asked) == [START_BEHIND]
+
+
+def test_a_start_below_what_was_deleted_after_a_kill() -> None:
+    asked = Asked()
+    asked.deletes(10, 5)
+    asked.fault(20, 30, "kill", "n1")
+    asked.told(2500, "earliest", 0)
+    asked.told(2600, "earliest", 1)
+    (anomaly,) = judged(asked).anomalies
+    assert (anomaly.id, anomaly.illegal, anomaly.licence is not None) == (START_BEHIND, False, True)
+
+
+@pytest.mark.parametrize("killed", [False, True])
+def test_a_start_that_goes_back_within_a_leadership(*, killed: bool) -> None:
+    asked = Asked()
+    asked.deletes(10, 5, how="info")
+    asked.told(40, "earliest", 5)
+    if killed:
+        asked.fault(45, 47, "kill", "n1")
+    asked.told(50, "earliest", 4)
+    assert found(asked) == ([] if killed else [START_BEHIND])
+
+
+def dated() -> Asked:
+    asked = Asked()
+    for at_ms, value, offset in ((100, 5, 0), (300, 6, 1), (500, 7, 2)):
+        asked.send(at_ms, value, offset)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("what", "offset", "since_ms", "stamp_ms", "wrong"),
+    [
+        ("since", 1, 200, 300, False),
+        ("since", 1, 200, 190, True),
+        ("since", 2, 200, 500, True),
+        ("since", 2, 270, 500, False),
+        ("since", -1, 200, -1, True),
+        ("since", -1, 520, -1, False),
+        ("since", 9, 520, 530, False),
+        ("newest", 2, None, 500, False),
+        ("newest", 1, None, 300, True),
+        ("newest", 2, None, 600, True),
+        ("newest", -1, None, -1, False),
+    ],
+)
+def test_what_stands_at_a_time(
+    what: str, offset: int, since_ms: float | None, stamp_ms: float, *, wrong: bool
+) -> None:
+    asked = dated()
+    asked.told(700, what, offset, since_ms=since_ms, stamp_ms=stamp_ms)
+    assert found(asked) == ([TIME] if wrong else [])
+
+
+def test_records_that_were_deleted_are_not_due_by_time() -> None:
+    asked = dated()
+    asked.deletes(600, 3)
+    asked.told(700, "since", -1, since_ms=200)
+    (anomaly,) = judged(asked).anomalies
+    assert (anomaly.id, anomaly.licence is not None) == (TIME, True)
+
+
+def test_records_that_may_be_compacted_are_not_due_by_time() -> None:
+    config = {"cleanup.policy": "compact"}
+    asked = Asked(topics=[{"name": TOPIC, "partitions": 1, "config": config}], workload={"keys": 3})
+    asked.send(100, 5, 0)
+    asked.told(700, "since", -1, since_ms=10)
+    assert found(asked) == []
+
+
+def test_a_clock_that_was_set_says_nothing() -> None:
+    asked = dated()
+    asked.told(700, "since", -1, since_ms=200)
+    asked.told(710, "latest", 3, clock_ms=5_000)
+    assert found(asked) == []
+
+
+def test_a_partition_of_which_nobody_sent_anything() -> None:
+    asked = Asked()
+    value = {
+        "began_ns": 30 * MS,
+        "wall_ms": WALL_MS,
+        "what": "stable",
+        "since_ms": None,
+        "topics": {"other": [[0, 0, 4, -1]]},
+    }
+    asked.observe(40, "offsets", value)
+    assert found(asked) == []
+
+
+def test_what_is_found_is_reported_and_makes_no_run_invalid_yet() -> None:
+    asked = Asked()
+    asked.told(40, "earliest", 6)
+    assert (found(asked), judged(asked).validity) == ([START_AHEAD], Validity.VALID)
+
+
+def test_what_was_asked_may_be_lost_with_a_journal() -> None:
+    asked = Asked()
+    asked.told(40, "earliest", 6)
+    whole = asked.history()
+    lacking = frozenset(["worker-3"])
+    result = result_by("listed-offsets", check_listed, History("run", "", whole.operations, lacking=lacking))
+    assert result.validity is Validity.UNKNOWN

@@ -1,0 +1,97 @@
+"""Held requests: half of the clients' connections are held, believed when packets came, and let go."""
+
+from typing import Any
+
+import pytest
+
+from harness.faults import requests as module
+from harness.faults.activate import activate, process_fault
+from harness.faults.contract import Bench, NotConfirmedError
+from harness.faults.requests import ActiveHeldRequests, half_of
+from harness.faults.targets import Resolved
+from harness.vocabulary import HeldRequests, Topology
+
+NODES = Topology().nodes()
+OURS = "0000000000000000FFFF00000B00140A"
+TABLE = f"""  sl  local_address rem_address   st tx_queue rx_queue
+   0: 00000000:2384 00000000:0000 0A 00000000:00000000
+   1: {OURS}:2384 0000000000000000FFFF00000100140A:9C41 01 00000000:00000000
+   2: {OURS}:2384 0000000000000000FFFF00000100140A:9C42 01 00000000:00000000
+   3: {OURS}:2384 0000000000000000FFFF00000100140A:9C43 01 00000000:00000000
+   4: {OURS}:2384 0000000000000000FFFF00000100140A:9C44 06 00000000:00000000
+   5: {OURS}:2383 0000000000000000FFFF00000100140A:9C45 01 00000000:00000000
+"""
+"""Three connections of clients, one that is closed, one of another listener, and who listens."""
+CLIENTS = {0x9C41, 0x9C42, 0x9C43}
+
+
+class Filter:
+    """A packet filter that knows one chain, and counts what a test says."""
+
+    def __init__(self) -> None:
+        self.packets = (0, 3)
+        self.said: list[str] = []
+        self.there = False
+        self.stuck = False
+
+    def enter_holder(self, command: str) -> str:
+        self.said.append(command)
+        if command.startswith("cat "):
+            return TABLE
+        if "-N KRUCIBLE-g1f1" in command:
+            self.there = True
+        if "-X KRUCIBLE-g1f1" in command:
+            self.there = self.stuck
+        if command.endswith("-S"):
+            return "-N KRUCIBLE\n" + ("-N KRUCIBLE-g1f1\n" if self.there else "")
+        rows = "".join(f"   {packets} 420 DROP tcp -- * * 0.0.0.0/0\n" for packets in self.packets)
+        return f"Chain KRUCIBLE-g1f1\nhead\n{rows}"
+
+
+@pytest.fixture
+def found() -> Filter:
+    return Filter()
+
+
+@pytest.fixture
+def fault(found: Filter, monkeypatch: pytest.MonkeyPatch) -> ActiveHeldRequests:
+    monkeypatch.setattr(module, "_PROBE_BOUND_S", 0.01)
+    containers: Any = {"n2": found}
+    bench = Bench(NODES, containers, {"n2": "10.0.0.2"}, {})
+    made = activate(HeldRequests(draw=5), "g1f1", Resolved(NODES[1], "role"), bench)
+    assert isinstance(made, ActiveHeldRequests)
+    return made
+
+
+def test_half_of_the_connections_that_are_open_are_held_by_a_draw() -> None:
+    halves = {half_of(TABLE, draw) for draw in range(20)}
+    assert {len(half) for half in halves} == {2}
+    assert set().union(*halves) == CLIENTS
+    assert half_of(TABLE, 3) == half_of(TABLE, 3)
+    assert half_of("", 3) == ()
+
+
+def test_they_are_held_proven_and_let_go(found: Filter, fault: ActiveHeldRequests) -> None:
+    (undo,) = fault.undo
+    assert (undo.action, undo.node, undo.chain) == ("remove-chain", "n2", "KRUCIBLE-g1f1")
+    fault.inject()
+    first, second = half_of(TABLE, 5)
+    assert f"-p tcp --sport {first} --dport 9092 -j DROP" in found.said[1]
+    assert f"-p tcp --sport {second} --dport 9092 -j DROP" in found.said[1]
+    assert found.said[1].endswith("-I KRUCIBLE 1 -j KRUCIBLE-g1f1")
+    assert fault.took_effect() == {"held": 2, "dropped": 3}
+    with pytest.raises(NotConfirmedError, match="still has KRUCIBLE-g1f1"):
+        fault.healed()
+    fault.heal()
+    assert fault.healed() == {"rules_left": 0}
+
+
+def test_connections_on_which_nothing_comes_are_no_proof(found: Filter, fault: ActiveHeldRequests) -> None:
+    found.packets = (0, 0)
+    fault.inject()
+    with pytest.raises(NotConfirmedError, match="nothing came on the 2 connections"):
+        fault.took_effect()
+
+
+def test_a_broker_can_be_taken_away_besides() -> None:
+    assert not process_fault(HeldRequests())

@@ -1,0 +1,127 @@
+"""``krucible sensitivity --compare``: pages of measurements from files of outcomes alone, without a store."""
+
+import json
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from harness import cli
+from harness.cli.sensitivity_pages import measurements_in
+from harness.errors import UsageError
+from harness.seeded_bugs.catalogue import seeded_bugs
+from harness.sensitivity.identity import bug_digest
+from results.sensitivity import Ending, Found, LeftOut, Sensitivity, Sought
+from results.sensitivity.outcomes import Asked, Line, Origin, encode_outcomes, outcomes_of
+from results.summary import Outcome
+
+ASKED = Asked(kafka_version="4.3.1", preset="nightly", budget="2x120", seed=1)
+BUG = "min-isr-ignored"
+
+
+def line(number: int, ending: Ending, bug: str = BUG, digest: str | None = None) -> Line:
+    known = seeded_bugs().get(bug)
+    own = bug_digest(known) if known else ""
+    return Line(
+        bug=bug,
+        number=number,
+        scenario="exploratory/chaos",
+        mode="combined",
+        command=f"krucible run exploratory/chaos --seed {number} --seeded-bug {bug}",
+        ending=ending,
+        found=(Found("acked-below-min-isr", 21_000),) if ending is Ending.SEEN else (),
+        run_ms=140_000,
+        origin=Origin(bug=own if digest is None else digest, commit=f"{number:012}"),
+    )
+
+
+def control(number: int, outcome: Outcome = Outcome.VALID) -> Line:
+    return Line(
+        bug=BUG,
+        number=number,
+        control=True,
+        scenario="exploratory/chaos",
+        mode="combined",
+        command=f"krucible run exploratory/chaos --seed {number}",
+        outcome=outcome,
+    )
+
+
+def write(file: Path, series: str, *lines: Line, asked: Asked = ASKED) -> Path:
+    file.parent.mkdir(exist_ok=True)
+    file.write_bytes(encode_outcomes(outcomes_of(series, asked, lines)))
+    return file
+
+
+def only(said: Sensitivity, name: str = BUG) -> Sought:
+    return next(bug for bug in said.bugs if bug.name == name)
+
+
+def test_files_of_one_series_are_one_measurement_and_series_come_in_the_order_of_files(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "2-after.json", "after", line(1, Ending.SEEN), asked=ASKED)
+    write(tmp_path / "1-before.json", "before", line(1, Ending.TRIGGERED), control(1))
+    write(tmp_path / "1-before-there.json", "before", line(2, Ending.SEEN), line(1, Ending.SEEN))
+    (tmp_path / "notes.txt").write_text("no outcomes")
+    before, after = measurements_in([tmp_path])
+    assert (before.series, after.series) == ("before", "after")
+    assert [trial.ending for trial in only(before).trials] == [Ending.SEEN]  # of the file that comes first
+    assert before.commits == ("000000000001", "000000000002")
+    assert [one.outcome for one in before.controls] == [Outcome.VALID]
+    assert [one.outcome for one in after.controls] == [None]
+
+
+def test_what_was_not_run_is_missing_and_a_bug_that_was_seen_needs_no_more(tmp_path: Path) -> None:
+    (said,) = measurements_in([write(tmp_path / "a.json", "a", line(1, Ending.TRIGGERED))])
+    assert [trial.ending for trial in only(said).trials] == [Ending.TRIGGERED, Ending.NOT_RUN]
+    assert not only(said).finished
+    assert len(said.bugs) == sum("4.3.1" in bug.versions for bug in seeded_bugs().values())
+    assert only(said, "any-replica-leads").runs == 0
+    (done,) = measurements_in([write(tmp_path / "b.json", "b", line(1, Ending.SEEN), line(2, Ending.SEEN))])
+    assert [trial.number for trial in only(done).trials] == [1]
+
+
+def test_outcomes_of_a_bug_that_is_another_one_by_now_are_left_out(tmp_path: Path) -> None:
+    lines = (line(1, Ending.SEEN, digest="0" * 12), line(1, Ending.SEEN, bug="no-such-bug"), control(1))
+    (said,) = measurements_in([write(tmp_path / "a.json", "a", *lines)])
+    assert only(said).ending is Ending.NOT_RUN
+    assert said.left_out == (
+        LeftOut(BUG, 1, control=False, why="the bug's file has changed since"),
+        LeftOut("no-such-bug", 1, control=False, why="the catalogue has no such bug any more"),
+    )
+
+
+def test_the_measurement_with_more_runs_says_how_many_there_are(tmp_path: Path) -> None:
+    short, long = (msgspec.structs.replace(ASKED, budget=budget) for budget in ("1x120", "3x120"))
+    write(tmp_path / "a.json", "s", line(1, Ending.TRIGGERED), asked=short)
+    write(tmp_path / "b.json", "s", line(2, Ending.TRIGGERED), asked=long)
+    (said,) = measurements_in([tmp_path])
+    assert said.budget == "3x120"
+    other = write(tmp_path / "c.json", "s", asked=msgspec.structs.replace(ASKED, seed=2))
+    with pytest.raises(UsageError, match="of different measurements") as refused:
+        measurements_in([tmp_path])
+    assert str(other) in refused.value.got
+
+
+def test_the_command_writes_both_pages_or_prints_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write(tmp_path / "in" / "a.json", "before", line(1, Ending.SEEN))
+    out, html = tmp_path / "page.md", tmp_path / "page.html"
+    compare = ["sensitivity", "--compare", str(tmp_path / "in")]
+    assert cli.invoke([*compare, "--out", str(out), "--html", str(html)]) == 0
+    assert capsys.readouterr().out == ""
+    assert f"| replication | `{BUG}` | seen by acked-below-min-isr, 1 run, 21 s |" in out.read_text()
+    assert html.read_text().startswith("<!doctype html>")
+    assert cli.invoke(compare) == 0
+    assert capsys.readouterr().out == out.read_text()
+    assert cli.invoke([*compare, "--json"]) == 0
+    assert [one["series"] for one in json.loads(capsys.readouterr().out)] == ["before"]
+
+
+def test_a_place_without_outcomes_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.invoke(["sensitivity", "--compare", str(tmp_path)]) == 0
+    assert "No measurement is kept yet." in capsys.readouterr().out
+    assert cli.invoke(["sensitivity", "--compare", str(tmp_path / "nowhere")]) == 64
+    assert "there is no such file" in capsys.readouterr().err

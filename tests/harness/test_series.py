@@ -1,0 +1,44 @@
+"""Every series of runs says which run comes next, so that its cluster can be started beside the end."""
+
+import threading
+from pathlib import Path
+from typing import NoReturn
+
+import pytest
+
+from harness import cli
+from harness.cli import hunting, qualifying, running, sensitivity_runs
+from harness.errors import KrucibleError
+from harness.planning import RunPlan
+from harness.runner import Host
+
+SERIES = {
+    "seeds": ["run", "smoke/partition", "--seeds", "1..3"],
+    "sensitivity": ["sensitivity", "commit-not-applied", "min-isr-ignored", "--budget", "1x30"],
+    "qualification": ["qualify", "--candidate", "4.3.1", "--preset", "smoke"],
+    "hunt": ["hunt", "--budget", "10m", "--duration-s", "20"],
+    "track record": ["track-record", "--only", "KAFKA-15489", "--seeds", "2"],
+}
+
+
+@pytest.mark.parametrize("name", SERIES)
+def test_a_run_knows_which_comes_next(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    ran: list[tuple[RunPlan, Host]] = []
+
+    def fail(plan: RunPlan, host: Host, _cancelled: threading.Event) -> NoReturn:
+        ran.append((plan, host))
+        raise KrucibleError("no engine")
+
+    monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path))
+    monkeypatch.setattr(running, "run_one", fail)
+    for module in (hunting, qualifying, sensitivity_runs):
+        monkeypatch.setattr(module, "require_images", list)
+    cli.invoke(SERIES[name])
+    plans = [plan for plan, _host in ran]
+    following = [host.following for _plan, host in ran]
+    # A side of a known outcome is a campaign of its own: where one ends, nobody says what comes next.  A hunt
+    # whose runs all fail ends before the last that was chosen.
+    known = [(then, told) for then, told in zip([*plans[1:], None], following, strict=True) if told and then]
+    assert [told for then, told in known if told != then] == []
+    assert len(known) >= 2
+    assert len({host.standby for _plan, host in ran} - {None}) == 1

@@ -1,0 +1,51 @@
+"""How workers of pytest-xdist (`-n`) share the tests.
+
+Tests on clusters stay together on one worker, which has them one after the other: a machine is loaded by one
+cluster at a time.  They are begun first, for they take longest, and most of that is waiting: the other
+workers have the tests that need no Docker meanwhile.  These make themselves nice, lest a cluster be slower
+than its time limits expect.  Tests of the pipeline stay together as well, because each worker would start a
+Spark of its own, and so do those of each other file, for what they build once.
+"""
+
+import os
+
+import pytest
+from xdist.scheduler import LoadScopeScheduling
+
+TOGETHER = ("tests/cluster/", "tests/results/pipeline/")
+"""Folders whose tests stay together, in the order in which they are begun."""
+LONG = ("tests/mutations/", "tests/checkers/")
+"""Folders that are begun next, so that no long file is the last one, for which others would wait."""
+NICENESS = 10
+
+
+def group_of(nodeid: str) -> str:
+    """The folder or file whose tests one worker has."""
+    return next((folder for folder in TOGETHER if nodeid.startswith(folder)), nodeid.partition("::")[0])
+
+
+def turn_of(item: pytest.Item) -> tuple[int, bool]:
+    """What comes earlier is less; the cluster that tests share is started late, for it stays to the end."""
+    order = (*TOGETHER, *LONG)
+    place = next((n for n, folder in enumerate(order) if item.nodeid.startswith(folder)), len(order))
+    return place, "three_nodes" in getattr(item, "fixturenames", ())
+
+
+class Sharing(LoadScopeScheduling):
+    """Hands out groups of tests, in the order in which they were collected."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return group_of(nodeid)
+
+
+class Niceness:
+    """Makes a worker nice before its first test without a cluster."""
+
+    def __init__(self) -> None:
+        self._nice = False
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_setup(self, item: pytest.Item) -> None:
+        if not self._nice and group_of(item.nodeid) != TOGETHER[0]:
+            os.nice(NICENESS)
+            self._nice = True

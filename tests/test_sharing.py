@@ -1,0 +1,74 @@
+"""How workers share the tests: clusters on one of them, one after the other, and first."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.sharing import NICENESS, TOGETHER, group_of
+
+pytest_plugins = ["pytester"]
+ROOT = Path(__file__).parent.parent
+NICEST = 19
+CLUSTERS = TOGETHER[0]
+A_TEST = """
+import os
+import pytest
+
+@pytest.mark.parametrize("number", range(3))
+def test_it(number, request, worker_id):
+    with open("journal", "a") as journal:
+        print(worker_id, os.nice(0), request.node.nodeid, file=journal)
+"""
+FILES = (
+    "tests/a/test_it.py",
+    "tests/b/test_it.py",
+    "tests/cluster/test_one.py",
+    "tests/cluster/test_two.py",
+    "tests/results/pipeline/test_one.py",
+    "tests/results/pipeline/test_two.py",
+)
+
+
+def told(pytester: pytest.Pytester) -> list[tuple[str, int, str]]:
+    """Worker, niceness and id of each test of a small suite, in the order in which they were run."""
+    for name in FILES:
+        path = pytester.path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(A_TEST)
+    for name in ("conftest.py", "sharing.py"):
+        shutil.copy(ROOT / "tests" / name, pytester.path / "tests")
+    options = ("-n", "2", "--import-mode=importlib")
+    pytester.runpytest_subprocess("tests", *options).assert_outcomes(passed=3 * len(FILES))
+    lines = (pytester.path / "journal").read_text().splitlines()
+    return [(worker, int(nice), nodeid) for worker, nice, nodeid in map(str.split, lines)]
+
+
+def test_clusters_take_turns_before_all_else_and_the_rest_is_nice(pytester: pytest.Pytester) -> None:
+    tests = told(pytester)
+    workers: dict[str, set[str]] = {}
+    for worker, nice, nodeid in tests:
+        group = group_of(nodeid)
+        workers.setdefault(group, set()).add(worker)
+        ours = os.nice(0)
+        assert nice == (ours if group == CLUSTERS else min(ours + NICENESS, NICEST)), nodeid
+    assert set(map(len, workers.values())) == {1}, workers
+    (worker,) = workers[CLUSTERS]
+    had = [nodeid.removeprefix(CLUSTERS) for one, _, nodeid in tests if one == worker]
+    assert had[:6] == [f"test_{name}.py::test_it[{number}]" for name in ("one", "two") for number in range(3)]
+
+
+def test_what_needs_a_cluster_stands_where_clusters_take_turns() -> None:
+    marked = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "tests").rglob("test_*.py")
+        if "pytest.mark.cluster\n" in path.read_text() and path != Path(__file__)
+    }
+    assert marked
+    assert {group_of(path) for path in marked} == {CLUSTERS}
+    assert marked == {path.relative_to(ROOT).as_posix() for path in (ROOT / CLUSTERS).glob("test_*.py")}
+
+
+def test_every_folder_that_is_named_is_there() -> None:
+    assert all((ROOT / folder).is_dir() for folder in TOGETHER)
