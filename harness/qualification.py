@@ -59,6 +59,11 @@ class Preset(NamedTuple):
 
 _BOTH = (Mode.COMBINED, Mode.ISOLATED)
 _WORKLOADS = ("txn", "copy", "offsets", "groups", "compacted", "metadata", "deletions")
+_GAMBITS = (
+    "gambits", "gambits-txn", "gambits-copy", "gambits-held", "gambits-offsets", "gambits-groups",
+    "gambits-compacted", "gambits-deletions", "gambits-metadata", "gambits-configs",
+    "gambits-reassignments", "gambits-copies-power", "gambits-power",
+)  # fmt: skip
 _KIPS = (
     "kip-455-cancel-and-override", "kip-455-controller-killed", "kip-455-move", "kip-455-throttled",
     "kip-460-during-failover", "kip-460-preferred-out-of-sync", "kip-460-unclean-election",
@@ -74,7 +79,7 @@ _REACHED = ("leader_changes", "elections", "isr_shrinks")
 _REACHED_ALL = (*_REACHED, "faults_of_disks", "voter_sets", "unclean_elections", "requests", "completed")
 
 
-def _entries(chaos: int, workloads: int, scripts: int, duration_s: int) -> tuple[Entry, ...]:
+def _entries(chaos: int, workloads: int, gambits: int, scripts: int, duration_s: int) -> tuple[Entry, ...]:
     """Everything that a version must bear, so many seeds of each kind and mode."""
     return (
         Entry("exploratory/chaos", _BOTH, chaos, duration_s),
@@ -82,6 +87,7 @@ def _entries(chaos: int, workloads: int, scripts: int, duration_s: int) -> tuple
         Entry("exploratory/bulk", _BOTH, workloads),
         Entry("exploratory/no-majority", (None,), workloads, duration_s),
         Entry("exploratory/disks", (None,), workloads, duration_s),
+        *(Entry(f"exploratory/{name}", (None,), gambits, duration_s) for name in _GAMBITS),
         *(Entry(f"kips/{name}", (None,), scripts) for name in _KIPS),
         *(Entry(f"disks/{name}", (None,), scripts) for name in _DISKS),
     )
@@ -100,13 +106,13 @@ PRESETS: Mapping[str, Preset] = {
         required=_REACHED,
     ),
     "nightly": Preset(
-        "Four hours: every workload in both modes, every script once, every known bug.",
-        _entries(chaos=6, workloads=2, scripts=1, duration_s=75),
+        "Four hours: every workload in both modes and under gambits, every script once, every known bug.",
+        _entries(chaos=2, workloads=1, gambits=2, scripts=1, duration_s=75),
         required=(*_REACHED, "faults_of_disks", "voter_sets", "completed"),
     ),
     "release": Preset(
         "A day of one machine, sharded: as nightly, with seeds enough to compare figures.",
-        _entries(chaos=40, workloads=13, scripts=6, duration_s=90),
+        _entries(chaos=16, workloads=6, gambits=12, scripts=6, duration_s=90),
         control_seeds=3,
         required=_REACHED_ALL,
     ),

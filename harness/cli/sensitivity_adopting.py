@@ -95,4 +95,4 @@ def _mode(options: RunOptions) -> str:
 
 def _fits(bug: SeededBug, options: RunOptions) -> bool:
     """Whether the scenario draws what the bug takes; one that is no longer there is not held to it."""
-    return options.scenario not in scenario_names() or fits(bug, load_scenario(options.scenario))
+    return options.scenario not in scenario_names() or fits(bug, options.scenario)

@@ -4,6 +4,7 @@ Pure: the same bugs, budget, preset, version and seed give the same plan, byte f
 one bug does not depend on the others, so that a catalogue that grows leaves the runs in a store as they are.
 """
 
+import functools
 import random
 from collections.abc import Iterable, Iterator, Sequence
 from enum import StrEnum
@@ -13,15 +14,20 @@ import msgspec
 
 from harness.catalogue import load_scenario
 from harness.chance import DISKS, OPERATIONS
+from harness.gambits import GAMBITS, drawn_gambit
 from harness.planning import RunOptions
 from harness.qualification import Preset
 from harness.seeded_bugs.header import SeededBug
-from harness.vocabulary.scenario import RandomSchedule, Scenario
-from harness.vocabulary.topology import Mode
+from harness.vocabulary.administration import AlterTopic, CancelSome, Reassign
+from harness.vocabulary.gambits import AlterThere, Ask, AskThere, GambitMove, MoveThere, Strike
+from harness.vocabulary.scenario import RandomSchedule
+from harness.vocabulary.topology import Mode, Topology
 from harness.vocabulary.version import parse_version
 
 _SEEDS = 1_000_000_000
 """Seeds of runs are below this one: so many that no two controls are the same run."""
+_SCRIPTS = 64
+"""So many scripts of a gambit show everything that it may do."""
 
 
 class Budget(NamedTuple):
@@ -89,7 +95,7 @@ def slots(
         version: Kafka's.
         seed: fixes scenarios, their seeds and the order.
     """
-    pool = [(run, load_scenario(run.scenario)) for run in drawn_runs(preset, version)]
+    pool = list(drawn_runs(preset, version))
     planned = [slot for bug in bugs for slot in _of_bug(bug, budget, pool, version, seed)]
     return tuple(sorted(planned, key=lambda slot: (slot.number, _source(seed, slot, "order").random())))
 
@@ -114,33 +120,60 @@ def drawn_runs(preset: Preset, version: str) -> Iterator[Drawn]:
                 yield from [Drawn(entry.scenario, mode or scenario.topology.mode)] * entry.seeds
 
 
-def fits(bug: SeededBug, scenario: Scenario) -> bool:
-    """Whether a scenario has a load that a bug takes, and draws something of which it takes one."""
+def fits(bug: SeededBug, scenario: str) -> bool:
+    """Whether a scenario, by its name, has a load that a bug takes, and draws something that it takes."""
     return _loaded(bug, scenario) and (not bug.faults or not draws_of(scenario).isdisjoint(bug.faults))
 
 
-def draws_of(scenario: Scenario) -> frozenset[str]:
-    """Kinds of faults and of admin operations that a scenario's random schedule may draw."""
+@functools.cache
+def draws_of(name: str) -> frozenset[str]:
+    """Kinds of faults and of admin operations that a scenario's random schedule may draw, by gambits too.
+
+    Args:
+        name: the scenario's.
+    """
+    scenario = load_scenario(name)
     schedule = scenario.schedule
     if not isinstance(schedule, RandomSchedule):
         return frozenset()
-    disks = (DISKS[name].__struct_config__.tag for name in schedule.disks)
-    operations = (
-        OPERATIONS[name].__struct_config__.tag for name in (*schedule.operations, *schedule.changes)
-    )
-    return frozenset((*schedule.kinds, *map(str, disks), *map(str, operations)))
+    disks = (_tag(DISKS[name]) for name in schedule.disks)
+    operations = (_tag(OPERATIONS[name]) for name in (*schedule.operations, *schedule.changes))
+    played = (_draws_of_gambit(kind, scenario.topology) for kind in schedule.gambits)
+    return frozenset((*schedule.kinds, *disks, *operations)).union(*played)
 
 
-def _loaded(bug: SeededBug, scenario: Scenario) -> bool:
-    return scenario.workload.__struct_config__.tag in bug.workloads
+def _draws_of_gambit(kind: str, topology: Topology) -> frozenset[str]:
+    """What is in the first scripts of a gambit; nothing where the topology lacks what it takes."""
+    if not GAMBITS[kind].fits(topology):
+        return frozenset()
+    scripts = (drawn_gambit(kind, topology, random.Random(seed))[0] for seed in range(_SCRIPTS))
+    return frozenset(tag for script in scripts for move in script for tag in _draws_of_move(move))
 
 
-def _of_bug(
-    bug: SeededBug, budget: Budget, pool: Sequence[tuple[Drawn, Scenario]], version: str, seed: int
-) -> Iterator[Slot]:
-    fitting = [run for run, scenario in pool if fits(bug, scenario)]
-    loaded = [run for run, scenario in pool if _loaded(bug, scenario)]
-    chosen = sorted(fitting or loaded or [run for run, _scenario in pool])
+def _draws_of_move(move: GambitMove) -> Iterator[str]:
+    match move:
+        case Strike(blows):
+            yield from (_tag(blow.fault) for blow in blows)
+        case Ask(operation):
+            yield _tag(operation)
+        case AskThere(AlterThere()):
+            yield _tag(AlterTopic)
+        case AskThere(MoveThere(wanted)):
+            yield _tag(Reassign if wanted else CancelSome)
+
+
+def _tag(kind: msgspec.Struct | type[msgspec.Struct]) -> str:
+    return str(kind.__struct_config__.tag)
+
+
+def _loaded(bug: SeededBug, scenario: str) -> bool:
+    return _tag(load_scenario(scenario).workload) in bug.workloads
+
+
+def _of_bug(bug: SeededBug, budget: Budget, pool: Sequence[Drawn], version: str, seed: int) -> Iterator[Slot]:
+    fitting = [run for run in pool if fits(bug, run.scenario)]
+    loaded = [run for run in pool if _loaded(bug, run.scenario)]
+    chosen = sorted(fitting or loaded or pool)
     random.Random(f"{seed} {bug.name} runs").shuffle(chosen)
     for number in range(1, budget.runs + 1):
         source = random.Random(f"{seed} {bug.name} {number}")

@@ -52,8 +52,8 @@ def test_the_same_seed_gives_the_same_plan_and_another_one_another() -> None:
 
 def test_the_plan_is_the_same_on_every_machine() -> None:
     (first, *_rest) = lines(planned(bug(workloads="metadata")))
-    ran = "krucible run exploratory/metadata --seed 314570218 --kafka-version 4.3.1 --duration-s 40 "
-    assert first == f"{ran}--mode combined"
+    ran = "krucible run exploratory/gambits-metadata --seed 314570218 --kafka-version 4.3.1 --duration-s 40 "
+    assert first == f"{ran}--mode isolated"
 
 
 def test_every_run_with_a_bug_has_a_control_that_is_the_same_run_without_it() -> None:
@@ -100,14 +100,20 @@ def test_what_is_drawn_for_a_bug_does_not_depend_on_the_others() -> None:
 
 
 def test_a_scenario_has_the_load_of_the_bug_and_draws_a_fault_that_it_takes() -> None:
-    chaos, txn = load_scenario("exploratory/chaos"), load_scenario("exploratory/txn")
+    chaos, txn = "exploratory/chaos", "exploratory/txn"
     drawn = {"kill", "partition", "power-loss", "wipe-disk", "change-voters", "reassign-some", "alter-some"}
     assert drawn <= draws_of(chaos)
     assert fits(bug(), chaos)
     assert not fits(bug(), txn)
     assert fits(bug(faults="kill", workloads="txn"), txn)
     assert not fits(bug(faults="power-loss", workloads="txn"), txn)
-    assert draws_of(load_scenario("disks/power-loss")) == frozenset()
+    assert draws_of("disks/power-loss") == frozenset()
+
+
+def test_what_gambits_strike_and_ask_for_is_drawn_too() -> None:
+    assert "reassign" in draws_of("exploratory/gambits-reassignments") - draws_of("exploratory/gambits-txn")
+    assert "power-loss" in draws_of("exploratory/gambits-power") - draws_of("exploratory/gambits")
+    assert "alter-topic" in draws_of("exploratory/gambits-configs")
 
 
 def test_runs_are_of_the_preset_as_often_as_it_has_seeds() -> None:
@@ -134,14 +140,14 @@ def test_what_the_version_can_not_bear_is_no_run_of_it() -> None:
 
 @pytest.mark.parametrize(
     ("faults", "workloads", "scenario"),
-    [("update-feature", "txn", "exploratory/txn"), ("none", "nobody", "")],
+    [("update-feature", "groups", "groups"), ("none", "nobody", "exploratory/")],
 )
 def test_a_bug_that_nothing_fits_is_run_with_its_load_or_anyhow_and_that_is_told(
     faults: str, workloads: str, scenario: str
 ) -> None:
     some = planned(bug(faults=faults, workloads=workloads))
     assert not any(slot.fitting for slot in some)
-    assert all(slot.control.scenario.startswith(scenario or "exploratory/") for slot in some)
+    assert all(scenario in slot.control.scenario for slot in some)
 
 
 def test_every_bug_of_the_catalogue_can_be_planned_and_meets_what_it_takes() -> None:
