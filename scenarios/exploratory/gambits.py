@@ -1,6 +1,7 @@
 """exploratory/gambits: short scripts that know the situation, drawn from the seed, beside single faults."""
 
-from harness.vocabulary import LogWorkload, Mode, RandomSchedule, Scenario, Topology
+from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
+from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
     summary="All copies gone at once, the last in sync taken away, a leader cut off from all but clients.",
@@ -8,12 +9,8 @@ SCENARIO = Scenario(
         "What Kafka promises is decided at edges that single faults seldom meet: the one replica left "
         "was held back, or a controller ends with the leader whose ISR it has just changed."
     ),
-    schedule=RandomSchedule(
-        duration_ms=60_000,
-        # What a gambit ends with is a cluster that is in sync, so little time is needed between two.
-        gap_ms=(0, 1_000),
-        gambit_share=0.92,
-        gambits={
+    schedule=mostly_gambits(
+        {
             "all-copies": 4,
             "all-brokers": 1,
             "broker-majority": 1,
@@ -29,7 +26,6 @@ SCENARIO = Scenario(
             "colliding-elections": 2,
         },
         operations={"elect-preferred": 2, "reassign": 1},
-        changes={"alter": 1},
     ),
     topology=Topology(mode=Mode.ISOLATED),
     # One is enough to take writes, so that the last replica in sync has what nobody else has.

@@ -1,6 +1,7 @@
 """exploratory/gambits-compacted: copies end while they are cleaned and truncated, by short scripts."""
 
-from harness.vocabulary import CompactedWorkload, Mode, RandomSchedule, Scenario, Topology
+from harness.vocabulary import CompactedWorkload, Mode, Scenario, Topology
+from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
     summary="Copies of a compacted topic end while they are cleaned, and when they have to truncate.",
@@ -8,10 +9,8 @@ SCENARIO = Scenario(
         "A restart meets segments that were being swapped, checkpoints from before the cleaning, and a tail "
         "that others do not have: where the latest value of a key would vanish, or an older one come back."
     ),
-    schedule=RandomSchedule(
-        duration_ms=60_000,
-        gap_ms=(0, 1_000),
-        gambits={
+    schedule=mostly_gambits(
+        {
             "interrupted-cleaning": 5,
             "interrupted-truncation": 4,
             "all-copies": 2,
@@ -20,9 +19,6 @@ SCENARIO = Scenario(
             "flapping": 1,
             "rolling-bounce": 1,
         },
-        gambit_share=0.92,
-        operations={"elect-preferred": 1},
-        changes={"alter": 1},
     ),
     topology=Topology(mode=Mode.ISOLATED, config={"log.cleaner.backoff.ms": "200"}),
     # One is enough to take writes, so that a leader that is cut off has what it must truncate.

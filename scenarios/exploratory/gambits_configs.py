@@ -1,6 +1,7 @@
 """exploratory/gambits-configs: who must be in sync and who may lead, switched while copies are away."""
 
-from harness.vocabulary import LogWorkload, Mode, RandomSchedule, Scenario, Topology
+from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
+from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
     summary="min.insync.replicas and unclean elections switched while an ISR shrinks and its last one goes.",
@@ -8,12 +9,9 @@ SCENARIO = Scenario(
         "What is committed, who is eligible and who may lead are decided by limits of the moment: where one "
         "that was in force a moment ago is obeyed, or one that is in force is not."
     ),
-    schedule=RandomSchedule(
-        duration_ms=60_000,
-        gap_ms=(0, 1_000),
-        gambits={"switched-configs": 6, "last-in-sync": 2, "held-follower": 1, "isr-and-controller": 1},
-        gambit_share=0.92,
-        operations={"elect-preferred": 1},
+    schedule=mostly_gambits(
+        {"switched-configs": 6, "last-in-sync": 2, "held-follower": 1, "isr-and-controller": 1},
+        changes={},
     ),
     topology=Topology(mode=Mode.ISOLATED),
     workload=LogWorkload(min_insync_replicas=1),

@@ -1,6 +1,7 @@
 """exploratory/gambits-copies-power: copies of a partition lose power right after a write was acknowledged."""
 
-from harness.vocabulary import DiskKind, LogWorkload, Mode, Quorum, RandomSchedule, Scenario, Topology
+from harness.vocabulary import DiskKind, LogWorkload, Mode, Quorum, Scenario, Topology
+from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
     summary="Two or all copies of a partition lose power within 100 ms of an acknowledged write.",
@@ -8,12 +9,9 @@ SCENARIO = Scenario(
         "Nobody syncs before an acknowledgement, so what one copy in sync still has must not give way to "
         "what the others lost; where all lose power, all have to agree on what is left."
     ),
-    schedule=RandomSchedule(
-        duration_ms=60_000,
-        gap_ms=(0, 1_000),
-        gambits={"copies-power": 6, "all-copies": 1, "last-in-sync": 1, "flapping": 1},
-        gambit_share=0.92,
-        operations={"elect-preferred": 1},
+    schedule=mostly_gambits(
+        {"copies-power": 6, "all-copies": 1, "last-in-sync": 1, "flapping": 1},
+        changes={},
     ),
     # In a dynamic quorum a young broker does not survive a loss of power: findings/power-loss-of-an-observer.
     topology=Topology(mode=Mode.ISOLATED, disk=DiskKind.LOOP_EXT4, quorum=Quorum.STATIC),

@@ -1,6 +1,7 @@
 """exploratory/gambits-deletions: small segments, removed as their records are deleted, while copies end."""
 
-from harness.vocabulary import LogWorkload, Mode, RandomSchedule, Scenario, Topology
+from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
+from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
     summary="Segments rolled, and removed on request, while copies end or have to truncate.",
@@ -8,10 +9,8 @@ SCENARIO = Scenario(
         "Where a log begins is kept in a checkpoint of its own, apart from what is removed and from what is "
         "truncated: where deleted records come back, or others are gone, is a restart between the two."
     ),
-    schedule=RandomSchedule(
-        duration_ms=60_000,
-        gap_ms=(0, 1_000),
-        gambits={
+    schedule=mostly_gambits(
+        {
             "interrupted-cleaning": 5,
             "interrupted-truncation": 4,
             "all-copies": 2,
@@ -20,9 +19,6 @@ SCENARIO = Scenario(
             "flapping": 1,
             "rolling-bounce": 1,
         },
-        gambit_share=0.92,
-        operations={"elect-preferred": 1},
-        changes={"alter": 1},
     ),
     # What lies below a log's beginning is looked for so often. Nothing is removed by age: that would go on
     # while everything is read at the end.

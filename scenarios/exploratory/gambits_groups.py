@@ -1,6 +1,7 @@
 """exploratory/gambits-groups: members come and go while coordinators of groups are taken away."""
 
-from harness.vocabulary import GroupsWorkload, Mode, RandomSchedule, Scenario, Topology
+from harness.vocabulary import GroupsWorkload, Mode, Scenario, Topology
+from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
     summary="Coordinators of groups taken away and led back while members leave, stall and commit.",
@@ -8,10 +9,8 @@ SCENARIO = Scenario(
         "A coordinator that takes over knows its members from the log alone: where a rebalance that was "
         "under way, or a commit on its way, falls between two of them."
     ),
-    schedule=RandomSchedule(
-        duration_ms=60_000,
-        gap_ms=(0, 1_000),
-        gambits={
+    schedule=mostly_gambits(
+        {
             "group-coordinator": 6,
             "all-copies": 1,
             "held-follower": 1,
@@ -21,9 +20,6 @@ SCENARIO = Scenario(
             "rolling-bounce": 1,
             "isr-and-controller": 1,
         },
-        gambit_share=0.92,
-        operations={"elect-preferred": 1},
-        changes={"alter": 1},
     ),
     topology=Topology(
         mode=Mode.ISOLATED, config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}

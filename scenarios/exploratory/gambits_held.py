@@ -1,6 +1,7 @@
 """exploratory/gambits-held: requests of transactional producers arrive late, after what overtook them."""
 
-from harness.vocabulary import Mode, RandomSchedule, Scenario, Topology, TxnWorkload
+from harness.vocabulary import Mode, Scenario, Topology, TxnWorkload
+from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
     summary="What some producers ask is held past timeouts and their successors' starts, then let go.",
@@ -8,13 +9,8 @@ SCENARIO = Scenario(
         "A request that arrives late belongs to a transaction that was aborted, or to a producer that was "
         "fenced: where it is taken for one of the next transaction, half of that is decided by it."
     ),
-    schedule=RandomSchedule(
-        duration_ms=60_000,
-        gap_ms=(0, 1_000),
-        gambits={"held-requests": 8, "transaction-coordinator": 2, "lost-answers": 1, "flapping": 1},
-        gambit_share=0.92,
-        operations={"elect-preferred": 1},
-        changes={"alter": 1},
+    schedule=mostly_gambits(
+        {"held-requests": 8, "transaction-coordinator": 2, "lost-answers": 1, "flapping": 1},
     ),
     topology=Topology(
         mode=Mode.ISOLATED,

@@ -1,6 +1,7 @@
 """exploratory/gambits-metadata: topics removed and created again while a broker with copies is away."""
 
-from harness.vocabulary import MetadataWorkload, Mode, RandomSchedule, Scenario, Topology
+from harness.vocabulary import MetadataWorkload, Mode, Scenario, Topology
+from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
     summary="Topics come, go and come again while a broker is away, and while controllers are taken away.",
@@ -8,10 +9,8 @@ SCENARIO = Scenario(
         "A broker that comes back has folders of topics that are gone, and of others with the same name: "
         "where old records show up in a new topic, or what was removed comes back."
     ),
-    schedule=RandomSchedule(
-        duration_ms=60_000,
-        gap_ms=(0, 1_000),
-        gambits={
+    schedule=mostly_gambits(
+        {
             "absent-replica": 6,
             "cut-off-controller": 2,
             "colliding-elections": 2,
@@ -20,9 +19,6 @@ SCENARIO = Scenario(
             "flapping": 1,
             "rolling-bounce": 1,
         },
-        gambit_share=0.92,
-        operations={"elect-preferred": 1},
-        changes={"alter": 1},
     ),
     topology=Topology(mode=Mode.ISOLATED),
     workload=MetadataWorkload(),

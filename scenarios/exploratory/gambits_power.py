@@ -1,6 +1,7 @@
 """exploratory/gambits-power: the voters lose power right after they acknowledged a change."""
 
-from harness.vocabulary import DiskKind, Mode, Quorum, RandomSchedule, Scenario, Topology
+from harness.vocabulary import DiskKind, Mode, Quorum, Scenario, Topology
+from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
     summary="A majority of the voters lose power within 100 ms of an acknowledged change, again and again.",
@@ -8,12 +9,9 @@ SCENARIO = Scenario(
         "A change of metadata is acknowledged once a majority has it on its disk, so none may be lost with "
         "the power; a voter that remembers less than it voted for elects two leaders."
     ),
-    schedule=RandomSchedule(
-        duration_ms=60_000,
-        gap_ms=(0, 1_000),
-        gambits={"voters-power": 5, "colliding-elections": 1, "cut-off-controller": 1, "flapping": 1},
-        gambit_share=0.92,
-        changes={"alter": 1},
+    schedule=mostly_gambits(
+        {"voters-power": 5, "colliding-elections": 1, "cut-off-controller": 1, "flapping": 1},
+        operations={},
         change_gap_ms=(1_000, 4_000),
     ),
     # In a dynamic quorum a young broker does not survive a loss of power: findings/power-loss-of-an-observer.

@@ -1,6 +1,7 @@
 """exploratory/gambits-reassignments: partitions moved to brokers that are away, by short scripts."""
 
-from harness.vocabulary import LogWorkload, Mode, RandomSchedule, Scenario, Topology
+from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
+from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
     summary="Moves to brokers that are away or slow, completed, cancelled, overridden, leaders killed.",
@@ -8,18 +9,13 @@ SCENARIO = Scenario(
         "A move that can't end has replicas of before and of after, and whoever leads or controls may go in "
         "the middle: where a copy that is not in sync counts, or one that is wanted is removed."
     ),
-    schedule=RandomSchedule(
-        duration_ms=60_000,
-        gap_ms=(0, 1_000),
-        gambits={
+    schedule=mostly_gambits(
+        {
             "reassignment": 8,
             "cut-off-leader": 1,
             "flapping": 1,
             "rolling-bounce": 1,
         },
-        gambit_share=0.92,
-        operations={"elect-preferred": 1},
-        changes={"alter": 1},
     ),
     # Two copies on four brokers leave two to move to.
     topology=Topology(mode=Mode.ISOLATED, brokers=4),

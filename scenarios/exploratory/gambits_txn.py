@@ -1,6 +1,7 @@
 """exploratory/gambits-txn: coordinators of transactions moved while some are open, by short scripts."""
 
-from harness.vocabulary import Mode, RandomSchedule, Scenario, Topology, TxnWorkload
+from harness.vocabulary import Mode, Scenario, Topology, TxnWorkload
+from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
     summary="Coordinators of transactions taken away and led back while transactions begin and end.",
@@ -8,10 +9,8 @@ SCENARIO = Scenario(
         "What a coordinator has prepared is completed by whoever leads its partition next, and a retry meets "
         "another leader: where half a transaction, an aborted one or a zombie's shows."
     ),
-    schedule=RandomSchedule(
-        duration_ms=60_000,
-        gap_ms=(0, 1_000),
-        gambits={
+    schedule=mostly_gambits(
+        {
             "transaction-coordinator": 6,
             "broker-majority": 1,
             "cut-off-leader": 1,
@@ -20,9 +19,6 @@ SCENARIO = Scenario(
             "rolling-bounce": 1,
             "isr-and-controller": 1,
         },
-        gambit_share=0.92,
-        operations={"elect-preferred": 1},
-        changes={"alter": 1},
     ),
     topology=Topology(
         mode=Mode.ISOLATED,
