@@ -145,6 +145,7 @@ class Crew:
             active_controller=self._view.active_controller(),
             leaders=self._view.leaders(self._stage.topics[0].name),
             down=down,
+            dead=self._stage.cluster.ended - self.nemesis.down,
             copies=self._copies(),
         )
 

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from checkers.history import OperationType
-from harness.cluster.containers import in_parallel
+from harness.cluster.containers import NotRunningError, in_parallel
 from harness.errors import KrucibleError
 from harness.faults.activate import activate, as_value, process_fault
 from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
 from harness.faults.partition import takes_part
-from harness.faults.sparing import HELD, Strike, chosen, strike_of
+from harness.faults.sparing import DEAD, HELD, Strike, chosen, strike_of
 from harness.faults.targets import Resolved, Sight, roles_of
-from harness.journal import Clock, Recorder
+from harness.journal import Clock, Outcome, Recorder
 from harness.ledger import FaultPlanned, FaultUndone, Ledger
 from harness.schedule import agenda
 from harness.vocabulary.faults import Fault, OfDisk, Partition
@@ -175,7 +175,7 @@ class Nemesis:
             self._staffed(range(len(aimed))),
         )
         for _, one in aimed:
-            if isinstance(one, _Aimed):
+            if isinstance(one, _Aimed) and one.held in self._held:
                 self._remember(one.held.spec, one.resolved)
         return all(struck)
 
@@ -223,8 +223,7 @@ class Nemesis:
         if held in self._held:
             with suppress(KrucibleError):
                 held.active.heal()
-                self._held.remove(held)
-                self._ledger.write(FaultUndone(fault=held.fault))
+                self._over(held)
 
     def _heal_until(self, moment_ns: int) -> None:
         """Heal what falls due until a moment, which is then awaited."""
@@ -267,11 +266,7 @@ class Nemesis:
             if isinstance(aimed, str):
                 outcome.end(OperationType.FAIL, plan | {"refused": _refused(aimed)}, aimed)
                 return aimed == HELD
-            held, resolved, sight = aimed
-            held.active.inject()
-            kind, probe, error = _probed(held.active.took_effect)
-            outcome.end(kind, plan | _known(held, resolved, sight) | {"probe": probe}, error)
-        return kind is OperationType.OK
+            return self._injected(aimed, outcome) is OperationType.OK
 
     def _begin(self, fault: str, spec: Fault, hold_ms: int) -> bool:
         plan = self._plans[fault] = {"kind": as_value(spec)["kind"], "spec": as_value(spec)}
@@ -285,12 +280,25 @@ class Nemesis:
             self._ledger.write(FaultPlanned(fault=fault, undo=active.undo))
             held = _Held(fault, spec, active, until_ns=_UNTIL_HEALED_NS)
             self._held.append(held)
-            active.inject()
-            kind, probe, error = _probed(active.took_effect)
-            outcome.end(kind, plan | _known(held, resolved, sight) | {"probe": probe}, error)
-        self._remember(spec, resolved)
+            kind = self._injected(_Aimed(held, resolved, sight), outcome)
+        if kind is not OperationType.FAIL:
+            self._remember(spec, resolved)
         held.until_ns = self._clock.now_ns() + hold_ms * NS_PER_MS
         return kind is OperationType.OK
+
+    def _injected(self, aimed: _Aimed, outcome: Outcome) -> OperationType:
+        """Inject, and record what came of it; a fault whose target has just died is as none."""
+        held, resolved, sight = aimed
+        plan = self._plans[held.fault]
+        try:
+            held.active.inject()
+        except NotRunningError:
+            self._over(held)
+            outcome.end(OperationType.FAIL, plan | {"refused": _refused(DEAD)}, DEAD)
+            return OperationType.FAIL
+        kind, probe, error = _probed(held.active.took_effect)
+        outcome.end(kind, plan | _known(held, resolved, sight) | {"probe": probe}, error)
+        return kind
 
     def _remember(self, spec: Fault, resolved: Resolved) -> None:
         """A disk that was lost is weighed before the next one goes."""
@@ -302,13 +310,16 @@ class Nemesis:
         plan = self._plans[held.fault]
         with (recorder or self._recorder).operation("heal", held.fault, plan) as outcome:
             active.heal()
-            with self._lock:
-                self._held.remove(held)
-                self._ledger.write(FaultUndone(fault=held.fault))
+            self._over(held)
             kind, probe, error = _probed(active.healed)
             known = plan | {"targets": active.targets, "cut": active.cut, "probe": probe}
             outcome.end(kind, known, error)
         return kind is OperationType.OK
+
+    def _over(self, held: _Held) -> None:
+        with self._lock:
+            self._held.remove(held)
+            self._ledger.write(FaultUndone(fault=held.fault))
 
     def _seen(self, spec: Fault) -> Sight:
         """The nodes that a fault may befall, and what is known of them."""
@@ -320,7 +331,7 @@ class Nemesis:
 
 
 def _refused(why: str) -> str:
-    return "held" if why == HELD else "withheld"
+    return {HELD: "held", DEAD: "dead"}.get(why, "withheld")
 
 
 def _known(held: _Held, resolved: Resolved, sight: Sight) -> dict[str, Any]:

@@ -121,6 +121,15 @@ class Cluster:
         """Controller name to its CONTROLLER listener."""
         return {n.name: (self.addresses[n.name], CONTROLLER_PORT) for n in self.nodes if n.is_controller}
 
+    @property
+    def ended(self) -> frozenset[str]:
+        """Names of nodes that have no process now.
+
+        Raises:
+            EngineError: if the engine refuses.
+        """
+        return self._containers.ended()
+
     def disk(self, node: Node) -> Path:
         """Where the node's log directory lies on the host; the first one, where it has several."""
         return self.disks(node)[0]

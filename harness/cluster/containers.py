@@ -1,7 +1,8 @@
 """The containers of one run: found by label, killed, stopped, started, paused, entered, removed."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from typing import Any
 
 import docker
@@ -20,7 +21,16 @@ NODE_LABEL = "krucible.node"
 PART_LABEL = "krucible.part"
 _OURS = {RUN_LABEL, OWNER_LABEL, FOLDER_LABEL, KEPT_LABEL}
 
+_ENDED = {"exited", "dead"}
+
 SIGKILLED = 137
+
+
+class NotRunningError(EngineError):
+    """A node has no process to act on: it ended by itself, and nothing was done to it."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} does not run", got="its process ended by itself")
 
 
 class NodeContainers:
@@ -60,14 +70,28 @@ class NodeContainers:
 
     @engine_errors_told()
     def kill(self) -> None:
-        """SIGKILL Kafka and wait until the process is gone; one that had gone before stays so."""
-        if self.state()["Running"]:
+        """SIGKILL Kafka and wait until the process is gone.
+
+        Raises:
+            NotRunningError: it had ended before.
+        """
+        with self._of_a_process():
             self._kafka.kill(signal="KILL")
-        self._kafka.wait(timeout=30)
+        ended = self._kafka.wait(timeout=30)
+        if ended["StatusCode"] != SIGKILLED:
+            # The engine takes a signal to a process that has just ended for delivered.
+            raise NotRunningError(self.name)
 
     @engine_errors_told()
     def stop(self, timeout_s: int) -> int:
-        """SIGTERM Kafka, SIGKILL after `timeout_s`; the exit code, 137 where it came to that."""
+        """SIGTERM Kafka, SIGKILL after `timeout_s`; the exit code, 137 where it came to that.
+
+        Raises:
+            NotRunningError: it had ended before.
+        """
+        with self._of_a_process():
+            # The engine takes a stop of what does not run for done; it refuses to send it a signal.
+            self._kafka.kill(signal="TERM")
         self._kafka.stop(timeout=timeout_s)
         return int(self.state()["ExitCode"])
 
@@ -82,22 +106,40 @@ class NodeContainers:
 
         runc gives up, and thaws again, where threads of a busy machine are not frozen within its patience
         (opencontainers/runc#4388: the caller should ask again), so it is asked a few times.
+
+        Raises:
+            NotRunningError: its process has ended.
         """
-        for _ in range(_FREEZE_ATTEMPTS - 1):
-            try:
-                self._kafka.pause()
-            except APIError as error:
-                if "unable to freeze" not in str(error):
-                    raise
-            else:
-                return
-        self._kafka.pause()
+        with self._of_a_process():
+            for _ in range(_FREEZE_ATTEMPTS - 1):
+                try:
+                    self._kafka.pause()
+                except APIError as error:
+                    if "unable to freeze" not in str(error):
+                        raise
+                else:
+                    return
+            self._kafka.pause()
 
     @engine_errors_told()
     def unpause(self) -> None:
-        """Let Kafka go on; nothing to do if it already does."""
+        """Let Kafka go on; nothing to do if it already does, or if its process ended while it was frozen."""
         if self.state()["Paused"]:
-            self._kafka.unpause()
+            try:
+                self._kafka.unpause()
+            except APIError:
+                if self.state()["Paused"]:
+                    raise
+
+    @contextmanager
+    def _of_a_process(self) -> Iterator[None]:
+        """What the engine refuses in the block because there is no process is told as that."""
+        try:
+            yield
+        except APIError as error:
+            if self.state()["Running"]:
+                raise
+            raise NotRunningError(self.name) from error
 
     @engine_errors_told()
     def state(self) -> dict[str, Any]:
@@ -131,6 +173,18 @@ class RunContainers:
             for name, found in sorted(parts.items())
             if found.keys() >= {"holder", "kafka"}
         }
+
+    @engine_errors_told()
+    def ended(self) -> frozenset[str]:
+        """Names of nodes whose Kafka has no process, by one question for all of them."""
+        listed = self._client.containers.list(
+            all=True, filters=self._filter, ignore_removed=True, sparse=True
+        )
+        return frozenset(
+            str(container.attrs["Labels"][NODE_LABEL])
+            for container in listed
+            if container.attrs["Labels"].get(PART_LABEL) == "kafka" and container.attrs["State"] in _ENDED
+        )
 
     @engine_errors_told()
     def remove(self, before_network: Callable[[], object] = lambda: None) -> None:

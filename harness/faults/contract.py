@@ -48,7 +48,11 @@ class ActiveFault(Protocol):
         """What the ledger needs to know before it is injected."""
 
     def inject(self) -> None:
-        """Do it."""
+        """Do it.
+
+        Raises:
+            NotRunningError: the target's process had ended by itself; nothing was done.
+        """
 
     def took_effect(self) -> dict[str, Any]:
         """What the probe saw.

@@ -4,9 +4,11 @@ import errno
 import re
 import shutil
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from harness.cluster.containers import NotRunningError
 from harness.cluster.homes import META_PROPERTIES, NodeHome, as_initial, as_newcomer, directory_id_of
 from harness.cluster.loop_disks import mount, shut_down, unmount
 from harness.cluster.rendering import CONTROLLER_PORT
@@ -140,7 +142,8 @@ class ActiveDeadDisk(_OfDisk):
     @disk_errors_told()
     def heal(self) -> None:
         """End the node, mount what the disk had synced, start it again."""
-        self._containers.kill()
+        with suppress(NotRunningError):  # it ends by itself where the disk was its only one
+            self._containers.kill()
         for disk in self._disks:
             _mount_again(disk)
         super().heal()

@@ -15,6 +15,7 @@ from harness.wire import answers
 PROBE_BOUND_S = 15.0
 STOP_BOUND_S = 20
 _REQUEST_TIMEOUT_S = 0.5
+_PAUSE_S = 0.1
 
 
 class _ProcessFault:
@@ -27,6 +28,24 @@ class _ProcessFault:
         self._address = bench.addresses[resolved.node.name]
         self._port = CONTROLLER_PORT if resolved.node.is_controller else CLIENT_PORT
         self.targets = (resolved.node.name,)
+
+    def _await_answer(self) -> bool:
+        """Whether it answers within the probe's bound.
+
+        Raises:
+            NotConfirmedError: it has no process that could.
+        """
+        deadline = time.monotonic() + PROBE_BOUND_S
+        while not self._answers():
+            self._confirm_alive()
+            if time.monotonic() > deadline:
+                return False
+            time.sleep(_PAUSE_S)
+        return True
+
+    def _confirm_alive(self) -> None:
+        if not self._containers.state()["Running"]:
+            raise NotConfirmedError(f"{self.targets[0]} is dead: its process ended by itself")
 
     def _answers(self) -> bool:
         return answers(self._address, self._port, timeout_s=_REQUEST_TIMEOUT_S)
@@ -59,9 +78,7 @@ class Restarting(_ProcessFault):
     def healed(self) -> dict[str, Any]:
         """The process runs; whether it answers already is noted (without a majority it can't yet)."""
         began = time.monotonic()
-        answering = within(PROBE_BOUND_S, self._answers)
-        if not self._containers.state()["Running"]:
-            raise NotConfirmedError(f"{self.targets[0]} does not run")
+        answering = self._await_answer()
         return {"answers": answering, "answered_after_ms": round((time.monotonic() - began) * 1000)}
 
 
@@ -96,6 +113,7 @@ class ActivePause(_ProcessFault):
     def took_effect(self) -> dict[str, Any]:
         """A request stays without an answer."""
         self._await_silence()
+        self._confirm_alive()
         if not self._containers.state()["Paused"]:
             raise NotConfirmedError(f"{self.targets[0]} is not paused")
         return {"paused": True}
@@ -106,7 +124,7 @@ class ActivePause(_ProcessFault):
 
     def healed(self) -> dict[str, Any]:
         """The node answers a request again."""
-        if not within(PROBE_BOUND_S, self._answers):
+        if not self._await_answer():
             raise NotConfirmedError(f"{self.targets[0]} does not answer")
         return {"answers": True}
 
@@ -117,5 +135,5 @@ def within(bound_s: float, condition: Callable[[], bool]) -> bool:
     while not condition():
         if time.monotonic() > deadline:
             return False
-        time.sleep(0.1)
+        time.sleep(_PAUSE_S)
     return True

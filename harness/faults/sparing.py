@@ -20,6 +20,8 @@ from harness.wire import PartitionAnswer, QuorumAnswer
 
 HELD = "whom it is for is held by a fault already"
 """Why a fault befalls none where all that it means are held."""
+DEAD = "whom it is for is dead: its process ended by itself"
+"""Why a fault befalls none where no fault holds whom it means, and it has no process."""
 CAUGHT_UP_MS = 3_000
 """How long ago a voter may have had all of the leader's log; shorter than any fault is held, so that what a
 leader remembers of a disk that is gone does not count."""
@@ -48,8 +50,8 @@ def strike_of(node: Node, copies: Copies) -> Strike:
 def chosen(spec: Fault, sight: Sight, strikes: Sequence[Strike]) -> Resolved | str:
     """The node that a fault means now, or why it befalls none.
 
-    Where several have the role that it names, it befalls the first in the order of its draw from which it
-    need not be withheld.
+    Where several have the role that it names, it befalls the first in the order of its draw that lives and
+    from which it need not be withheld.
 
     Args:
         spec: the fault.
@@ -57,18 +59,19 @@ def chosen(spec: Fault, sight: Sight, strikes: Sequence[Strike]) -> Resolved | s
         strikes: faults of disks that came before.
     """
     refused: dict[str, str] = {}
+    living = msgspec.structs.replace(sight, down=sight.down | sight.dead)
     while True:
-        left = msgspec.structs.replace(sight, down=sight.down | refused.keys())
+        left = msgspec.structs.replace(living, down=living.down | refused.keys())
         resolved = resolve(spec.target, spec.draw, left)
         if resolved is None or (refused and resolved.by == "fallback"):
             break
-        why = objection(spec, resolved.node, sight, strikes)
+        why = objection(spec, resolved.node, living, strikes)
         if why is None:
             return resolved
         refused[resolved.node.name] = why
     for name, why in refused.items():
         return f"withheld from {name}: {why}"
-    return HELD
+    return HELD if resolve(spec.target, spec.draw, sight) is None else DEAD
 
 
 def objection(spec: Fault, node: Node, sight: Sight, strikes: Sequence[Strike]) -> str | None:

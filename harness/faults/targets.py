@@ -38,6 +38,7 @@ class Sight(msgspec.Struct, frozen=True):
         leaders: ids of the leaders of the workload's partitions, in the order of the partitions.
         down: names of nodes that a process fault holds already.
         copies: who has a copy of what.
+        dead: names of nodes whose process ended by itself.
     """
 
     nodes: tuple[Node, ...]
@@ -45,6 +46,7 @@ class Sight(msgspec.Struct, frozen=True):
     leaders: tuple[int, ...]
     down: frozenset[str] = frozenset()
     copies: Copies = Copies()
+    dead: frozenset[str] = frozenset()
 
 
 class Resolved(msgspec.Struct, frozen=True):

@@ -1,20 +1,27 @@
 """A node's containers: what the engine refuses once may be asked again, what it refuses for good is told."""
 
-from typing import Any, cast
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, ClassVar, cast
 
 import pytest
 from docker.errors import APIError
 
-from harness.cluster.containers import NodeContainers
+from harness.cluster.containers import NodeContainers, NotRunningError, RunContainers
 from harness.errors import EngineError
 
 
 class Refusing:
     """A container that cannot be paused before it was asked often enough."""
 
+    attrs: ClassVar[dict[str, Any]] = {"State": {"Running": True}}
+
     def __init__(self, times: int, why: str) -> None:
         self._left, self._why = times, why
         self.asked = 0
+
+    def reload(self) -> None:
+        """It goes on running."""
 
     def pause(self) -> None:
         self.asked += 1
@@ -22,7 +29,40 @@ class Refusing:
             raise APIError(self._why)
 
 
-def node(kafka: Refusing) -> NodeContainers:
+class Ending:
+    """A container whose process ends by itself: before it is asked for anything, or right then."""
+
+    def __init__(self, *, running: bool = False, paused: bool = False, exit_code: int = 1) -> None:
+        self.attrs = {"State": {"Running": running, "Paused": paused, "ExitCode": exit_code}}
+        self.done: list[str] = []
+
+    def reload(self) -> None:
+        """Nothing changes by being looked at."""
+
+    def kill(self, signal: str) -> None:
+        self._take(signal)
+
+    def pause(self) -> None:
+        self._take("pause")
+
+    def unpause(self) -> None:
+        self.attrs["State"]["Paused"] = False
+        raise APIError("Container n1 is not paused")
+
+    def stop(self, timeout: int) -> None:
+        self._take(f"stop {timeout}")
+
+    def wait(self, timeout: int) -> dict[str, int]:
+        assert timeout
+        return {"StatusCode": self.attrs["State"]["ExitCode"]}
+
+    def _take(self, what: str) -> None:
+        if not self.attrs["State"]["Running"]:
+            raise APIError("Container n1 is not running")
+        self.done.append(what)
+
+
+def node(kafka: Refusing | Ending) -> NodeContainers:
     return NodeContainers("n1", cast("Any", None), cast("Any", kafka))
 
 
@@ -41,3 +81,61 @@ def test_a_pause_that_is_refused_for_good_is_told(why: str, asked: int) -> None:
         node(kafka).pause()
     assert why in str(error.value.got)
     assert kafka.asked == asked
+
+
+@pytest.mark.parametrize(
+    "act",
+    [NodeContainers.kill, NodeContainers.pause, lambda node: node.stop(20)],
+    ids=["kill", "pause", "stop"],
+)
+def test_a_process_that_ended_by_itself_is_told_from_an_engine_that_refuses(
+    act: Callable[[NodeContainers], None],
+) -> None:
+    kafka = Ending()
+    with pytest.raises(NotRunningError, match="n1 does not run"):
+        act(node(kafka))
+    assert kafka.done == []
+
+
+def test_a_process_that_ended_before_the_signal_came_was_not_killed() -> None:
+    ended = Ending(running=True, exit_code=1)
+    with pytest.raises(NotRunningError):
+        node(ended).kill()
+    killed = Ending(running=True, exit_code=137)
+    node(killed).kill()
+    assert ended.done == killed.done == ["KILL"]
+
+
+def test_a_stop_is_told_by_a_signal_first() -> None:
+    kafka = Ending(running=True, exit_code=143)
+    assert node(kafka).stop(20) == 143
+    assert kafka.done == ["TERM", "stop 20"]
+
+
+def test_a_process_that_ended_while_it_was_frozen_need_not_go_on() -> None:
+    node(Ending(paused=True)).unpause()
+    node(Ending()).unpause()
+
+
+def test_who_has_no_process_is_known_by_one_question() -> None:
+    def container(name: str, part: str, state: str) -> Any:
+        labels = {"krucible.node": name, "krucible.part": part}
+        return SimpleNamespace(attrs={"Labels": labels, "State": state})
+
+    asked: list[dict[str, Any]] = []
+    told = [
+        container("n1", "kafka", "exited"),
+        container("n1", "holder", "running"),
+        container("n2", "kafka", "running"),
+        container("n3", "kafka", "paused"),
+        container("n4", "holder", "exited"),
+        SimpleNamespace(attrs={"Labels": {}, "State": "exited"}),
+    ]
+
+    def listed(**how: Any) -> list[Any]:
+        asked.append(how)
+        return told
+
+    client = cast("Any", SimpleNamespace(containers=SimpleNamespace(list=listed)))
+    assert RunContainers(client, "abc").ended() == {"n1"}
+    assert [how["filters"] for how in asked] == [{"label": "krucible.run=abc"}]

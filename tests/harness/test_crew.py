@@ -65,7 +65,7 @@ def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.Mon
     stage: Any = SimpleNamespace(
         journals=journals,
         ledger=None,
-        cluster=SimpleNamespace(nodes=Topology().nodes()),
+        cluster=SimpleNamespace(nodes=Topology().nodes(), ended=frozenset({"n2"})),
         topics=[topic],
         plan=SimpleNamespace(scenario=scenario),
     )
@@ -73,6 +73,7 @@ def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.Mon
     journals.close()
 
     assert (sight.active_controller, sight.leaders, sight.down) == (2, (1,), {"n3"})
+    assert sight.dead == {"n2"}
     copies = sight.copies
     assert copies.told == {("t", 0): (PartitionAnswer(0, 1, 4, (1, 2, 3), (1, 2), None),)}
     assert (copies.least, copies.quorum, copies.moment, copies.out) == (7, quorum, 1, {("t", 0, 3): 1})

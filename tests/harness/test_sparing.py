@@ -4,13 +4,14 @@ import msgspec
 import pytest
 
 from harness.catalogue import load_scenario, scenario_names
-from harness.faults.sparing import CAUGHT_UP_MS, Strike, chosen, objection, strike_of
+from harness.faults.sparing import CAUGHT_UP_MS, DEAD, HELD, Strike, chosen, objection, strike_of
 from harness.faults.targets import Copies, Resolved, Sight
 from harness.vocabulary import (
     DeadDisk,
     Fault,
     Kill,
     LogWorkload,
+    LostAnswers,
     Member,
     Mode,
     PowerLoss,
@@ -121,6 +122,33 @@ def test_nobody_stands_in_for_whom_a_fault_is_withheld_from(
 ) -> None:
     short = msgspec.structs.replace(seen(told={WHERE: (partition(1, 2),)}), active_controller=leads)
     assert chosen(WipeDisk(target, sparing=True), short, ()) == why
+
+
+@pytest.mark.parametrize(
+    ("target", "down", "found"),
+    [
+        (broker(1), (), DEAD),
+        (broker(1), ("n1",), HELD),
+        (broker(2), (), Resolved(N2, "name")),
+        (Target.ACTIVE_CONTROLLER, (), Resolved(N2, "fallback")),
+        (Target.ACTIVE_CONTROLLER, ("n2", "n3", "n4"), DEAD),
+        (Target.BROKER, ("n2", "n3"), Resolved(N4, "role")),
+        (Target.BROKER, ("n1", "n2", "n3", "n4"), HELD),
+    ],
+)
+@pytest.mark.parametrize("kind", [Kill, LostAnswers])
+def test_no_fault_befalls_a_node_that_died_by_itself(
+    kind: type[Kill | LostAnswers], target: Target | Member, down: tuple[str, ...], found: Resolved | str
+) -> None:
+    sight = Sight(NODES, 1, (1,), frozenset(down), dead=frozenset({"n1"}) - set(down))
+    assert chosen(kind(target), sight, ()) == found
+
+
+def test_a_copy_of_a_node_that_died_by_itself_is_none_for_certain() -> None:
+    dead = msgspec.structs.replace(seen(), dead=frozenset({"n3"}))
+    assert chosen(WipeDisk(broker(1), sparing=True), dead, ()) == (
+        "withheld from n1: 1 of 2 other copies of t/0 are in sync for certain"
+    )
 
 
 def test_of_a_partition_that_nobody_tells_of_nothing_is_certain() -> None:

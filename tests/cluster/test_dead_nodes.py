@@ -1,0 +1,122 @@
+"""A node that dies by itself under faults that are meant for it: it is found, and nothing else is lost."""
+
+import os
+import signal
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from checkers.faults import fault_windows
+from checkers.history import OperationType
+from checkers.journals import missing_journals
+from checkers.reading import read_history
+from checkers.verdict import Validity
+from harness import planning
+from harness.catalogue import load_scenario
+from harness.cli import invoke
+from harness.cluster.cluster import Cluster
+from harness.cluster.containers import NodeContainers, NotRunningError
+from harness.faults.activate import activate
+from harness.faults.contract import NotConfirmedError
+from harness.faults.targets import Resolved
+from harness.healing import bench_of
+from harness.mishaps import FAILURES_FILE
+from harness.nemesis import Nemesis
+from harness.readiness import await_ready
+from harness.vocabulary import (
+    Fault,
+    FixedSchedule,
+    Gambit,
+    HeldRequests,
+    Kill,
+    LostAnswers,
+    Partition,
+    Pattern,
+    Pause,
+    Role,
+    Step,
+    Stop,
+    WipeDisk,
+)
+from harness.vocabulary.administration import Member, broker
+from harness.vocabulary.gambits import Blow, Strike
+from results.store import find_run, load_verdict
+
+pytestmark = pytest.mark.cluster
+DEAD = broker(3)
+FOR_THE_DEAD: tuple[Fault, ...] = (
+    Pause(DEAD),
+    Kill(DEAD),
+    Stop(DEAD),
+    WipeDisk(DEAD),
+    LostAnswers(DEAD),
+    HeldRequests(DEAD),
+    Partition(Pattern.ISOLATE_ONE, DEAD),
+)
+GAMBIT = Gambit(7_000, "flapping", (Strike((Blow("f1", DEAD, Pause()), Blow("f2", DEAD, Kill()))),), 500)
+AFTERWARDS = (Step(9_000, 5_000, Partition(Pattern.ISOLATE_ONE, Member(Role.BROKER, 1))),)
+SCHEDULE = FixedSchedule(
+    (*(Step(500, 5_000, fault) for fault in FOR_THE_DEAD), *AFTERWARDS), 15_000, gambits=(GAMBIT,)
+)
+
+
+def end(node: NodeContainers) -> None:
+    """End the node's process as nobody in the history does."""
+    os.kill(node.state()["Pid"], signal.SIGKILL)
+
+
+def test_a_node_that_dies_while_it_is_frozen_can_be_healed_and_struck_no_more(three_nodes: Cluster) -> None:
+    bench = bench_of(three_nodes)
+    node, target = bench.containers["n3"], Resolved(three_nodes.nodes[2], "name")
+    pause = activate(Pause(), "t-frozen", target, bench)
+    pause.inject()
+    try:
+        assert pause.took_effect()
+        end(node)
+    finally:
+        pause.heal()
+    with pytest.raises(NotConfirmedError, match="n3 is dead"):
+        pause.healed()
+    assert three_nodes.ended == {"n3"}
+    for spec in (Kill(), Stop(), Pause()):
+        with pytest.raises(NotRunningError):
+            activate(spec, "t-dead", target, bench).inject()
+    node.start()
+    assert three_nodes.ended == frozenset()
+    await_ready(three_nodes)
+
+
+def test_a_node_that_dies_by_itself_is_what_a_run_tells(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    scenario = load_scenario("smoke/partition")
+    # A cluster that lacks a node does not recover, so there is nothing to wait for.
+    quick = msgspec.structs.replace(scenario.assumptions, recovery_ms=5_000)
+    shorter = msgspec.structs.replace(scenario, schedule=SCHEDULE, assumptions=quick)
+    monkeypatch.setattr(planning, "load_scenario", lambda _: shorter)
+    sound = Nemesis.carry_out
+
+    def carry_out(nemesis: Nemesis, schedule: FixedSchedule, play: object) -> None:
+        end(nemesis._bench.containers["n3"])
+        sound(nemesis, schedule, play)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Nemesis, "carry_out", carry_out)
+    assert invoke(["run", "smoke/partition", "--seed", "7", "--runs", str(tmp_path)]) == 1
+
+    folder = find_run(tmp_path, "smoke/partition")
+    told = capsys.readouterr()
+    history = read_history(folder)
+    assert not history.of("harness-failure"), (folder / FAILURES_FILE).read_text()
+    refused = [o for o in history.of("inject") if o.type is OperationType.FAIL]
+    assert [o.value["refused"] for o in refused] == ["dead"] * (len(FOR_THE_DEAD) + 2)
+    (window,) = fault_windows(history)
+    assert (window.targets, window.proven, window.healed_ns is not None) == (("n1",), True, True)
+    assert not missing_journals(history)
+    verdict = load_verdict(folder)
+    assert verdict.validity is Validity.INVALID, told
+    anomalies = {one.id for result in verdict.results for one in result.anomalies if one.illegal}
+    assert "node-died" in anomalies
+    assert anomalies <= {"node-died", "not-recovered"}, anomalies
+    because = [result.unknown_because for result in verdict.results if result.unknown_because]
+    assert not [why for why in because if "may be a hole" in why or "not all is there" in why], because
