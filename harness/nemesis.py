@@ -91,7 +91,8 @@ class Nemesis:
 
         A fault is held for its whole time counted from the moment that it was proven, so a slow probe
         delays what follows, and prolongs the schedule where a fault was to be healed within its duration.
-        One that was to outlast the schedule is left in force.  Returns early if cancelled.
+        What was to be over before a fault begins is over then, so that none finds its node held which was
+        not to be.  One that was to outlast the schedule is left in force.  Returns early if cancelled.
 
         Args:
             schedule: what to do.
@@ -100,10 +101,10 @@ class Nemesis:
         began_ns = self._clock.now_ns()
         until_ns = began_ns + schedule.duration_ms * NS_PER_MS
         late_ns = 0
-        within = set()
+        ends_ms: dict[str, int] = {}
         for name, due in agenda(schedule):
             due_ns = began_ns + due.at_ms * NS_PER_MS + late_ns
-            self._heal_until(due_ns)
+            self._heal_until(max([due_ns, *self._until(ends_ms, due.at_ms)]))
             if self._cancelled.is_set():
                 return
             if isinstance(due, Gambit):
@@ -113,10 +114,12 @@ class Nemesis:
                 late_ns += self._clock.now_ns() - due_ns - due.lasts_ms * NS_PER_MS
                 continue
             self._begin(name, due.fault, due.hold_ms)
-            if due.at_ms + due.hold_ms <= schedule.duration_ms:
-                within.add(name)
-        late = [held.until_ns for held in self._held if held.fault in within]
-        self._heal_until(max([until_ns, *late]))
+            ends_ms[name] = due.at_ms + due.hold_ms
+        self._heal_until(max([until_ns, *self._until(ends_ms, schedule.duration_ms)]))
+
+    def _until(self, ends_ms: Mapping[str, int], by_ms: int) -> list[int]:
+        """Until when faults are in force that were to be over by a time of the schedule; ns of the run."""
+        return [held.until_ns for held in self._held if ends_ms.get(held.fault, by_ms + 1) <= by_ms]
 
     def begin(self, name: str, fault: Fault, least_ms: int = 0) -> bool:
         """Inject a fault that is held until it is healed by its name; whether it was proven.

@@ -14,6 +14,7 @@ from harness.faults.targets import Sight
 from harness.journal import Clock, JournalError, Journals, Recorder
 from harness.ledger import Ledger, pending_undos, read_ledger
 from harness.nemesis import Nemesis
+from harness.vocabulary.administration import broker
 from harness.vocabulary.faults import Pause, Target
 from harness.vocabulary.scenario import FixedSchedule, Step
 from harness.vocabulary.topology import Topology
@@ -98,6 +99,26 @@ def test_a_fault_that_begins_late_is_held_for_its_whole_time(
     assert rig.done == ["inject f1", "heal f1"]
     rig.journals.close()
     assert held_ns(tmp_path, "f1") >= 60 * module.NS_PER_MS
+
+
+TWICE = FixedSchedule(
+    steps=(Step(0, 10, Pause(broker(1))), Step(20, 10, Pause(broker(1))), Step(25, 10, Pause(broker(2)))),
+    duration_ms=40,
+)
+
+
+def test_a_fault_that_follows_another_waits_until_that_is_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def slow(_fake: Fake) -> dict[str, Any]:
+        threading.Event().wait(0.05)
+        return {}
+
+    monkeypatch.setattr(Fake, "took_effect", slow)
+    rig = Rig(tmp_path, monkeypatch, TWICE)
+    assert rig.done == ["inject f1", "heal f1", "inject f2", "inject f3", "heal f2", "heal f3"], (
+        "f3 was to begin while f2 is in force"
+    )
 
 
 def test_a_fault_of_a_script_is_held_as_long_as_was_wanted_at_least(rig: Rig) -> None:

@@ -111,13 +111,18 @@ def test_faults_begin_and_end_at_once_each_by_a_process_of_its_own(
 
 def test_faults_begin_apart_where_they_are_to(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rig = Rig(tmp_path, monkeypatch)
-    assert rig.nemesis.strike("g1", THREE, apart_ms=30)
-    assert rig.nemesis.mend(["g1f3", "g1f2", "g1f1"], apart_ms=30)
-    rig.journals.close()
+    clock = rig.journals.clock
     for f, names in (("inject", ["g1f1", "g1f2", "g1f3"]), ("heal", ["g1f3", "g1f2", "g1f1"])):
+        since_ns = clock.now_ns()
+        if f == "inject":
+            assert rig.nemesis.strike("g1", THREE, apart_ms=30)
+        else:
+            assert rig.nemesis.mend(names, apart_ms=30)
         begun = {o.key: o.time_ns for o in recorded(tmp_path, "nemesis*") if (o.f, o.type) == (f, "invoke")}
-        assert begun[names[1]] - begun[names[0]] >= 15 * NS_PER_MS
-        assert begun[names[2]] - begun[names[1]] >= 15 * NS_PER_MS
+        # Each at its time or later: a busy host may be late with any of them.
+        for place, name in enumerate(names):
+            assert begun[name] - since_ns >= place * 30 * NS_PER_MS
+    rig.journals.close()
 
 
 def test_a_node_is_struck_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
