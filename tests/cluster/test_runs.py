@@ -1,6 +1,5 @@
-"""Whole runs as their users start them: the demo, the regression, chaos, a harness that is killed."""
+"""Whole runs as their users start them: the regression, a campaign, chaos, a harness that is killed."""
 
-import json
 import os
 import re
 import signal
@@ -12,18 +11,12 @@ from pathlib import Path
 import docker
 import pytest
 
-from checkers.columns import PartitionName
 from checkers.history import OperationType
-from checkers.reading import read_history
-from checkers.replicas.evidence import batches_of
-from checkers.replicas.judging import check_replicas
-from checkers.replicas.observed import MetadataLogSeen
 from checkers.verdict import Validity, Verdict
-from harness.catalogue import load_scenario
 from harness.cli import invoke
 from harness.cluster.containers import RunContainers
 from harness.healing import leftovers
-from results.store import find_run, list_runs, load_identity, load_verdict
+from results.store import find_run, list_runs, load_verdict
 from tests.harness.recorded import recorded
 from tests.harness.waiting import wait_until
 
@@ -44,46 +37,6 @@ def nothing_left(engine: docker.DockerClient, tmp_path: Path) -> Iterator[None]:
     for run in left:
         RunContainers(engine, run).remove()
     assert not left
-
-
-def test_the_demo_is_valid_and_leaves_a_report(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert invoke(["run", "smoke/partition", "--seed", "7", "--runs", str(tmp_path)]) == 0
-
-    folder = find_run(tmp_path, "smoke/partition")
-    said = capsys.readouterr().out
-    assert "VALID" in said
-    assert "krucible run smoke/partition --seed 7" in said
-    assert load_verdict(folder).as_expected is True
-    assert load_identity(folder).features == {}
-    assert (folder / "report.html").stat().st_size < 1_500_000
-    assert not [path for path in (folder / "disks").rglob("*") if path.is_file()]
-    for name in ("compose.yaml", "schedule.json", "nodes/n1/server.log", "nodes/n1/server.properties"):
-        assert (folder / name).stat().st_size > 0
-    assert_evidence_is_complete(folder)
-    # The stored run is judged the same without the engine.
-    assert invoke(["check", str(folder), "--json"]) == 0
-    assert json.loads(capsys.readouterr().out)["validity"] == "valid"
-
-
-def assert_evidence_is_complete(folder: Path) -> None:
-    """Every replica and metadata log was read and compared, and holds what the final reads told."""
-    history = read_history(folder)
-    batches = batches_of(history)
-    nodes = ("n1", "n2", "n3")
-    assert {batches.readable(partition) for partition in batches.partitions} == {nodes}
-    assert len(batches.partitions) == load_scenario("smoke/partition").workload.partitions
-    reads = [o for o in history.operations if o.f == "final-read" and o.type is OperationType.OK]
-    for read in reads:
-        partition = PartitionName(read.key, read.value["partition"])
-        assert batches.ranges(partition) == {node: [(0, read.value["end"] - 1)] for node in nodes}
-    figures = check_replicas(history).figures
-    assert figures["batches_read"] > figures["batches_compared"] > 1_000
-    assert figures["metadata_batches_compared"] > 100
-    for log in batches.metadata_logs:
-        assert isinstance(log.seen, MetadataLogSeen)
-        kinds = {kind for _, _, kind, _ in log.seen.records}
-        assert kinds >= {"LEADER_CHANGE", "KRAFT_VOTERS", "TOPIC_RECORD", "PARTITION_CHANGE_RECORD"}
-        assert (folder / "nodes" / log.node / "metadata-log.txt").stat().st_size > 0
 
 
 @pytest.mark.parametrize(
