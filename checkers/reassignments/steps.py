@@ -50,12 +50,19 @@ class Step(NamedTuple):
         return tuple(replica for replica in self.after.replicas if replica not in self.after.isr)
 
     @property
+    def fresh(self) -> tuple[int, ...]:
+        """Replicas in sync from this record on that had no copy before it, and so had fetched nothing."""
+        had = {*self.before.replicas, *self.before.isr}
+        return tuple(replica for replica in self.after.isr if replica not in had)
+
+    @property
     def premature(self) -> bool:
         """Whether it was completed although a replica was not in sync that had to be."""
         if self.ending is Ending.CANCELLED or self.after.moving:
             return False
         fewer = len(self.adding) < len(self.removing)
-        return bool(self.adding.intersection(self.lacking)) or (fewer and bool(self.lacking))
+        late = self.adding.intersection(self.lacking)
+        return bool(late or self.fresh or (fewer and self.lacking))
 
 
 def steps_of(changes: PartitionChanges) -> Iterator[Step]:
@@ -91,12 +98,16 @@ def find_premature(steps: list[Step], op: int | None) -> Iterator[Anomaly]:
             before, after = step.before, step.after
             yield PREMATURE.found(
                 f"The reassignment of {step.partition} to {list(after.replicas)} was completed while "
-                f"{list(step.lacking)} of them were not in sync.",
+                f"{[*step.lacking, *step.fresh]} of them were not in sync.",
                 subject=str(step.partition),
                 witness=_witness(op),
                 explanation=(
                     f"Before it the replicas were {list(before.original)}.",
                     f"Offset {after.offset} of the metadata log completed it with the ISR {list(after.isr)}.",
+                    *(
+                        f"Until then {replica} had no copy, and nothing to be in sync."
+                        for replica in step.fresh
+                    ),
                 ),
             )
 

@@ -55,6 +55,20 @@ class TestPremature:
         (anomaly,) = result.anomalies
         assert "to [2, 3] was completed while [3] of them were not in sync" in anomaly.summary
 
+    @pytest.mark.parametrize(("target", "counts"), [([1, 2, 4], {PREMATURE: 1}), ([1, 2], {})])
+    def test_what_is_added_and_completed_by_one_record_has_fetched_nothing(
+        self, target: list[int], counts: dict[str, int]
+    ) -> None:
+        story = AdminStory()
+        story.created([1, 2, 3])
+        story.reassign(50, 52, target)
+        complete(story, 51, target, target)
+        result = judged(story)
+        assert result.counts == counts
+        for anomaly in result.anomalies:
+            assert "was completed while [4] of them were not in sync" in anomaly.summary
+            assert anomaly.explanation[-1] == "Until then 4 had no copy, and nothing to be in sync."
+
     @pytest.mark.parametrize(("isr", "counts"), [([2, 3], {}), ([2], {PREMATURE: 1}), ([3], {PREMATURE: 1})])
     def test_the_same_after_a_while(self, isr: list[int], counts: dict[str, int]) -> None:
         story = moving([1, 2, 3], [2, 3])

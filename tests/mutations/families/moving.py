@@ -74,6 +74,18 @@ def completed_before_it_was_in_sync(edit: Edit) -> None:
     change_record(edit, state.offset, lambda data: data.update(isr=[r for r in state.isr if r not in gone]))
 
 
+@mutation("administration", invalid("reassignment-premature"), MOVING, 2)
+def in_sync_as_it_was_added(edit: Edit) -> None:
+    """The record that begins a reassignment completes it, with an ISR that has what it added."""
+    begins = [
+        s for s in states(edit.original) if s.topic in own(edit.original) and s.data.get("addingReplicas")
+    ]
+    state = edit.chosen(begins)
+    kept = [r for r in state.data["replicas"] if r not in (state.data.get("removingReplicas") or ())]
+    end = {"replicas": kept, "isr": kept, "addingReplicas": [], "removingReplicas": []}
+    change_record(edit, state.offset, lambda data: data.update(end))
+
+
 def _completes(state: State) -> bool:
     return (
         state.data.get("addingReplicas") == []
