@@ -155,6 +155,7 @@ NEEDS: Mapping[str, Needs] = {
             "follower-beyond-leader": (Source.FAULTS,),
             "stale-vote": (Source.FAULTS,),
             "leader-without-majority": (Source.RUNNER, Source.FAULTS),
+            "vote-not-kept": (Source.FAULTS,),
         },
     ),
     "partitions": Needs(

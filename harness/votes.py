@@ -24,7 +24,7 @@ _ASKED = re.compile(
 )
 _CANDIDATE = re.compile(
     r"Completed transition to CandidateState\(localId=(?P<id>\d+), ?(?:localDirectoryId=(?P<disk>[^,]+), ?)?"
-    r"epoch=(?P<epoch>\d+)"
+    r"epoch=(?P<epoch>\d+)(?:.* from ProspectiveState\((?P<by>.*))?"
 )
 _LEADER = re.compile(
     r"Completed transition to Leader\(.*? epoch=(?P<epoch>\d+), epochStartOffset.*"
@@ -37,7 +37,7 @@ _COUNTED = re.compile(
 _NO_DISK = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", "<undefined>"})
 
 
-class Vote(msgspec.Struct, frozen=True):
+class Vote(msgspec.Struct, frozen=True, omit_defaults=True):
     """A vote that a node granted or refused; its own, where it became a candidate.
 
     Attributes:
@@ -51,6 +51,8 @@ class Vote(msgspec.Struct, frozen=True):
         last_epoch: epoch of the last record of the candidate's log; None of its own vote.
         last_offset: end of the candidate's log; None of its own vote.
         directory_id: the voter's disk; None where that is not told.
+        pre_voters: of its own vote the voters that it knew; None where no pre-votes came before it.
+        pre_granting: those of them that had granted it their pre-votes, itself among them.
     """
 
     line: int
@@ -63,6 +65,8 @@ class Vote(msgspec.Struct, frozen=True):
     last_epoch: int | None
     last_offset: int | None
     directory_id: str | None
+    pre_voters: list[int] | None = None
+    pre_granting: list[int] | None = None
 
 
 class Elected(msgspec.Struct, frozen=True):
@@ -106,15 +110,21 @@ def _entry(number: int, line: str) -> Vote | Elected | None:
     if candidate := _CANDIDATE.search(line):
         return _own(number, when, candidate)
     if leader := _LEADER.search(line):
-        counted = {int(each["id"]): each["state"] for each in _COUNTED.finditer(leader["by"])}
-        granting = [voter for voter, state in counted.items() if state == "GRANTED"]
-        told = None if None in counted.values() else granting
-        return Elected(number, when, int(leader["epoch"]), told, list(counted)) if counted else None
+        voters, granting = _counted(leader["by"])
+        return Elected(number, when, int(leader["epoch"]), granting, voters) if voters else None
     return None
 
 
+def _counted(state: str) -> tuple[list[int], list[int] | None]:
+    """The voters that a state counted votes of, and those that had granted them, None where it isn't told."""
+    counted = {int(each["id"]): each["state"] for each in _COUNTED.finditer(state)}
+    granting = [voter for voter, state in counted.items() if state == "GRANTED"]
+    return list(counted), None if None in counted.values() else granting
+
+
 def _own(number: int, when: str | None, candidate: re.Match[str]) -> Vote:
-    """A candidate votes for itself."""
+    """A candidate votes for itself; since KIP-996 after it asked others whether they would, too."""
+    voters, granting = _counted(candidate["by"] or "")
     disk = _disk(candidate["disk"])
     return Vote(
         line=number,
@@ -127,6 +137,8 @@ def _own(number: int, when: str | None, candidate: re.Match[str]) -> Vote:
         last_epoch=None,
         last_offset=None,
         directory_id=disk,
+        pre_voters=voters or None,
+        pre_granting=granting if voters else None,
     )
 
 

@@ -10,7 +10,7 @@ from checkers.faults import FaultWindow, fault_windows
 from checkers.history import History
 from checkers.kinds import by_id
 from checkers.licences.disks import hits
-from checkers.quorum import answers, figures, votes
+from checkers.quorum import answers, candidates, figures, votes
 from checkers.quorum.answers import Grounds, judge_answers
 from checkers.quorum.changes import VoterChange, dynamic_since_ns, voter_changes
 from checkers.quorum.committed import METADATA_COMMITTED_LOST, committed_lost
@@ -73,6 +73,7 @@ ANOMALIES = by_id(
     BROKER_AS_VOTER,
     VOTER_LOST,
     *answers.ANOMALIES.values(),
+    *candidates.ANOMALIES.values(),
     STALE_VOTE,
     LEADER_WITHOUT_MAJORITY,
 )
@@ -155,6 +156,8 @@ def _judged(
             *votes.granted_twice(logs, (wipe.window for wipe in forgetting.wipes.wipes)),
             *votes.stale_votes(bounds, forgetting.wipes),
             *votes.without_majority(logs, setup),
+            *candidates.candidates_unasked(logs, setup),
+            *candidates.votes_unkept(logs, views.files, _struck_metadata(history)),
         ],
         assumptions=watched(history, setup, windows, bound_ms),
         figures={
@@ -174,12 +177,11 @@ def _answers(
     history: History, setup: Setup, views: Views, changes: Sequence[VoterChange], wipes: Wipes
 ) -> list[Anomaly]:
     """What leaders' answers say of logs, and what the logs at the end say of the answers."""
-    strikes = [window for window in fault_windows(history) if hits(history, window, METADATA_TOPIC)]
+    by_name = _struck_metadata(history)
     dynamic_ns = dynamic_since_ns(history, setup.features)
 
     def struck(voter: int, from_ns: int, to_ns: int) -> bool:
-        name = setup.controllers.get(voter, "")
-        return any(each.concerns(name) and each.overlaps(from_ns, to_ns) for each in strikes)
+        return by_name(setup.controllers.get(voter, ""), from_ns, to_ns)
 
     def licence(claim: LeaderClaim, until_ns: int = 0) -> str | None:
         return wipes.licence(claim, views.claims, setup, dynamic_ns, until_ns)
@@ -189,6 +191,16 @@ def _answers(
         *judge_answers(views.claims, Grounds(steady, struck, licence), history),
         *committed_gone(views.claims, kept_logs(history), struck, licence),
     ]
+
+
+def _struck_metadata(history: History) -> candidates.Struck:
+    """Tells whether a fault may have befallen the disk of a node's metadata log between two times."""
+    strikes = [window for window in fault_windows(history) if hits(history, window, METADATA_TOPIC)]
+
+    def struck(node: str, from_ns: int, to_ns: int) -> bool:
+        return any(each.concerns(node) and each.overlaps(from_ns, to_ns) for each in strikes)
+
+    return struck
 
 
 def _assumptions(views: Views) -> tuple[Assumption, ...]:

@@ -67,6 +67,8 @@ class VoteTold(msgspec.Struct, frozen=True):
     last_epoch: int | None = None
     last_offset: int | None = None
     directory_id: str | None = None
+    pre_voters: tuple[int, ...] | None = None
+    pre_granting: tuple[int, ...] | None = None
     lines: int = 0
     further: int = 0
 

@@ -61,6 +61,22 @@ def test_a_candidate_votes_for_itself(state: str, disk: str | None) -> None:
     assert only(line) == Vote(1, "2026-11-22T20:32:00.127Z", 2, 1, disk, True, False, None, None, disk)  # noqa: FBT003
 
 
+PROSPECTIVE = (
+    "Completed transition to CandidateState(localId=1, localDirectoryId=d1, epoch=2,"
+    " epochElection=EpochElection[voterStates={1=VoterState(replicaKey=ReplicaKey(id=1, directoryId=d1),"
+    " state=GRANTED)}]) from ProspectiveState(epoch=1, epochElection=EpochElection[voterStates={"
+    "1=VoterState(replicaKey=ReplicaKey(id=1, directoryId=d1), state=GRANTED),"
+    " 2=VoterState(replicaKey=ReplicaKey(id=2, directoryId=<undefined>), state=GRANTED),"
+    " 3=VoterState(replicaKey=ReplicaKey(id=3, directoryId=d3), state=REJECTED)}], electionTimeoutMs=1436)"
+)
+
+
+def test_a_candidate_tells_who_would_vote_for_it() -> None:
+    vote = only(PROSPECTIVE)
+    assert isinstance(vote, Vote)
+    assert (vote.epoch, vote.candidate_id, vote.pre_voters, vote.pre_granting) == (2, 1, [1, 2, 3], [1, 2])
+
+
 OLD_LEADER = (
     "Completed transition to Leader(localId=1, epoch=7, epochStartOffset=28, highWatermark=Optional.empty,"
     " voterStates={1=ReplicaState(nodeId=1, endOffset=Optional.empty)}) from CandidateState(localId=1,"

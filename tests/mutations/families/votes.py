@@ -3,6 +3,7 @@
 from typing import Any
 
 from checkers.history import Operation
+from checkers.quorum.votes import logs_of
 from tests.mutations.edits import Edit
 from tests.mutations.suite import VALID, invalid, mutation, unknown
 
@@ -255,6 +256,18 @@ def a_vote_that_the_winner_did_not_need(edit: Edit) -> None:
     )
     like = _granted_by(edit, elected)[0]
     edit.add(like, like.time_ns + 1000, node=names[idle], value=like.value | {"directory_id": None})
+    _written_down(edit, like, names[idle])
+
+
+def _written_down(edit: Edit, like: Operation, node: str) -> None:
+    """Let the files of a node tell of a vote from then on until they tell of a later epoch."""
+    voted_ns = next(vote.time_ns for vote in logs_of(edit.original).votes if vote.index == like.index)
+    told = {"leader_epoch": like.value["epoch"], "voted_id": like.value["candidate_id"]}
+    for o in edit.original.observed("quorum-state"):
+        epoch = o.value["leader_epoch"] or 0
+        known = epoch == told["leader_epoch"] and o.value["leader_id"] is not None
+        if o.node == node and o.time_ns > voted_ns and epoch <= told["leader_epoch"] and not known:
+            edit.change(o.index, lambda value: value.update(told | {"leader_id": None}))
 
 
 @mutation("logged-votes", VALID, ("chaos",), 1)
@@ -270,7 +283,7 @@ def two_votes_on_two_disks(edit: Edit) -> None:
         (wipe.time_ns - 5_000_000_000, 1, probe["directory_id_before"]),
         (heal.time_ns + 3_000_000_000, 2, probe["directory_id_after"]),
     ):
-        value = {"line": 500 + candidate, "at": None, "epoch": 77, "candidate_id": candidate}
+        value = {"line": 500 + candidate, "at": None, "epoch": 1, "candidate_id": candidate}
         value |= {"candidate_directory_id": None, "granted": True, "pre_vote": False}
         value |= {"last_epoch": None, "last_offset": None, "directory_id": disk}
         edit.add(like, time_ns, key="vote", node=wipe.value["targets"][0], value=value)
@@ -298,3 +311,45 @@ def most_lines_were_left_out(edit: Edit) -> None:
 def no_log_was_read_for_votes(edit: Edit) -> None:
     """Nothing was recorded of any node's votes, as by versions of before."""
     edit.drop(*[o.index for f in ("vote", "elected") for o in edit.original.observed(f)])
+
+
+@mutation("logged-votes", invalid("candidate-without-majority"), RUNS, 2)
+def nobody_would_vote_for_it(edit: Edit) -> None:
+    """A controller becomes a candidate although it alone of three voters granted it a pre-vote."""
+    _pre_votes(edit, 1)
+
+
+@mutation("logged-votes", VALID, RUNS, 2)
+def a_majority_would_vote_for_it(edit: Edit) -> None:
+    """A controller becomes a candidate once it has the pre-votes of two of three voters."""
+    _pre_votes(edit, 2)
+
+
+def _pre_votes(edit: Edit, granting: int) -> None:
+    own = [o for o in binding(edit) if o.value["last_offset"] is None]
+    vote = edit.chosen(own)
+    voters = sorted(controllers(edit), key=lambda i: i != vote.value["candidate_id"])[:3]
+    told = {"pre_voters": voters, "pre_granting": voters[:granting]}
+    edit.change(vote.index, lambda value: value.update(told))
+
+
+@mutation("logged-votes", invalid("vote-not-kept"), RUNS, 1)
+def a_vote_is_in_no_file(edit: Edit) -> None:
+    """The files that were read of a voter after its vote have no vote and no leader of that epoch."""
+    _files(edit, lambda value: value.update(voted_id=None, voted_directory_id=None, leader_id=None))
+
+
+@mutation("logged-votes", VALID, RUNS, 1)
+def the_leader_is_in_the_file_alone(edit: Edit) -> None:
+    """The files that were read of a voter after its vote tell of that epoch's leader, and of no vote."""
+    _files(edit, lambda value: value.update(voted_id=None, voted_directory_id=None))
+
+
+def _files(edit: Edit, change: Any) -> None:
+    """Change what a voter's files tell of the epoch of its last vote, to the end."""
+    last = {o.node: o for o in binding(edit)}
+    vote = edit.chosen(last.values())
+    files = [o for o in edit.original.observed("quorum-state") if o.node == vote.node]
+    for o in files:
+        if o.value["leader_epoch"] == vote.value["epoch"]:
+            edit.change(o.index, change)
