@@ -163,6 +163,8 @@ NEEDS: Mapping[str, Needs] = {
         {
             "elr-beside-isr": (Source.MOVES,),
             "acked-below-min-isr": (Source.FAULTS, Source.MOVES),
+            "replica-end-regression": (Source.FAULTS,),
+            "high-watermark-beyond-member": (Source.FAULTS,),
             "acked-without-member": (Source.FAULTS, Source.NODES),
             "read-without-member": (Source.FAULTS, Source.NODES),
             "view-without-record": (Source.FAULTS,),

@@ -8,6 +8,7 @@ import msgspec
 
 from harness.cluster.containers import NodeContainers, in_parallel
 from harness.journal import Recorder
+from harness.log_ends import Loaded, log_ends
 from harness.votes import Elected, votes
 
 LOG_FILE = "server.log"
@@ -29,7 +30,7 @@ class Finding(msgspec.Struct, frozen=True):
 
 
 def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
-    """Save every node's log and record what stands out, and what it tells of votes."""
+    """Save every node's log and record what stands out, and what it tells of votes and of logs' ends."""
     for name, log in save_logs(containers, folder).items():
         text = log.decode(errors="replace")
         for finding in findings(text):
@@ -37,6 +38,9 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
         for entry in votes(text):
             key = "elected" if isinstance(entry, Elected) else "vote"
             recorder.observe("observe", key, msgspec.to_builtins(entry), node=name)
+        for end in log_ends(text):
+            key = "loaded" if isinstance(end, Loaded) else "isr-shrunk"
+            recorder.observe("observe", key, msgspec.to_builtins(end), node=name)
 
 
 def save_logs(containers: Mapping[str, NodeContainers], folder: Path) -> dict[str, bytes]:

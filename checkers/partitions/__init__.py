@@ -8,7 +8,9 @@ Evidence is the metadata log that reaches farthest, record by record, topics of 
 2. Epochs and blocks of producers' ids grow (`counters`).
 3. What was sent while too few replicas were in sync, or while one of them was down, is neither acknowledged
    nor returned before that is over (`zones`, `acknowledged`).
-4. Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers tell of what is
+4. Replicas have what they had when their brokers start again, and no leader's high watermark is beyond a
+   member of its ISR (`ends`).
+5. Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers tell of what is
    there, and go on to tell of it (`topics_told`).
 """
 
@@ -22,6 +24,8 @@ from checkers.loading import columns_of
 from checkers.metadata_log import append_times, farthest
 from checkers.partitions.acknowledged import Found, Records
 from checkers.partitions.brokers import answers_of
+from checkers.partitions.ends import figures as figures_of_ends
+from checkers.partitions.ends import find_ends
 from checkers.partitions.kinds import (
     ACKED_BELOW_MIN_ISR,
     ACKED_WITHOUT_MEMBER,
@@ -53,6 +57,7 @@ def check_partitions(history: History) -> CheckerResult:
     """
     walk, scene, end_ns = Walk(history), Scene(history), _complete_ns(history)
     views = [*contradictions(scene, end_ns), *topics_told(scene)]
+    views += find_ends(scene, columns_of(history)) if farthest(history) else []
     counts = Counter(anomaly.id for anomaly in (*walk.found, *views))
     blamed = _Blamed(scene, end_ns)
     for found in blamed.found:
@@ -61,7 +66,7 @@ def check_partitions(history: History) -> CheckerResult:
         CHECKER,
         [*walk.found, *views, *(anomaly for found in blamed.found for anomaly in found.anomalies)],
         counts=dict(+counts),
-        figures=walk.figures | blamed.figures | _told(history),
+        figures=walk.figures | blamed.figures | _told(history) | figures_of_ends(scene),
         unknown_because=_doubt(history),
         exercised=walk.figures["states"] > 0 or bool(answers_of(history)),
     )

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns import NONE, Columns, Integers, Outcome, PartitionName
+from checkers.columns import NONE, Booleans, Columns, Integers, Outcome, PartitionName
 from checkers.kinds import AnomalyKind
 from checkers.partitions.zones import Zone
 from checkers.verdict import EXAMPLES_PER_ANOMALY, Anomaly
@@ -21,6 +21,14 @@ class Found(NamedTuple):
     kind: AnomalyKind
     number: int
     anomalies: list[Anomaly]
+
+
+def acknowledged(columns: Columns) -> Booleans:
+    """Of each send whether all replicas in sync acknowledged it."""
+    sends, rows = columns.sends, np.arange(len(columns.sends.value))
+    told = (sends.outcome == Outcome.OK) | (sends.transactional & (sends.offset != NONE))
+    strict: Booleans = told & (columns.is_strict(rows) if columns.acks != "all" else np.True_)
+    return strict
 
 
 class Records:
@@ -37,9 +45,7 @@ class Records:
         self._code = {partition: code for code, partition in enumerate(columns.partitions)}
         self._sends: dict[PartitionName, Integers] = {}
         self._reads: dict[PartitionName, Integers] = {}
-        sends, rows = columns.sends, np.arange(len(columns.sends.value))
-        told = (sends.outcome == Outcome.OK) | (sends.transactional & (sends.offset != NONE))
-        self._acknowledged = told & (columns.is_strict(rows) if columns.acks != "all" else np.True_)
+        self._acknowledged = acknowledged(columns)
 
     @property
     def figures(self) -> dict[str, int]:

@@ -103,6 +103,19 @@ RECOVERY_DENIED = AnomalyKind(
     source="Kafka documentation, Design, Replication: replicas rejoin the ISR once they have caught up",
 )
 
+REPLICA_END_REGRESSION = AnomalyKind(
+    id="replica-end-regression",
+    meaning="A broker that started again loaded a log that ended below an acknowledged record that it had.",
+    guarantee="The end of a process takes nothing from a log, and recovery removes what is damaged alone.",
+    source="Kafka documentation, Implementation, Log (recovery), and Design, Replication",
+)
+MARK_BEYOND_MEMBER = AnomalyKind(
+    id="high-watermark-beyond-member",
+    meaning="A leader's high watermark lay beyond what a replica in sync had fetched, by its own log.",
+    guarantee="A record is committed once every replica in sync has it.",
+    source="Kafka documentation, Design, Replication; Kafka's Partition.maybeIncrementLeaderHW",
+)
+
 ANOMALIES = by_id(
     TWO_LEADERS,
     VIEW_WITHOUT_RECORD,
@@ -119,5 +132,7 @@ ANOMALIES = by_id(
     UNFLAGGED,
     CHANGE_OF_NOTHING,
     EPOCH_WENT_BACK,
+    REPLICA_END_REGRESSION,
+    MARK_BEYOND_MEMBER,
 )
 """All of them by id."""

@@ -10,6 +10,7 @@ from checkers.faults import FaultWindow, fault_windows
 from checkers.history import History
 from checkers.kinds import by_id
 from checkers.licences.disks import hits
+from checkers.log_ends import loaded_logs
 from checkers.quorum import answers, candidates, figures, votes
 from checkers.quorum.answers import Grounds, judge_answers
 from checkers.quorum.changes import VoterChange, dynamic_since_ns, voter_changes
@@ -32,6 +33,7 @@ from checkers.quorum.identities import (
     directory_ids_changed,
 )
 from checkers.quorum.kept import committed_gone, kept_logs
+from checkers.quorum.loaded import ends_forgotten
 from checkers.quorum.logged_leaders import two_leaders_logged
 from checkers.quorum.membership import BROKER_AS_VOTER, VOTER_LOST, brokers_as_voters, lost_voters
 from checkers.quorum.removed import REMOVED_VOTER_ACTS, acts_of_removed, removals
@@ -190,12 +192,18 @@ def _answers(
     return [
         *judge_answers(views.claims, Grounds(steady, struck, licence), history),
         *committed_gone(views.claims, kept_logs(history), struck, licence),
+        *ends_forgotten(loaded_logs(history), views.claims, _strikes(history), licence, setup),
     ]
+
+
+def _strikes(history: History) -> list[FaultWindow]:
+    """Faults that befell disks with metadata logs."""
+    return [window for window in fault_windows(history) if hits(history, window, METADATA_TOPIC)]
 
 
 def _struck_metadata(history: History) -> candidates.Struck:
     """Tells whether a fault may have befallen the disk of a node's metadata log between two times."""
-    strikes = [window for window in fault_windows(history) if hits(history, window, METADATA_TOPIC)]
+    strikes = _strikes(history)
 
     def struck(node: str, from_ns: int, to_ns: int) -> bool:
         return any(each.concerns(node) and each.overlaps(from_ns, to_ns) for each in strikes)

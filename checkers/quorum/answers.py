@@ -33,7 +33,7 @@ BEYOND_LEADER = AnomalyKind(
 )
 END_REGRESSION = AnomalyKind(
     id="voter-end-regression",
-    meaning="A voter's log ended below what its disk had had of what was committed in an earlier epoch.",
+    meaning="A voter's log ended below what its disk had had of what was committed.",
     guarantee="A voter has flushed what it fetches on from, and truncates nothing that is committed.",
     source="KIP-595, Fetch and Log Truncation; Raft (Ongaro and Ousterhout 2014), §5.3 and §5.4",
 )

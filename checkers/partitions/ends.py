@@ -1,0 +1,120 @@
+"""Ends of replicas' logs, by what brokers log: as they start, and as they take a replica out of an ISR.
+
+What was acknowledged with acks=all is in the log of every member of the ISR.  A broker whose process ends
+leaves that to the kernel, and finds it again.  A leader's high watermark is no farther than any member of the
+ISR has fetched; as it takes one out it logs both, while nobody may change either.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.columns import Columns, Integers, PartitionName
+from checkers.licences.disks import STRIKING, hits
+from checkers.licences.scene import Scene
+from checkers.log_ends import SLACK_NS, Loaded, Shrunk, loaded_logs, shrunk_isrs
+from checkers.partitions.acknowledged import acknowledged
+from checkers.partitions.kinds import MARK_BEYOND_MEMBER, REPLICA_END_REGRESSION
+from checkers.setup import setup_of
+from checkers.verdict import Anomaly
+
+ROWS_MAX = 20
+"""How many records behind the end of a log are looked at: one that it had stands first among them."""
+UNDER_LOCK_SINCE = (3, 9)
+"""From then on what followers fetched changes under the lock under which a leader logs it."""
+
+
+def find_ends(scene: Scene, columns: Columns) -> Iterator[Anomaly]:
+    """What both rules find."""
+    yield from _lost_at_start(scene, columns)
+    setup = setup_of(scene.history)
+    if setup is not None and setup.oldest_version >= UNDER_LOCK_SINCE:
+        yield from _beyond_members(scene)
+
+
+def figures(scene: Scene) -> dict[str, int]:
+    """How much was looked at."""
+    return {
+        "logs_loaded": len(loaded_logs(scene.history)),
+        "isrs_shrunk": len(shrunk_isrs(scene.history)),
+    }
+
+
+def _lost_at_start(scene: Scene, columns: Columns) -> Iterator[Anomaly]:
+    """Logs that ended, when they were loaded, at or below an acknowledged record that they had."""
+    rows = np.flatnonzero(acknowledged(columns))
+    code = {partition: number for number, partition in enumerate(columns.partitions)}
+    for load in loaded_logs(scene.history):
+        if load.name in code and scene.changes.tells(load.name, load.time_ns + SLACK_NS):
+            row = _had(scene, columns, load, rows[columns.sends.partition[rows] == code[load.name]])
+            if row is not None:
+                yield _gone(columns, load, row)
+
+
+def _had(scene: Scene, columns: Columns, load: Loaded, rows: Integers) -> int | None:
+    """The first record behind the end of a log that the replica certainly had, and that nothing took."""
+    sends, replica = columns.sends, scene.ids.get(load.node)
+    behind = (sends.offset[rows] >= load.end) & (sends.completed_ns[rows] <= load.time_ns - SLACK_NS)
+    later = rows[behind]
+    for row in later[np.argsort(sends.offset[later], kind="stable")][:ROWS_MAX].tolist():
+        sent_ns, acked_ns = int(sends.invoked_ns[row]), int(sends.completed_ns[row])
+        then = scene.changes.possible(load.name, sent_ns, acked_ns)
+        since = scene.changes.possible(load.name, sent_ns, load.time_ns + SLACK_NS)
+        in_sync = all(replica in state.isr for state in then)
+        stayed = all(replica in state.replicas and not state.recovering for state in since)
+        if in_sync and stayed and not _struck(scene, load.name, load.node, sent_ns, load.time_ns + SLACK_NS):
+            return int(row)
+    return None
+
+
+def _gone(columns: Columns, load: Loaded, row: int) -> Anomaly:
+    sends = columns.sends
+    value, offset = columns.value_named(sends.value[row]), int(sends.offset[row])
+    return REPLICA_END_REGRESSION.found(
+        f"{load.node}'s log of {load.name} ended at {load.end} when it was loaded, and had had {value} at"
+        f" {offset}.",
+        subject=f"{load.name} on {load.node}",
+        time_ns=load.time_ns,
+        witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), load.index),
+        explanation=(
+            f"At {int(sends.completed_ns[row]) / 1e9:.3f} s that was acknowledged, and {load.node} in sync.",
+            f"Line {load.line} of {load.node}'s log, at {load.at}: it loads {load.name} up to {load.end}.",
+        ),
+    )
+
+
+def _beyond_members(scene: Scene) -> Iterator[Anomaly]:
+    """Marks beyond what a member of the ISR had fetched, as their leaders logged both."""
+    names = {number: name for name, number in scene.ids.items()}
+    for shrunk in shrunk_isrs(scene.history):
+        for replica, end in shrunk.out:
+            beyond = replica in shrunk.isr and 0 <= end < shrunk.high_watermark
+            until_ns = shrunk.time_ns + SLACK_NS
+            if beyond and not _struck(scene, shrunk.name, names.get(replica, ""), 0, until_ns):
+                yield _beyond(shrunk, replica, end)
+
+
+def _beyond(shrunk: Shrunk, replica: int, end: int) -> Anomaly:
+    mark = shrunk.high_watermark
+    return MARK_BEYOND_MEMBER.found(
+        f"{shrunk.node} led {shrunk.name} with the high watermark {mark} while {replica}, which was in sync,"
+        f" had fetched up to {end}.",
+        subject=str(shrunk.name),
+        time_ns=shrunk.time_ns,
+        witness=(shrunk.index,),
+        explanation=(
+            f"Line {shrunk.line} of {shrunk.node}'s log, at {shrunk.at}: its own log ends at {shrunk.end},",
+            f"and {replica} is to leave the ISR {list(shrunk.isr)}.",
+        ),
+    )
+
+
+def _struck(scene: Scene, partition: PartitionName, node: str, from_ns: int, to_ns: int) -> bool:
+    """Whether a fault may have taken what a node's disk had of a partition, between two times."""
+    return any(
+        window.kind in STRIKING
+        and window.concerns(node)
+        and window.overlaps(from_ns, to_ns)
+        and hits(scene.history, window, partition.topic, partition.partition)
+        for window in scene.windows
+    )

@@ -1,0 +1,49 @@
+"""What nodes log of the ends of logs, as Kafka 4.3.1 words it."""
+
+from harness.log_ends import ENTRIES_MAX, Loaded, Shrunk, log_ends
+
+AT = "2026-11-23T13:15:48.127Z INFO "
+START = AT + "[main] Registered signal handlers for TERM, INT, HUP (o.a.k.common.utils.LoggingSignalHandler)"
+LOADER = (
+    AT + "[{}] [LogLoader partition={}, dir=/var/lib/kafka/data] Loading producer state till offset {} (x)"
+)
+SHRUNK = AT + (
+    "[kafka-scheduler-0] [Partition log-0-4 broker=1] Shrinking ISR from 4,2,1 to 1. Leader: (highWatermark:"
+    " 969, endOffset: 974). Out of sync replicas: (brokerId: 4, endOffset: 968, lastCaughtUpTimeMs: 9)"
+    " (brokerId: 2, endOffset: -1, lastCaughtUpTimeMs: 0). (kafka.cluster.Partition)"
+)
+RECOVERING = "log-recovery-/var/lib/kafka/data-0"
+
+
+def loader(partition: str, end: int, thread: str = RECOVERING) -> str:
+    return LOADER.format(thread, partition, end)
+
+
+def told(*lines: str) -> list[Loaded | Shrunk]:
+    return list(log_ends("\n".join(lines)))
+
+
+def test_of_each_start_the_last_line_about_a_log_counts() -> None:
+    first = [START, loader("__cluster_metadata-0", 0, "main"), loader("log-0-4", 0), loader("log-0-4", 2151)]
+    again = [START, loader("log-0-4", 2207)]
+    assert [(e.topic, e.partition, e.end) for e in told(*first, *again) if isinstance(e, Loaded)] == [
+        ("__cluster_metadata", 0, 0),
+        ("log-0", 4, 2151),
+        ("log-0", 4, 2207),
+    ]
+    assert told(*first)[1] == Loaded(4, "2026-11-23T13:15:48.127Z", "log-0", 4, 2151)
+
+
+def test_a_log_that_is_made_later_is_not_loaded() -> None:
+    assert told(START, loader("log-0-4", 0, "kafka-2-metadata-loader-event-handler")) == []
+
+
+def test_whom_a_leader_leaves_behind() -> None:
+    at, out = "2026-11-23T13:15:48.127Z", [(4, 968), (2, -1)]
+    assert told(SHRUNK, "and a line that says nothing") == [
+        Shrunk(1, at, "log-0", 4, [4, 2, 1], 969, 974, out)
+    ]
+
+
+def test_a_flood_is_cut() -> None:
+    assert len(told(*[SHRUNK] * (ENTRIES_MAX + 1))) == ENTRIES_MAX

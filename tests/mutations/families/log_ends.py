@@ -1,0 +1,109 @@
+"""What nodes log of the ends of logs: as they start, and as leaders take replicas out of an ISR."""
+
+from datetime import datetime, timedelta
+from typing import Any
+
+from checkers.history import Operation
+from checkers.quorum.views import views_of
+from tests.mutations.edits import Edit
+from tests.mutations.families.votes import controllers
+from tests.mutations.looking import Acked, acked
+from tests.mutations.suite import VALID, invalid, mutation
+
+RUNS = ("smoke", "elections", "votes", "bulk")
+"""Runs in which no fault befell a disk."""
+_LATER_NS = 5_000_000_000
+
+
+def _told(edit: Edit, key: str, node: str, **value: Any) -> None:
+    """Let a node's log have a line that was written a while after all else."""
+    last: Operation = edit.original.operations[-1]
+    time_ns = last.time_ns + _LATER_NS
+    at = datetime.fromisoformat(edit.original.began_at) + timedelta(microseconds=time_ns // 1000)
+    line = {"line": 9_000, "at": at.isoformat(timespec="milliseconds").replace("+00:00", "Z")}
+    edit.add(last, time_ns, process="runner", f="observe", key=key, node=node, value=line | value)
+
+
+def _last(edit: Edit) -> tuple[str, Acked]:
+    """A broker that is in sync at the end, and the last record that was acknowledged of a partition."""
+    recovered = next(o for o in edit.original.of("recover") if "partitions" in (o.value or {}))
+    nodes = next(iter(edit.original.of("setup"))).value["nodes"]
+    names = {node["id"]: node["name"] for node in nodes}
+    rows = recovered.value["partitions"]
+    row = edit.chosen(rows)
+    of_it = [a for a in acked(edit.original) if (a.topic, a.partition) == (row["topic"], row["partition"])]
+    return names[row["isr"][edit.place % len(row["isr"])]], max(of_it, key=lambda each: each.offset)
+
+
+def _load(edit: Edit, further: int) -> None:
+    node, record = _last(edit)
+    where = {"topic": record.topic, "partition": record.partition}
+    _told(edit, "loaded", node, **where, end=record.offset + further)
+
+
+@mutation("log-ends", invalid("replica-end-regression"), RUNS, 3)
+def loaded_without_its_last_record(edit: Edit) -> None:
+    """A broker starts again and loads a log that ends below what was acknowledged with it in sync."""
+    _load(edit, 0)
+
+
+@mutation("log-ends", VALID, RUNS, 3)
+def loaded_with_its_last_record(edit: Edit) -> None:
+    """A broker starts again and loads a log that ends behind all that was acknowledged."""
+    _load(edit, 1)
+
+
+def _load_metadata(edit: Edit, further: int) -> None:
+    """A voter loads its metadata log, that ends a little beside what it had of what was committed."""
+    names = controllers(edit)
+    last = views_of(edit.original).claims[-1]
+    voter = edit.chosen(voter for voter in last.voters if voter.id in names)
+    ends = [
+        min(told.log_end_offset, claim.high_watermark)
+        for claim in views_of(edit.original).claims
+        for told in claim.voters
+        if told.id == voter.id
+    ]
+    where = {"topic": "__cluster_metadata", "partition": 0}
+    _told(edit, "loaded", names[voter.id], **where, end=max(ends) + further)
+
+
+@mutation("log-ends", invalid("voter-end-regression"), RUNS, 2)
+def a_voter_loads_less_than_it_had(edit: Edit) -> None:
+    """A voter starts again and loads a metadata log that lacks the last committed record that it had."""
+    _load_metadata(edit, -1)
+
+
+@mutation("log-ends", VALID, RUNS, 2)
+def a_voter_loads_what_it_had(edit: Edit) -> None:
+    """A voter starts again and loads a metadata log that ends where its leader told that it does."""
+    _load_metadata(edit, 0)
+
+
+def _shrink(edit: Edit, behind: int) -> None:
+    """A leader takes a replica out of the ISR that had fetched up to a little below its high watermark."""
+    _, record = _last(edit)
+    recovered = next(o for o in edit.original.of("recover") if "partitions" in (o.value or {}))
+    row = next(
+        row
+        for row in recovered.value["partitions"]
+        if (row["topic"], row["partition"]) == (record.topic, record.partition)
+    )
+    out = next(replica for replica in row["isr"] if replica != row["leader"])
+    nodes = next(iter(edit.original.of("setup"))).value["nodes"]
+    leader = next(node["name"] for node in nodes if node["id"] == row["leader"])
+    ends = {"high_watermark": record.offset, "end": record.offset + 1, "isr": row["isr"]}
+    where = {"topic": record.topic, "partition": record.partition}
+    _told(edit, "isr-shrunk", leader, **where, **ends, out=[[out, record.offset - behind]])
+
+
+@mutation("log-ends", invalid("high-watermark-beyond-member"), RUNS, 2)
+def a_mark_beyond_a_member(edit: Edit) -> None:
+    """A leader drops a member of the ISR that had fetched less than what is below its high watermark."""
+    _shrink(edit, 1)
+
+
+@mutation("log-ends", VALID, RUNS, 2)
+def a_mark_at_a_members_end(edit: Edit) -> None:
+    """A leader drops a member of the ISR that had fetched all below its high watermark, and no more."""
+    _shrink(edit, 0)
