@@ -11,6 +11,7 @@ from typing import NamedTuple
 from checkers.faults import ENDING_KINDS, SILENT_KINDS, FaultWindow
 from checkers.history import OK, History
 from checkers.metadata_whole import begun_later, thinned_logs
+from checkers.processes import not_running
 from checkers.replicas.committed import meant_by
 from checkers.replicas.leader_epochs import LEADER_EPOCHS
 from checkers.replicas.observed import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA
@@ -115,14 +116,8 @@ def _away(history: History, setup: Setup, windows: Iterable[FaultWindow]) -> dic
             for node, spans in found.items():
                 if window.concerns(node):
                     spans.append((window.invoked_ns, window.end_ns))
-    states: dict[str, list[tuple[int, bool]]] = {node: [] for node in found}
-    for operation in history.observed("node"):
-        running = isinstance(operation.value, dict) and operation.value.get("status") == "running"
-        states.setdefault(operation.node or "", []).append((operation.time_ns, running))
-    for node, told in states.items():
-        ended = [*told, (history.operations[-1].time_ns, True)]
-        spans = [(time_ns, until_ns) for (time_ns, running), (until_ns, _) in pairwise(ended) if not running]
-        found.setdefault(node, []).extend(spans)
+    for node, ended in not_running(history).items():
+        found.setdefault(node, []).extend(ended)
     return found
 
 

@@ -297,7 +297,9 @@ def _read_everything(stage: Stage, context: Context[Any]) -> None:
     """All records by both clients at both isolation levels, and what else the workload wants to know."""
     stage.phase("final-read", limit_s=FINAL_READ_BOUND_S)
     deadline = time.monotonic() + FINAL_READ_BOUND_S
-    readers = final_readers(context, deadline)
+    listeners = stage.cluster.observe_listeners
+    dead = frozenset(listeners[name] for name in stage.cluster.ended if name in listeners)
+    readers = final_readers(context, deadline, dead)
     own = implementation_of(context.workload).final_workers(context, deadline)
     for complaint in end_by([*readers, *own], deadline):
         stage.tell("final-read", complaint)

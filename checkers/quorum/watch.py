@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from checkers.faults import ENDING_KINDS, SILENT_KINDS, FaultWindow
 from checkers.history import History
+from checkers.processes import Span, not_running
 from checkers.setup import Setup
 from checkers.verdict import Assumption
 
@@ -25,7 +26,8 @@ def watched(
     """Test that each controller answered when all faults were over, and was never silent for long before.
 
     Errors and timeouts are no answers.  Silence is excused while the node was paused, down or without a disk,
-    and from then until its next answer: without a majority a node that starts can't answer yet.
+    or its process had ended by itself, and from then until its next answer: without a majority a node that
+    starts can't answer yet.  Of one that has no process at the end none is asked for.
 
     Args:
         history: the run's.
@@ -41,10 +43,19 @@ def watched(
             if operation.key == "quorum" and operation.value["answer"] != "error":
                 answers.setdefault(operation.node or "", []).append(operation.time_ns)
     over_ns = max((w.healed_ns for w in windows if w.healed_ns is not None), default=0)
-    away = [node for node, times in answers.items() if not times or times[-1] < over_ns]
-    silent = [window for window in windows if window.kind in SILENT_KINDS | ENDING_KINDS]
+    ended = not_running(history)
+    last_ns = history.operations[-1].time_ns if history.operations else 0
+    gone = {node for node, spans in ended.items() if spans and spans[-1][1] == last_ns}
+    away = [
+        node for node, times in answers.items() if node not in gone and (not times or times[-1] < over_ns)
+    ]
     longest = max(
-        (s for node, times in answers.items() for s in _silences(node, times, looks, silent)), default=None
+        (
+            silence
+            for node, times in answers.items()
+            for silence in _silences(node, times, looks, [*_silenced(node, windows), *ended.get(node, ())])
+        ),
+        default=None,
     )
     return (
         Assumption(
@@ -62,11 +73,17 @@ def watched(
     )
 
 
+def _silenced(node: str, windows: Sequence[FaultWindow]) -> Iterable[Span]:
+    """When faults kept a node from answering."""
+    for window in windows:
+        if window.kind in SILENT_KINDS | ENDING_KINDS and window.concerns(node):
+            yield window.invoked_ns, window.end_ns
+
+
 def _silences(
-    node: str, answered: Sequence[int], looks: Sequence[int], silent: Sequence[FaultWindow]
+    node: str, answered: Sequence[int], looks: Sequence[int], silent: Sequence[Span]
 ) -> Iterable[_Silence]:
     """Times between answers, the first and last look included, in which the node could have answered."""
-    mine = [window for window in silent if window.concerns(node)]
     for before, after in pairwise([*looks[:1], *answered, *looks[-1:]]):
-        if not any(window.overlaps(before, after) for window in mine):
+        if not any(from_ns <= after and before <= to_ns for from_ns, to_ns in silent):
             yield _Silence(after - before, node)

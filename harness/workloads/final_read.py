@@ -35,7 +35,9 @@ _END_GRACE_S = 15.0
 AnyContext = Context[Any]
 
 
-def final_readers(context: AnyContext, deadline: float) -> list[Worker]:
+def final_readers(
+    context: AnyContext, deadline: float, dead: frozenset[Address] = frozenset()
+) -> list[Worker]:
     """Workers that read all partitions of all topics, one for each client and isolation level, in parallel.
 
     What can't be read to its end by the deadline is recorded as ``info``.
@@ -43,9 +45,10 @@ def final_readers(context: AnyContext, deadline: float) -> list[Worker]:
     Args:
         context: the run's.
         deadline: time of the monotonic clock at which they end.
+        dead: OBSERVE listeners of brokers whose processes have ended by themselves.
     """
     now = time.monotonic()
-    missing = leaderless(context, now + (deadline - now) * _SHARE_FOR_LEADERS)
+    missing = leaderless(context, now + (deadline - now) * _SHARE_FOR_LEADERS, dead)
     await_ended(context, time.monotonic() + (deadline - time.monotonic()) * _SHARE_FOR_TRANSACTIONS, missing)
     return [FinalReader(context, index, deadline, missing) for index in range(len(context.final_readers))]
 
@@ -62,17 +65,21 @@ def end_by(workers: list[Worker], deadline: float) -> list[str]:
     return join_all(workers, max(0.0, deadline - time.monotonic()) + _END_GRACE_S)
 
 
-def leaderless(context: AnyContext, deadline: float) -> frozenset[Place]:
+def leaderless(
+    context: AnyContext, deadline: float, dead: frozenset[Address] = frozenset()
+) -> frozenset[Place]:
     """Wait until all brokers see the same leader of each partition; the partitions where they don't.
 
     A broker that still believes in a deposed leader would send its readers there, and their end would be old.
+    One that is dead sends nobody anywhere.
     """
+    asked = [address for address in context.brokers if address not in dead]
     everything = frozenset(
         (topic, number) for topic in context.topics for number in range(context.workload.partitions)
     )
     pause = Event()
     while True:
-        views = [_leaders(address, context.topics) for address in context.brokers]
+        views = [_leaders(address, context.topics) for address in asked] or [frozenset()]
         led = frozenset((topic, partition) for topic, partition, *_ in frozenset.intersection(*views))
         if led >= everything or time.monotonic() >= deadline:
             return everything - led

@@ -267,6 +267,15 @@ WATCHED = "".join(
             id="never answered",
         ),
         pytest.param("", [5, 6, 7, 8], {}, id="a silence too short for a zombie"),
+        pytest.param(
+            "2 f1 kill c1 ok\n2.5 c3 exited 1\n7 f1 heal ok", [3, 4, 5, 6, 7, 8], {}, id="dead by itself"
+        ),
+        pytest.param(
+            "2 f1 kill c1 ok\n2.5 c3 exited 1\n5 c3 running\n7 f1 heal ok",
+            [3, 4, 5, 6, 7, 8],
+            {"controllers-answered": "without an answer: c3"},
+            id="dead by itself, started again, and never back",
+        ),
     ],
 )
 def test_a_quorum_must_be_watched(story: Story, text: str, without: list[int], unmet: dict[str, str]) -> None:

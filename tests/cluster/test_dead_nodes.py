@@ -118,5 +118,8 @@ def test_a_node_that_dies_by_itself_is_what_a_run_tells(
     anomalies = {one.id for result in verdict.results for one in result.anomalies if one.illegal}
     assert "node-died" in anomalies
     assert anomalies <= {"node-died", "not-recovered"}, anomalies
-    because = [result.unknown_because for result in verdict.results if result.unknown_because]
-    assert not [why for why in because if "may be a hole" in why or "not all is there" in why], because
+    # What the others hold is read and judged: a death is no reason not to look for what it cost.
+    unmet = {one.name for result in verdict.results for one in result.assumptions if not one.met}
+    assert unmet == {"faults-injected", "gambits-played"}
+    unknown = {result.checker for result in verdict.results if result.validity is Validity.UNKNOWN}
+    assert unknown == {"assumptions"}, verdict.reasons

@@ -81,6 +81,20 @@ def test_everything_is_read_by_both_clients_in_both_isolation_levels(bench: Benc
         assert read.value["records"] == [[partition, [0, 1, 2, 3, 4], values]]
 
 
+def test_a_broker_that_is_dead_is_not_asked_who_leads(bench: Bench) -> None:
+    nobody = ("127.0.0.1", 9)
+    dead = frozenset({nobody})
+    both = msgspec.structs.replace(bench.context, brokers=(bench.node.address, nobody))
+    alone = msgspec.structs.replace(bench.context, brokers=(nobody,))
+    everything = {(both.topic, partition) for partition in range(3)}
+    over = bench.time.monotonic()
+    assert leaderless(both, over, dead) == frozenset()
+    assert leaderless(both, over) == leaderless(alone, over, dead) == everything
+    deadline = over + BOUND_S
+    assert end_by(final_readers(both, deadline, dead), deadline) == []
+    assert {operation.type for operation in bench.completions()} == {OK}
+
+
 def test_final_readers_are_processes_of_their_own(bench: Bench) -> None:
     assert {operation.process for operation in bench.read()} == {4, 5, 6, 7}
     assert bench.context.workers == 8 + FINAL_WORKERS
