@@ -19,21 +19,31 @@ View = Mapping[str, tuple[PartitionAnswer, ...]]
 
 
 def await_recovery(
-    recorder: Recorder, brokers: Sequence[Address], topics: Sequence[str], bound_ms: int, probe: WriteProbe
+    recorder: Recorder,
+    brokers: Mapping[int, Address],
+    topics: Sequence[str],
+    bound_ms: int,
+    probe: WriteProbe,
+    *,
+    dead: frozenset[int] = frozenset(),
 ) -> bool:
     """Wait for recovery and record it as the operation ``recover``; whether all of it came in time.
 
+    Where a broker is dead not all can recover: what the others still can is awaited, and writes are tried.
+
     Args:
         recorder: writes as the process ``runner``.
-        brokers: OBSERVE listeners; every one must see the recovered state.
+        brokers: OBSERVE listeners by node id; every one must see the recovered state.
         topics: the workload's topics.
         bound_ms: how long recovery may take.
         probe: writes one value to each of a topic's partitions.
+        dead: ids of brokers whose processes have ended by themselves.
     """
+    living = [address for broker, address in brokers.items() if broker not in dead]
     began = time.monotonic()
     deadline = began + bound_ms / 1000
     with recorder.operation("recover", topics[0], {"bound_ms": bound_ms}) as outcome:
-        views = _await_full_isr(brokers, topics, deadline)
+        views = _await_full_isr(living, topics, deadline, dead)
         last = views[-1] if views else {}
         acked = {
             name: probe(name, [state.partition for state in states], deadline)
@@ -48,25 +58,31 @@ def await_recovery(
             "load_per_cpu": round(os.getloadavg()[0] / (os.cpu_count() or 1), 1),
         }
         written = bool(acked) and all(acks and all(acks.values()) for acks in acked.values())
-        recovered = _settled(views, len(brokers), topics) and written and time.monotonic() <= deadline
+        settled = not dead and _settled(views, len(living), topics, dead)
+        recovered = settled and written and time.monotonic() <= deadline
         outcome.end(OperationType.OK if recovered else OperationType.INFO, value)
     return recovered
 
 
-def _await_full_isr(brokers: Sequence[Address], topics: Sequence[str], deadline: float) -> list[View]:
+def _await_full_isr(
+    brokers: Sequence[Address], topics: Sequence[str], deadline: float, dead: frozenset[int]
+) -> list[View]:
     """What each answering broker saw when all was well, or at the last look."""
     while True:
         views = [view for address in brokers if (view := _view(address, topics))]
-        if _settled(views, len(brokers), topics) or time.monotonic() > deadline:
+        if _settled(views, len(brokers), topics, dead) or time.monotonic() > deadline:
             return views
         time.sleep(_PAUSE_S)
 
 
-def _settled(views: Sequence[View], brokers: int, topics: Sequence[str]) -> bool:
-    """Whether every broker answered, sees a leader and a full ISR everywhere, and the same leaders."""
+def _settled(views: Sequence[View], brokers: int, topics: Sequence[str], dead: frozenset[int]) -> bool:
+    """Whether every broker answered, sees a leader and a full ISR everywhere, and the same leaders.
+
+    An ISR of which only the dead are lacking is as full as it gets.
+    """
     flat = [[(name, state) for name, states in sorted(view.items()) for state in states] for view in views]
     leaders = {tuple((name, s.partition, s.leader, s.leader_epoch) for name, s in view) for view in flat}
-    full = all(s.leader >= 0 and set(s.isr) == set(s.replicas) for view in flat for _, s in view)
+    full = all(s.leader >= 0 and set(s.isr) == set(s.replicas) - dead for view in flat for _, s in view)
     known = all(view.get(topic) for view in views for topic in topics)
     return len(views) == brokers and known and len(leaders) == 1 and full
 

@@ -280,7 +280,11 @@ def _recover(stage: Stage, context: Context[Any], cancelled: threading.Event) ->
     def write(topic: str, partitions: Sequence[int], deadline: float) -> dict[int, bool]:
         return probe.write(max(0.0, deadline - time.monotonic()), topic, partitions)
 
-    await_recovery(stage.recorder, context.brokers, context.topics, bound_ms, write)
+    listeners = stage.cluster.observe_listeners
+    brokers = {node.id: listeners[node.name] for node in stage.cluster.nodes if node.is_broker}
+    ended = stage.cluster.ended
+    dead = frozenset(node.id for node in stage.cluster.nodes if node.name in ended)
+    await_recovery(stage.recorder, brokers, context.topics, bound_ms, write, dead=dead)
     stage.tally.await_more(stage.plan.scenario.assumptions.acked_after, TRAFFIC_BOUND_S, cancelled)
     for complaint in probe.complaints:
         stage.tell("recover", complaint)
