@@ -91,6 +91,7 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
         shutil.copytree(ROOT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "tests/harness").mkdir(parents=True)
     shutil.copy(ROOT / "tests/harness/test_cuts.py", folder / "tests/harness")
+    (folder / "tests/conftest.py").write_text(UNHURRIED)
     return folder
 
 
@@ -125,6 +126,12 @@ def in_copy(sources: Path, *words: str) -> None:
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
 
 
+UNHURRIED = """from hypothesis import settings
+
+settings.register_profile("unhurried", deadline=None)
+settings.load_profile("unhurried")
+"""
+"""As tests/conftest.py has it: on a busy host an example may take long."""
 PYTEST = ("-m", "pytest", "-q", "-p", "no:cacheprovider", "-c", os.devnull, "--rootdir", ".")
 LINT = ("-m", "ruff", "check", "--config", str(ROOT / "pyproject.toml"))
 FORMAT = ("-m", "ruff", "format", "--check", "--config", str(ROOT / "pyproject.toml"))
