@@ -55,7 +55,7 @@ FOR_THE_DEAD: tuple[Fault, ...] = (
     Partition(Pattern.ISOLATE_ONE, DEAD),
 )
 GAMBIT = Gambit(7_000, "flapping", (Strike((Blow("f1", DEAD, Pause()), Blow("f2", DEAD, Kill()))),), 500)
-AFTERWARDS = (Step(9_000, 5_000, Partition(Pattern.ISOLATE_ONE, Member(Role.BROKER, 1))),)
+AFTERWARDS = (Step(9_000, 5_000, LostAnswers(Member(Role.BROKER, 1))),)
 SCHEDULE = FixedSchedule(
     (*(Step(500, 5_000, fault) for fault in FOR_THE_DEAD), *AFTERWARDS), 15_000, gambits=(GAMBIT,)
 )
