@@ -1,6 +1,6 @@
 """The recovery checker: after healing every partition works again in time."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 
 import msgspec
 
@@ -33,10 +33,9 @@ class RecoveredPartition(msgspec.Struct, frozen=True):
     replicas: tuple[int, ...]
     write_acked: bool
 
-    @property
-    def lacks(self) -> tuple[str, ...]:
-        """What it has not got back, in words; empty if it has recovered."""
-        missing = sorted(set(self.replicas) - set(self.isr))
+    def lacks(self, dead: Collection[int]) -> tuple[str, ...]:
+        """What it has not got back, in words, beside replicas of the dead; empty if that is nothing."""
+        missing = sorted(set(self.replicas) - set(self.isr) - set(dead))
         return (
             *(("no leader",) if self.leader is None else ()),
             *((f"replicas {missing} outside the ISR",) if missing else ()),
@@ -50,6 +49,7 @@ class Recovery(msgspec.Struct, frozen=True):
     bound_ms: float
     took_ms: float
     partitions: tuple[RecoveredPartition, ...]
+    dead: tuple[int, ...] = ()
     load_per_cpu: float | None = None
 
     @property
@@ -63,8 +63,9 @@ class Recovery(msgspec.Struct, frozen=True):
 def check_recovery(history: History) -> CheckerResult:
     """Judge whether all partitions recovered.
 
-    Unknown unless a recover operation told how each partition of the setup stood, and where it took too long
-    on a host with too many tasks for its CPUs.
+    Unknown unless a recover operation told how each partition of the setup stood, where it took too long
+    on a host with too many tasks for its CPUs, and where a broker was dead: what it held could not come back.
+    That it died is for the nodes checker to tell.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -91,11 +92,11 @@ def _judged(operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
 
 def _late(operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
     """One finding for every partition that lacks something; one for the cluster if it only took too long."""
-    late = [partition for partition in recovery.partitions if partition.lacks]
+    late = [partition for partition in recovery.partitions if partition.lacks(recovery.dead)]
     for partition in late:
         name = f"{partition.topic}/{partition.partition}"
         yield NOT_RECOVERED.found(
-            f"{name} had {', '.join(partition.lacks)} {recovery.took_ms:.0f} ms after healing;"
+            f"{name} had {', '.join(partition.lacks(recovery.dead))} {recovery.took_ms:.0f} ms after healing;"
             f" {recovery.bound_ms:.0f} ms are allowed.",
             subject=name,
             time_ns=operation.time_ns,
@@ -128,6 +129,11 @@ def _doubt(
         unseen = [f"{topic}/{number}" for topic, number in expected if (topic, number) not in seen]
         if unseen:
             return f"recovery did not look at {', '.join(unseen)}"
+    return _short(recoveries)
+
+
+def _short(recoveries: Sequence[tuple[Operation, Recovery]]) -> str | None:
+    """Why recoveries that looked at everything did not come to their end."""
     crowded = [
         recovery.crowded
         for operation, recovery in recoveries
@@ -135,5 +141,8 @@ def _doubt(
     ]
     if crowded:
         return f"recovery took too long, but {crowded[0]}"
+    dead = sorted({broker for _, recovery in recoveries for broker in recovery.dead})
+    if dead:
+        return f"the brokers {dead} were dead, and what they held could not come back"
     unsure = [operation for operation, _ in recoveries if operation.type is not OK]
     return f"recovery ended without success: {unsure[0].error or 'no reason given'}" if unsure else None

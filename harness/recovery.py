@@ -56,6 +56,7 @@ def await_recovery(
                 _as_value(name, state, acked[name]) for name, states in last.items() for state in states
             ],
             "load_per_cpu": round(os.getloadavg()[0] / (os.cpu_count() or 1), 1),
+            **({"dead": sorted(dead)} if dead else {}),
         }
         written = bool(acked) and all(acks and all(acks.values()) for acks in acked.values())
         settled = not dead and _settled(views, len(living), topics, dead)

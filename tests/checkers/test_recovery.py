@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from checkers.history import History
@@ -35,6 +36,29 @@ def test_a_partition_that_lacks_something(story: Story, partition: str, lack: st
     assert anomaly.subject == "log-0/1"
     assert lack in anomaly.summary
     assert anomaly.witness == (2,)
+
+
+@pytest.mark.parametrize(
+    ("partition", "lack"),
+    [
+        ("log-0/1:1:1:acked", None),
+        ("log-0/1:-:1:acked", "no leader"),
+        ("log-0/1:1:1:-", "no acknowledged write"),
+    ],
+)
+def test_what_a_dead_broker_held_can_not_come_back(story: Story, partition: str, lack: str | None) -> None:
+    history = story(f"30 recover info 60000/60000 log-0/0:1:1,2:acked {partition}")
+    operations = tuple(
+        msgspec.structs.replace(o, value=o.value | {"dead": [2]}) if o.f == "recover" else o
+        for o in history.operations
+    )
+    result = check_recovery(msgspec.structs.replace(history, operations=operations))
+    assert result.validity is (Validity.UNKNOWN if lack is None else Validity.INVALID)
+    because = "the brokers [2] were dead, and what they held could not come back"
+    assert result.unknown_because == (because if lack is None else None)
+    found = [one.summary for one in result.anomalies]
+    assert len(found) == (0 if lack is None else 1)
+    assert all(str(lack) in told and "[2]" not in told for told in found)
 
 
 def test_every_partition_is_told(story: Story) -> None:

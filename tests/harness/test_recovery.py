@@ -67,6 +67,7 @@ def test_without_a_dead_broker_no_more_is_awaited_than_can_come(bench: Bench) ->
     assert ended.value["took_ms"] < BOUND_MS
     assert [(one["replicas"], one["isr"]) for one in ended.value["partitions"]] == [([1, 2, 3], [1, 2])] * 2
     assert all(one["write_acked"] for one in ended.value["partitions"])
+    assert ended.value["dead"] == [3]
 
 
 @pytest.mark.parametrize("dead", [frozenset(), frozenset({2})], ids=["nobody", "one that is in sync"])
