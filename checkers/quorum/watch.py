@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from checkers.faults import ENDING_KINDS, SILENT_KINDS, FaultWindow
 from checkers.history import History
-from checkers.processes import Span, not_running
+from checkers.processes import Span, gone, not_running
 from checkers.setup import Setup
 from checkers.verdict import Assumption
 
@@ -44,11 +44,8 @@ def watched(
                 answers.setdefault(operation.node or "", []).append(operation.time_ns)
     over_ns = max((w.healed_ns for w in windows if w.healed_ns is not None), default=0)
     ended = not_running(history)
-    last_ns = history.operations[-1].time_ns if history.operations else 0
-    gone = {node for node, spans in ended.items() if spans and spans[-1][1] == last_ns}
-    away = [
-        node for node, times in answers.items() if node not in gone and (not times or times[-1] < over_ns)
-    ]
+    back = answers.keys() - gone(history)
+    away = [node for node, times in answers.items() if node in back and (not times or times[-1] < over_ns)]
     longest = max(
         (
             silence
