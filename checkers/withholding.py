@@ -27,7 +27,14 @@ _NO_SETUP = "the runner's journal is lost, and with it what the run was made of"
 
 _SURVIVAL = ("lost-write", "poll-skip", "int-poll-skip")
 """Rules by which a record has to be there."""
-_NOT_DELETED = ("unseen", "client-disagreement", "short-replica", "replica-divergence", "offset-gap")
+_NOT_DELETED = (
+    "unseen",
+    "client-disagreement",
+    "listed-time-wrong",
+    "short-replica",
+    "replica-divergence",
+    "offset-gap",
+)
 _DELETED = frozenset((*_SURVIVAL, *_NOT_DELETED))
 """Rules by which a record has to be there that nobody asked to delete."""
 _DELETER = "deleter"

@@ -12,7 +12,8 @@ so it must have known what was acknowledged, or told, before the next epoch can 
 5. By a timestamp, and by the largest one, the right record is told: ``listed-time-wrong`` (`times`).
 
 What permits that records are gone excuses 1, 2, 3 and 5 (`checkers.licences`); what permits that deleted ones
-come back excuses 4 (`checkers.replicas.removed`).
+come back excuses 4 (`checkers.replicas.removed`).  A coordinator that was permitted to lose what it knew of a
+transaction may end it too early: that excuses 3.
 """
 
 from collections import Counter

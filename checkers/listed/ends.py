@@ -6,12 +6,9 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.columns import NONE
-from checkers.licences.permits import Permit
 from checkers.listed.kinds import END_AHEAD, END_BEHIND
-from checkers.listed.loading import Place, Sent, Story, Told, answers, running_maximum, shown, worst
+from checkers.listed.loading import Found, Place, Sent, Story, Told, answers, running_maximum, shown, worst
 from checkers.verdict import Anomaly
-
-_Found = tuple[Anomaly, Permit | None]
 
 
 class _Bounds(NamedTuple):
@@ -63,7 +60,7 @@ def _told(some: Sequence[Told]) -> _Bounds:
     return _Bounds(times_ns, fences_ns, [told.offset for told in some], [(told.op,) for told in some], "told")
 
 
-def _behind(story: Story, place: Place, judged: Sequence[Told], bounds: _Bounds) -> Iterator[_Found]:
+def _behind(story: Story, place: Place, judged: Sequence[Told], bounds: _Bounds) -> Iterator[Found]:
     times_ns, rows = running_maximum(bounds.time_ns, bounds.offset)
     for told in judged:
         at = int(np.searchsorted(times_ns, told.fence_ns, side="right")) - 1
@@ -91,12 +88,16 @@ def _known(bounds: _Bounds, row: int) -> str:
 
 
 def find_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
-    """Offsets that lie behind a record which was sent only after they had been told."""
-    sent = story.sent(place.name)
+    """Offsets that lie behind a record which was sent only after they had been told.
+
+    A record that its leader alone had to have may be where another leader has others.
+    """
+    every = story.sent(place.name)
+    sent = every.at(np.flatnonzero(every.kept))
     order = np.argsort(sent.invoked_ns, kind="stable")[::-1]
     lowest = np.minimum.accumulate(sent.offset[order])[::-1]
     invoked_ns, order = sent.invoked_ns[order][::-1], order[::-1]
-    found: list[_Found] = []
+    found: list[Found] = []
     for told in place.told:
         at = int(np.searchsorted(invoked_ns, told.time_ns, side="right"))
         ends = told.what in {"latest", "stable", "earliest"}

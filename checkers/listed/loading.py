@@ -1,5 +1,6 @@
 """What leaders told of their partitions, and since when a broker that told it may have been deposed."""
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from typing import NamedTuple
@@ -8,18 +9,21 @@ import msgspec
 import numpy as np
 
 from checkers.columns import NONE, Booleans, Columns, Integers, PartitionName
-from checkers.history import History
+from checkers.history import INVOKE, History
 from checkers.licences import first_permit, licences_of
-from checkers.licences.permits import Permit
 from checkers.licences.scene import Scene
 from checkers.loading import all_columns_of
-from checkers.partition_changes import partition_changes
+from checkers.partition_changes import PartitionChanges
 from checkers.shapes import OffsetsAsked, OffsetsSeen, Topic
 from checkers.verdict import Anomaly
 
 OFFSETS = "offsets"
 """Key of the observations."""
+Found = tuple[Anomaly, str | None]
+"""A finding, and what permits it."""
 _NS_PER_MS = 1_000_000
+_RETENTION = re.compile(r"(local\.)?retention\.")
+_RETENTION_OF_NODES = re.compile(r"log\.(local\.)?retention\.(ms|minutes|hours|bytes)")
 
 
 class Told(NamedTuple):
@@ -59,23 +63,26 @@ class Place(NamedTuple):
     told: list[Told]
 
 
-def places_of(history: History) -> list[Place]:
-    """All partitions of which anything was told, in the order of their names.
+def places_of(scene: Scene) -> list[Place]:
+    """All partitions of the run's topics of which anything was told, in the order of their names.
 
-    A broker leads in an epoch until the next one begins; then it may not know it.  So it must have known
-    what was acknowledged before the record of the next epoch can have been appended.
+    Of other topics nobody says what they may lose, and a topic that is created anew is another one with the
+    same name.  A broker leads in an epoch until the next one begins; then it may not know it.  So it must
+    have known what was acknowledged before the record of the next epoch can have been appended.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
     found: dict[PartitionName, list[Told]] = {}
-    fences = _Fences(history)
-    for operation in history.observed(OFFSETS):
+    fences = _Fences(scene.changes)
+    removed = {operation.key for operation in scene.history.of("delete-topic")}
+    judged = {topic.name for topic in scene.setup.topics} - removed
+    for operation in scene.history.observed(OFFSETS):
         seen = msgspec.convert(operation.value, OffsetsSeen)
         wall_ns = seen.wall_ms * _NS_PER_MS - seen.began_ns
         times_ns = (seen.began_ns, operation.time_ns, wall_ns)
-        for topic, rows in seen.topics.items():
-            for partition, epoch, offset, timestamp_ms in rows:
+        for topic in judged & seen.topics.keys():
+            for partition, epoch, offset, timestamp_ms in seen.topics[topic]:
                 name = PartitionName(topic, partition)
                 fence_ns = min(seen.began_ns, fences.of(name, epoch))
                 asked = (operation.index, operation.node or "", seen.what, seen.since_ms)
@@ -87,8 +94,8 @@ def places_of(history: History) -> list[Place]:
 class _Fences:
     """Tells when the first epoch after one began at the earliest."""
 
-    def __init__(self, history: History) -> None:
-        self._changes = partition_changes(history)
+    def __init__(self, changes: PartitionChanges) -> None:
+        self._changes = changes
         self._known: dict[tuple[PartitionName, int], int] = {}
 
     def of(self, name: PartitionName, epoch: int) -> int:
@@ -123,6 +130,11 @@ class Sent(NamedTuple):
     kept: Booleans
     op: Integers
 
+    def at(self, rows: Integers) -> "Sent":
+        """Some of them."""
+        times = (self.invoked_ns[rows], self.completed_ns[rows])
+        return Sent(self.offset[rows], *times, self.kept[rows], self.op[rows])
+
 
 class Story:
     """A history, as far as answers of leaders are judged by it."""
@@ -130,7 +142,7 @@ class Story:
     def __init__(self, history: History) -> None:
         self.history = history
         self.scene = Scene(history)
-        self.places = places_of(history)
+        self.places = places_of(self.scene)
 
     @cached_property
     def _columns(self) -> Columns:
@@ -160,9 +172,32 @@ class Story:
         made = (each for each in self.scene.setup.topics if each.name == name.topic)
         return next(made, Topic(name.topic, 1))
 
+    def asked_below(self, name: PartitionName, time_ns: int) -> int:
+        """The offset below which somebody had asked to delete the records of a partition by a time."""
+        asked = self._deletions.get(name, ())
+        return max((below for from_ns, below in asked if from_ns <= time_ns), default=0)
+
+    @cached_property
+    def _deletions(self) -> dict[PartitionName, list[tuple[int, int]]]:
+        found: dict[PartitionName, list[tuple[int, int]]] = {}
+        for asked in self.history.of("delete-records"):
+            if asked.type is INVOKE:
+                for number, below in asked.value:
+                    name = PartitionName(str(asked.key), int(number))
+                    found.setdefault(name, []).append((asked.time_ns, int(below)))
+        return found
+
+    def retained(self, name: PartitionName) -> bool:
+        """Whether something else than a request may remove the oldest records of a partition."""
+        altered = (o.value.get("config", "") for o in self.history.of("alter-topic") if o.key == name.topic)
+        configs = (*self.topic(name).config, *altered)
+        brokers = (self.scene.setup.config, *self.scene.setup.node_config.values())
+        of_nodes = (config for some in brokers for config in some)
+        return any(map(_RETENTION.match, map(str, configs))) or any(map(_RETENTION_OF_NODES.match, of_nodes))
+
     def permit(
         self, name: PartitionName, since_ns: int, until_ns: int, offset: int, *, removable: bool = False
-    ) -> Permit | None:
+    ) -> str | None:
         """What permits that the record at an offset was gone at a time, though it was there at another."""
         permits = licences_of(self.history).of(name)
         (row,) = first_permit(
@@ -173,7 +208,7 @@ class Story:
             np.array([offset]),
             removable=removable,
         ).tolist()
-        return None if row == NONE else permits[row]
+        return None if row == NONE else permits[row].text
 
 
 def answers(place: Place, *what: OffsetsAsked) -> list[Told]:
@@ -181,14 +216,14 @@ def answers(place: Place, *what: OffsetsAsked) -> list[Told]:
     return [told for told in place.told if told.what in what and told.offset != NONE]
 
 
-def worst(found: Iterable[tuple[Anomaly, Permit | None]]) -> Iterator[Anomaly]:
+def worst(found: Iterable[Found]) -> Iterator[Anomaly]:
     """The first finding that nothing permits; otherwise the first, with what permits it."""
     first: Anomaly | None = None
-    for anomaly, permit in found:
-        if permit is None:
+    for anomaly, licence in found:
+        if licence is None:
             yield anomaly
             return
-        first = first or msgspec.structs.replace(anomaly, illegal=False, licence=permit.text)
+        first = first or msgspec.structs.replace(anomaly, illegal=False, licence=licence)
     if first is not None:
         yield first
 

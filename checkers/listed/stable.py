@@ -3,11 +3,13 @@
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-from checkers.columns import NEVER, PartitionName
+import numpy as np
+
+from checkers.columns import NEVER, NONE, PartitionName
 from checkers.history import INFO, INVOKE, OK, History, Operation, once
-from checkers.licences.permits import Permit
+from checkers.licences.decisions import decisions_of
 from checkers.listed.kinds import STABLE_AHEAD
-from checkers.listed.loading import Place, Story, Told, answers, shown, worst
+from checkers.listed.loading import Found, Place, Story, Told, answers, shown, worst
 from checkers.shapes import sends_of
 from checkers.verdict import Anomaly
 
@@ -38,11 +40,19 @@ def find_stable_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
     yield from worst(_ahead(story, place, opened))
 
 
-def _ahead(story: Story, place: Place, opened: list[Opened]) -> Iterator[tuple[Anomaly, Permit | None]]:
+def _lost(story: Story, operation: int) -> str | None:
+    """An event by which a coordinator may have ended a transaction as it had ended an older one."""
+    decisions = decisions_of(story.history)
+    row = int(decisions.of(np.array([operation]))[0])
+    return None if row == NONE else decisions.texts[row]
+
+
+def _ahead(story: Story, place: Place, opened: list[Opened]) -> Iterator[Found]:
     for told in answers(place, "stable"):
         for one in opened:
             if one.from_ns <= told.time_ns < one.until_ns and one.offset < told.offset:
-                permit = story.permit(place.name, one.from_ns, told.time_ns, one.offset, removable=True)
+                since = (place.name, one.from_ns, told.time_ns, one.offset)
+                permit = story.permit(*since, removable=True) or _lost(story, one.operations[0])
                 yield _found(place, told, one), permit
 
 

@@ -4,24 +4,19 @@ from collections.abc import Iterator
 
 import msgspec
 
-from checkers.columns import PartitionName
-from checkers.history import INVOKE, Operation
 from checkers.listed.kinds import START_AHEAD, START_BEHIND
 from checkers.listed.loading import Place, Story, Told, answers, shown
 from checkers.partitions.lives import one_life
 from checkers.replicas.removed import Deletion, Licensing, deletions_of
 from checkers.verdict import Anomaly
 
-_RETENTION = ("retention.", "local.retention.")
-
 
 def find_starts_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
     """At most one start behind all offsets below which somebody had asked to delete records."""
-    if _retained(story, place.name):
+    if story.retained(place.name):
         return
-    asked = [o for o in story.history.of("delete-records") if o.type is INVOKE and o.key == place.name.topic]
     for told in answers(place, "earliest"):
-        below = max((_below(o, place.name) for o in asked if o.time_ns <= told.time_ns), default=0)
+        below = story.asked_below(place.name, told.time_ns)
         if told.offset > below:
             yield START_AHEAD.found(
                 f"{told.node} told that {place.name} begins at {told.offset}; it was asked to delete below "
@@ -32,18 +27,6 @@ def find_starts_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
                 explanation=(shown(told), "The topic keeps its records without limit of time or size."),
             )
             return
-
-
-def _retained(story: Story, name: PartitionName) -> bool:
-    """Whether something else than a request may remove the oldest records of a partition."""
-    config = story.topic(name).config
-    altered = (o.value.get("config", "") for o in story.history.of("alter-topic") if o.key == name.topic)
-    removed = any(o.key == name.topic for o in story.history.of("delete-topic"))
-    return removed or any(str(each).startswith(_RETENTION) for each in (*config, *altered))
-
-
-def _below(asked: Operation, name: PartitionName) -> int:
-    return max((int(below) for number, below in asked.value if number == name.partition), default=0)
 
 
 def find_starts_behind(story: Story, place: Place) -> Iterator[Anomaly]:

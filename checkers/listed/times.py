@@ -9,9 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.columns import NONE, Booleans
-from checkers.licences.permits import Permit
 from checkers.listed.kinds import TIME_WRONG
-from checkers.listed.loading import Place, Sent, Story, Told, shown, worst
+from checkers.listed.loading import Found, Place, Sent, Story, Told, shown, worst
 from checkers.verdict import Anomaly
 
 _SLACK_NS = 50_000_000
@@ -19,7 +18,6 @@ _SLACK_NS = 50_000_000
 _STEP_MAX_NS = 1_000_000_000
 """A clock that was set by more than this says nothing of timestamps."""
 _MS = 1_000_000
-_Found = tuple[Anomaly, Permit | None]
 
 
 def slack_ns(story: Story) -> int | None:
@@ -40,9 +38,9 @@ def find_times(story: Story, place: Place, slack: int) -> Iterator[Anomaly]:
     yield from worst(_wrong(story, place, slack))
 
 
-def _wrong(story: Story, place: Place, slack: int) -> Iterator[_Found]:
+def _wrong(story: Story, place: Place, slack: int) -> Iterator[Found]:
     sent = story.sent(place.name)
-    compacted = "compact" in story.topic(place.name).cleanup
+    removable = "compact" in story.topic(place.name).cleanup or story.retained(place.name)
     for told in place.told:
         if told.what not in {"since", "newest"}:
             continue
@@ -50,13 +48,13 @@ def _wrong(story: Story, place: Place, slack: int) -> Iterator[_Found]:
             yield _found(place, told, f"its timestamp is {told.timestamp_ms}"), None
         if told.offset != NONE:
             yield from _misdated(story, place, told, sent, slack)
-        if not compacted:
+        if not removable:
             yield from _passed_over(story, place, told, sent, slack)
 
 
-def _misdated(story: Story, place: Place, told: Told, sent: Sent, slack: int) -> Iterator[_Found]:
+def _misdated(story: Story, place: Place, told: Told, sent: Sent, slack: int) -> Iterator[Found]:
     """A timestamp that none of the records can have that stand at the offset."""
-    rows = np.flatnonzero(sent.offset == told.offset)
+    rows = np.flatnonzero(sent.kept & (sent.offset == told.offset))
     stamp_ns = told.timestamp_ms * _MS - told.wall_ns
     early, late = sent.invoked_ns[rows] - slack, sent.completed_ns[rows] + slack
     if not len(rows) or bool(((early <= stamp_ns) & (stamp_ns <= late)).any()):
@@ -67,10 +65,11 @@ def _misdated(story: Story, place: Place, told: Told, sent: Sent, slack: int) ->
     yield _found(place, told, text, op), story.permit(place.name, since_ns, until_ns, told.offset)
 
 
-def _passed_over(story: Story, place: Place, told: Told, sent: Sent, slack: int) -> Iterator[_Found]:
-    """A record that was there, and should have been told instead."""
+def _passed_over(story: Story, place: Place, told: Told, sent: Sent, slack: int) -> Iterator[Found]:
+    """A record that was there, that nobody had asked to delete, and that should have been told instead."""
     since_ns = (told.timestamp_ms if told.since_ms is None else told.since_ms) * _MS - told.wall_ns + slack
     due: Booleans = sent.kept & (sent.completed_ns <= told.fence_ns) & (sent.invoked_ns > since_ns)
+    due &= sent.offset >= story.asked_below(place.name, told.time_ns)
     if told.since_ms is not None and told.offset != NONE:
         due &= sent.offset < told.offset
     rows = np.flatnonzero(due)
@@ -79,7 +78,7 @@ def _passed_over(story: Story, place: Place, told: Told, sent: Sent, slack: int)
     row = int(rows[np.argmax(sent.offset[rows])])
     op, offset = int(sent.op[row]), int(sent.offset[row])
     text = f"the record at {offset}, which operation {op} sent, is passed over"
-    permit = story.permit(place.name, int(sent.completed_ns[row]), told.time_ns, offset, removable=True)
+    permit = story.permit(place.name, int(sent.completed_ns[row]), told.time_ns, offset)
     yield _found(place, told, text, op), permit
 
 

@@ -159,6 +159,14 @@ def test_what_was_acknowledged_by_a_leader_alone_is_not_due() -> None:
     assert found(asked) == []
 
 
+def test_what_was_acknowledged_by_a_leader_alone_may_stand_where_another_has_other_records() -> None:
+    asked = Asked(workload={"acks": "1"})
+    asked.told(40, "latest", 6)
+    asked.told(45, "newest", 5, stamp_ms=44)
+    asked.send(60, 5, 5)
+    assert found(asked) == []
+
+
 def test_what_was_lost_legally_is_not_due() -> None:
     asked = Asked()
     asked.send(10, 5, 0)
@@ -212,6 +220,15 @@ def test_a_stable_offset_behind_an_open_transaction(until: str) -> None:
     asked.told(495, "latest", 4)
     asked.told(560, "stable", 4)
     assert found(asked) == ([STABLE] if until == "never" else [])
+
+
+def test_a_coordinator_that_lost_its_state_may_end_a_transaction_as_it_did_an_older_one() -> None:
+    asked = opened("never")
+    asked.elect(200, 210, all_partitions=True)
+    asked.told(490, "stable", 4)
+    (anomaly,) = judged(asked).anomalies
+    assert (anomaly.id, anomaly.illegal) == (STABLE, False)
+    assert "__transaction_state" in (anomaly.licence or "")
 
 
 @pytest.mark.parametrize("how", ["ok", "info", None])
@@ -284,10 +301,14 @@ def test_a_start_behind_what_was_asked_for(offset: int, wrong: list[str]) -> Non
     assert found(asked) == wrong
 
 
-@pytest.mark.parametrize("how", ["config", "altered", "removed"])
+@pytest.mark.parametrize("how", ["config", "altered", "removed", "brokers", "a broker"])
 def test_a_start_may_move_by_retention_or_with_another_topic(how: str) -> None:
     topic: dict[str, Any] = {"name": TOPIC, "partitions": 1, "config": {}}
-    asked = Asked(topics=[topic | {"config": {"retention.ms": "1000"} if how == "config" else {}}])
+    asked = Asked(
+        topics=[topic | {"config": {"retention.ms": "1000"} if how == "config" else {}}],
+        config={"log.retention.bytes": "1"} if how == "brokers" else {"log.retention.check.interval.ms": "1"},
+        node_config={"n1": {"log.retention.hours": "1"}} if how == "a broker" else {},
+    )
     if how == "altered":
         asked.both(5, 6, "alter-topic", {"config": "retention.bytes", "value": "1", "to": "n1"}, key=TOPIC)
     if how == "removed":
@@ -361,9 +382,19 @@ def test_what_stands_at_a_time(
 def test_records_that_were_deleted_are_not_due_by_time() -> None:
     asked = dated()
     asked.deletes(600, 3)
+    asked.told(590, "since", 1, since_ms=200, stamp_ms=300)
     asked.told(700, "since", -1, since_ms=200)
-    (anomaly,) = judged(asked).anomalies
-    assert (anomaly.id, anomaly.licence is not None) == (TIME, True)
+    assert judged(asked).anomalies == ()
+    asked.send(710, 8, 3)
+    asked.told(720, "since", -1, since_ms=200)
+    assert found(asked) == [TIME]
+
+
+def test_records_that_are_too_old_are_not_due_by_time() -> None:
+    asked = dated()
+    asked.both(5, 6, "alter-topic", {"config": "retention.ms", "value": "1", "to": "n1"}, key=TOPIC)
+    asked.told(700, "since", -1, since_ms=200)
+    assert found(asked) == []
 
 
 def test_records_that_may_be_compacted_are_not_due_by_time() -> None:
@@ -394,10 +425,16 @@ def test_a_partition_of_which_nobody_sent_anything() -> None:
     assert found(asked) == []
 
 
-def test_what_is_found_is_reported_and_makes_no_run_invalid_yet() -> None:
+def test_what_is_found_makes_a_run_invalid() -> None:
     asked = Asked()
     asked.told(40, "earliest", 6)
-    assert (found(asked), judged(asked).validity) == ([START_AHEAD], Validity.VALID)
+    assert (found(asked), judged(asked).validity) == ([START_AHEAD], Validity.INVALID)
+
+
+def test_of_a_topic_that_the_run_did_not_make_nothing_is_judged() -> None:
+    asked = Asked(topics=[{"name": "other", "partitions": 1, "config": {}}])
+    asked.told(40, "earliest", 6)
+    assert judged(asked).validity is Validity.NOT_EXERCISED
 
 
 def test_what_was_asked_may_be_lost_with_a_journal() -> None:

@@ -8,16 +8,9 @@ from checkers.judge import judge
 from checkers.verdict import Validity
 from tests.mutations.families import Case, cases
 from tests.mutations.page import render_mutations
-from tests.mutations.pending import reason_of
 from tests.mutations.recordings import RUNS, names, recorded
 
-
-def pending(case: Case) -> list[pytest.MarkDecorator]:
-    reason = reason_of(case)
-    return [pytest.mark.xfail(reason=reason, strict=True)] if reason else []
-
-
-CASES = [pytest.param(case, id=case.id, marks=pending(case)) for case in cases()]
+CASES = [pytest.param(case, id=case.id) for case in cases()]
 
 
 @pytest.mark.parametrize("name", names())
