@@ -98,8 +98,9 @@ def test_every_gambit_is_played_and_proven(
     pytest.fail(f"in two runs these were not played to their end: {', '.join(left)}")
 
 
-LATE = "did not come about"
-"""How a gambit ends on a host that is too busy for what it waits for."""
+UNPROVEN = "not proven"
+LATE = ("did not come about", UNPROVEN)
+"""How a gambit ends on a host that is too busy for what it waits for, or for a probe; it is played again."""
 
 
 def play(name: str, kinds: tuple[str, ...], runs: Path, monkeypatch: pytest.MonkeyPatch) -> frozenset[str]:
@@ -116,9 +117,16 @@ def play(name: str, kinds: tuple[str, ...], runs: Path, monkeypatch: pytest.Monk
     assert set(ended) == set(kinds)
     errors = {kind: o.error for kind, o in ended.items() if o.error is not None}
     assert all(str(error).endswith(LATE) for error in errors.values()), errors
-    assert (code, verdict.validity) == (0, Validity.VALID), verdict.reasons
+    unmet = {one.name for result in verdict.results for one in result.assumptions if not one.met}
+    unproven = any(str(error).endswith(UNPROVEN) for error in errors.values())
+    if unproven and unmet == {"fault-proven"}:
+        assert (code, verdict.validity) == (2, Validity.UNKNOWN), verdict.reasons
+    else:
+        assert (code, verdict.validity) == (0, Validity.VALID), verdict.reasons
     windows = fault_windows(history)
-    assert all(window.proven and window.healed_ns is not None for window in windows)
     played = frozenset(kind for kind in ended if kind not in errors)
-    assert {window.gambit for window in windows} >= {str(ended[kind].key) for kind in played}
+    whole = {str(ended[kind].key) for kind in played}
+    assert all(window.proven for window in windows if window.gambit in whole)
+    assert all(window.healed_ns is not None for window in windows)
+    assert {window.gambit for window in windows} >= whole
     return played
