@@ -182,6 +182,7 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("final-read", _Type.OK): Shape(str, FinalRead, _of_its_partition),
     ("final-read", _Type.INFO): Shape(str, FinalReadPart, _all_or_nothing),
     ("commit", _Type.INVOKE): Shape(str, Committing),
+    ("delete-group", _Type.INVOKE): Shape(str, None),
     ("committed-offsets", _Type.INVOKE): Shape(str, GroupAsked),
     ("committed-offsets", _Type.OK): Shape(str, GroupFound),
     ("delete-records", _Type.INVOKE): Shape(str, list[tuple[Partition, Offset]]),

@@ -144,11 +144,12 @@ class Polled(PollAsked, frozen=True):
 
 
 class Committing(msgspec.Struct, frozen=True):
-    """Where a group's member says that the group is to go on."""
+    """Where a group is to go on, by a member or, as an outsider, by somebody who is none."""
 
     topic: str
     offsets: list[tuple[Partition, Offset]]
     membership: Membership | None = None
+    outsider: bool = False
 
 
 class FinalReadAsked(PollAsked, frozen=True):

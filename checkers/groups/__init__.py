@@ -8,6 +8,8 @@ Operations are those of docs/histories.md: *poll* with ``group`` (and, where it 
 3. ``zombie-commit``, ``premature-commit``, ``two-owners``: generations do not fence, or are not exclusive
    (`fencing`).
 4. ``rebalance-stuck``: a group that did not settle although the cluster had recovered (`settling`).
+5. ``outsider-commit``, ``group-deleted-with-members``: somebody who is no member set the offsets of a group
+   that had one, or deleted it (`outsiders`).
 
 A record may be given to a group again and again, after every rebalance: that is a figure.  What was given and
 what is there is compared by offsets; whether the records are right, and whether a member was given them in
@@ -25,6 +27,7 @@ from checkers.groups.fencing import find_premature, find_two_owners, find_zombie
 from checkers.groups.figures import figures_of
 from checkers.groups.kinds import UNDELIVERED
 from checkers.groups.loading import Groups, groups_of
+from checkers.groups.outsiders import find_deleted, find_outsiders
 from checkers.groups.settling import find_stuck, unsettled
 from checkers.history import History
 from checkers.sources import untold_damage
@@ -40,9 +43,10 @@ COMMITS_MIN = 10
 
 
 class _Expected(NamedTuple):
-    """Groups that the set-up names; of any other nothing is required."""
+    """Groups that the set-up names, of any other nothing is required; and how long their sessions are."""
 
     groups: tuple[str, ...] = ()
+    session_ms: int = 0
 
 
 def check_groups(history: History) -> CheckerResult:
@@ -60,6 +64,7 @@ def check_groups(history: History) -> CheckerResult:
     for group in sorted({*groups.names, *expected.groups}):
         deliveries = [delivery_of(groups, place) for place in groups.places(group)]
         found = [*_events(groups, group), *_undelivered(groups, deliveries)]
+        found += map(Found, find_deleted(groups, group, expected.session_ms))
         judged = list(Excuses(history, group).judged(found))
         anomalies += judged
         _count(counts, judged, deliveries)
@@ -84,7 +89,9 @@ def check_groups(history: History) -> CheckerResult:
 def _expected(history: History) -> _Expected:
     setup = next(iter(history.of("setup")), None)
     workload = {} if setup is None else setup.value.get("workload", {})
-    return _Expected(tuple(workload.get("groups", ()))) if workload.get("kind") == KIND else _Expected()
+    if workload.get("kind") != KIND:
+        return _Expected()
+    return _Expected(tuple(workload.get("groups", ())), int(workload.get("session_ms", 0)))
 
 
 def _events(groups: Groups, group: str) -> Iterator[Found]:
@@ -92,7 +99,7 @@ def _events(groups: Groups, group: str) -> Iterator[Found]:
     for one, register in beginnings(groups, group):
         if one.wrong:
             yield Found(told(one, register), one.place)
-    for find in (find_zombies, find_premature, find_two_owners, find_stuck):
+    for find in (find_zombies, find_premature, find_two_owners, find_stuck, find_outsiders):
         yield from map(Found, find(groups, group))
 
 

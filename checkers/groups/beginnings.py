@@ -8,6 +8,8 @@ A member asks for the committed offset while it is assigned its partitions.  Wha
   was, which the coordinator that assigned it has read.  A member whose group has gone on meanwhile may ask a
   coordinator that was deposed, and be told what is old by now.  That is no anomaly: what it commits is
   refused.
+* Who is no member may set the offsets of a group that is empty (`checkers.groups.outsiders`): that is a
+  commit of no generation.  A group is deleted, if it is, after the last assignment of a run.
 * Nothing committed, and so the log's start, is legal as long as no commit of an earlier generation was
   acknowledged.
 """

@@ -2,7 +2,8 @@
 
 A generation is appended to the coordinator's log before its members are told their assignments, so that once
 one of them tells of it, every coordinator knows it, and numbers only grow.  A group's number begins anew only
-after the group was deleted, which takes Kafka ten minutes at least (``offsets.retention.check.interval.ms``).
+after the group was deleted: on request, which nobody makes before the last assignment of a run, or by Kafka,
+which takes it ten minutes at least (``offsets.retention.check.interval.ms``).
 
 A member commits as what it was told to be.  A commit of a generation that nobody had been told of until then
 names one that the member made up, or got from nowhere: the coordinator can't have had it for its current one.

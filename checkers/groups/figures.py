@@ -26,6 +26,7 @@ def figures_of(groups: Groups, group: str, deliveries: Sequence[Delivery]) -> di
         "commits_ok": commits[OK],
         "commits_fail": commits[FAIL],
         "commits_info": commits[INFO],
+        "commits_of_outsiders": sum(commit.outsider for commit in groups.commits.get(group, ())),
         "commits_premature": sum(1 for _ in premature(groups, group)),
         "delivered": delivered,
         "redelivered": returned - delivered,

@@ -40,5 +40,27 @@ REBALANCE_STUCK = AnomalyKind(
     "KIP-62, rebalance timeout; KIP-134",
 )
 
-ANOMALIES = by_id(UNDELIVERED, OFFSET_LOST, ZOMBIE_COMMIT, PREMATURE_COMMIT, TWO_OWNERS, REBALANCE_STUCK)
+OUTSIDER_COMMIT = AnomalyKind(
+    "outsider-commit",
+    "Offsets of a group were set by somebody who was no member, while it had one.",
+    "while a group has members, offsets are committed by them alone",
+    "KIP-396; Kafka protocol, OffsetCommit, UNKNOWN_MEMBER_ID; ClassicGroup.validateOffsetCommit",
+)
+GROUP_DELETED = AnomalyKind(
+    "group-deleted-with-members",
+    "A group was deleted while it had a member.",
+    "a group is deleted only once it has no members",
+    "KIP-229; Kafka protocol, DeleteGroups, NON_EMPTY_GROUP",
+)
+
+ANOMALIES = by_id(
+    UNDELIVERED,
+    OFFSET_LOST,
+    ZOMBIE_COMMIT,
+    PREMATURE_COMMIT,
+    TWO_OWNERS,
+    REBALANCE_STUCK,
+    OUTSIDER_COMMIT,
+    GROUP_DELETED,
+)
 """All of them, by id."""

@@ -65,6 +65,8 @@ class Commit:
         begin: position of the invocation in the history.
         membership: as which member of which generation; None where nobody tells.
         offsets: partition to offset.
+        outsider: whether somebody committed who was no member.
+        began_ns: of the invocation.
         end: position of the completion, `NONE` without one.
         outcome: how it ended; info without a completion.
         time_ns: of the completion, or of the invocation without one.
@@ -76,6 +78,8 @@ class Commit:
     begin: int
     membership: Membership | None
     offsets: dict[int, int]
+    outsider: bool
+    began_ns: int
     time_ns: int
     end: int = NONE
     outcome: OperationType = INFO
@@ -89,6 +93,15 @@ class Commit:
     def positions(self) -> tuple[int, ...]:
         """Its invocation, and its completion if there is one."""
         return (self.begin,) if self.end == NONE else (self.begin, self.end)
+
+
+class Deletion(NamedTuple):
+    """A group's deletion that was acknowledged: by whom, at which positions of the history, and when."""
+
+    process: int | str
+    begin: int
+    end: int
+    time_ns: int
 
 
 class Span(NamedTuple):
@@ -122,6 +135,7 @@ class Groups:
     Attributes:
         assignments: of each group, in the order of their completion.
         commits: of each group, in the order of their invocation.
+        deletions: of each group that were acknowledged, in the order of their completion.
         polls: polls of each group that returned, in the order of their completion.
         delivered: offsets returned at each place, chunk by chunk.
         last: largest offset returned at each place in the final phase.
@@ -133,6 +147,7 @@ class Groups:
 
     assignments: dict[str, list[Assignment]] = field(default_factory=dict)
     commits: dict[str, list[Commit]] = field(default_factory=dict)
+    deletions: dict[str, list[Deletion]] = field(default_factory=dict)
     polls: dict[str, list[Span]] = field(default_factory=dict)
     delivered: dict[Place, list[list[int]]] = field(default_factory=dict)
     last: dict[Place, int] = field(default_factory=dict)
@@ -172,6 +187,7 @@ def groups_of(history: History) -> Groups:
     takers = {
         "poll": loader.poll,
         "commit": loader.commit,
+        "delete-group": loader.delete_group,
         "final-read": loader.final_read,
         "phase": loader.phase,
         "recover": loader.recover,
@@ -190,6 +206,7 @@ class _Loader:
         self.groups = Groups()
         self._polling: dict[int | str, Operation] = {}
         self._committing: dict[int | str, Commit] = {}
+        self._deleting: dict[int | str, int] = {}
 
     def poll(self, operation: Operation) -> None:
         """Take a poll; those without a group are another reader's."""
@@ -220,6 +237,16 @@ class _Loader:
             return
         ended = self._committing.pop(operation.process)
         ended.end, ended.outcome, ended.time_ns = operation.index, operation.type, operation.time_ns
+
+    def delete_group(self, operation: Operation) -> None:
+        """Take the deletion of a group."""
+        if operation.type is INVOKE:
+            self._deleting[operation.process] = operation.index
+            return
+        begin = self._deleting.pop(operation.process)
+        if operation.type is OK:
+            deletion = Deletion(operation.process, begin, operation.index, operation.time_ns)
+            self.groups.deletions.setdefault(str(operation.key), []).append(deletion)
 
     def final_read(self, operation: Operation) -> None:
         """Take a final read that came to the end of its partition."""
@@ -261,6 +288,8 @@ def _commit(operation: Operation) -> Commit:
         begin=operation.index,
         membership=_membership(operation.value),
         offsets={partition: offset for partition, offset in operation.value["offsets"]},  # noqa: C416 - lists
+        outsider=bool(operation.value.get("outsider")),
+        began_ns=operation.time_ns,
         time_ns=operation.time_ns,
     )
 

@@ -32,10 +32,27 @@ REFUSED_COMMITS: tuple[Refusal, ...] = (
 """Not among them: COORDINATOR_NOT_AVAILABLE (15) and NOT_COORDINATOR (16), which also stand for an append
 whose replicas were too slow, or whose leader was deposed while it waited."""
 
+_REFUSED_DELETIONS = {
+    14: "a coordinator that loads takes no writes",
+    24: "the id is verified before the append",
+    68: "only a group without members is deleted",
+    69: "there is no such group",
+    86: "a member subscribes to the topic",
+}
+"""Answers to a deletion of a group, or of its offsets, from which it follows that nothing was deleted."""
+
 NOT_FOUND = frozenset({14, 15})
 """Errors of FindCoordinator, after which no commit is sent."""
 
 _REASONS = {refusal.code: refusal.reason for refusal in REFUSED_COMMITS}
+
+
+def classify_deletion(code: int) -> tuple[OperationType, str]:
+    """Whether a deletion of a group that was answered with an error did not happen, and what to record."""
+    reason = _REFUSED_DELETIONS.get(code)
+    if reason is None:
+        return OperationType.INFO, f"error {code} (may stand for an append)"
+    return OperationType.FAIL, f"error {code} ({reason})"
 
 
 def classify_commit(code: int, text: str, *, only_attempt: bool) -> tuple[OperationType, str]:

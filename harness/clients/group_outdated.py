@@ -1,4 +1,4 @@
-"""Commits of members that are none any more: what a process that hung sends when it wakes up.
+"""Requests of those that are no members, or none any more: what a process that hung sends when it wakes up.
 
 A library forgets its membership as soon as it knows that the group went on, and would send nothing.  Here the
 request goes out as it would have, with the id and the generation that the member had.
@@ -11,14 +11,17 @@ from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorRespo
 
 from checkers.history import OperationType
 from harness.clients.administrator import Answer
-from harness.clients.administrator_errors import classify_commit
+from harness.clients.administrator_errors import classify_commit, classify_deletion
 from harness.clients.group import MemberOptions, Membership
+from harness.clients.raw_offsets import delete_group
 from harness.wire import Connection, WireError
 
 _GROUP = 0
 _FIND_COORDINATOR_SINGLE = 3
 _COMMIT_AT_MOST = 8
 _MS_PER_S = 1000
+_NOBODY = Membership("", -1)
+"""What OffsetCommit names where who asks is no member."""
 
 
 def commit_as(options: MemberOptions, membership: Membership, offsets: Mapping[int, int]) -> Answer:
@@ -50,6 +53,28 @@ def commit_as(options: MemberOptions, membership: Membership, offsets: Mapping[i
     finally:
         connection.close()
     return answered([part.error_code for found in answer.topics for part in found.partitions])
+
+
+def reset_offsets(options: MemberOptions, offsets: Mapping[int, int]) -> Answer:
+    """Set a group's offsets as an administrator does (KIP-396), who is no member; never raises."""
+    return commit_as(options, _NOBODY, offsets)
+
+
+def remove_group(options: MemberOptions) -> Answer:
+    """Delete a group as an administrator does (KIP-229); one request, never raises."""
+    connection = _to_coordinator(options)
+    if isinstance(connection, str):
+        return Answer(OperationType.FAIL, error=f"{connection}, nothing sent")
+    try:
+        code = delete_group(connection, options.group)
+    except WireError as error:
+        return Answer(OperationType.INFO, error=str(error))
+    finally:
+        connection.close()
+    if not code:
+        return Answer(OperationType.OK)
+    fate, text = classify_deletion(code)
+    return Answer(fate, error=text)
 
 
 def answered(codes: Sequence[int]) -> Answer:

@@ -9,7 +9,7 @@ from checkers.history import OperationType
 from harness.clients.administrator import Answer
 from harness.clients.group import GroupMember, MemberOptions, Membership
 from harness.clients.group_opening import Join, join_group
-from harness.clients.group_outdated import commit_as
+from harness.clients.group_outdated import commit_as, reset_offsets
 from harness.clients.interface import ClientKind
 from harness.vocabulary import GroupsWorkload
 from harness.workloads.consuming import POLL_PAUSE_S
@@ -22,6 +22,8 @@ COMMIT_SHARE = 0.7
 """After how many of the polls something is committed; the rest waits for a later one."""
 EARLY_INTERVAL_S = 5.0
 """How often on average a member commits as in a generation to come."""
+RESET_INTERVAL_S = 5.0
+"""How often on average a member's process asks for a reset of its group's offsets, as no member does."""
 _TO_COME = (1_000, 10_000)
 """By how much that is above the member's own: so that the group can't have come there meanwhile."""
 _STALL_S = (0.5, 4.0)
@@ -29,6 +31,8 @@ _STALL_S = (0.5, 4.0)
 _MS_PER_S = 1000
 
 GroupsContext = Context[GroupsWorkload]
+Reset = Callable[[MemberOptions, Mapping[int, int]], Answer]
+"""Sets a group's offsets, as `harness.clients.group_outdated.reset_offsets` does."""
 CommitAs = Callable[[MemberOptions, Membership, Mapping[int, int]], Answer]
 """Commits for a member that is none any more, as `harness.clients.group_outdated.commit_as` does."""
 
@@ -73,6 +77,7 @@ class MemberWorker(Membered):
         index: int,
         join: Join = join_group,
         commit_late: CommitAs = commit_as,
+        reset: Reset = reset_offsets,
     ) -> None:
         workload = context.workload
         number, group = workload.first_member + index, index // workload.members
@@ -82,6 +87,9 @@ class MemberWorker(Membered):
         self._next_churn_s = time.monotonic() + self._until_churn_s()
         self._random_early = random.Random(f"early {number}")
         self._next_early_s = time.monotonic() + self._until_early_s()
+        self._reset_by = reset
+        self._random_resets = random.Random(f"reset {number}")
+        self._next_reset_s = time.monotonic() + self._until_reset_s()
 
     def work(self) -> None:
         """Read and commit."""
@@ -96,7 +104,7 @@ class MemberWorker(Membered):
 
     def _turn(self, member: GroupMember) -> bool:
         """Poll once and do what follows; whether this member may go on."""
-        if not self.poll_once(member) or not self._repeated() or not self._anticipated():
+        if not self.poll_once(member) or not self._repeated() or not self._anticipated() or not self._reset():
             return False
         if self.pending and time.monotonic() >= self._next_churn_s:
             self._next_churn_s = time.monotonic() + self._until_churn_s()
@@ -133,6 +141,24 @@ class MemberWorker(Membered):
         self._next_early_s = time.monotonic() + self._until_early_s()
         to_come = now._replace(generation=now.generation + self._random_early.randint(*_TO_COME))
         return self._sent_late(Former(to_come, self.positions))
+
+    def _reset(self) -> bool:
+        """Now and then, set the group's offsets back; whether it is known what became of that.
+
+        Kafka takes it only from a group without members.  Then what is below is given to the group again.
+        """
+        if not self.positions or time.monotonic() < self._next_reset_s:
+            return True
+        self._next_reset_s = time.monotonic() + self._until_reset_s()
+        offsets = {p: self._random_resets.randint(0, offset) for p, offset in self.positions.items()}
+
+        def commit(offsets: Mapping[int, int]) -> Answer:
+            return self._reset_by(self.options, offsets)
+
+        return self.reset(offsets, commit) is not OperationType.INFO
+
+    def _until_reset_s(self) -> float:
+        return self._random_resets.expovariate(1.0 / RESET_INTERVAL_S)
 
     def _until_early_s(self) -> float:
         return self._random_early.expovariate(1.0 / EARLY_INTERVAL_S)

@@ -1,14 +1,23 @@
-"""The last member of a group: it is assigned everything and reads what nobody was given."""
+"""The last member of a group: it is assigned everything and reads what nobody was given.
+
+Before it leaves it asks for the group to be deleted, as an administrator does: Kafka has to refuse.
+"""
 
 import time
+from collections.abc import Callable
 
-from harness.clients.group import GroupMember
+from checkers.history import OperationType
+from harness.clients.administrator import Answer
+from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.group_opening import Join, join_group
+from harness.clients.group_outdated import remove_group
 from harness.clients.interface import ClientFailedError, Isolation, LogConsumer, ReadError
 from harness.workloads.consuming import POLL_PAUSE_S
 from harness.workloads.groups import GroupsContext, kind_of, options_of
 from harness.workloads.groups_member import Membered
 
+Remove = Callable[[MemberOptions], Answer]
+"""Deletes a group, as `harness.clients.group_outdated.remove_group` does."""
 _OFFSETS_TIMEOUT_S = 5.0
 _AGAIN_PAUSE_S = 0.25
 PATIENCE_S = 15.0
@@ -26,6 +35,7 @@ class DrainWorker(Membered):
         group: index of the group in the workload's.
         deadline: time of the monotonic clock by which it ends.
         join: how members are made.
+        remove: how the group is deleted.
         patience_s: how long a member may go without partitions.
     """
 
@@ -35,12 +45,14 @@ class DrainWorker(Membered):
         group: int,
         deadline: float,
         join: Join = join_group,
+        remove: Remove = remove_group,
         *,
         patience_s: float = PATIENCE_S,
     ) -> None:
         number = context.first_final_worker + group
         super().__init__(context, number, kind_of(group), options_of(context, group), join)
         self._deadline = deadline
+        self._remove = remove
         self._patience_s = patience_s
         self._owned_s = time.monotonic()
 
@@ -55,6 +67,8 @@ class DrainWorker(Membered):
                     self.positions = {}
                     self._owned_s = time.monotonic()
                 self.stopping.wait(POLL_PAUSE_S)
+            if self.drained(ends) and self._member is not None:
+                self._ask_to_remove(self._member)
         finally:
             self.leave()
 
@@ -62,6 +76,14 @@ class DrainWorker(Membered):
         """Whether it has read every partition to its end and has committed that."""
         reached = all(self.positions.get(partition, -1) >= end for partition, end in ends.items())
         return bool(ends) and reached and not self.pending
+
+    def _ask_to_remove(self, member: GroupMember) -> None:
+        """Commit once more, which shows that this is a member, and ask for the group to be deleted."""
+        if self.committed(self.positions, self.membership, member.commit) is not OperationType.OK:
+            return
+        self._recorder.invoke("delete-group", self.group)
+        answer = self._remove(self.options)
+        self._recorder.complete(answer.outcome, None, answer.error)
 
     def _turn(self, member: GroupMember) -> bool:
         if not self.poll_once(member):

@@ -99,15 +99,22 @@ class Membered(Worker):
         offsets, self.pending = self.pending, {}
         return self.committed(offsets, self.membership, commit) if offsets else None
 
+    def reset(self, offsets: Mapping[int, int], commit: Commit) -> OperationType:
+        """Commit offsets as somebody who is no member; how that ended."""
+        return self._commit(offsets, {"membership": None, "outsider": True}, commit)
+
     def committed(
         self, offsets: Mapping[int, int], membership: Membership | None, commit: Commit
     ) -> OperationType:
         """Commit offsets as a member; how that ended."""
+        return self._commit(offsets, {"membership": membership}, commit)
+
+    def _commit(self, offsets: Mapping[int, int], who: dict[str, Any], commit: Commit) -> OperationType:
         value = {
             "client": self._kind,
             "topic": self._context.topic,
             "offsets": [list(pair) for pair in offsets.items()],
-            "membership": membership,
+            **who,
         }
         self._recorder.invoke("commit", self.group, value)
         answer = commit(offsets)

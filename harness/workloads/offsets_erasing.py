@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from checkers.history import OperationType
-from harness.clients.administrator_errors import classify_commit
+from harness.clients.administrator_errors import classify_commit, classify_deletion
 from harness.clients.raw_offsets import commit_offset, delete_group, delete_offset, fetch_offsets, find_group
 from harness.journal import Recorder
 from harness.vocabulary import OffsetsWorkload
@@ -27,14 +27,6 @@ _PARTITIONS = (0, 1)
 _ASK_S = 2.0
 _AGAIN_PAUSE_S = 0.2
 _COMMIT_SHARE, _GROUP_SHARE, _FETCH_SHARE = 0.5, 0.5, 0.7
-_REFUSED = {
-    14: "a coordinator that loads takes no writes",
-    24: "the id is verified before the append",
-    68: "only a group without members is deleted",
-    69: "there is no such group",
-    86: "a member subscribes to the topic",
-}
-"""Answers to a deletion from which it follows that nothing was deleted, with the reason."""
 
 
 class Erasing:
@@ -71,7 +63,9 @@ class Erasing:
                 return delete_group(connection, group)
             return delete_offset(connection, group, topic, partition)
 
-        self._change("delete-offsets", group, {"topic": topic, "partition": partition}, ask, _fate)
+        self._change(
+            "delete-offsets", group, {"topic": topic, "partition": partition}, ask, classify_deletion
+        )
 
     def fetch(self, group: str) -> bool:
         """Fetch what a group committed; whether that was told."""
@@ -181,13 +175,6 @@ class FinalErasureReader(Worker):
             left = [group for group in left if not self._erasing.fetch(group)]
             if left:
                 self.stopping.wait(_AGAIN_PAUSE_S)
-
-
-def _fate(code: int) -> tuple[OperationType, str]:
-    reason = _REFUSED.get(code)
-    if reason is None:
-        return OperationType.INFO, f"error {code} (may stand for an append)"
-    return OperationType.FAIL, f"error {code} ({reason})"
 
 
 def _fate_of_commit(code: int) -> tuple[OperationType, str]:

@@ -73,7 +73,9 @@ class Asked(NamedTuple):
 
 _COORDINATED = {
     **dict.fromkeys(("txn", "init-transactions", "describe-transaction"), transactions_partition),
-    **dict.fromkeys(("commit", "commit-offset", "fetch-offsets", "delete-offsets"), offsets_partition),
+    **dict.fromkeys(
+        ("commit", "commit-offset", "fetch-offsets", "delete-offsets", "delete-group"), offsets_partition
+    ),
 }
 """By which partition's leader an operation is answered."""
 

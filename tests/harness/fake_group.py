@@ -38,6 +38,8 @@ class FakeGroup:
         named: the group's id, where it is not named for its library.
         tells: whether members learn who they are.
         late: how many late commits were sent.
+        resets: offsets that somebody who was no member asked for.
+        removals: how often the group's deletion was asked for.
     """
 
     def __init__(self, log: FakeGroupLog) -> None:
@@ -50,6 +52,9 @@ class FakeGroup:
         self.tells = True
         self.named: str | None = None
         self.late = 0
+        self.resets: list[Mapping[int, int]] = []
+        self.removals = 0
+        self.on_reset: Callable[[], Answer] = lambda: Answer(FAIL, error="error 25")
         self.lock = threading.Lock()
         self.on_join: Callable[[], Exception | None] = lambda: None
         self.on_poll: Callable[[], Exception | None] = lambda: None
@@ -68,6 +73,16 @@ class FakeGroup:
         assert options.topic == "groups-0"
         self.late += 1
         return self.commit(membership, offsets)
+
+    def reset(self, options: MemberOptions, offsets: Mapping[int, int]) -> Answer:
+        assert options.topic == "groups-0"
+        self.resets.append(offsets)
+        return self.on_reset()
+
+    def remove(self, options: MemberOptions) -> Answer:
+        assert options.group == (self.named or options.group)
+        self.removals += 1
+        return Answer(FAIL, error="error 68")
 
     def commit(self, membership: Membership, offsets: Mapping[int, int]) -> Answer:
         assert offsets

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from kafka.protocol.admin import DeleteGroupsRequest, DeleteGroupsResponse
 from kafka.protocol.consumer import (
     HeartbeatRequest,
     HeartbeatResponse,
@@ -20,7 +21,7 @@ from kafka.protocol.metadata import FindCoordinatorResponse
 
 from tests.harness.fake_broker import COORDINATOR, FakeBroker
 
-COMMIT, FETCH_OFFSETS, JOIN, HEARTBEAT, LEAVE, SYNC = 8, 9, 11, 12, 13, 14
+COMMIT, FETCH_OFFSETS, JOIN, HEARTBEAT, LEAVE, SYNC, DELETE_GROUPS = 8, 9, 11, 12, 13, 14, 42
 MEMBER = "member-of-the-fake"
 
 
@@ -42,7 +43,15 @@ class FakeGroupBroker(FakeBroker):
         self.generation = 6
         self.committers: list[tuple[str, int]] = []
         self.left = 0
-        self.versions |= {COMMIT: 7, FETCH_OFFSETS: 7, JOIN: 5, HEARTBEAT: 3, LEAVE: 3, SYNC: 3}
+        self.versions |= {
+            COMMIT: 7,
+            FETCH_OFFSETS: 7,
+            JOIN: 5,
+            HEARTBEAT: 3,
+            LEAVE: 3,
+            SYNC: 3,
+            DELETE_GROUPS: 2,
+        }
         self.requests |= {
             COMMIT: OffsetCommitRequest,
             FETCH_OFFSETS: OffsetFetchRequest,
@@ -50,6 +59,7 @@ class FakeGroupBroker(FakeBroker):
             HEARTBEAT: HeartbeatRequest,
             LEAVE: LeaveGroupRequest,
             SYNC: SyncGroupRequest,
+            DELETE_GROUPS: DeleteGroupsRequest,
         }
         answers = {
             COORDINATOR: self._coordinator,
@@ -59,6 +69,7 @@ class FakeGroupBroker(FakeBroker):
             HEARTBEAT: lambda _request, error: HeartbeatResponse(throttle_time_ms=0, error_code=error),
             LEAVE: self._leave,
             SYNC: self._sync,
+            DELETE_GROUPS: self._deleted,
         }
         for key, answer in answers.items():
             self.answers[key] = lambda request, key=key, answer=answer: (
@@ -70,6 +81,11 @@ class FakeGroupBroker(FakeBroker):
         return FindCoordinatorResponse(
             throttle_time_ms=0, error_code=error, error_message=None, node_id=1, host=host, port=port
         )
+
+    def _deleted(self, request: Any, error: int) -> Any:
+        (name,) = request.groups_names
+        one = DeleteGroupsResponse.DeletableGroupResult(group_id=name, error_code=error)
+        return DeleteGroupsResponse(throttle_time_ms=0, results=[one])
 
     def _join(self, request: Any, error: int) -> Any:
         self.generation += 1

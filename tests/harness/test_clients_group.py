@@ -15,11 +15,12 @@ from harness.clients.group import Gathered, GroupMember, MemberOptions, Membersh
 from harness.clients.group_confluent import ConfluentMember, membership_of
 from harness.clients.group_kafka_python import KafkaPythonMember, refused
 from harness.clients.group_opening import join_group
-from harness.clients.group_outdated import answered, commit_as
+from harness.clients.group_outdated import answered, commit_as, remove_group, reset_offsets
 from harness.clients.interface import ClientFailedError, ClientKind, Message, ReadError
 from tests.harness.fake_broker import COORDINATOR
 from tests.harness.fake_group_broker import (
     COMMIT,
+    DELETE_GROUPS,
     FETCH_OFFSETS,
     HEARTBEAT,
     MEMBER,
@@ -328,6 +329,28 @@ def test_a_late_commit_is_sent_as_what_the_member_was(broker: FakeGroupBroker) -
     broker.errors[COMMIT] = 0
     assert commit_as(options(broker), LATE, {0: 3}).outcome is OK
     assert broker.offsets == {0: 3}
+
+
+def test_offsets_are_set_as_no_member_of_no_generation(broker: FakeGroupBroker) -> None:
+    assert reset_offsets(options(broker), {0: 3}).outcome is OK
+    assert (broker.committers, broker.offsets) == ([("", -1)], {0: 3})
+    broker.errors[COMMIT] = UNKNOWN_MEMBER
+    assert reset_offsets(options(broker), {0: 3}).outcome is FAIL
+
+
+@pytest.mark.parametrize(("error", "outcome"), [(0, OK), (68, FAIL), (16, INFO), (None, INFO)])
+def test_a_group_is_asked_to_be_deleted(
+    broker: FakeGroupBroker, error: int | None, outcome: OperationType
+) -> None:
+    broker.errors[DELETE_GROUPS] = error
+    answer = remove_group(impatient(broker) if error is None else options(broker))
+    assert answer.outcome is outcome
+    assert error is None or (f"error {error}" in str(answer.error)) == bool(error)
+
+
+def test_a_group_without_a_coordinator_is_not_asked_to_be_deleted() -> None:
+    nobody = MemberOptions((), "group-0", "log-0")
+    assert remove_group(nobody) == Answer(FAIL, error="no broker to ask, nothing sent")
 
 
 def test_a_late_commit_without_an_answer_may_have_happened(broker: FakeGroupBroker) -> None:

@@ -32,6 +32,7 @@ from tests.harness.waiting import BOUND_S, wait_until
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 CALM = GroupsWorkload(partitions=2, churn_interval_ms=10**9)
 EACH = 40
+END = {0: EACH, 1: EACH}
 
 
 class Bench:
@@ -64,7 +65,8 @@ class Bench:
         return self.group.committed == {0: EACH, 1: EACH}
 
     def work(self, index: int = 0, enough: Callable[[], bool] | None = None) -> MemberWorker:
-        made = MemberWorker(self.context, index, self.group.join, self.group.commit_as)
+        group = self.group
+        made = MemberWorker(self.context, index, group.join, group.commit_as, group.reset)
         self.run(made, enough or self.finished)
         return made
 
@@ -222,6 +224,28 @@ def test_a_member_commits_as_in_a_generation_to_come_and_is_refused(
     assert len(bench.group.joined) == 1
 
 
+def test_a_members_process_asks_for_resets_as_somebody_else_and_is_refused(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(groups, "RESET_INTERVAL_S", 1e-6)
+    bench = make()
+    bench.work(enough=lambda: bench.finished() and len(bench.group.resets) > 3)
+
+    asked = [o for o in bench.operations("commit", FAIL) if o.value.get("outsider")]
+    assert [dict(o.value["offsets"]) for o in asked] == bench.group.resets
+    assert {(o.value["membership"], o.error) for o in asked} == {(None, "error 25")}
+    assert all(0 <= offset <= EACH for each in bench.group.resets for offset in each.values())
+    assert len(bench.group.joined) == 1
+
+
+def test_a_reset_of_unknown_fate_ends_the_member(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(groups, "RESET_INTERVAL_S", 1e-6)
+    bench = make()
+    bench.group.on_reset = lambda: Answer(INFO, error="no answer")
+    bench.work(enough=lambda: len(bench.group.joined) > 2)
+    assert {o.error for o in bench.operations("commit", INFO)} == {"no answer"}
+
+
 def test_a_member_that_does_not_know_who_it_is_commits_nothing_early(
     make: Make, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -271,7 +295,8 @@ def test_the_last_member_drains_the_group_and_ends_on_its_own(make: Make) -> Non
     bench.log.on_offsets = once(ReadError("no answer"))
     polls = iter([None, ReadError("the connection broke")])
     bench.group.on_poll = lambda: next(polls, None)
-    (drain, _) = groups_final_workers(bench.context, time.monotonic() + BOUND_S, bench.group.join)
+    within = (bench.context, time.monotonic() + BOUND_S)
+    (drain, _) = groups_final_workers(*within, bench.group.join, bench.group.remove)
     drain.start()
     assert join_all([drain], BOUND_S) == []
 
@@ -279,13 +304,30 @@ def test_the_last_member_drains_the_group_and_ends_on_its_own(make: Make) -> Non
     assert drain.name == f"member-{bench.context.first_final_worker}"
     assert set(bench.given()) == {(p, o) for p in (0, 1) for o in range(EACH)}
     assert bench.group.closed == len(bench.group.joined) == 2
+    (*_, committed, invoked, refused) = bench.operations("commit", OK) + bench.operations("delete-group")
+    assert sorted(committed.value["offsets"]) == [[0, EACH], [1, EACH]]
+    assert (invoked.key, refused.type, refused.error) == (drain.group, FAIL, "error 68")
+
+
+@pytest.mark.parametrize("acknowledged", [True, False])
+def test_the_last_member_asks_for_nothing_where_nobody_knows_that_it_is_one(
+    make: Make, *, acknowledged: bool
+) -> None:
+    bench = make()
+    ends = iter([None, None if acknowledged else Answer(INFO)])
+    bench.group.on_commit = lambda offsets: next(ends) if offsets == END else None
+    drain = DrainWorker(bench.context, 0, time.monotonic() + BOUND_S, bench.group.join, bench.group.remove)
+    drain.start()
+    assert join_all([drain], BOUND_S) == []
+    assert bench.group.removals == int(acknowledged)
 
 
 def test_the_last_member_commits_again_what_was_refused(make: Make) -> None:
     bench = make()
     fates = iter([None] * 7 + [Answer(FAIL, error="no coordinator")])
     bench.group.on_commit = lambda _offsets: next(fates, None)
-    drain = DrainWorker(bench.context, 0, time.monotonic() + BOUND_S, bench.group.join)
+    within = (bench.context, 0, time.monotonic() + BOUND_S)
+    drain = DrainWorker(*within, bench.group.join, bench.group.remove)
     drain.start()
     assert join_all([drain], BOUND_S) == []
     assert bench.finished()
@@ -319,7 +361,8 @@ def test_a_last_member_that_is_stranded_is_replaced(make: Make) -> None:
     def join(kind: ClientKind, options: MemberOptions) -> GroupMember:
         return next(members, None) or bench.group.join(kind, options)
 
-    drain = DrainWorker(bench.context, 0, time.monotonic() + BOUND_S, join, patience_s=0.05)
+    within = (bench.context, 0, time.monotonic() + BOUND_S)
+    drain = DrainWorker(*within, join, bench.group.remove, patience_s=0.05)
     drain.start()
     assert join_all([drain], BOUND_S) == []
     assert bench.finished()

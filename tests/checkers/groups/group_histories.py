@@ -34,7 +34,7 @@ class GroupStory:
     def setup(self, *groups: str, kind: str = "groups", unclean: bool = False) -> None:
         """The set-up of a run whose groups must be drained."""
         config = {"unclean.leader.election.enable": "true"} if unclean else {}
-        workload = {"kind": kind, "groups": list(groups)}
+        workload = {"kind": kind, "groups": list(groups), "session_ms": 6_000}
         topics = [{"name": TOPIC, "partitions": 1}]
         told = {"kafka_version": "4.3.1", "workload": workload, "config": config, "topics": topics}
         self.add("runner", OK, "setup", None, told)
@@ -80,6 +80,18 @@ class GroupStory:
         if outcome is not None:
             self.ends_commit(process, offsets, outcome)
         return began
+
+    def resets(self, process: int, offsets: Mapping[int, int], outcome: OperationType = OK) -> None:
+        """Somebody who is no member sets the offsets."""
+        value = {"client": CLIENT, "topic": TOPIC, "offsets": [list(pair) for pair in offsets.items()]}
+        value |= {"membership": None, "outsider": True}
+        self.add(process, INVOKE, "commit", GROUP, value)
+        self.add(process, outcome, "commit", GROUP, value)
+
+    def deletes(self, process: int, outcome: OperationType = OK) -> None:
+        """Somebody asks for the group to be deleted."""
+        self.add(process, INVOKE, "delete-group", GROUP)
+        self.add(process, outcome, "delete-group", GROUP)
 
     def begins_commit(self, process: int, offsets: Mapping[int, int], generation: int | None = None) -> int:
         """The invocation of a commit."""

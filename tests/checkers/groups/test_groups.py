@@ -63,6 +63,7 @@ def test_a_group_that_is_given_everything_is_valid_and_counted() -> None:
             "commits_ok": 1,
             "commits_fail": 1,
             "commits_info": 1,
+            "commits_of_outsiders": 0,
             "commits_premature": 0,
             "delivered": 4,
             "redelivered": 2,

@@ -1,0 +1,94 @@
+"""Groups that have members: nobody else commits their offsets, and nobody deletes them.
+
+An administrator who sets a group's offsets (KIP-396) commits as no member of no generation, which a
+coordinator takes only for an empty group.  Whether it was empty the members tell:
+
+* A member whose commits were acknowledged before and afterwards, in one generation, was a member all the
+  time: ids are given once, and who is removed is in no generation any more.
+* A member whose commit was just acknowledged is one for half a session longer, unless the group was about to
+  go on without it.  It was not where that member was assigned everything: there was no other.
+"""
+
+from collections.abc import Iterator
+
+from checkers.groups.kinds import GROUP_DELETED, OUTSIDER_COMMIT
+from checkers.groups.loading import Assignment, Commit, Deletion, Groups, Membership
+from checkers.verdict import Anomaly
+
+_NS_PER_MS = 1_000_000
+
+
+def find_outsiders(groups: Groups, group: str) -> Iterator[Anomaly]:
+    """Commits of outsiders that were acknowledged while the group certainly had a member."""
+    by_member: dict[Membership, list[Commit]] = {}
+    for commit in groups.commits.get(group, ()):
+        if commit.acknowledged and commit.membership is not None:
+            by_member.setdefault(commit.membership, []).append(commit)
+    for commit in groups.commits.get(group, ()):
+        if commit.outsider and commit.acknowledged:
+            around = next(filter(None, (_around(commit, some) for some in by_member.values())), None)
+            if around is not None:
+                yield _outsider(commit, *around)
+
+
+def _around(commit: Commit, some: list[Commit]) -> tuple[Commit, Commit] | None:
+    """Of a member's commits the last one before another, and the first one after it."""
+    before = [one for one in some if one.end < commit.begin]
+    after = [one for one in some if one.begin > commit.end]
+    return (before[-1], after[0]) if before and after else None
+
+
+def _outsider(commit: Commit, before: Commit, after: Commit) -> Anomaly:
+    member, generation = before.membership or ("", -1)
+    offsets = ", ".join(f"{partition}@{offset}" for partition, offset in commit.offsets.items())
+    return OUTSIDER_COMMIT.found(
+        f"{commit.group}: somebody who was no member set {commit.topic}/{offsets}, and {member} was a member",
+        subject=f"{commit.group} generation {generation}",
+        time_ns=commit.time_ns,
+        witness=(*before.positions, *commit.positions, *after.positions),
+        explanation=[
+            f"{member} committed in generation {generation} before: operation {before.end}.",
+            f"Then process {commit.process} was told that it set the offsets, as no member: {commit.end}.",
+            f"{member} committed in the same generation afterwards: {after.end}.",
+        ],
+    )
+
+
+def find_deleted(groups: Groups, group: str, session_ms: int) -> Iterator[Anomaly]:
+    """Deletions that were acknowledged while the group certainly had a member.
+
+    Args:
+        groups: of a history.
+        group: its id.
+        session_ms: for how long a member is one without a sign of life.
+    """
+    for deletion in groups.deletions.get(group, ()):
+        last = _last_commit(groups, group, deletion)
+        if last is None or deletion.time_ns - last.began_ns > session_ms * _NS_PER_MS // 2:
+            continue
+        yield GROUP_DELETED.found(
+            f"{group} was deleted, and process {deletion.process} was a member",
+            subject=group,
+            time_ns=deletion.time_ns,
+            witness=(*last.positions, deletion.begin, deletion.end),
+            explanation=[
+                f"Process {deletion.process}, which was assigned everything, committed: {last.end}.",
+                f"Less than half a session later it was told that the group is deleted: {deletion.end}.",
+            ],
+        )
+
+
+def _last_commit(groups: Groups, group: str, deletion: Deletion) -> Commit | None:
+    """The last commit before a deletion of the member that asked for it, if it was the only member."""
+    commits = [one for one in groups.commits.get(group, ()) if _before(one, deletion) and not one.outsider]
+    assigned = [one for one in groups.assignments.get(group, ()) if _before(one, deletion)]
+    if not commits or not assigned:
+        return None
+    last, mine = commits[-1], assigned[-1]
+    partitions = {place.partition for place in groups.places(group) if place.topic == mine.topic}
+    sole = mine.membership is not None and partitions == mine.starts.keys() and mine.end < last.begin
+    return last if sole and last.acknowledged and last.membership == mine.membership else None
+
+
+def _before(one: Commit | Assignment, deletion: Deletion) -> bool:
+    return one.process == deletion.process and one.begin < deletion.begin
