@@ -83,6 +83,8 @@ _FIELD = re.compile(r"# (?P<key>[a-z]+): (?P<text>\S.*)")
 _CONTINUED = re.compile(r"#   (?P<text>\S.*)")
 _SENTENCES = ("summary", "breaks")
 _NOTHING = "none"
+DELETES = "delete-records"
+"""The word for a load that has its oldest records deleted."""
 
 
 def fault_words() -> frozenset[str]:
@@ -92,7 +94,13 @@ def fault_words() -> frozenset[str]:
 
 def workload_words() -> frozenset[str]:
     """Words for loads."""
-    return frozenset(_tag(one) for one in _below(workloads.Workload))
+    return frozenset((*(_tag(one) for one in _below(workloads.Workload)), DELETES))
+
+
+def loads_of(workload: workloads.Workload) -> frozenset[str]:
+    """The words that fit a load: its kind, and what only some of that kind do."""
+    deletes = isinstance(workload, workloads.LogWorkload) and workload.deletions_interval_ms > 0
+    return frozenset((_tag(type(workload)), *([DELETES] if deletes else [])))
 
 
 def parse_bug(area: str, name: str, text: str) -> SeededBug:

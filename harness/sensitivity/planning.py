@@ -17,7 +17,7 @@ from harness.chance import DISKS, OPERATIONS
 from harness.gambits import GAMBITS, drawn_gambit
 from harness.planning import RunOptions
 from harness.qualification import Preset
-from harness.seeded_bugs.header import SeededBug
+from harness.seeded_bugs.header import SeededBug, loads_of
 from harness.vocabulary.administration import AlterTopic, CancelSome, Reassign
 from harness.vocabulary.gambits import AlterThere, Ask, AskThere, GambitMove, MoveThere, Strike
 from harness.vocabulary.scenario import RandomSchedule
@@ -167,7 +167,7 @@ def _tag(kind: msgspec.Struct | type[msgspec.Struct]) -> str:
 
 
 def _loaded(bug: SeededBug, scenario: str) -> bool:
-    return _tag(load_scenario(scenario).workload) in bug.workloads
+    return not loads_of(load_scenario(scenario).workload).isdisjoint(bug.workloads)
 
 
 def _of_bug(bug: SeededBug, budget: Budget, pool: Sequence[Drawn], version: str, seed: int) -> Iterator[Slot]:

@@ -110,6 +110,13 @@ def test_a_scenario_has_the_load_of_the_bug_and_draws_a_fault_that_it_takes() ->
     assert draws_of("disks/power-loss") == frozenset()
 
 
+def test_a_bug_in_deletions_takes_a_load_that_deletes() -> None:
+    deleting = bug(workloads="delete-records")
+    assert fits(deleting, "exploratory/gambits-deletions")
+    assert not fits(deleting, "exploratory/chaos")
+    assert fits(bug(workloads="log"), "exploratory/gambits-deletions")
+
+
 def test_what_gambits_strike_and_ask_for_is_drawn_too() -> None:
     assert "reassign" in draws_of("exploratory/gambits-reassignments") - draws_of("exploratory/gambits-txn")
     assert "power-loss" in draws_of("exploratory/gambits-power") - draws_of("exploratory/gambits")
