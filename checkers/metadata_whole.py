@@ -1,9 +1,9 @@
 """Whether all records are there of what the nodes' metadata logs were seen to hold.
 
 The records of a log are told twice: by its batches, and decoded.  Records that change nothing (NO_OP_RECORD)
-are left out of the decoded ones.  Each stands in a batch of its own, so that of a batch of several at least
-one is left.  What one node's log has of a batch, another's has of the same batch.  A log that begins above
-offset 0 says nothing without a snapshot of what stood below.
+are left out of the decoded ones where each stands in a batch of its own, so that of a batch of several at
+least one is left.  What one node's log has of a batch, another's has of the same batch.  A log that begins
+above offset 0 says nothing without a snapshot of what stood below.
 """
 
 from collections.abc import Iterator, Mapping

@@ -14,6 +14,7 @@ _FILE = re.compile(r"^Dumping (?P<file>\S+)$")
 _BATCH = re.compile(
     r"^baseOffset: \d+ .*partitionLeaderEpoch: (?P<epoch>-?\d+) .*isControl: (?P<control>\w+)"
 )
+_SEVERAL = re.compile(r"^baseOffset: \d+ .*\bcount: (?!1 )\d+ ")
 _RECORD = re.compile(r"^\| offset: (?P<offset>\d+) .*?headerKeys: \[[^]]*\] ?(?P<rest>.*)$")
 _PAYLOAD = re.compile(r"^payload: ?(?P<json>\{.*\})$")
 _KIND = re.compile(r"^controlType: (?P<name>\w+)\(-?\d+\)$")
@@ -45,20 +46,24 @@ def by_file(output: str) -> dict[str, str]:
 
 
 def records(output: str) -> Iterator[Record]:
-    """All records but those that do nothing, in their order.
+    """All records but those that do nothing and stand alone in their batches, in their order.
+
+    A leader that is held up writes several of these in one batch.  They are told, so that a batch of several
+    of which nothing is told is one that could not be decoded.
 
     Raises:
         ValueError: a line of a record is not what the tool prints in any version that is known here.
     """
-    epoch, is_control = -1, False
+    epoch, is_control, several = -1, False, False
     for line in output.splitlines():
         batch = _BATCH.match(line)
         if batch:
             epoch, is_control = int(batch["epoch"]), batch["control"] == "true"
+            several = _SEVERAL.match(line) is not None
         record = _RECORD.match(line)
         if record:
             kind, content = _named(record["rest"].strip(), is_control=is_control)
-            if kind != NO_OP:
+            if several or kind != NO_OP:
                 yield int(record["offset"]), epoch, kind, content
 
 

@@ -48,6 +48,22 @@ def test_records_that_do_nothing_are_left_out() -> None:
     assert list(records(text)) == []
 
 
+def test_several_in_one_batch_that_do_nothing_are_told() -> None:
+    batch = (
+        "baseOffset: {} lastOffset: {} count: {} baseSequence: -1 partitionLeaderEpoch: 2 isControl: false x"
+    )
+    nothing = '| offset: {} headerKeys: [] payload: {{"type":"NO_OP_RECORD","version":0,"data":{{}}}}'
+    lines = [
+        batch.format(5, 5, 1),
+        nothing.format(5),
+        batch.format(6, 7, 2),
+        nothing.format(6),
+        nothing.format(7),
+    ]
+
+    assert list(records("\n".join(lines))) == [(n, 2, "NO_OP_RECORD", None) for n in (6, 7)]
+
+
 def test_a_record_without_content_has_none() -> None:
     text = printed('payload: {"type":"END_TRANSACTION_RECORD","version":0,"data":{}}', control=False)
 
