@@ -172,6 +172,7 @@ NEEDS: Mapping[str, Needs] = {
             "acked-below-min-isr": (Source.FAULTS, Source.MOVES),
             "replica-end-regression": (Source.FAULTS,),
             "high-watermark-beyond-member": (Source.FAULTS,),
+            "acked-beyond-high-watermark": (Source.FAULTS,),
             "acked-without-member": (Source.FAULTS, Source.NODES),
             "read-without-member": (Source.FAULTS, Source.NODES),
             "view-without-record": (Source.FAULTS,),

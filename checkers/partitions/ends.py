@@ -2,10 +2,11 @@
 
 What was acknowledged with acks=all is in the log of every member of the ISR.  A broker whose process ends
 leaves that to the kernel, and finds it again.  A leader's high watermark is no farther than any member of the
-ISR has fetched; as it takes one out it logs both, while nobody may change either.
+ISR has fetched; as it takes one out it logs both, while nobody may change either.  What was acknowledged in
+that leadership before is below that high watermark.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from checkers.licences.disks import STRIKING, hits
 from checkers.licences.scene import Scene
 from checkers.log_ends import SLACK_NS, Loaded, Shrunk, loaded_logs, shrunk_isrs
 from checkers.partitions.acknowledged import acknowledged
-from checkers.partitions.kinds import MARK_BEYOND_MEMBER, REPLICA_END_REGRESSION
+from checkers.partitions.kinds import ACKED_BEYOND_MARK, MARK_BEYOND_MEMBER, REPLICA_END_REGRESSION
 from checkers.setup import setup_of
 from checkers.verdict import Anomaly
 
@@ -25,8 +26,14 @@ UNDER_LOCK_SINCE = (3, 9)
 
 
 def find_ends(scene: Scene, columns: Columns) -> Iterator[Anomaly]:
-    """What both rules find."""
-    yield from _lost_at_start(scene, columns)
+    """What all three rules find."""
+    rows = np.flatnonzero(acknowledged(columns))
+    of_partition = {
+        partition: rows[columns.sends.partition[rows] == code]
+        for code, partition in enumerate(columns.partitions)
+    }
+    yield from _lost_at_start(scene, columns, of_partition)
+    yield from _acked_beyond(scene, columns, of_partition)
     setup = setup_of(scene.history)
     if setup is not None and setup.oldest_version >= UNDER_LOCK_SINCE:
         yield from _beyond_members(scene)
@@ -40,13 +47,15 @@ def figures(scene: Scene) -> dict[str, int]:
     }
 
 
-def _lost_at_start(scene: Scene, columns: Columns) -> Iterator[Anomaly]:
-    """Logs that ended, when they were loaded, at or below an acknowledged record that they had."""
-    rows = np.flatnonzero(acknowledged(columns))
-    code = {partition: number for number, partition in enumerate(columns.partitions)}
+Rows = Mapping[PartitionName, Integers]
+"""By partition the rows of sends that all replicas in sync acknowledged."""
+
+
+def _lost_at_start(scene: Scene, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
+    """Logs that lacked, when they were loaded, a record that was acknowledged with them in sync."""
     for load in loaded_logs(scene.history):
-        if load.name in code and scene.changes.tells(load.name, load.time_ns + SLACK_NS):
-            row = _had(scene, columns, load, rows[columns.sends.partition[rows] == code[load.name]])
+        if load.name in rows and scene.changes.tells(load.name, load.time_ns + SLACK_NS):
+            row = _had(scene, columns, load, rows[load.name])
             if row is not None:
                 yield _gone(columns, load, row)
 
@@ -71,14 +80,51 @@ def _gone(columns: Columns, load: Loaded, row: int) -> Anomaly:
     sends = columns.sends
     value, offset = columns.value_named(sends.value[row]), int(sends.offset[row])
     return REPLICA_END_REGRESSION.found(
-        f"{load.node}'s log of {load.name} ended at {load.end} when it was loaded, and had had {value} at"
-        f" {offset}.",
+        f"{load.node} loaded its log of {load.name}, which ended at {load.end}; {value} had been acknowledged"
+        f" at {offset} with it in sync.",
         subject=f"{load.name} on {load.node}",
         time_ns=load.time_ns,
         witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), load.index),
         explanation=(
-            f"At {int(sends.completed_ns[row]) / 1e9:.3f} s that was acknowledged, and {load.node} in sync.",
+            f"{value} was acknowledged at {int(sends.completed_ns[row]) / 1e9:.3f} s.",
             f"Line {load.line} of {load.node}'s log, at {load.at}: it loads {load.name} up to {load.end}.",
+        ),
+    )
+
+
+def _acked_beyond(scene: Scene, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
+    """Records that were acknowledged before their leader logged a high watermark that had not passed them."""
+    sends = columns.sends
+    for shrunk in shrunk_isrs(scene.history):
+        if shrunk.name not in rows or not scene.changes.tells(shrunk.name, shrunk.time_ns + SLACK_NS):
+            continue
+        of_it = rows[shrunk.name]
+        early = sends.completed_ns[of_it] <= shrunk.time_ns - SLACK_NS
+        for row in of_it[early & (sends.offset[of_it] >= shrunk.high_watermark)][:ROWS_MAX].tolist():
+            from_ns, to_ns = int(sends.invoked_ns[row]), shrunk.time_ns + SLACK_NS
+            leaderships = {
+                (state.leader, state.leader_epoch)
+                for state in scene.changes.possible(shrunk.name, from_ns, to_ns)
+            }
+            if {leader for leader, _ in leaderships} == {scene.ids.get(shrunk.node)} and len(
+                leaderships
+            ) == 1:
+                yield _early(columns, shrunk, row)
+                break
+
+
+def _early(columns: Columns, shrunk: Shrunk, row: int) -> Anomaly:
+    sends, mark = columns.sends, shrunk.high_watermark
+    value, offset = columns.value_named(sends.value[row]), int(sends.offset[row])
+    return ACKED_BEYOND_MARK.found(
+        f"{value} was acknowledged at {offset} of {shrunk.name}, and later the high watermark of its leader"
+        f" {shrunk.node} was {mark}.",
+        subject=str(shrunk.name),
+        time_ns=shrunk.time_ns,
+        witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), shrunk.index),
+        explanation=(
+            f"{value} was acknowledged at {int(sends.completed_ns[row]) / 1e9:.3f} s.",
+            f"Line {shrunk.line} of {shrunk.node}'s log, at {shrunk.at}: its high watermark is {mark}.",
         ),
     )
 

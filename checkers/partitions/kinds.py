@@ -105,9 +105,16 @@ RECOVERY_DENIED = AnomalyKind(
 
 REPLICA_END_REGRESSION = AnomalyKind(
     id="replica-end-regression",
-    meaning="A broker that started again loaded a log that ended below an acknowledged record that it had.",
-    guarantee="The end of a process takes nothing from a log, and recovery removes what is damaged alone.",
-    source="Kafka documentation, Implementation, Log (recovery), and Design, Replication",
+    meaning="A broker started again and loaded a log that lacks what was acknowledged with it in sync.",
+    guarantee="With acks=all every replica in sync has a record before it is acknowledged, and the end of a "
+    "process takes nothing from a log.",
+    source="Kafka documentation, acks, and Implementation, Log (recovery)",
+)
+ACKED_BEYOND_MARK = AnomalyKind(
+    id="acked-beyond-high-watermark",
+    meaning="A record was acknowledged with acks=all that its leader's high watermark had not passed later.",
+    guarantee="With acks=all a record is acknowledged once the high watermark has passed it.",
+    source="Kafka documentation, acks; Kafka's Partition.checkEnoughReplicasReachOffset",
 )
 MARK_BEYOND_MEMBER = AnomalyKind(
     id="high-watermark-beyond-member",
@@ -134,5 +141,6 @@ ANOMALIES = by_id(
     EPOCH_WENT_BACK,
     REPLICA_END_REGRESSION,
     MARK_BEYOND_MEMBER,
+    ACKED_BEYOND_MARK,
 )
 """All of them by id."""

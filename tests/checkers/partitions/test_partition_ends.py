@@ -1,5 +1,7 @@
 """Replicas have what they had when their brokers start again, and no mark is beyond a member of the ISR."""
 
+from typing import Any
+
 import pytest
 
 from checkers.partitions import check_partitions
@@ -37,7 +39,9 @@ class TestLoaded:
         told = self.story()
         loaded(told, 5000, 3)
         (anomaly,) = judged(told).anomalies
-        assert anomaly.summary == "n2's log of log-0/0 ended at 3 when it was loaded, and had had 7 at 3."
+        assert anomaly.summary == (
+            "n2 loaded its log of log-0/0, which ended at 3; 7 had been acknowledged at 3 with it in sync."
+        )
         assert len(anomaly.witness) == 3
 
     @pytest.mark.parametrize(
@@ -125,3 +129,39 @@ class TestShrunk:
 
     def test_of_before_the_lock_nothing_is_said(self) -> None:
         assert self.judged((2, 40), version="3.7.1").counts == {}
+
+
+class TestAckedBeyond:
+    """Offset 3 is acknowledged at 200 ms; its leader logs its high watermark at 5000 ms."""
+
+    def judged(
+        self, mark: int, *, at_ms: float = 5000, node: str = "n1", topic: str = TOPIC, **change: object
+    ) -> CheckerResult:
+        told = AdminStory()
+        told.created()
+        sent(told, 100, 200)
+        if change:
+            told.changed(1000, **change)
+        value = {"isr": [1, 2, 3], "high_watermark": mark, "end": 9, "out": [], "topic": topic}
+        told.observe(at_ms, "isr-shrunk", LINE | value, node=node)
+        return judged(told)
+
+    @pytest.mark.parametrize(("mark", "found"), [(4, False), (3, True), (0, True)])
+    def test_a_mark_that_did_not_pass_what_was_acknowledged(self, mark: int, *, found: bool) -> None:
+        result = self.judged(mark)
+        assert result.counts == ({"acked-beyond-high-watermark": 1} if found else {})
+        for anomaly in result.anomalies:
+            assert anomaly.summary.endswith(f"and later the high watermark of its leader n1 was {mark}.")
+
+    @pytest.mark.parametrize(
+        "told",
+        [
+            {"at_ms": 2100},
+            {"node": "n2"},
+            {"leader": 2},
+            {"leader": 1},  # a leadership of its own, in which the mark begins anew
+            {"topic": "another"},
+        ],
+    )
+    def test_another_leadership_or_time_says_nothing(self, told: dict[str, Any]) -> None:
+        assert "acked-beyond-high-watermark" not in self.judged(0, **told).counts

@@ -80,7 +80,7 @@ def a_voter_loads_what_it_had(edit: Edit) -> None:
     _load_metadata(edit, 0)
 
 
-def _shrink(edit: Edit, behind: int) -> None:
+def _shrink(edit: Edit, behind: int, passed: int = 1) -> None:
     """A leader takes a replica out of the ISR that had fetched up to a little below its high watermark."""
     _, record = _last(edit)
     recovered = next(o for o in edit.original.of("recover") if "partitions" in (o.value or {}))
@@ -92,9 +92,10 @@ def _shrink(edit: Edit, behind: int) -> None:
     out = next(replica for replica in row["isr"] if replica != row["leader"])
     nodes = next(iter(edit.original.of("setup"))).value["nodes"]
     leader = next(node["name"] for node in nodes if node["id"] == row["leader"])
-    ends = {"high_watermark": record.offset, "end": record.offset + 1, "isr": row["isr"]}
+    mark = record.offset + passed
+    ends = {"high_watermark": mark, "end": mark + 1, "isr": row["isr"]}
     where = {"topic": record.topic, "partition": record.partition}
-    _told(edit, "isr-shrunk", leader, **where, **ends, out=[[out, record.offset - behind]])
+    _told(edit, "isr-shrunk", leader, **where, **ends, out=[[out, mark - behind]])
 
 
 @mutation("log-ends", invalid("high-watermark-beyond-member"), RUNS, 2)
@@ -107,3 +108,9 @@ def a_mark_beyond_a_member(edit: Edit) -> None:
 def a_mark_at_a_members_end(edit: Edit) -> None:
     """A leader drops a member of the ISR that had fetched all below its high watermark, and no more."""
     _shrink(edit, 0)
+
+
+@mutation("log-ends", invalid("acked-beyond-high-watermark"), RUNS, 2)
+def a_mark_below_what_was_acknowledged(edit: Edit) -> None:
+    """A leader logs a high watermark that has not passed the last record that was acknowledged."""
+    _shrink(edit, 0, 0)
