@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns import NEVER, NONE, Columns, Integers, PartitionName
+from checkers.columns import NEVER, NONE, Columns, Integers, Outcome, PartitionName, Tombstones
 from checkers.history import History
 from checkers.loading import all_columns_of
 from checkers.partition_changes import partition_changes
@@ -37,7 +37,11 @@ class Newest(NamedTuple):
 
 
 def without_expired(columns: Columns, partition: PartitionName, newest: Newest, until_ns: int) -> Newest:
-    """The last records that must be there at a time: all but tombstones that may be gone by then."""
+    """The last records that must be there at a time.
+
+    All but tombstones that may be gone by then, and records that such a tombstone deleted: another replica
+    may have cleaned both, while who was away for longer than tombstones are kept never saw it.
+    """
     marks = columns.tombstones.get(partition.topic)
     if marks is None:
         return newest
@@ -46,7 +50,22 @@ def without_expired(columns: Columns, partition: PartitionName, newest: Newest, 
     sent = np.append(order, NONE)[place]
     since_ns = np.append(columns.sends.invoked_ns, 0)[sent]
     due = ~marks.among(newest.value) | (until_ns - since_ns < marks.kept_ns)
+    deleted = _deleted_until(columns, columns.partitions.index(partition), marks, until_ns - marks.kept_ns)
+    due &= newest.offset >= deleted[newest.value % marks.keys]
     return Newest(newest.offset[due], newest.value[due])
+
+
+def _deleted_until(columns: Columns, code: int, marks: Tombstones, sent_ns: int) -> Integers:
+    """Of each key the last offset at which a tombstone may stand that was sent by a time; -1 without any."""
+    sends = columns.sends
+    rows = np.flatnonzero(
+        (sends.partition == code) & (sends.invoked_ns <= sent_ns) & marks.among(sends.value)
+    )
+    rows = rows[sends.outcome[rows] != Outcome.FAIL]
+    deleted = np.full(marks.keys, NONE, dtype=np.int64)
+    offset = np.where(sends.offset[rows] == NONE, np.iinfo(np.int64).max, sends.offset[rows])
+    np.maximum.at(deleted, sends.value[rows] % marks.keys, offset)
+    return deleted
 
 
 def find_deleted_keys(

@@ -417,6 +417,18 @@ class TestTombstones:
         result = judged(read(), logs=(FULL, log), tombstones=2, sent=[(4, 1)], retention_ms=retention_ms)
         assert ("compacted-away" in result.counts) is found
 
+    @pytest.mark.parametrize(("retention_ms", "found"), [("0", False), ("1", True)])
+    def test_what_it_deleted_may_be_gone_with_it_elsewhere(self, retention_ms: str, *, found: bool) -> None:
+        cleaned = (left(1, 3, 3), left(5, 8, 4))
+        result = judged(
+            read((0, 1, 2, 3, 5, 6, 7)),
+            logs=(self.LOG, cleaned),
+            tombstones=2,
+            sent=[(4, 1)],
+            retention_ms=retention_ms,
+        )
+        assert ("compacted-away" in result.counts) is found
+
     def test_one_that_is_replaced_in_the_active_segment_may_be_gone(self) -> None:
         whole = replica([left(0, 8, 9)], log_start=0, end=9, active=5)
         assert judged(read(range(9)), logs=(whole, whole), tombstones=1).figures["active_records_due"] == 0
