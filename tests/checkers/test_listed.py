@@ -412,17 +412,17 @@ def test_a_clock_that_was_set_says_nothing() -> None:
     assert found(asked) == []
 
 
-def test_a_partition_of_which_nobody_sent_anything() -> None:
+def test_a_partition_that_was_not_there_at_first_and_of_which_nobody_sent_anything() -> None:
     asked = Asked()
     value = {
         "began_ns": 30 * MS,
         "wall_ms": WALL_MS,
-        "what": "stable",
+        "what": "latest",
         "since_ms": None,
-        "topics": {"other": [[0, 0, 4, -1]]},
+        "topics": {TOPIC: [[9, 0, 0, -1]]},
     }
     asked.observe(40, "offsets", value)
-    assert found(asked) == []
+    assert (found(asked), judged(asked).validity) == ([], Validity.VALID)
 
 
 def test_what_is_found_makes_a_run_invalid() -> None:
