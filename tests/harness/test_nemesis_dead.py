@@ -1,69 +1,44 @@
 """Nodes that die by themselves: no fault befalls them, the history says why, and the schedule goes on."""
 
-import threading
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from checkers.history import Operation, OperationType
-from harness import nemesis as module
+from checkers.history import OperationType
 from harness.cluster.containers import NotRunningError
-from harness.faults.contract import Bench, NotConfirmedError
+from harness.faults.contract import NotConfirmedError
 from harness.faults.sparing import DEAD
-from harness.faults.targets import Resolved, Sight
-from harness.journal import Clock, Journals, Recorder
-from harness.ledger import Ledger, pending_undos, read_ledger
-from harness.nemesis import Nemesis
 from harness.vocabulary import (
     Fault,
     FixedSchedule,
     Kill,
-    Mode,
     Partition,
     Pattern,
     Pause,
     PowerLoss,
     Step,
-    Topology,
     broker,
 )
-from tests.harness.recorded import recorded
+from tests.harness.nemesis_rig import NemesisRig
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
-NODES = Topology(mode=Mode.ISOLATED).nodes()
 
 
-class Rig:
+class Rig(NemesisRig):
     """A nemesis before brokers that die when a test says so, seen by it or not yet."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.folder = folder
-        self.seen_dead: set[str] = set()
+        self.known_dead: set[str] = set()
         self.dead: set[str] = set()
         self.healed: list[str] = []
-        monkeypatch.setattr(module, "activate", self.activate)
-        self.journals = Journals(folder, "abc", Clock())
-        self.nemesis = Nemesis(
-            Recorder(self.journals.open("nemesis"), "nemesis"),
-            Ledger(folder),
-            cast("Bench", None),
-            lambda down: Sight(NODES, 101, (1,), down, dead=frozenset(self.seen_dead) - down),
-            threading.Event(),
-            hire=lambda name: Recorder(self.journals.open(name), name),
-        )
+        super().__init__(folder, monkeypatch)
 
-    def activate(self, spec: Fault, fault: str, resolved: Resolved, _: Bench) -> "Fake":
-        del spec
-        return Fake(self, fault, resolved.node.name)
+    def fault(self, name: str, target: str) -> "Fake":
+        return Fake(self, name, target)
 
-    def ended(self, f: str) -> dict[str, Operation]:
-        self.journals.close()
-        every = recorded(self.folder, "nemesis*")
-        return {str(o.key): o for o in every if o.f == f and o.type is not OperationType.INVOKE}
-
-    def pending(self) -> list[str]:
-        return [entry.fault for entry in pending_undos(read_ledger(self.folder))]
+    def seen_dead(self) -> set[str]:
+        return self.known_dead
 
 
 class Fake:
@@ -98,7 +73,7 @@ def rig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Rig:
 @pytest.mark.parametrize("spec", [Kill(broker(1)), Pause(broker(1)), PowerLoss(broker(1))])
 def test_a_schedule_goes_on_without_the_fault_of_a_dead_node(rig: Rig, spec: Fault, *, seen: bool) -> None:
     rig.dead = {"b1"}
-    rig.seen_dead = {"b1"} if seen else set()
+    rig.known_dead = {"b1"} if seen else set()
     steps = (Step(0, 5, spec), Step(10, 5, Pause(broker(2))))
     rig.nemesis.carry_out(FixedSchedule(steps, 20))
     rig.nemesis.heal_all()
@@ -114,14 +89,14 @@ def test_a_schedule_goes_on_without_the_fault_of_a_dead_node(rig: Rig, spec: Fau
 
 
 def test_nobody_is_cut_off_who_is_dead(rig: Rig) -> None:
-    rig.seen_dead = {"b1"}
+    rig.known_dead = {"b1"}
     assert not rig.nemesis.begin("a", Partition(Pattern.ISOLATE_ONE, broker(1)))
     assert rig.ended("inject")["a"].value["refused"] == "dead"
 
 
 def test_a_node_that_dies_between_the_fault_and_its_heal_is_told(rig: Rig) -> None:
     assert rig.nemesis.begin("a", Pause(broker(1)))
-    rig.dead = rig.seen_dead = {"b1"}
+    rig.dead = rig.known_dead = {"b1"}
     assert rig.nemesis.down == {"b1"}
     assert not rig.nemesis.begin("b", Kill(broker(1))), "it is held, and dead besides"
     assert not rig.nemesis.end("a")
@@ -137,7 +112,7 @@ def test_a_node_that_dies_between_the_fault_and_its_heal_is_told(rig: Rig) -> No
 @pytest.mark.parametrize("seen", [True, False], ids=["seen", "as it is struck"])
 def test_a_gambit_strikes_those_who_live(rig: Rig, *, seen: bool) -> None:
     rig.dead = {"b2"}
-    rig.seen_dead = {"b2"} if seen else set()
+    rig.known_dead = {"b2"} if seen else set()
     struck = {f"g1f{number}": Kill(broker(number)) for number in (1, 2, 3)}
     assert not rig.nemesis.strike("g1", struck)
     assert rig.nemesis.down == {"b1", "b3"}

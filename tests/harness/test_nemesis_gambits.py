@@ -3,67 +3,43 @@
 import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
-from checkers.history import Operation, OperationType
-from harness import nemesis as module
+from checkers.history import OperationType
 from harness.errors import EngineError
-from harness.faults.contract import Bench, NotConfirmedError
-from harness.faults.targets import Resolved, Sight
-from harness.journal import Clock, Journals, Recorder
-from harness.ledger import Ledger, pending_undos, read_ledger
-from harness.nemesis import NS_PER_MS, Nemesis
+from harness.faults.contract import NotConfirmedError
+from harness.nemesis import NS_PER_MS
 from harness.vocabulary import (
     Fault,
     FixedSchedule,
     Gambit,
     Kill,
-    Mode,
     Partition,
     Pattern,
     Step,
-    Topology,
     broker,
 )
+from tests.harness.nemesis_rig import NemesisRig
 from tests.harness.recorded import recorded
 from tests.harness.waiting import BOUND_S
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
-NODES = Topology(mode=Mode.ISOLATED).nodes()
 THREE = {f"g1f{number}": Kill(broker(number)) for number in (1, 2, 3)}
 
 
-class Rig:
+class Rig(NemesisRig):
     """A nemesis whose faults meet at a barrier: one that waits for another's proof is never proven."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, together: int = 1) -> None:
-        self.folder = folder
         self.together = threading.Barrier(together)
         self.refusing: set[str] = set()
         self.unproven: set[str] = set()
-        monkeypatch.setattr(module, "activate", self.activate)
-        self.journals = Journals(folder, "abc", Clock())
-        self.nemesis = Nemesis(
-            Recorder(self.journals.open("nemesis"), "nemesis"),
-            Ledger(folder),
-            cast("Bench", None),
-            lambda down: Sight(nodes=NODES, active_controller=101, leaders=(1,), down=down),
-            threading.Event(),
-            hire=lambda name: Recorder(self.journals.open(name), name),
-        )
+        super().__init__(folder, monkeypatch)
 
-    def activate(self, spec: Fault, fault: str, resolved: Resolved, _: Bench) -> "Fake":
-        del spec
-        return Fake(self, fault, resolved.node.name)
-
-    def ended(self, f: str) -> dict[str, Operation]:
-        every = recorded(self.folder, "nemesis*")
-        return {str(o.key): o for o in every if o.f == f and o.type is not OperationType.INVOKE}
-
-    def pending(self) -> list[str]:
-        return [entry.fault for entry in pending_undos(read_ledger(self.folder))]
+    def fault(self, name: str, target: str) -> "Fake":
+        return Fake(self, name, target)
 
 
 class Fake:
