@@ -7,6 +7,7 @@ import msgspec
 
 from checkers.faults import SILENT_KINDS, FaultWindow
 from checkers.kinds import AnomalyKind
+from checkers.quorum.departing import departed_claims
 from checkers.quorum.forgetting import REMEMBERED, Forgetting
 from checkers.quorum.removed import Removal
 from checkers.quorum.views import NONE, LeaderClaim, StateFile, Views, best_before
@@ -34,12 +35,15 @@ class StaleClaim(msgspec.Struct, frozen=True):
         newer: a view of a later leader that was complete before the question; None if there was none.
         deserted_ms: for how long, by the answer itself, no majority had fetched; None if one had.
         removal: the acknowledged removal of the leader from the voters; None if there was none.
+        departed: the answer, this or one before, that told where the leader's log ended when it was no
+            voter any more, if that is committed by this answer; None otherwise.
     """
 
     claim: LeaderClaim
     newer: LeaderClaim | StateFile | None
     deserted_ms: int | None
     removal: Removal | None = None
+    departed: LeaderClaim | None = None
 
 
 class StaleRun(msgspec.Struct, frozen=True):
@@ -76,6 +80,7 @@ def stale_claims(
     """
     limit_ms = STEP_DOWN_FACTOR * fetch_timeout_ms
     stale = {}
+    departed = departed_claims(views.claims)
     for claim, latest in best_before(views.sightings, views.claims, lambda view: view.epoch):
         newer = latest if latest is not None and latest.epoch > claim.epoch else None
         if newer is not None and forgetting.may_lead_anew(claim):
@@ -85,8 +90,9 @@ def stale_claims(
             deserted_ms = None
         removal = next((r for r in removals if r.holds(claim.leader_id, claim.began_ns)), None)
         left = len(claim.voters) != 1 and (newer is not None or deserted_ms is not None)
-        if left or removal is not None:
-            stale[claim.index] = StaleClaim(claim, newer, deserted_ms, removal)
+        own = departed.get(claim.index)
+        if left or removal is not None or own is not None:
+            stale[claim.index] = StaleClaim(claim, newer, deserted_ms, removal, own)
     return stale
 
 
@@ -151,12 +157,13 @@ def _zombie(run: StaleRun, bound_ms: float) -> Anomaly:
     span_ms = run.span_ns // NS_PER_MS
     newer = () if last.newer is None else (last.newer.index,)
     removed = () if last.removal is None else last.removal.change.operations
+    departed = () if last.departed is None else (last.departed.index,)
     return ZOMBIE_LEADER.found(
         f"{node} answered as leader of epoch {epoch} for {span_ms} ms after it had lost its quorum;"
         f" {bound_ms:.0f} ms are allowed.",
         subject=f"{node}, epoch {epoch}",
         time_ns=last.claim.time_ns,
-        witness=(*newer, *removed, first.claim.index, last.claim.index),
+        witness=tuple(dict.fromkeys((*newer, *removed, *departed, first.claim.index, last.claim.index))),
         explanation=(_explained(first), _explained(last), f"{len(run.claims)} such answers in a row."),
     )
 
@@ -172,6 +179,8 @@ def _explained(stale: StaleClaim) -> str:
         why.append(f"by its own answer no majority had fetched for {stale.deserted_ms} ms")
     if stale.removal is not None:
         why.append(f"its removal had been acknowledged at {stale.removal.change.completed_ns / 1e9:.3f} s")
+    if stale.departed is not None:
+        why.append("it was no voter any more by its own answers, and that was committed")
     return (
         f"At {claim.time_ns / 1e9:.3f} s {claim.node} answered as leader of epoch {claim.epoch}"
         f" (high watermark {claim.high_watermark}), while {' and '.join(why)}."

@@ -1,5 +1,6 @@
 """Answers of the quorum's leaders, and votes: the quorum-state files of the nodes."""
 
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -111,6 +112,22 @@ def another_leader_of_the_epoch(edit: Edit) -> None:
         node=names[other],
         value=answer.value | {"leader_id": other},
     )
+
+
+@mutation("quorum", invalid("zombie-leader"), RUNS, 1)
+def a_leader_that_is_no_voter_goes_on(edit: Edit) -> None:
+    """A leader tells for long that it is no voter any more, and that this is committed."""
+    by_epoch = Counter(o.value["leader_epoch"] for o in leaders(edit))
+    epoch = by_epoch.most_common(1)[0][0]
+    for o in leaders(edit):
+        if o.value["leader_epoch"] == epoch:
+            edit.change(o.index, _leader_outside)
+
+
+def _leader_outside(value: dict[str, Any]) -> None:
+    itself = _of(value, value["leader_id"])
+    value["voters"] = [voter for voter in value["voters"] if voter is not itself]
+    value.setdefault("observers", []).append([*itself[:2], value["high_watermark"], -1, -1])
 
 
 @mutation("quorum", invalid("hw-regression"), RUNS, 2)
