@@ -51,7 +51,10 @@ def check_transactions(history: History) -> CheckerResult:
     story = KafkaStory(kafka, graph)
     observed = judge_edges(graph, story, lambda _: False)
     circular = judge_edges(flow, KafkaStory(kafka, flow), lambda identity: identity == "G1c")
-    others = [*torn_transactions(kafka, story, licences_of(history)), *hanging_transactions(kafka)]
+    others = [
+        *torn_transactions(kafka, story, licences_of(history)),
+        *hanging_transactions(kafka, history),
+    ]
     others += [*zombies(kafka, story), *precommitted_reads(kafka, story), *_early(kafka, story)]
     others = list(excused(history, [*others, *epochs_given_again(history)]))
     # The flow alone is judged more strictly: a circle in it is no longer merely observed.

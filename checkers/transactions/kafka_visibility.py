@@ -7,7 +7,10 @@ import msgspec
 import numpy as np
 
 from checkers.columns import NEVER, NONE, Booleans, Integers, Outcome
+from checkers.history import History
 from checkers.licences import Licences, first_permit
+from checkers.replicas.evidence import ReplicaLog, batches_of
+from checkers.replicas.markers import markers_of
 from checkers.transactions.anomalies import ANOMALIES
 from checkers.transactions.judging import NAME_CHARACTERS
 from checkers.transactions.kafka_edges import KafkaStory
@@ -114,8 +117,12 @@ def _committed(kafka: KafkaTransactions) -> Booleans:
     return isolations[columns.calls.reader[columns.final_reads.call]]
 
 
-def hanging_transactions(kafka: KafkaTransactions) -> Iterator[Anomaly]:
-    """Partitions whose end at read_committed lies before their end at read_uncommitted, at the very end."""
+def hanging_transactions(kafka: KafkaTransactions, history: History) -> Iterator[Anomaly]:
+    """Partitions whose end at read_committed lies before their end at read_uncommitted, at the very end.
+
+    The two were listed one after the other, and a marker may have come between them.  So none hangs where a
+    disk tells that none is open at the lower end, unless the log was known to be longer before that.
+    """
     columns, finals = kafka.columns, kafka.columns.final_reads
     committed = _committed(kafka)
     told: set[int] = set()
@@ -128,7 +135,29 @@ def hanging_transactions(kafka: KafkaTransactions) -> Iterator[Anomaly]:
         if not of_committed or other is None or partition in told or finals.end[row] >= finals.end[other]:
             continue
         told.add(partition)
-        yield _hanging(kafka, client, row, other)
+        if not _ended_meanwhile(kafka, history, partition, int(finals.end[row])):
+            yield _hanging(kafka, client, row, other)
+
+
+def _ended_meanwhile(kafka: KafkaTransactions, history: History, partition: int, stable: int) -> bool:
+    """Whether what stood at the last stable offset may have ended after that was told."""
+    logs = batches_of(history).of(kafka.partition(partition))
+    markers = [marker for log in logs if (marker := _ending(log, stable)) != NONE]
+    sends = kafka.columns.sends
+    since_ns = min((o.time_ns for o in history.of("phase") if o.key == "final-read"), default=0)
+    before = (sends.partition == partition) & (sends.completed_ns < since_ns)
+    return bool(markers) and int(sends.offset[before].max(initial=NONE)) <= min(markers)
+
+
+def _ending(log: ReplicaLog, offset: int) -> int:
+    """Offset from which on no transaction is open at another one, as a disk tells; `NONE` where one is."""
+    row = int(log.rows_at(np.array([offset]))[0])
+    if row == NONE:
+        return NONE
+    if log.control[row] or not log.transactional[row]:
+        return offset
+    marker = int(markers_of(log)[row])
+    return NONE if marker == NONE else int(log["base_offset"][marker])
 
 
 def _hanging(kafka: KafkaTransactions, client: str, row: int, other: int) -> Anomaly:

@@ -10,6 +10,7 @@ p0 send 0@5=9                      one record by itself
 p9 assign 0@0                      process 9 begins to read
 p9 poll 0@5=9                      at read_committed
 c final 0 0..9 0@7=1               final read of partition 0; c reads committed records, u all of them
+phase                              of the final reads begins
 setup unclean=yes compact=yes      comes first where it is told
 """
 
@@ -44,6 +45,8 @@ class Story:
         who, *words = text.split()
         if who == "setup":
             self.setup(words)
+        elif who == "phase":
+            self.add("runner", _T.OK, "phase", "final-read", None)
         elif who in ISOLATIONS:
             self.final(who, words[1:])
         else:

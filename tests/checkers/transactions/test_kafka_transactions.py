@@ -1,11 +1,14 @@
 """Kafka's transactions: what is illegal, what is observed and legal, and what is neither."""
 
+import msgspec
 import pytest
 
 from checkers.history import History, Operation, OperationType
 from checkers.log import check_log
+from checkers.replicas.evidence import CONTROL, TRANSACTIONAL
 from checkers.transactions import check_transactions, draw_cycle
 from checkers.verdict import Validity
+from tests.checkers.replicas.replica_histories import Batch, observed, replica
 from tests.checkers.transactions.kafka_histories import judged, of, told
 
 TORN = """
@@ -112,6 +115,47 @@ def test_a_hanging_transaction() -> None:
 )
 def test_what_is_no_hanging_transaction(change: tuple[str, str]) -> None:
     assert judged(HANGING.replace(*change)).counts == {}
+
+
+DATA, MARKER = TRANSACTIONAL, TRANSACTIONAL | CONTROL
+
+
+@pytest.mark.parametrize(
+    ("batches", "found"),
+    [
+        pytest.param([Batch(2, producer_id=7, attributes=DATA)], 1, id="open on disk, too"),
+        pytest.param([Batch(2, producer_id=7, attributes=MARKER)], 0, id="a marker came between"),
+        pytest.param([Batch(2)], 0, id="a record of no transaction came between"),
+        pytest.param(
+            [Batch(2, producer_id=7, attributes=DATA), Batch(3, producer_id=7, attributes=MARKER)],
+            0,
+            id="it has ended since",
+        ),
+        pytest.param(
+            [Batch(2, producer_id=7, attributes=DATA), Batch(3, producer_id=8, attributes=MARKER)],
+            1,
+            id="another one has ended",
+        ),
+        pytest.param([Batch(0)], 1, id="the disk does not tell"),
+    ],
+)
+def test_what_a_disk_tells_of_a_hanging_transaction(batches: list[Batch], found: int) -> None:
+    assert _hanging(told(HANGING), batches) == found
+
+
+@pytest.mark.parametrize(
+    ("offset", "found"), [pytest.param(2, 0, id="not known"), pytest.param(3, 1, id="known before")]
+)
+def test_what_was_known_before_the_ends_were_listed(offset: int, found: int) -> None:
+    history = told(HANGING.replace("c final", f"p1 send 0@{offset}=9\n phase\n c final"))
+    assert _hanging(history, [Batch(2, producer_id=7, attributes=MARKER)]) == found
+
+
+def _hanging(history: History, batches: list[Batch]) -> int:
+    seen = observed("n1", replica(batches, topic="txn-0"))
+    late = msgspec.structs.replace(seen, index=len(history.operations))
+    whole = History("run", "", (*history.operations, late))
+    return check_transactions(whole).counts.get("hanging-transaction", 0)
 
 
 ZOMBIE = """
