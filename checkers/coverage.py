@@ -11,11 +11,12 @@ from typing import NamedTuple
 from checkers.faults import ENDING_KINDS, SILENT_KINDS, FaultWindow
 from checkers.history import OK, History
 from checkers.metadata_whole import begun_later, thinned_logs
-from checkers.processes import not_running
+from checkers.processes import gone, not_running
 from checkers.replicas.committed import meant_by
 from checkers.replicas.leader_epochs import LEADER_EPOCHS
 from checkers.replicas.observed import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA
 from checkers.setup import Setup
+from checkers.told_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
 from checkers.verdict import Assumption
 
 _NS_PER_MS = 1_000_000
@@ -62,6 +63,7 @@ def coverage_of(history: History, setup: Setup, windows: Sequence[FaultWindow]) 
         _logs_whole(history),
         _epochs_noted(history),
         *_folders_told(history, setup),
+        *_coordinators_told(history, setup),
         *_votes_told(history, setup),
         *_asked_finally(history, setup),
     ]
@@ -181,6 +183,19 @@ def _folders_told(history: History, setup: Setup) -> Iterator[Assumption]:
         told = {operation.node for operation in history.observed(FOLDERS)}
         brokers = (node.name for node in setup.nodes if "broker" in node.roles)
         yield _all_seen("folders-covered", "the folders on each broker's disks", [*sorted({*brokers} - told)])
+
+
+def _coordinators_told(history: History, setup: Setup) -> Iterator[Assumption]:
+    """Where brokers were to be asked what they coordinate, those that run have told it."""
+    if EVIDENCE_COORDINATORS in meant_by(history).evidence:
+        told = {
+            operation.node
+            for operation in history.observed(COORDINATORS)
+            if None not in (operation.value.get("groups"), operation.value.get("transactional_ids"))
+        }
+        brokers = {node.name for node in setup.nodes if "broker" in node.roles}
+        what = "the groups and transactional ids that each broker coordinates"
+        yield _all_seen("coordinators-covered", what, [*sorted(brokers - told - gone(history))])
 
 
 def _all_seen(name: str, what: str, unseen: Sequence[str]) -> Assumption:

@@ -43,6 +43,7 @@ from checkers.shapes import (
     TxnSend,
     UnansweredRun,
 )
+from checkers.told_coordinators import CoordinatorsSeen
 
 
 class Shape(msgspec.Struct, frozen=True, dict=True):
@@ -208,6 +209,7 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("observe partitions", _Type.OK): Shape(Any, PartitionsSeen),
     ("observe offsets", _Type.OK): Shape(Any, OffsetsSeen),
     ("observe topic-configs", _Type.OK): Shape(Any, TopicConfigsSeen),
+    ("observe coordinators", _Type.OK): Shape(Any, CoordinatorsSeen),
     ("observe leader-epochs", _Type.OK): Shape(Any, LeaderEpochsSeen),
     ("observe folders", _Type.OK): Shape(Any, FoldersSeen),
     ("observe replica", _Type.OK): Shape(Any, ReplicaSeen, columns_problem),

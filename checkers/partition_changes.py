@@ -258,6 +258,12 @@ class Replay:
         """The name of a topic that was made; where nothing told it, the id."""
         return self._names.get(topic_id, topic_id)
 
+    def held_by(self, broker: int) -> Iterator[tuple[PartitionName, PartitionState]]:
+        """Partitions that have a broker in their ISR or ELR, and how they stand."""
+        for (topic_id, number), state in self._states.items():
+            if broker in state.isr or broker in state.elr:
+                yield PartitionName(self.name_of(topic_id), number), state
+
     def take(self, record: MetadataRecord) -> Iterator[Step]:
         """What the next record does; those of topics that are removed later too.
 

@@ -1,4 +1,4 @@
-"""The recovery checker: after healing every partition works again in time."""
+"""The recovery checker: after healing every partition works again in time, and has one coordinator."""
 
 from collections.abc import Collection, Iterable, Sequence
 
@@ -7,6 +7,7 @@ import msgspec
 from checkers.history import INVOKE, OK, History, Operation
 from checkers.kinds import AnomalyKind, by_id
 from checkers.setup import Setup, setup_of
+from checkers.told_coordinators import TWO_COORDINATORS, two_coordinators
 from checkers.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "recovery"
@@ -20,7 +21,7 @@ NOT_RECOVERED = AnomalyKind(
     guarantee="Once healed, every partition elects a leader, its replicas rejoin, and it takes writes.",
     source="Kafka documentation, Design, Replication: replicas rejoin the ISR once they have caught up",
 )
-ANOMALIES = by_id(NOT_RECOVERED)
+ANOMALIES = by_id(NOT_RECOVERED, TWO_COORDINATORS)
 
 
 class RecoveredPartition(msgspec.Struct, frozen=True):
@@ -74,6 +75,7 @@ def check_recovery(history: History) -> CheckerResult:
     told = [operation for operation in ended if "partitions" in (operation.value or {})]
     recoveries = [(operation, msgspec.convert(operation.value, Recovery)) for operation in told]
     found = [anomaly for operation, recovery in recoveries for anomaly in _judged(operation, recovery)]
+    found += two_coordinators(history)
     took_ms = max((recovery.took_ms for _, recovery in recoveries), default=None)
     return result_of(
         CHECKER,

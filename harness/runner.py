@@ -42,6 +42,7 @@ from harness.stage import OBSERVE_INTERVAL_MS, Stage, open_stage
 from harness.standby import Standby
 from harness.starting import ClusterNotReadyError
 from harness.told_configs import gather_configs
+from harness.told_coordinators import gather_coordinators
 from harness.vocabulary import RandomSchedule
 from harness.watchdog import watched
 from harness.wire import WireError
@@ -316,6 +317,7 @@ def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
     gatherers = (
         partial(gather_logs, stage.cluster.containers, stage.folder, stage.recorder),
         partial(gather_configs, stage.recorder, stage.cluster.observe_listeners, names),
+        partial(gather_coordinators, stage.recorder, stage.cluster.observe_listeners),
         partial(gather_disks, stage.cluster, stage.topics, stage.journals),
     )
     in_parallel(lambda gather: gather(), gatherers)

@@ -11,6 +11,7 @@ from typing import Any
 import msgspec
 
 from checkers.identity import IDENTITY_FILE, encode_identity
+from checkers.told_coordinators import EVIDENCE_COORDINATORS
 from harness.admin import NewTopic, create_topic
 from harness.beside import beside, nothing
 from harness.chance import least_operations
@@ -266,7 +267,7 @@ def _setup(stage: Stage, ready: Readiness) -> dict[str, Any]:
         **({"seeded_bug": plan.options.seeded_bug} if plan.options.seeded_bug else {}),
         "controls": workload.controls,
         "final_readers": len(final_readers_of(workload)),
-        "evidence": EVIDENCE,
+        "evidence": (*EVIDENCE, EVIDENCE_COORDINATORS),
         "ready": {name: value for name, value in msgspec.to_builtins(ready).items() if name != "features"},
         "expected": expected.validity,
         "expected_anomalies": expected.anomalies,

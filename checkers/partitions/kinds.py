@@ -56,6 +56,18 @@ EPOCH_WENT_BACK = AnomalyKind(
     guarantee="The epochs of partitions and of brokers, and the ids of producers, only grow.",
     source="Kafka's ClusterControlManager and ProducerIdControlManager.replay; KIP-631; KIP-730",
 )
+INACTIVE_CHOSEN = AnomalyKind(
+    id="inactive-broker-chosen",
+    meaning="A change let a broker into an ISR, or elected it, that was fenced or about to shut down.",
+    guarantee="A broker that is fenced, or in a controlled shutdown, neither joins an ISR nor is elected.",
+    source="KIP-841; Kafka's ReplicationControlManager.ineligibleReplicasForIsr",
+)
+UNCLEAN_MEMBER = AnomalyKind(
+    id="unclean-broker-kept",
+    meaning="A broker whose process was killed is still in an ISR or ELR when its next process is unfenced.",
+    guarantee="A broker that comes back after an unclean shutdown is removed from every ISR and ELR.",
+    source="KIP-966, Unclean shutdown; Kafka's ReplicationControlManager.handleBrokerShutdown",
+)
 ACKED_BELOW_MIN_ISR = AnomalyKind(
     id="acked-below-min-isr",
     meaning="A record was sent with acks=all and acknowledged while too few replicas were in sync, and the "
@@ -139,6 +151,8 @@ ANOMALIES = by_id(
     UNFLAGGED,
     CHANGE_OF_NOTHING,
     EPOCH_WENT_BACK,
+    INACTIVE_CHOSEN,
+    UNCLEAN_MEMBER,
     REPLICA_END_REGRESSION,
     MARK_BEYOND_MEMBER,
     ACKED_BEYOND_MARK,

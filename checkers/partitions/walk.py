@@ -1,6 +1,7 @@
 """Walks through the metadata log that reaches farthest, record by record, and notes what is broken."""
 
 from checkers.columns import NEVER
+from checkers.faults import fault_windows
 from checkers.history import History
 from checkers.kinds import AnomalyKind
 from checkers.metadata_log import MetadataLog, append_times, farthest
@@ -8,9 +9,11 @@ from checkers.metadata_whole import thinned_logs
 from checkers.min_isr import CONFIG_RECORD, min_isr_of
 from checkers.partition_changes import REMOVED, PartitionState, Replay, Step
 from checkers.partitions.counters import Counters
-from checkers.partitions.kinds import CHANGE_OF_NOTHING, EPOCH_WENT_BACK
+from checkers.partitions.kinds import CHANGE_OF_NOTHING, EPOCH_WENT_BACK, INACTIVE_CHOSEN, UNCLEAN_MEMBER
+from checkers.partitions.registrations import Registrations
 from checkers.partitions.states import broken_by
 from checkers.replicas.observed import MetadataRecord
+from checkers.setup import setup_of
 from checkers.verdict import Anomaly
 
 
@@ -33,11 +36,13 @@ class Walk:
         self.figures = dict.fromkeys(("records", "states", "states_of_internal_topics", "epochs"), 0)
         self._log, self._times = farthest(history), append_times(history)
         self._needed, self._counters = min_isr_of(history), Counters()
+        self._registrations = _registrations(history)
         self._is_whole = self._log is not None and _is_whole(history, self._log)
         if self._log is not None:
             replay = Replay(self._log.seen)
             for record in self._log.seen.records:
                 self._take(record, replay)
+            self.figures["killed_brokers_back"] = self._registrations.judged
 
     def _take(self, record: MetadataRecord, replay: Replay) -> None:
         _, _, kind, data = record
@@ -49,12 +54,19 @@ class Walk:
         for subject, text in self._counters.take(kind, data):
             self._add(EPOCH_WENT_BACK, subject, record, text)
         self.figures["epochs"] = self._counters.seen
+        back = self._registrations.take(kind, data, self._times.span(record[0], record[1]))
+        if back is not None:
+            text = f"the process of broker {back.broker} before this one was killed by {back.killed_by}"
+            for partition, state in replay.held_by(back.broker):
+                self._add(UNCLEAN_MEMBER, str(partition), record, text, state)
         for step in replay.take(record):
             self._judge(step)
 
     def _judge(self, step: Step) -> None:
         self.figures["states"] += 1
         self.figures["states_of_internal_topics"] += step.partition.topic.startswith("__")
+        for text in self._registrations.wrongly_chosen(step):
+            self._add(INACTIVE_CHOSEN, str(step.partition), step.record, text, step.before, step.after)
         for kind, text in broken_by(step, self._needed.of(step.partition.topic)):
             if kind is not CHANGE_OF_NOTHING or self._is_whole:
                 self._add(kind, str(step.partition), step.record, text, step.before, step.after)
@@ -81,6 +93,13 @@ class Walk:
                 ],
             )
         )
+
+
+def _registrations(history: History) -> Registrations:
+    setup = setup_of(history)
+    names = {} if setup is None else {node.id: node.name for node in setup.nodes if "broker" in node.roles}
+    restarted_ns = [operation.time_ns for operation in history.of("configure")]
+    return Registrations(names, fault_windows(history), restarted_ns)
 
 
 def _is_whole(history: History, log: MetadataLog) -> bool:

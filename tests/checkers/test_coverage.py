@@ -249,3 +249,24 @@ def test_folders_of_all_brokers(evidence: list[str], told: set[str], missing: st
     setup = {"scenario": "smoke", "nodes": _NODES, "evidence": evidence}
     history = with_more(tell("1 phase evidence", setup=setup), *(seen("folders", node, 2) for node in told))
     assert unmet(history) == ({"folders-covered": f"not seen: {missing}"} if missing else {})
+
+
+@pytest.mark.parametrize(
+    ("value", "missing"),
+    [
+        pytest.param({"groups": [], "transactional_ids": []}, None, id="told"),
+        pytest.param({"groups": None, "transactional_ids": []}, "b1", id="no groups"),
+        pytest.param({"groups": [], "transactional_ids": None}, "b1", id="no transactions"),
+    ],
+)
+def test_what_brokers_coordinate(value: dict[str, Any], missing: str | None) -> None:
+    setup = {"scenario": "smoke", "nodes": _NODES, "evidence": ["coordinators"]}
+    history = with_more(tell("1 phase evidence", setup=setup), seen("coordinators", "b1", 2, value))
+    assert unmet(history) == ({"coordinators-covered": f"not seen: {missing}"} if missing else {})
+
+
+def test_a_broker_that_does_not_run_is_not_asked_what_it_coordinates() -> None:
+    setup = {"scenario": "smoke", "nodes": _NODES, "evidence": ["coordinators"]}
+    history = tell("1 phase evidence", setup=setup)
+    assert unmet(history) == {"coordinators-covered": "not seen: b1"}
+    assert unmet(with_more(history, seen("node", "b1", 2, {"status": "exited"}))) == {}

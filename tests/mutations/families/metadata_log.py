@@ -24,8 +24,10 @@ from tests.mutations.partitions import (
 from tests.mutations.suite import VALID, invalid, mutation, unknown
 
 RUNS = ("chaos", "smoke", "moves", "disks", "txn", "groups")
+REGISTERED, REGISTRATION = "REGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD"
 VOTED = tuple(name for name in RUNS if name not in {"moves", "disks"})
 _UNDECODED = {"records": [], "checkpoint": None, "decoder_error": "java.lang.IllegalStateException"}
+KILLED = ("smoke", "commits", "deletions", "listed-txn")
 INTERNAL = ("chaos", "txn", "groups", "offsets")
 
 
@@ -94,6 +96,51 @@ def a_change_of_a_topic_that_is_not_there(edit: Edit) -> None:
     state, offset = _calm(edit, lambda s: len(s.isr) > 1)
     data = _named(state, isr=[state.leader]) | {"topicId": "AbCdEfGhIjKlMnOpQrStUw"}
     insert_record(edit, offset, CHANGE, data)
+
+
+@mutation("metadata-log", invalid("inactive-broker-chosen"), ("chaos", "smoke", "moves", "disks"), 1)
+def a_fenced_broker_joins_an_isr(edit: Edit) -> None:
+    """A broker is fenced shortly before it joins an ISR, and unfenced after that."""
+    history = edit.original
+    told: dict[int, tuple[int, int]] = {}
+    isrs: dict[tuple[str, int], list[int]] = {}
+    joins = {state.offset: state for state in states(history)}
+    places = []
+    for offset, _, kind, data in longest(history).value["records"]:
+        if kind in {REGISTERED, REGISTRATION}:
+            told[data["brokerId"]] = offset, data["brokerEpoch"]
+        if offset in joins:
+            state = joins[offset]
+            joined = set(state.isr) - set(isrs.get((state.topic, state.partition), state.isr))
+            isrs[state.topic, state.partition] = state.isr
+            for broker in joined & {*told}:
+                since, epoch = told[broker]
+                before = [g for g in gaps(history) if since < g < offset][-1:]
+                after = [g for g in gaps(history) if g > offset][:1]
+                places += [(gap, back, broker, epoch) for gap in before for back in after]
+    gap, back, broker, epoch = edit.chosen(places)
+    for at, fenced in ((gap, 1), (back, -1)):
+        insert_record(edit, at, REGISTRATION, {"brokerId": broker, "brokerEpoch": epoch, "fenced": fenced})
+
+
+@mutation("metadata-log", invalid("unclean-broker-kept"), KILLED, 1)
+def a_killed_broker_stays_eligible(edit: Edit) -> None:
+    """A broker was killed, and before it comes back a record lists it among the eligible ones."""
+    history, span = edit.original, spans(edit.original)
+    ids = {n["name"]: n["id"] for o in history.of("setup") for n in o.value["nodes"]}
+    kills = [o for o in history.of("inject") if o.type == OK and o.value["kind"] == "kill"]
+    killed = {ids[node]: kill.time_ns for kill in kills for node in kill.value["targets"]}
+    places = []
+    for offset, _, kind, data in longest(history).value["records"]:
+        since_ns = killed.get(data["brokerId"]) if kind == REGISTERED else None
+        inside = [g for g in gaps(history) if g < offset and since_ns and span(g)[0] > since_ns]
+        places += [
+            (inside[-1], state, data["brokerId"])
+            for state in states(history)
+            if inside and state.offset < inside[-1] and state.until > offset
+        ]
+    gap, state, broker = edit.chosen(places)
+    insert_record(edit, gap, CHANGE, _named(state, eligibleLeaderReplicas=[broker]))
 
 
 _UNCLEAN = ("unclean-election-unlicensed", "unflagged-election")

@@ -1,0 +1,36 @@
+"""Who coordinates groups at the end, as brokers would tell it."""
+
+from tests.mutations.edits import Edit
+from tests.mutations.looking import OK, SECOND_NS, phase_ns
+from tests.mutations.suite import VALID, invalid, mutation
+
+RUNS = ("offsets", "groups", "copy", "chaos")
+
+
+def _told(edit: Edit, node: str, groups: list[str], after_s: int) -> None:
+    """A broker tells, so long after the phase evidence began, which groups it coordinates."""
+    at_ns = phase_ns(edit.original, "evidence") + after_s * SECOND_NS
+    like = next(o for o in edit.original.of("phase") if o.key == "evidence")
+    value = {"began_ns": at_ns - 1_000_000, "groups": groups, "transactional_ids": []}
+    edit.add(like, at_ns, type=OK, f="observe", key="coordinators", value=value, node=node)
+
+
+def _brokers(edit: Edit) -> list[str]:
+    return [n["name"] for o in edit.original.of("setup") for n in o.value["nodes"] if "broker" in n["roles"]]
+
+
+@mutation("coordinators", invalid("two-coordinators"), RUNS, 1)
+def two_of_one_group(edit: Edit) -> None:
+    """For twelve seconds after recovery two brokers tell that they coordinate one group."""
+    for after_s in range(13):
+        for node in _brokers(edit)[:2]:
+            _told(edit, node, ["group-0"], after_s)
+
+
+@mutation("coordinators", VALID, RUNS, 1)
+def one_lets_go(edit: Edit) -> None:
+    """Two brokers tell that they coordinate one group, and one of them no more after five seconds."""
+    first, second, *_ = _brokers(edit)
+    for after_s in range(13):
+        _told(edit, first, ["group-0"], after_s)
+        _told(edit, second, ["group-0"] if after_s < 5 else [], after_s)
