@@ -66,10 +66,17 @@ def _misdated(story: Story, place: Place, told: Told, sent: Sent, slack: int) ->
 
 
 def _passed_over(story: Story, place: Place, told: Told, sent: Sent, slack: int) -> Iterator[Found]:
-    """A record that was there, that nobody had asked to delete, and that should have been told instead."""
+    """A record that was there, that nobody had asked to delete, and that should have been told instead.
+
+    Kafka looks in the first segment that has a record since the time.  Where the log's start is beyond that
+    segment and its file not yet gone, the answer is that there is none: after a deletion that says nothing.
+    """
+    deleted_below = story.asked_below(place.name, told.time_ns)
+    if told.offset == NONE and deleted_below > 0:
+        return
     since_ns = (told.timestamp_ms if told.since_ms is None else told.since_ms) * _MS - told.wall_ns + slack
     due: Booleans = sent.kept & (sent.completed_ns <= told.fence_ns) & (sent.invoked_ns > since_ns)
-    due &= sent.offset >= story.asked_below(place.name, told.time_ns)
+    due &= sent.offset >= deleted_below
     if told.since_ms is not None and told.offset != NONE:
         due &= sent.offset < told.offset
     rows = np.flatnonzero(due)

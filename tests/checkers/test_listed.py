@@ -386,7 +386,10 @@ def test_records_that_were_deleted_are_not_due_by_time() -> None:
     asked.told(700, "since", -1, since_ms=200)
     assert judged(asked).anomalies == ()
     asked.send(710, 8, 3)
-    asked.told(720, "since", -1, since_ms=200)
+    asked.send(715, 9, 4)
+    asked.told(800, "since", -1, since_ms=200)
+    assert found(asked) == [], "a segment that is not yet gone hides what follows it"
+    asked.told(810, "since", 4, since_ms=200, stamp_ms=715)
     assert found(asked) == [TIME]
 
 
