@@ -13,6 +13,7 @@ import msgspec
 from checkers.faults import DOWN_KINDS, ENDING_KINDS, FaultWindow
 from checkers.metadata_log import Span
 from checkers.partition_changes import CHANGED, Step
+from checkers.replicas.observed import MetadataRecord
 
 REGISTERED = "REGISTER_BROKER_RECORD"
 _REGISTRATION_CHANGED = "BROKER_REGISTRATION_CHANGE_RECORD"
@@ -52,6 +53,27 @@ class _Process(msgspec.Struct):
     fenced: bool
     leaving: bool
     killed: str | None = None
+
+
+def written_with(records: Iterable[MetadataRecord]) -> dict[int, int]:
+    """Changes of partitions that a controller writes with the registration that follows them.
+
+    It works them out in two passes, over partitions with the broker in the ISR and over those with it in the
+    ELR, before any of them is applied: so the second may say again what the first says.
+
+    Returns:
+        By the offset of such a change that of the first one of the same registration.
+    """
+    found: dict[int, int] = {}
+    run: list[int] = []
+    for offset, _, kind, _ in records:
+        if kind == CHANGED:
+            run.append(offset)
+            continue
+        if kind == REGISTERED:
+            found.update(dict.fromkeys(run, run[0] if run else offset))
+        run = []
+    return found
 
 
 class Back(NamedTuple):

@@ -9,8 +9,14 @@ from checkers.metadata_whole import thinned_logs
 from checkers.min_isr import CONFIG_RECORD, min_isr_of
 from checkers.partition_changes import REMOVED, PartitionState, Replay, Step
 from checkers.partitions.counters import Counters
-from checkers.partitions.kinds import CHANGE_OF_NOTHING, EPOCH_WENT_BACK, INACTIVE_CHOSEN, UNCLEAN_MEMBER
-from checkers.partitions.registrations import Registrations
+from checkers.partitions.kinds import (
+    CHANGE_OF_NOTHING,
+    EPOCH_WENT_BACK,
+    INACTIVE_CHOSEN,
+    RESTATED,
+    UNCLEAN_MEMBER,
+)
+from checkers.partitions.registrations import Registrations, written_with
 from checkers.partitions.states import broken_by
 from checkers.replicas.observed import MetadataRecord
 from checkers.setup import setup_of
@@ -39,6 +45,7 @@ class Walk:
         self._registrations = _registrations(history)
         self._is_whole = self._log is not None and _is_whole(history, self._log)
         if self._log is not None:
+            self._with_registration = written_with(self._log.seen.records)
             replay = Replay(self._log.seen)
             for record in self._log.seen.records:
                 self._take(record, replay)
@@ -68,8 +75,15 @@ class Walk:
         for text in self._registrations.wrongly_chosen(step):
             self._add(INACTIVE_CHOSEN, str(step.partition), step.record, text, step.before, step.after)
         for kind, text in broken_by(step, self._needed.of(step.partition.topic)):
+            if kind is RESTATED and self._said_twice(step):
+                continue
             if kind is not CHANGE_OF_NOTHING or self._is_whole:
                 self._add(kind, str(step.partition), step.record, text, step.before, step.after)
+
+    def _said_twice(self, step: Step) -> bool:
+        """Whether the same registration of a broker had changed the partition already."""
+        first = self._with_registration.get(step.record[0])
+        return first is not None and step.before is not None and step.before.offset >= first
 
     def _add(
         self,

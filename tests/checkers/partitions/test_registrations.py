@@ -201,3 +201,30 @@ def test_a_broker_that_the_set_up_does_not_name() -> None:
         changed(told, at_ms + 1, 9, fenced=-1)
     told.fault(20, 30, "kill", "n9")
     assert ids(told) == {}
+
+
+@pytest.mark.parametrize(
+    ("between", "found"),
+    [
+        pytest.param(None, {}, id="with the registration"),
+        pytest.param("NO_OP_RECORD", {"restated-change": 1}, id="before it"),
+    ],
+)
+def test_changes_of_one_registration_may_say_the_same(between: str | None, found: dict[str, int]) -> None:
+    told = story()
+    told.changed(10, leader=-1, isr=[], eligibleLeaderReplicas=[3])
+    told.changed(20, eligibleLeaderReplicas=[])
+    told.changed(21, eligibleLeaderReplicas=[])
+    if between is not None:
+        told.record(22, between, {})
+    registered(told, 23, 3, "second-3")
+    assert ids(told) == found
+
+
+def test_a_change_with_a_registration_that_restates_what_was_so_before() -> None:
+    told = story()
+    told.changed(10, isr=[1, 2])
+    told.record(11, "NO_OP_RECORD", {})
+    told.changed(12, isr=[1, 2])
+    registered(told, 13, 3, "second-3")
+    assert ids(told) == {"restated-change": 1}
