@@ -269,6 +269,13 @@ class OffsetsSeen(msgspec.Struct, frozen=True):
     topics: dict[str, list[Listed]]
 
 
+class EndsSeen(msgspec.Struct, frozen=True):
+    """Where replicas' logs ended on the brokers' disks: by node and topic rows of partition and end."""
+
+    began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    nodes: dict[str, dict[str, list[tuple[Partition, Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]]]]]
+
+
 class Fault(msgspec.Struct, frozen=True):
     """A fault that is about to be injected or healed; of which gambit, where it is of one."""
 

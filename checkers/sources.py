@@ -26,6 +26,7 @@ class Source(StrEnum):
     PARTITIONS = "brokers' views of partitions"
     REASSIGNMENTS = "reassignments under way"
     OFFSETS = "offsets that leaders told"
+    ENDS = "ends of replicas' logs"
     DISKS = "the nodes' disks"
 
 
@@ -41,6 +42,7 @@ _JOURNALS = {
     Source.PARTITIONS: re.compile(r"observer-partitions-.*"),
     Source.REASSIGNMENTS: re.compile(r"observer-reassignments"),
     Source.OFFSETS: re.compile(r"observer-offsets"),
+    Source.ENDS: re.compile(r"observer-ends"),
     Source.DISKS: re.compile(r"replicas"),
 }
 """Names of the journals of each source, see docs/histories.md."""

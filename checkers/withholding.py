@@ -166,7 +166,15 @@ NEEDS: Mapping[str, Needs] = {
         },
     ),
     "partitions": Needs(
-        (Source.DISKS, Source.QUORUM, Source.CLIENTS, Source.PARTITIONS, Source.FAULTS, Source.RUNNER),
+        (
+            Source.DISKS,
+            Source.QUORUM,
+            Source.CLIENTS,
+            Source.PARTITIONS,
+            Source.ENDS,
+            Source.FAULTS,
+            Source.RUNNER,
+        ),
         {
             "elr-beside-isr": (Source.MOVES,),
             "acked-below-min-isr": (Source.FAULTS, Source.MOVES),

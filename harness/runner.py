@@ -229,6 +229,7 @@ def _observed(stage: Stage, context: Context[Any]) -> Iterator[Observers]:
         OBSERVE_INTERVAL_MS,
         reassignments=moving,
         offsets=bool(loaded) and isinstance(stage.plan.scenario.schedule, RandomSchedule),
+        ends=loaded,
     )
     watcher = NodeWatcher(stage.cluster.containers, stage.journals.open("nodes", "observer"))
     with ExitStack() as ending:

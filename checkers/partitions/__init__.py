@@ -7,7 +7,8 @@ Evidence is the metadata log that reaches farthest, record by record, topics of 
    partition that is there, and says where an election was unclean.
 2. Epochs and blocks of producers' ids grow (`counters`).
 3. What was sent while too few replicas were in sync, or while one of them was down, is neither acknowledged
-   nor returned before that is over (`zones`, `acknowledged`).
+   nor returned before that is over (`zones`, `acknowledged`).  What was acknowledged or returned is in the
+   log of every member of the ISR, as its disk shows (`copies`).
 4. Replicas have what they had when their brokers start again, and no leader's high watermark is beyond a
    member of its ISR (`ends`).
 5. Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers tell of what is
@@ -24,6 +25,7 @@ from checkers.loading import columns_of
 from checkers.metadata_log import append_times, farthest
 from checkers.partitions.acknowledged import Found, Records
 from checkers.partitions.brokers import answers_of
+from checkers.partitions.copies import Lack, ends_of, lacking_copies
 from checkers.partitions.ends import figures as figures_of_ends
 from checkers.partitions.ends import find_ends
 from checkers.partitions.kinds import (
@@ -110,7 +112,7 @@ class _Blamed:
     """Acknowledgements and reads that the states of partitions forbid."""
 
     def __init__(self, scene: Scene, end_ns: int) -> None:
-        self.found: list[Found] = []
+        self.found: list[Found | Lack] = []
         self.figures: dict[str, float] = {}
         log = farthest(scene.history)
         if log is not None:
@@ -121,8 +123,10 @@ class _Blamed:
             self.figures = records.figures | {
                 "below_min_isr_s": _seconds(below),
                 "member_of_isr_down_s": _seconds(down),
+                "ends_read": sum(len(ends.end) for ends in ends_of(scene.history).values()),
             }
             self.found += self._in(below, down, records)
+            self.found += lacking_copies(scene, columns_of(scene.history), end_ns)
 
     def _in(self, below: list[Zone], down: list[Zone], records: Records) -> Iterator[Found]:
         for zone in below:

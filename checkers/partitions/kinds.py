@@ -78,13 +78,15 @@ ACKED_BELOW_MIN_ISR = AnomalyKind(
 )
 ACKED_WITHOUT_MEMBER = AnomalyKind(
     id="acked-without-member",
-    meaning="A record was sent with acks=all and acknowledged while a member of the ISR was down.",
+    meaning="A record was acknowledged with acks=all although a member of the ISR did not have it: that was "
+    "down, or its log ended before the record later.",
     guarantee="With acks=all every replica in sync has a record before it is acknowledged.",
     source="Kafka documentation, acks; Kafka's Partition.checkEnoughReplicasReachOffset",
 )
 READ_WITHOUT_MEMBER = AnomalyKind(
     id="read-without-member",
-    meaning="A record was sent, and returned to a reader, while a member of the ISR was down.",
+    meaning="A record was returned to a reader although a member of the ISR did not have it: it was down, or "
+    "its log ended before the record later.",
     guarantee="Readers are given only what every replica in sync has.",
     source="Kafka documentation, Design, Replication; Kafka's Partition.maybeIncrementLeaderHW",
 )

@@ -63,7 +63,7 @@ def below_min_isr(scene: Scene, end_ns: int) -> Iterator[Zone]:
     """
     told = min_isr_told(scene.history)
     for partition, states in scene.changes.states.items():
-        for state, span in _certain(scene, states, end_ns):
+        for state, span in certain_states(scene, states, end_ns):
             if state.leader != NOBODY:
                 for piece in told.pieces(partition.topic, state.offset, span.to_ns):
                     if len(state.isr) < min(piece.low, len(state.replicas)):
@@ -79,9 +79,9 @@ def member_down(scene: Scene, end_ns: int) -> Iterator[Zone]:
     """
     downs = [(scene.ids[node], node, window) for node, window in _downs(scene) if node in scene.ids]
     for partition, states in scene.changes.states.items() if downs else ():
-        certain = list(_certain(scene, states, end_ns))
+        certain = list(certain_states(scene, states, end_ns))
         for broker, node, window in downs:
-            for first, span in _memberships(certain, broker):
+            for first, span in memberships(certain, broker):
                 from_ns = max(span.from_ns, window.effective_ns or 0)
                 to_ns = min(span.to_ns, window.heal_invoked_ns or 0)
                 if from_ns < to_ns:
@@ -94,7 +94,7 @@ def member_down(scene: Scene, end_ns: int) -> Iterator[Zone]:
                     yield Zone(partition, from_ns, to_ns, window.operations, why)
 
 
-def _certain(
+def certain_states(
     scene: Scene, states: Sequence[PartitionState], end_ns: int
 ) -> Iterator[tuple[PartitionState, Span]]:
     """The states before any unclean election, and between when each was certainly in force."""
@@ -105,7 +105,7 @@ def _certain(
         yield state, Span(span.to_ns, min(to_ns, end_ns))
 
 
-def _memberships(
+def memberships(
     certain: Sequence[tuple[PartitionState, Span]], broker: int
 ) -> Iterator[tuple[PartitionState, Span]]:
     """Each stretch of states with a broker in the ISR: the first of them, and when it was in certainly."""

@@ -24,7 +24,7 @@ class Observer(Worker):
         self.clock = journals.clock
         self._interval_s = interval_s
         self._recorder = Recorder(journals.open(name, "observer"), name)
-        self._told: dict[tuple[str, str], tuple[Any, float]] = {}
+        self._told: dict[tuple[str, str | None], tuple[Any, float]] = {}
 
     def work(self) -> None:
         """Look, wait, look."""
@@ -43,13 +43,18 @@ class Observer(Worker):
     def end(self) -> None:
         """Let go of what the observer holds."""
 
-    def tell(self, key: str, node: str, began_ns: int, seen: dict[str, Any]) -> None:
+    def tell(self, key: str, node: str | None, began_ns: int, seen: dict[str, Any]) -> None:
         """Record what was seen."""
         self._told[key, node] = (seen, time.monotonic())
         self._recorder.observe("observe", key, {"began_ns": began_ns, **seen}, node)
 
     def tell_news(
-        self, key: str, node: str, began_ns: int, seen: dict[str, Any], repeat_s: float | None = REPEAT_S
+        self,
+        key: str,
+        node: str | None,
+        began_ns: int,
+        seen: dict[str, Any],
+        repeat_s: float | None = REPEAT_S,
     ) -> None:
         """Record what was seen if it has changed, or was last told `repeat_s` ago."""
         last, at_s = self._told.get((key, node), (None, 0.0))

@@ -1,10 +1,11 @@
 """All observers of one run, started and stopped together."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from harness.journal import Journals
+from harness.observers.log_ends import LogEndsObserver
 from harness.observers.offsets import OffsetsObserver
 from harness.observers.partitions import PartitionObserver
 from harness.observers.quorum import QuorumObserver
@@ -17,6 +18,8 @@ from harness.workloads.worker import Worker, join_all, raise_failures
 
 ASK_TIMEOUT_S = 1.5
 STOP_BOUND_S = 5.0
+ENDS_INTERVAL_S = 0.1
+"""Between two looks at where logs end, seconds."""
 
 Address = tuple[str, int]
 
@@ -40,7 +43,11 @@ class Observable(Protocol):
         ...
 
     def disk(self, node: Node) -> Path:
-        """Where the node's log directory lies on the host."""
+        """Where the node's log directory lies on the host; the first one, where it has several."""
+        ...
+
+    def disks(self, node: Node) -> Sequence[Path]:
+        """Where the node's log directories lie on the host."""
         ...
 
 
@@ -54,6 +61,7 @@ class Observers:
         interval_ms: between two looks of one observer.
         reassignments: whether to look for reassignments too.
         offsets: whether to ask where partitions begin and end, too.
+        ends: topics of which to read on the disks where replicas' logs end.
 
     Attributes:
         view: the latest that they saw.
@@ -68,6 +76,7 @@ class Observers:
         *,
         reassignments: bool = False,
         offsets: bool = False,
+        ends: tuple[str, ...] = (),
     ) -> None:
         self.view = ClusterView()
         interval_s = interval_ms / 1000
@@ -88,7 +97,10 @@ class Observers:
             self._observers.append(
                 ReassignmentObserver(journals, listeners, self.view, interval_s, ASK_TIMEOUT_S)
             )
-
+        if ends:
+            brokers = [node for node in cluster.nodes if node.name in cluster.observe_listeners]
+            disks = {node.name: cluster.disks(node) for node in brokers}
+            self._observers.append(LogEndsObserver(journals, disks, ends, ENDS_INTERVAL_S))
         if offsets:
             ids = {node.name: node.id for node in cluster.nodes}
             leaders = {name: (ids[name], address) for name, address in cluster.observe_listeners.items()}

@@ -26,6 +26,7 @@ def told(*names: str) -> History:
         ("observer-partitions-n2", Source.PARTITIONS),
         ("observer-reassignments", Source.REASSIGNMENTS),
         ("observer-offsets", Source.OFFSETS),
+        ("observer-ends", Source.ENDS),
         ("replicas", Source.DISKS),
     ],
 )
