@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
 from harness.vocabulary.faults import Fault, Partition, Pattern
-from harness.vocabulary.gambits import Blow, GambitMove, Part
+from harness.vocabulary.gambits import AlterThere, AskThere, Blow, GambitMove, Part
 from harness.vocabulary.topology import DiskKind, Mode, Topology
 
 Script = tuple[GambitMove, ...]
@@ -16,6 +16,11 @@ AT_ONCE_MS = 20
 SEVERAL_S_MS = 15_000
 """A lost broker is fenced after 3 s here, and a replica that does not fetch leaves the ISR after 6 to 9."""
 BACK_MS = 30_000
+MIN_ISR = "min.insync.replicas"
+UNCLEAN = "unclean.leader.election.enable"
+SEGMENT_MS = ("100", "250", "500")
+"""Segments are rolled when a record comes that is so much younger than their first one."""
+SLOW_BYTES_PER_S = 30_000
 _DRAWS = 1 << 16
 
 
@@ -49,6 +54,11 @@ def blows_at(at: list[tuple[Part, Fault]], first: int = 1) -> tuple[Blow, ...]:
 def shuffled(source: random.Random, things: Sequence[T]) -> tuple[T, ...]:
     """All of them in drawn order."""
     return tuple(source.sample(list(things), len(things)))
+
+
+def altered(config: str, value: str) -> AskThere:
+    """Set a config of the chosen partition's topic."""
+    return AskThere(AlterThere(config, value))
 
 
 def isolated_one(source: random.Random) -> Partition:

@@ -22,6 +22,13 @@ from harness.gambit_pieces import (
     isolated_one,
     shuffled,
 )
+from harness.gambits_of_copies import (
+    cancelled_copy,
+    eligible_again,
+    held_sends,
+    stale_elected,
+    trimmed_log,
+)
 from harness.gambits_of_topics import (
     absent_replica,
     copies_power,
@@ -334,6 +341,11 @@ GAMBITS: dict[str, Recipe] = {
     "interrupted-truncation": Recipe(interrupted_truncation, isolated=True),
     "interrupted-cleaning": Recipe(interrupted_cleaning),
     "held-requests": Recipe(_held_requests, copies=2),
+    "cancelled-copy": Recipe(cancelled_copy, copies=4, isolated=True),
+    "stale-elected": Recipe(stale_elected, isolated=True),
+    "eligible-again": Recipe(eligible_again, isolated=True),
+    "trimmed-log": Recipe(trimmed_log),
+    "held-sends": Recipe(held_sends, isolated=True),
 }
 """Gambits that a random schedule draws from, by their names there."""
 

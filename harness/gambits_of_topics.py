@@ -10,8 +10,13 @@ from harness.gambit_pieces import (
     BACK_MS,
     COPIES,
     FOLLOWERS,
+    MIN_ISR,
+    SEGMENT_MS,
     SEVERAL_S_MS,
+    SLOW_BYTES_PER_S,
+    UNCLEAN,
     Script,
+    altered,
     blows_at,
     even,
     fresh_draw,
@@ -22,7 +27,6 @@ from harness.vocabulary.administration import AlterSome
 from harness.vocabulary.faults import Kill, Pause, PowerLoss, Stop
 from harness.vocabulary.gambits import (
     AllInSync,
-    AlterThere,
     Ask,
     AskThere,
     BeingAdded,
@@ -43,12 +47,6 @@ from harness.vocabulary.gambits import (
 )
 from harness.vocabulary.moves import Acknowledged, NothingMoves, Pass
 from harness.vocabulary.topology import Topology
-
-_MIN_ISR = "min.insync.replicas"
-_UNCLEAN = "unclean.leader.election.enable"
-_SEGMENT_MS = ("100", "250", "500")
-"""Segments are rolled when a record comes that is so much younger than their first one."""
-_SLOW_BYTES_PER_S = 30_000
 
 
 def copies_power(source: random.Random, _: Topology) -> Script:
@@ -79,7 +77,7 @@ def reassignment(source: random.Random, _: Topology) -> Script:
     moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
     moves.append(ChooseNewcomers(fresh_draw(source), count=2))
     if away is None:
-        moves.append(AskThere(MoveThere(wanted, _SLOW_BYTES_PER_S)))
+        moves.append(AskThere(MoveThere(wanted, SLOW_BYTES_PER_S)))
     else:
         moves += [Strike((Blow("f1", "newcomer-1", away),)), AskThere(MoveThere(wanted))]
         moves.append(Until(BeingAdded("newcomer-1"), 5_000))
@@ -108,24 +106,24 @@ def switched_configs(source: random.Random, _: Topology) -> Script:
     away = source.choice((Stop, Kill, Pause))
     others = blows_at([(part, away()) for part in shuffled(source, FOLLOWERS)])
     allowed = even(source)
-    forbidden = () if allowed else (_altered(_UNCLEAN, "false"),)
+    forbidden = () if allowed else (altered(UNCLEAN, "false"),)
     without = Until(LedByAnother(("leader",)), SEVERAL_S_MS) if allowed else Pass(source.randint(500, 3_000))
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
-        _altered(_MIN_ISR, source.choice("123")),
+        altered(MIN_ISR, source.choice("123")),
         Strike(others, source.choice((0, source.randint(200, 2_000)))),
-        _altered(_MIN_ISR, source.choice("12")),
+        altered(MIN_ISR, source.choice("12")),
         Until(InSyncAlone("leader"), SEVERAL_S_MS),
-        _altered(_UNCLEAN, "true"),
+        altered(UNCLEAN, "true"),
         *forbidden,
         Pass(source.randint(0, 1_000)),
         Strike((Blow("f3", "leader", source.choice((Kill, Stop))()),)),
         Mend(shuffled(source, [blow.name for blow in others]), source.randint(0, 1_500)),
         without,
-        _altered(_UNCLEAN, "false"),
+        altered(UNCLEAN, "false"),
         Mend(("f3",)),
         Until(AllInSync(), BACK_MS),
-        _altered(_MIN_ISR, "1"),
+        altered(MIN_ISR, "1"),
     )
 
 
@@ -150,7 +148,7 @@ def interrupted_truncation(source: random.Random, _: Topology) -> Script:
     """A leader that only clients reach, in small segments; it ends when it has to truncate what it took."""
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
-        _altered("segment.ms", source.choice(_SEGMENT_MS)),
+        altered("segment.ms", source.choice(SEGMENT_MS)),
         Strike((Blow("f1", "leader", isolated_one(source)),)),
         Until(LedByAnother(("leader",)), SEVERAL_S_MS),
         Pass(source.randint(200, 2_500)),
@@ -173,12 +171,8 @@ def interrupted_cleaning(source: random.Random, _: Topology) -> Script:
         rounds += [Pass(source.randint(0, 300)), Mend((f"f{number}",))]
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
-        _altered("segment.ms", source.choice(_SEGMENT_MS)),
+        altered("segment.ms", source.choice(SEGMENT_MS)),
         Pass(source.randint(300, 1_500)),
         *rounds,
         Until(AllInSync(), BACK_MS),
     )
-
-
-def _altered(config: str, value: str) -> AskThere:
-    return AskThere(AlterThere(config, value))

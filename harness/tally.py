@@ -2,6 +2,7 @@
 
 import threading
 import time
+from collections import Counter
 
 from checkers.history import Operation, OperationType
 from harness.events import Acknowledged, Event, Recorded
@@ -14,6 +15,7 @@ class Tally:
         self._changed = threading.Condition()
         self._acked = 0
         self._removed = 0
+        self._deleted: Counter[tuple[str, int]] = Counter()
 
     @property
     def acked(self) -> int:
@@ -27,12 +29,21 @@ class Tally:
         with self._changed:
             return self._removed
 
+    def deleted(self, where: tuple[str, int] | None) -> int:
+        """How often records of a partition, by topic and number, were deleted on request, acknowledged."""
+        with self._changed:
+            return 0 if where is None else self._deleted[where]
+
     def hear(self, event: Event) -> None:
         """Count what a completed operation acknowledged."""
         match event:
             case Recorded(Operation(f="delete-topic", type=OperationType.OK)):
                 with self._changed:
                     self._removed += 1
+                return
+            case Recorded(Operation(f="delete-records", type=OperationType.OK, key=topic, value=below)):
+                with self._changed:
+                    self._deleted.update((str(topic), partition) for partition, _ in below)
                 return
             case Recorded(operation):
                 acked = _acknowledged(operation)

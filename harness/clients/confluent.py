@@ -31,6 +31,8 @@ from harness.journal import describe
 
 _GRACE_S = 1.0
 _POLL_S = 0.1
+_IN_FLIGHT = 5
+"""As many as a broker remembers of each idempotent producer."""
 REPORTS_AFTER_FATAL_S = 1.0
 """How long delivery reports are awaited once the library has given a producer up."""
 _FIRST_LOCAL_ERROR = -100
@@ -152,7 +154,9 @@ class ConfluentProducer:
 
 def producer_config(options: ProducerOptions) -> dict[str, Any]:
     """What librdkafka is told of a producer."""
-    retries = {} if options.idempotent else {"retries": 0}
+    more: dict[str, Any] = {} if options.idempotent else {"retries": 0}
+    if options.pipelined:
+        more |= {"batch_num_messages": 1, "max_in_flight": _IN_FLIGHT}
     return client_config(
         options.bootstrap,
         options.request_ms,
@@ -161,7 +165,7 @@ def producer_config(options: ProducerOptions) -> dict[str, Any]:
         delivery_timeout_ms=options.delivery_ms,
         request_timeout_ms=options.request_ms,
         linger_ms=0,
-        **retries,
+        **more,
     )
 
 

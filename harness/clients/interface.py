@@ -96,12 +96,15 @@ class ProducerOptions(msgspec.Struct, frozen=True):
         delivery_ms: after so long a record's fate is reported, whatever it is.
         request_ms: how long one request may take.
         connect_ms: how long finding the cluster may take when the client is made.
+        pipelined: each record in a batch of its own, up to five of them on their way to one partition at
+            once; librdkafka can, kafka-python sends the next when it has heard of the one before.
     """
 
     bootstrap: tuple[str, ...]
     topic: str
     acks: str = "all"
     idempotent: bool = True
+    pipelined: bool = False
     delivery_ms: int = 12_000
     request_ms: int = 5_000
     connect_ms: int = 5_000

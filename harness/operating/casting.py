@@ -6,7 +6,7 @@ import msgspec
 
 from harness.operating.conditions import Seen, judged
 from harness.operating.situation import Situation
-from harness.vocabulary.administration import AlterTopic, Concrete, Member, Reassign
+from harness.vocabulary.administration import AlterTopic, Concrete, ElectLeaders, Member, Reassign
 from harness.vocabulary.gambits import (
     AllInSync,
     AlterThere,
@@ -16,8 +16,10 @@ from harness.vocabulary.gambits import (
     ChooseNewcomers,
     ChooseQuorum,
     ChooseSuccessor,
+    ElectThere,
     Given,
     InSyncAlone,
+    Leaderless,
     LedBy,
     LedByAnother,
     MoveThere,
@@ -93,7 +95,7 @@ def has_part(chosen: Cast, situation: Situation) -> bool:
     return all(node.id == leads[part] for part, node in chosen.parts.items() if part in leads)
 
 
-def asked_there(what: MoveThere | AlterThere, chosen: Cast, nodes: Sequence[Node]) -> Concrete:
+def asked_there(what: MoveThere | AlterThere | ElectThere, chosen: Cast, nodes: Sequence[Node]) -> Concrete:
     """What is asked for, given the partition and who was chosen.
 
     Raises:
@@ -105,6 +107,8 @@ def asked_there(what: MoveThere | AlterThere, chosen: Cast, nodes: Sequence[Node
     match what:
         case AlterThere(config, value):
             return AlterTopic(topic, config, value)
+        case ElectThere(kind):
+            return ElectLeaders(kind, (chosen.where,))
         case MoveThere(wanted, throttle):
             ids = None if wanted is None else tuple(chosen.node(part, nodes).id for part in wanted)
             return Reassign(((topic, number, ids),), throttle)
@@ -132,7 +136,7 @@ def come_about(condition: Situational, chosen: Cast, situation: Situation) -> Se
             return _of_quorum(chosen.node(part, situation.nodes), situation)
         case NothingMoves():
             return judged(condition, situation, acked=0)
-        case LedBy() | LedByAnother() | InSyncAlone() | OutOfSync() | BeingAdded():
+        case LedBy() | LedByAnother() | InSyncAlone() | OutOfSync() | BeingAdded() | Leaderless():
             return _of_partition(condition, chosen, situation)
 
 
@@ -145,7 +149,7 @@ def _of_quorum(former: Node | None, situation: Situation) -> Seen:
 
 
 def _of_partition(
-    condition: LedBy | LedByAnother | InSyncAlone | OutOfSync | BeingAdded,
+    condition: LedBy | LedByAnother | InSyncAlone | OutOfSync | BeingAdded | Leaderless,
     chosen: Cast,
     situation: Situation,
 ) -> Seen:
@@ -156,19 +160,21 @@ def _of_partition(
     nodes = situation.nodes
     match condition:
         case LedBy(part):
-            return Seen(state.leader == chosen.node(part, nodes).id, saw)
+            holds = state.leader == chosen.node(part, nodes).id
         case LedByAnother(parts):
-            former = {chosen.node(part, nodes).id for part in parts}
-            return Seen(state.leader >= 0 and state.leader not in former, saw)
+            holds = state.leader >= 0 and state.leader not in {chosen.node(part, nodes).id for part in parts}
+        case Leaderless():
+            holds = state.leader < 0
         case InSyncAlone(part):
             alone = chosen.node(part, nodes).id
-            return Seen(state.leader == alone and list(state.isr) == [alone], saw)
+            holds = state.leader == alone and list(state.isr) == [alone]
         case OutOfSync(part):
-            return Seen(state.leader >= 0 and chosen.node(part, nodes).id not in state.isr, saw)
+            holds = state.leader >= 0 and chosen.node(part, nodes).id not in state.isr
         case BeingAdded(part):
             added = chosen.node(part, nodes).id
+            holds = added in state.replicas and added not in state.isr
             saw["replicas"] = state.replicas
-            return Seen(added in state.replicas and added not in state.isr, saw)
+    return Seen(holds, saw)
 
 
 def _copies(choice: ChooseCopies, situation: Situation) -> Cast | None:

@@ -33,6 +33,7 @@ from harness.vocabulary.gambits import (
     GambitMove,
     Given,
     Mend,
+    RecordsDeleted,
     Strike,
     TopicsRemoved,
     Until,
@@ -51,7 +52,7 @@ class Surroundings(NamedTuple):
 
     Attributes:
         look: the cluster as it is now, with the partitions of a topic that is not the workload's.
-        tally: counts acknowledged records, and topics that were removed.
+        tally: counts acknowledged records, topics that were removed, and deletions of records.
     """
 
     look: Callable[[str | None], Situation]
@@ -202,6 +203,7 @@ class GambitCourse:
         acked, removed = self._around.tally.acked, self._around.tally.removed
         asked = {"condition": msgspec.to_builtins(move.condition), "within_ms": move.within_ms}
         where = played.cast.where
+        deleted = self._around.tally.deleted(where)
 
         def look() -> Seen:
             match move.condition:
@@ -209,6 +211,8 @@ class GambitCourse:
                     return _counted(self._around.tally.acked - acked, count)
                 case TopicsRemoved(count):
                     return _counted(self._around.tally.removed - removed, count)
+                case RecordsDeleted():
+                    return _counted(self._around.tally.deleted(where) - deleted, 1)
                 case condition:
                     return come_about(condition, played.cast, self._around.look(where and where[0]))
 

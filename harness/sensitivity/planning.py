@@ -18,8 +18,8 @@ from harness.gambits import GAMBITS, drawn_gambit
 from harness.planning import RunOptions
 from harness.qualification import Preset
 from harness.seeded_bugs.header import SeededBug, loads_of
-from harness.vocabulary.administration import AlterTopic, CancelSome, Reassign
-from harness.vocabulary.gambits import AlterThere, Ask, AskThere, GambitMove, MoveThere, Strike
+from harness.vocabulary.administration import AlterTopic, CancelSome, ElectLeaders, Reassign
+from harness.vocabulary.gambits import AlterThere, Ask, AskThere, ElectThere, GambitMove, MoveThere, Strike
 from harness.vocabulary.scenario import RandomSchedule
 from harness.vocabulary.topology import Mode, Topology
 from harness.vocabulary.version import parse_version
@@ -156,6 +156,8 @@ def _draws_of_move(move: GambitMove) -> Iterator[str]:
             yield from (_tag(blow.fault) for blow in blows)
         case Ask(operation):
             yield _tag(operation)
+        case AskThere(ElectThere()):
+            yield _tag(ElectLeaders)
         case AskThere(AlterThere()):
             yield _tag(AlterTopic)
         case AskThere(MoveThere(wanted)):

@@ -7,7 +7,7 @@ those that have no copy of the partition.
 
 import msgspec
 
-from harness.vocabulary.administration import AdminOperation, Member
+from harness.vocabulary.administration import AdminOperation, ElectionType, Member
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.moves import Acknowledged, NothingMoves, Pass
 
@@ -153,6 +153,10 @@ class OutOfSync(msgspec.Struct, frozen=True, tag_field="kind", tag="out-of-sync"
     part: Part
 
 
+class Leaderless(msgspec.Struct, frozen=True, tag_field="kind", tag="leaderless"):
+    """Nobody leads the chosen partition."""
+
+
 class AllInSync(msgspec.Struct, frozen=True, tag_field="kind", tag="all-in-sync"):
     """Every partition of the workload is led, and all its replicas are in sync."""
 
@@ -178,6 +182,7 @@ Situational = (
     | LedByAnother
     | InSyncAlone
     | OutOfSync
+    | Leaderless
     | AllInSync
     | QuorumLed
     | QuorumLedByAnother
@@ -193,10 +198,14 @@ class TopicsRemoved(msgspec.Struct, frozen=True, tag_field="kind", tag="topics-r
     count: int
 
 
+class RecordsDeleted(msgspec.Struct, frozen=True, tag_field="kind", tag="records-deleted"):
+    """Records of the chosen partition were deleted on request, and that was acknowledged, since then."""
+
+
 class Until(msgspec.Struct, frozen=True, tag_field="move", tag="until"):
     """Wait for a condition; the gambit ends if it does not come about within the bound."""
 
-    condition: Situational | Acknowledged | TopicsRemoved
+    condition: Situational | Acknowledged | TopicsRemoved | RecordsDeleted
     within_ms: int
 
 
@@ -231,6 +240,12 @@ class AlterThere(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-there
     value: str
 
 
+class ElectThere(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-there"):
+    """An election of one type for the chosen partition (KIP-460)."""
+
+    type: ElectionType
+
+
 class AskThere(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
     """Ask for something that concerns the chosen partition; whatever the answer is, the gambit goes on.
 
@@ -239,7 +254,7 @@ class AskThere(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
         answered: whether the next move waits for the answer, for a few seconds at most.
     """
 
-    what: MoveThere | AlterThere
+    what: MoveThere | AlterThere | ElectThere
     answered: bool = True
 
 

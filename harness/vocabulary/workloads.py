@@ -79,6 +79,8 @@ class LogWorkload(Workload, frozen=True, tag="log"):
         acks: ``all``, ``1`` or ``0``.
         idempotent: whether producers ask for idempotence (only with acks=all).
         batch: records per send operation.
+        pipelined: whether a send's records go to one partition, each in a batch of its own, up to five of
+            them on their way at once: all producers are confluent-kafka's then.
         subscribed: how many of the consumers, the last of them, subscribe, each to a group of its own.
         deletions_interval_ms: how often on average the oldest records of a partition are deleted; 0: never.
         config: of its topic.
@@ -90,6 +92,7 @@ class LogWorkload(Workload, frozen=True, tag="log"):
     acks: str = "all"
     idempotent: bool = True
     batch: int = 4
+    pipelined: bool = False
     deletions_interval_ms: int = 0
     config: dict[str, str] = {}
 

@@ -59,12 +59,21 @@ class KafkaClients:
         bootstrap: ``host:port`` of every broker's CLIENT listener.
         acks: what producers wait for.
         idempotent: whether producers are idempotent.
+        pipelined: whether they have several batches on their way at once.
     """
 
-    def __init__(self, bootstrap: tuple[str, ...], acks: str = "all", *, idempotent: bool = True) -> None:
+    def __init__(
+        self,
+        bootstrap: tuple[str, ...],
+        acks: str = "all",
+        *,
+        idempotent: bool = True,
+        pipelined: bool = False,
+    ) -> None:
         self._bootstrap = bootstrap
         self._acks = acks
         self._idempotent = idempotent
+        self._pipelined = pipelined
 
     def producer(self, kind: ClientKind, topic: str, *, durable: bool = False) -> LogProducer:
         """See `Clients.producer`."""
@@ -73,6 +82,7 @@ class KafkaClients:
             topic,
             "all" if durable else self._acks,
             durable or self._idempotent,
+            pipelined=self._pipelined and not durable,
             delivery_ms=DELIVERY_MS,
             request_ms=REQUEST_MS,
         )
@@ -100,7 +110,9 @@ class Holds(Protocol):
 def clients_for(workload: Workload, bootstrap: tuple[str, ...]) -> KafkaClients:
     """Clients whose producers behave as the workload says; safe ones where it says nothing."""
     if isinstance(workload, LogWorkload):
-        return KafkaClients(bootstrap, workload.acks, idempotent=workload.idempotent)
+        return KafkaClients(
+            bootstrap, workload.acks, idempotent=workload.idempotent, pipelined=workload.pipelined
+        )
     return KafkaClients(bootstrap)
 
 

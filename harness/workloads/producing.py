@@ -45,7 +45,9 @@ class ProducerWorker(Worker):
         super().__init__(f"producer-{number}")
         workload = context.workload
         self._context = context
-        self._kind = tuple(ClientKind)[number % len(ClientKind)]
+        self._kind = (
+            ClientKind.CONFLUENT if workload.pipelined else tuple(ClientKind)[number % len(ClientKind)]
+        )
         self._values = Values(number)
         self._random = random.Random(number)
         self._pace = Pace(workload.producers / workload.rate, number / workload.rate)
@@ -84,6 +86,8 @@ class ProducerWorker(Worker):
 
     def _draw(self) -> list[tuple[int, int]]:
         where = self._home if self._random.random() < HOME_SHARE else self._everywhere
+        if self._context.workload.pipelined:
+            where = (self._random.choice(where),)
         return [
             (self._random.choice(where), self._values.draw()) for _ in range(self._context.workload.batch)
         ]

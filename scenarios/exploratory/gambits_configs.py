@@ -10,7 +10,14 @@ SCENARIO = Scenario(
         "that was in force a moment ago is obeyed, or one that is in force is not."
     ),
     schedule=mostly_gambits(
-        {"switched-configs": 6, "last-in-sync": 2, "held-follower": 1, "isr-and-controller": 1},
+        {
+            "switched-configs": 6,
+            "stale-elected": 5,
+            "eligible-again": 4,
+            "last-in-sync": 1,
+            "held-follower": 1,
+            "isr-and-controller": 1,
+        },
         changes={},
     ),
     topology=Topology(mode=Mode.ISOLATED),

@@ -11,6 +11,7 @@ SCENARIO = Scenario(
     ),
     schedule=mostly_gambits(
         {
+            "trimmed-log": 6,
             "interrupted-cleaning": 5,
             "interrupted-truncation": 4,
             "all-copies": 2,

@@ -11,7 +11,8 @@ SCENARIO = Scenario(
     ),
     schedule=mostly_gambits(
         {
-            "reassignment": 8,
+            "reassignment": 6,
+            "cancelled-copy": 6,
             "cut-off-leader": 1,
             "flapping": 1,
             "rolling-bounce": 1,

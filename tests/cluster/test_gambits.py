@@ -20,9 +20,11 @@ from results.store import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
 CLEANING = ("interrupted-cleaning", "interrupted-truncation")
+DELETIONS = (*CLEANING, "trimmed-log")
+MOVES = ("reassignment", "cancelled-copy")
 TRANSACTIONS = ("transaction-coordinator", "held-requests")
-POWER = ("voters-power", "copies-power")
-ELSEWHERE = {*CLEANING, *TRANSACTIONS, *POWER, "group-coordinator", "reassignment", "absent-replica"}
+POWER = ("voters-power", "copies-power", "eligible-again")
+ELSEWHERE = {*DELETIONS, *TRANSACTIONS, *POWER, *MOVES, "group-coordinator", "absent-replica", "held-sends"}
 """Those that need another workload, more brokers, or disks of their own."""
 OTHERS = tuple(kind for kind in GAMBITS if kind not in ELSEWHERE)
 EARLIER = ("rolling-bounce", "deaf-preferred")
@@ -80,9 +82,10 @@ def test_a_run_stands_for_another_scenario_of_the_same_cluster_and_load(name: st
         ("exploratory/gambits-offsets", ("group-coordinator",)),
         ("exploratory/gambits-txn", TRANSACTIONS),
         ("exploratory/gambits-power", POWER),
-        ("exploratory/gambits-reassignments", ("reassignment",)),
+        ("exploratory/gambits-reassignments", MOVES),
+        ("exploratory/gambits-pipelined", ("held-sends",)),
         ("exploratory/gambits-metadata", ("absent-replica",)),
-        ("exploratory/gambits-deletions", CLEANING),
+        ("exploratory/gambits-deletions", DELETIONS),
         ("exploratory/gambits-compacted", CLEANING),
     ],
 )

@@ -13,8 +13,12 @@ from harness.vocabulary import (
     ChooseNewcomers,
     ChooseQuorum,
     ChooseSuccessor,
+    ElectionType,
+    ElectLeaders,
+    ElectThere,
     Given,
     InSyncAlone,
+    Leaderless,
     LedBy,
     LedByAnother,
     Mode,
@@ -170,6 +174,8 @@ def test_a_partition_without_a_leader_is_neither_led_nor_out_of_sync() -> None:
     chosen = Cast(CHOSEN.parts, ("t", 2))
     for condition in (LedByAnother(), OutOfSync("leader"), InSyncAlone("follower-1")):
         assert not come_about(condition, chosen, situation(LEADERLESS)).holds
+    assert come_about(Leaderless(), chosen, situation(LEADERLESS)).holds
+    assert not come_about(Leaderless(), CHOSEN, situation(SHRUNK)).holds
 
 
 def test_all_are_in_sync_when_every_partition_is() -> None:
@@ -221,6 +227,8 @@ def test_what_is_asked_for_names_the_partition_and_its_brokers() -> None:
     moved = asked_there(MoveThere(("follower-1", broker(3)), 7), CHOSEN, NODES)
     assert moved == Reassign((("t", 1, (2, 3)),), 7)
     assert asked_there(MoveThere(None), CHOSEN, NODES) == Reassign((("t", 1, None),), None)
+    elected = asked_there(ElectThere(ElectionType.UNCLEAN), CHOSEN, NODES)
+    assert elected == ElectLeaders(ElectionType.UNCLEAN, (("t", 1),))
     with pytest.raises(LookupError, match="nobody is newcomer-1"):
         asked_there(MoveThere(("newcomer-1",)), CHOSEN, NODES)
     with pytest.raises(LookupError, match="no partition was chosen"):

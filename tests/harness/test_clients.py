@@ -24,7 +24,13 @@ from harness.clients import (
     kafka_python_making,
 )
 from harness.clients.bounded import within
-from harness.clients.confluent import ConfluentConsumer, ConfluentProducer, made, subscribe
+from harness.clients.confluent import (
+    ConfluentConsumer,
+    ConfluentProducer,
+    made,
+    producer_config,
+    subscribe,
+)
 from harness.clients.kafka_python import KafkaPythonConsumer, KafkaPythonProducer, polled_in_group
 from harness.clients.opening import open_consumer, open_producer
 from tests.harness.fake_broker import LIST_OFFSETS, PRODUCE, FakeBroker
@@ -296,6 +302,15 @@ def test_a_call_of_confluent_kafka_that_raises_is_the_records_fate(
     (sent,) = client.send([Record(0, b"a")])
     assert sent.outcome is outcome
     assert (sent.error or "").startswith(text)
+
+
+def test_a_pipelined_producer_has_batches_of_one_record_and_as_many_in_flight_as_are_remembered() -> None:
+    usual = producer_config(ProducerOptions(("b:1",), "log-0"))
+    pipelined = producer_config(ProducerOptions(("b:1",), "log-0", pipelined=True))
+    assert {key: pipelined[key] for key in pipelined.keys() - usual.keys()} == {
+        "batch.num.messages": 1,
+        "max.in.flight": 5,
+    }
 
 
 def test_a_poll_that_raises_again_and_again_is_bounded(

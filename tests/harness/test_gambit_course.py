@@ -39,6 +39,7 @@ from harness.vocabulary import (
     Mode,
     Pass,
     Pause,
+    RecordsDeleted,
     Strike,
     TopicsRemoved,
     Topology,
@@ -157,6 +158,7 @@ def test_what_does_not_come_about_ends_a_gambit_and_all_is_mended(bench: Bench) 
         ((STRIKE,), "move 1, strike: nobody is leader"),
         ((Until(Acknowledged(1), 0),), "move 1, until: acknowledged did not come about"),
         ((Until(TopicsRemoved(1), 0),), "move 1, until: topics-removed did not come about"),
+        ((Until(RecordsDeleted(), 0),), "move 1, until: records-deleted did not come about"),
         ((AskThere(AlterThere("a", "1")),), "move 1, ask-there: no partition was chosen"),
     ],
 )
@@ -218,6 +220,32 @@ def test_removed_topics_are_counted_from_the_beginning_of_the_waiting(bench: Ben
     ended = bench.play(asked, Until(TopicsRemoved(1), 0))
     assert ended.error == "move 2, until: topics-removed did not come about"
     assert (bench.tally.removed, bench.tally.acked) == (2, 0)
+
+
+def deletion(partition: int) -> Recorded:
+    return Recorded(Operation(0, 0, 7, OK, "delete-records", "t", [[partition, 4]]))
+
+
+def test_deletions_before_the_waiting_and_elsewhere_do_not_count(bench: Bench) -> None:
+    bench.tally.hear(deletion(0))
+    bench.tally.hear(deletion(1))
+    ended = bench.play(CHOOSE, Until(RecordsDeleted(), 0))
+    assert ended.error == "move 2, until: records-deleted did not come about"
+
+
+def test_a_deletion_of_the_chosen_partition_is_waited_for(bench: Bench) -> None:
+    over = threading.Event()
+
+    def delete() -> None:
+        while not over.is_set():
+            bench.tally.hear(deletion(0))
+
+    deleting = threading.Thread(target=delete)
+    deleting.start()
+    ended = bench.play(CHOOSE, Until(RecordsDeleted(), 60_000))
+    over.set()
+    deleting.join()
+    assert ended.type is OK
 
 
 def test_what_concerns_the_partition_names_it(bench: Bench) -> None:

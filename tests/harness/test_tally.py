@@ -23,6 +23,8 @@ def test_only_acknowledged_records_count() -> None:
         Recorded(Operation(0, 0, 1, INFO, "delete-topic", "t-2", None)),
         Recorded(Operation(0, 0, 1, INVOKE, "send", "log-0", [[0, 1], [0, 2]])),
         Recorded(Operation(0, 0, 1, INFO, "send", "log-0", None)),
+        Recorded(Operation(0, 0, 1, OK, "delete-records", "log-0", [[2, 40]])),
+        Recorded(Operation(0, 0, 1, INFO, "delete-records", "log-0", [[2, 50]])),
         sent(OK, "ok", "ok"),
         sent(INFO, "ok", "info", "fail"),
     ):
@@ -30,6 +32,8 @@ def test_only_acknowledged_records_count() -> None:
 
     assert tally.acked == 3
     assert tally.removed == 1
+    assert tally.deleted(("log-0", 2)) == 1
+    assert tally.deleted(("log-0", 1)) == tally.deleted(None) == 0
 
 
 def test_waiting_ends_when_enough_have_come() -> None:

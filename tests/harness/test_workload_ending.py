@@ -255,4 +255,8 @@ def test_real_clients_are_told_what_the_workload_asks(monkeypatch: pytest.Monkey
     clients.consumer(kind, "log-0", isolation)
     assert [(one.acks, one.idempotent) for one in made[:2]] == [("1", False), ("all", True)]
     assert made[2].isolation == isolation
+    pipelined = clients_for(LogWorkload(pipelined=True), ("b:1",))
+    pipelined.producer(kind, "log-0")
+    pipelined.producer(kind, "log-0", durable=True)
+    assert [one.pipelined for one in (*made[:2], *made[3:])] == [False, False, True, False]
     assert all(one.bootstrap == ("b:1",) and one.topic == "log-0" for one in made)

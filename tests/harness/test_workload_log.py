@@ -290,6 +290,16 @@ def test_most_batches_stay_at_home_and_some_do_not(bench: Bench) -> None:
     assert len(batches) / 2 < at_home < len(batches)
 
 
+def test_sends_that_are_pipelined_go_to_one_partition_each_by_one_library(tmp_path: Path) -> None:
+    bench = Bench(tmp_path, msgspec.structs.replace(WORKLOAD, pipelined=True))
+    bench.run_until(lambda: bench.count("send", OK) >= 20)
+    bench.journals.close()
+    sends = [o.value for o in bench.operations("send") if o.type is INVOKE]
+    assert all(len({partition for partition, _ in one}) == 1 for one in sends)
+    assert len({partition for one in sends for partition, _ in one}) == WORKLOAD.partitions
+    assert {what for what in bench.log.made if "producer" in what} == {"confluent-kafka producer"}
+
+
 KILLED_IN_MID_FLIGHT = """
 import os, signal, sys
 from pathlib import Path

@@ -1,0 +1,175 @@
+"""Gambits around one partition's copies: a move called off, a stale copy elected, a log cut at its beginning.
+
+They are drawn as those of `harness.gambits` are, which has the table of all.
+"""
+
+import random
+
+from harness.gambit_pieces import (
+    AT_ONCE_MS,
+    BACK_MS,
+    COPIES,
+    FOLLOWERS,
+    MIN_ISR,
+    SEGMENT_MS,
+    SEVERAL_S_MS,
+    SLOW_BYTES_PER_S,
+    UNCLEAN,
+    Script,
+    altered,
+    blows_at,
+    even,
+    fresh_draw,
+    isolated_one,
+    shuffled,
+)
+from harness.vocabulary.administration import ElectionType
+from harness.vocabulary.faults import Among, Fault, HeldRequests, Kill, Partition, Pattern, PowerLoss, Stop
+from harness.vocabulary.gambits import (
+    AllInSync,
+    AskThere,
+    BeingAdded,
+    Blow,
+    ChooseCopies,
+    ChooseNewcomers,
+    ElectThere,
+    GambitMove,
+    InSyncAlone,
+    Leaderless,
+    LedByAnother,
+    Mend,
+    MoveThere,
+    OutOfSync,
+    RecordsDeleted,
+    Strike,
+    Until,
+)
+from harness.vocabulary.moves import Acknowledged, NothingMoves, Pass
+from harness.vocabulary.topology import DiskKind, Topology
+
+_HELD_MS = (200, 6_000)
+"""TCP sends again after 0.2 s, and then after twice as long each time."""
+
+
+def cancelled_copy(source: random.Random, _: Topology) -> Script:
+    """A move cancelled, or overridden, while its copy can't end; then a leader of before may go."""
+    kept, leaving = shuffled(source, COPIES[:2])
+    wanted = shuffled(source, (kept, "newcomer-1"))
+    deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
+    cancelled = source.random() < 0.7  # noqa: PLR2004 - a chance
+    instead = ("newcomer-2", source.choice(("newcomer-1", leaving)))
+    moves: list[GambitMove] = [
+        ChooseCopies(fresh_draw(source)),
+        ChooseNewcomers(fresh_draw(source), count=2),
+        Strike((Blow("f1", "newcomer-1", deaf),)),
+        AskThere(MoveThere(wanted, SLOW_BYTES_PER_S if even(source) else None)),
+        Until(BeingAdded("newcomer-1"), 5_000),
+        Until(Acknowledged(source.randint(1, 20)), 10_000),
+    ]
+    copying = even(source)
+    # It connects again within a second, and then copies for about as long.
+    moves += [Mend(("f1",)), Pass(source.randint(0, 1_500))] if copying else []
+    moves.append(AskThere(MoveThere(None if cancelled else shuffled(source, instead))))
+    moves += [Until(NothingMoves(), SEVERAL_S_MS)] if cancelled else []
+    names = [] if copying else ["f1"]
+    if even(source):
+        moves += [Pass(source.randint(0, 300)), Strike((Blow("f2", "leader", Kill()),))]
+        moves.append(Until(LedByAnother(("leader",)), SEVERAL_S_MS))
+        names.append("f2")
+    moves += [Mend(shuffled(source, names), source.randint(0, 1_000))] if names else []
+    return *moves, Until(NothingMoves(), BACK_MS), Until(AllInSync(), BACK_MS)
+
+
+def stale_elected(source: random.Random, _: Topology) -> Script:
+    """The last replica in sync goes, one that lacks what it took is elected uncleanly, and it comes back."""
+    others = blows_at([(part, source.choice((Stop, Kill))()) for part in shuffled(source, FOLLOWERS)])
+    stale, other = shuffled(source, [blow.name for blow in others])
+    by_config = even(source)
+    elect = AskThere(ElectThere(ElectionType.UNCLEAN))
+    # Who is back is registered a second or two after it answers; the second election may be needless.
+    asked = () if by_config else (Pass(1_500), elect, Pass(2_000), elect)
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        altered(MIN_ISR, "1"),
+        Strike(others, source.choice((0, source.randint(200, 2_000)))),
+        Until(InSyncAlone("leader"), SEVERAL_S_MS),
+        Until(Acknowledged(source.randint(20, 200)), 10_000),
+        Strike((Blow("f3", "leader", source.choice((Kill, Stop))()),)),
+        Until(Leaderless(), SEVERAL_S_MS),
+        *((altered(UNCLEAN, "true"),) if by_config else ()),
+        Mend((stale,)),
+        *asked,
+        Until(LedByAnother(("leader",)), SEVERAL_S_MS),
+        Until(Acknowledged(source.randint(1, 30)), 10_000),
+        Mend(shuffled(source, ("f3", other)), source.randint(0, 2_000)),
+        *((altered(UNCLEAN, "false"),) if by_config else ()),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def eligible_again(source: random.Random, topology: Topology) -> Script:
+    """Copies go one after the other, cleanly or not, until nobody leads; they come back in drawn order.
+
+    The leader, which has what was acknowledged, keeps what it wrote.
+    """
+    ends: tuple[Fault, ...] = (Stop(), Kill())
+    power = () if topology.disk is DiskKind.FOLDER else (PowerLoss(),)
+    followers = [(part, source.choice((*ends, *power))) for part in shuffled(source, FOLLOWERS)]
+    first, second, last = blows_at([*followers, ("leader", source.choice(ends))])
+    back: list[GambitMove] = []
+    for name in shuffled(source, (first.name, second.name, last.name)):
+        back += [Mend((name,)), Pass(source.randint(0, 3_000))]
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        altered(MIN_ISR, "2"),
+        Strike((first,)),
+        Until(OutOfSync(first.at), SEVERAL_S_MS),
+        Strike((second,)),
+        Until(InSyncAlone("leader"), SEVERAL_S_MS),
+        Pass(source.randint(0, 1_500)),
+        Strike((last,)),
+        Until(Leaderless(), SEVERAL_S_MS),
+        *back,
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def trimmed_log(source: random.Random, _: Topology) -> Script:
+    """Copies end within 200 ms of a deletion of a partition's oldest records, twice."""
+    rounds: list[GambitMove] = []
+    number = 1
+    for _round in range(2):
+        parts = source.choice((("leader",), ("leader",), FOLLOWERS[:1], COPIES))
+        ends = source.choice((Kill, Kill, Stop))
+        blows = blows_at([(part, ends()) for part in shuffled(source, parts)], first=number)
+        number += len(blows)
+        rounds += [Until(RecordsDeleted(), SEVERAL_S_MS), Pass(source.randint(0, 200))]
+        rounds += [Strike(blows, source.randint(0, AT_ONCE_MS)), Pass(source.randint(0, 2_000))]
+        rounds += [Mend(shuffled(source, [blow.name for blow in blows])), Until(AllInSync(), BACK_MS)]
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        altered("segment.ms", source.choice(SEGMENT_MS)),
+        *rounds,
+    )
+
+
+def held_sends(source: random.Random, _: Topology) -> Script:
+    """What some clients send a leader arrives late: after they sent it again, or after another one led."""
+    moves: list[GambitMove] = [
+        ChooseCopies(fresh_draw(source)),
+        Strike((Blow("f1", "leader", HeldRequests(draw=fresh_draw(source))),)),
+        Pass(source.randint(*_HELD_MS)),
+    ]
+    names = ["f1"]
+    if even(source):
+        moves += [
+            Strike((Blow("f2", "leader", isolated_one(source)),)),
+            Until(LedByAnother(("leader",)), SEVERAL_S_MS),
+        ]
+        names.append("f2")
+    return (
+        *moves,
+        Mend(shuffled(source, names), source.randint(0, 500)),
+        Pass(source.randint(500, 2_500)),
+        Until(AllInSync(), BACK_MS),
+    )

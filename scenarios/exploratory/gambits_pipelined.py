@@ -1,0 +1,26 @@
+"""exploratory/gambits-pipelined: five batches in flight, of which the first is lost or refused."""
+
+from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
+from scenarios.gambit_schedules import mostly_gambits
+
+SCENARIO = Scenario(
+    summary="Five batches of a producer at a time on their way to a partition whose leader or ISR changes.",
+    why=(
+        "The first batch is lost or refused, and those behind it arrive: where one is taken although a "
+        "sequence before it is missing, or is taken twice when it comes again."
+    ),
+    schedule=mostly_gambits(
+        {
+            "held-sends": 6,
+            "lost-answers": 3,
+            "last-in-sync": 2,
+            "cut-off-leader": 2,
+            "flapping": 2,
+            "broker-majority": 1,
+        },
+    ),
+    topology=Topology(mode=Mode.ISOLATED),
+    # With two in sync at least a batch is refused before it is appended, and the next may be taken.
+    workload=LogWorkload(pipelined=True, rate=20, batch=40),
+    ticket="KIP-98",
+)
