@@ -26,6 +26,7 @@ from harness.gambits_of_copies import (
     cancelled_copy,
     eligible_again,
     held_sends,
+    refused_batches,
     stale_elected,
     trimmed_log,
 )
@@ -346,6 +347,7 @@ GAMBITS: dict[str, Recipe] = {
     "eligible-again": Recipe(eligible_again, isolated=True),
     "trimmed-log": Recipe(trimmed_log),
     "held-sends": Recipe(held_sends, isolated=True),
+    "refused-batches": Recipe(refused_batches, isolated=True),
 }
 """Gambits that a random schedule draws from, by their names there."""
 

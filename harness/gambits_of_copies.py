@@ -24,7 +24,17 @@ from harness.gambit_pieces import (
     shuffled,
 )
 from harness.vocabulary.administration import ElectionType
-from harness.vocabulary.faults import Among, Fault, HeldRequests, Kill, Partition, Pattern, PowerLoss, Stop
+from harness.vocabulary.faults import (
+    Among,
+    Fault,
+    HeldRequests,
+    Kill,
+    Partition,
+    Pattern,
+    Pause,
+    PowerLoss,
+    Stop,
+)
 from harness.vocabulary.gambits import (
     AllInSync,
     AskThere,
@@ -87,16 +97,16 @@ def stale_elected(source: random.Random, _: Topology) -> Script:
     by_config = even(source)
     elect = AskThere(ElectThere(ElectionType.UNCLEAN))
     # Who is back is registered a second or two after it answers; the second election may be needless.
-    asked = () if by_config else (Pass(1_500), elect, Pass(2_000), elect)
+    asked = () if by_config else (Until(Leaderless(), SEVERAL_S_MS), elect, Pass(2_000), elect)
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         altered(MIN_ISR, "1"),
         Strike(others, source.choice((0, source.randint(200, 2_000)))),
         Until(InSyncAlone("leader"), SEVERAL_S_MS),
         Until(Acknowledged(source.randint(20, 200)), 10_000),
-        Strike((Blow("f3", "leader", source.choice((Kill, Stop))()),)),
-        Until(Leaderless(), SEVERAL_S_MS),
         *((altered(UNCLEAN, "true"),) if by_config else ()),
+        Strike((Blow("f3", "leader", source.choice((Kill, Stop))()),)),
+        Pass(source.randint(0, 2_000)),
         Mend((stale,)),
         *asked,
         Until(LedByAnother(("leader",)), SEVERAL_S_MS),
@@ -128,7 +138,7 @@ def eligible_again(source: random.Random, topology: Topology) -> Script:
         Until(InSyncAlone("leader"), SEVERAL_S_MS),
         Pass(source.randint(0, 1_500)),
         Strike((last,)),
-        Until(Leaderless(), SEVERAL_S_MS),
+        Pass(source.randint(0, 4_000)),
         *back,
         Until(AllInSync(), BACK_MS),
     )
@@ -150,6 +160,22 @@ def trimmed_log(source: random.Random, _: Topology) -> Script:
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         altered("segment.ms", source.choice(SEGMENT_MS)),
         *rounds,
+    )
+
+
+def refused_batches(source: random.Random, _: Topology) -> Script:
+    """One copy of three away, and three asked for, then two, in turns: a batch is refused, the next taken."""
+    turns: list[GambitMove] = []
+    for least in ("3", "2") * source.randint(3, 4):
+        turns += [altered(MIN_ISR, least), Pass(source.randint(100, 700))]
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        altered(MIN_ISR, "2"),
+        Strike((Blow("f1", "follower-1", source.choice((Stop, Kill, Pause))()),)),
+        Until(OutOfSync("follower-1"), SEVERAL_S_MS),
+        *turns,
+        Mend(("f1",)),
+        Until(AllInSync(), BACK_MS),
     )
 
 

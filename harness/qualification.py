@@ -62,7 +62,8 @@ _WORKLOADS = ("txn", "copy", "offsets", "groups", "compacted", "metadata", "dele
 _GAMBITS = (
     "gambits", "gambits-txn", "gambits-copy", "gambits-offsets", "gambits-groups",
     "gambits-compacted", "gambits-deletions", "gambits-metadata", "gambits-configs",
-    "gambits-reassignments", "gambits-copies-power", "gambits-power",
+    "gambits-reassignments", "gambits-copies-power", "gambits-power", "gambits-pipelined",
+    "gambits-groups-modern",
 )  # fmt: skip
 """Without gambits-held, which may meet KAFKA-17754: clients of the first protocol have it by design."""
 _KIPS = (

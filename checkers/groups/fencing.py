@@ -5,6 +5,13 @@ one of them tells of it, every coordinator knows it, and numbers only grow.  A g
 after the group was deleted: on request, which nobody makes before the last assignment of a run, or by Kafka,
 which takes it ten minutes at least (``offsets.retention.check.interval.ms``).
 
+In a group of KIP-848's protocol every member has an epoch of its own, and learns of others late: a commit is
+held against the member's epoch, not against other members'.  But a partition is given to another member only
+after the one that had it has let go of it, which moves its epoch on in the same write, or has been fenced.
+So once a member tells that it was assigned a partition, nobody commits that partition's offset in an earlier
+epoch any more.  Whether two members have a partition in one epoch can't be told from what they say: a
+library reads its epoch when it tells of an assignment, which may be later than the assignment.
+
 A member commits as what it was told to be.  A commit of a generation that nobody had been told of until then
 names one that the member made up, or got from nowhere: the coordinator can't have had it for its current one.
 """
@@ -16,39 +23,56 @@ from operator import attrgetter
 
 from checkers.columns import NONE
 from checkers.groups.kinds import PREMATURE_COMMIT, TWO_OWNERS, ZOMBIE_COMMIT
-from checkers.groups.loading import Assignment, Commit, Groups, Place
+from checkers.groups.loading import Assignment, Commit, Groups, Membership, Place
 from checkers.verdict import Anomaly
+
+_EVERYTHING = -1
+"""Stands for all partitions, where generations are the group's."""
 
 
 def find_zombies(groups: Groups, group: str) -> Iterator[Anomaly]:
     """Commits that were acknowledged although a member of a later generation had its assignment already.
 
-    Whether the partitions are the same does not matter: a coordinator fences by generation.
+    Whether the partitions are the same does not matter in a classic group: a coordinator fences by
+    generation.  In one of KIP-848's protocol it does, and the other one is another member.
     """
+    modern = group in groups.modern
     assignments = [one for one in groups.assignments.get(group, ()) if one.membership is not None]
-    newest: Assignment | None = None
+    newest: dict[int, Assignment] = {}
     place = 0
     for commit in groups.commits.get(group, ()):
         while place < len(assignments) and assignments[place].end < commit.begin:
-            newest = _later(newest, assignments[place])
+            for key in assignments[place].starts if modern else (_EVERYTHING,):
+                newest[key] = _later(newest.get(key), assignments[place])
             place += 1
-        if newest is None or not commit.acknowledged or commit.membership is None:
-            continue
-        mine, current = commit.membership[1], _generation(newest)
-        if mine >= current:
-            continue
-        yield ZOMBIE_COMMIT.found(
-            f"{_told(commit)} in generation {mine}, "
-            f"and process {newest.process} was in generation {current} already",
-            subject=f"{group} generation {mine}",
-            time_ns=commit.time_ns,
-            witness=(newest.begin, newest.end, *commit.positions),
-            explanation=[
-                f"Process {newest.process} was assigned partitions in generation {current}: {newest.end}.",
-                f"After that process {commit.process} committed in generation {mine}: {commit.begin}.",
-                f"It was told that it is done: {commit.end}.",
-            ],
-        )
+        if commit.acknowledged and commit.membership is not None:
+            keys = commit.offsets if modern else (_EVERYTHING,)
+            others = (newest[key] for key in keys if key in newest)
+            later = next((one for one in others if _fences(one, commit.membership, modern=modern)), None)
+            if later is not None:
+                yield _zombie(commit, commit.membership[1], later)
+
+
+def _fences(one: Assignment, membership: Membership, *, modern: bool) -> bool:
+    """Whether an assignment is of a later generation, and in a modern group another member's."""
+    mine = one.membership is not None and one.membership[0] == membership[0]
+    return _generation(one) > membership[1] and not (modern and mine)
+
+
+def _zombie(commit: Commit, mine: int, newest: Assignment) -> Anomaly:
+    current = _generation(newest)
+    return ZOMBIE_COMMIT.found(
+        f"{_told(commit)} in generation {mine}, "
+        f"and process {newest.process} was in generation {current} already",
+        subject=f"{commit.group} generation {mine}",
+        time_ns=commit.time_ns,
+        witness=(newest.begin, newest.end, *commit.positions),
+        explanation=[
+            f"Process {newest.process} was assigned partitions in generation {current}: {newest.end}.",
+            f"After that process {commit.process} committed in generation {mine}: {commit.begin}.",
+            f"It was told that it is done: {commit.end}.",
+        ],
+    )
 
 
 def find_premature(groups: Groups, group: str) -> Iterator[Anomaly]:
@@ -66,7 +90,8 @@ def premature(groups: Groups, group: str) -> Iterator[tuple[Commit, int, Assignm
     Yields:
         The commit, the generation that it names, and the newest assignment that was known.
     """
-    told = sorted(groups.assignments.get(group, ()), key=attrgetter("begin"))
+    assigned, moved = groups.assignments.get(group, ()), groups.moved.get(group, ())
+    told = sorted((*assigned, *moved), key=attrgetter("begin"))
     if not told or any(one.membership is None for one in told):
         return
     begun, newest = [one.begin for one in told], list(accumulate(told, _later))
@@ -96,7 +121,12 @@ def _premature(commit: Commit, generation: int, known: Assignment | None) -> Ano
 
 
 def find_two_owners(groups: Groups, group: str) -> Iterator[Anomaly]:
-    """Partitions that two members were assigned in one generation; one finding a partition and generation."""
+    """Partitions that two members were assigned in one generation; one finding a partition and generation.
+
+    None in a group of KIP-848's protocol.
+    """
+    if group in groups.modern:
+        return
     owners: dict[tuple[Place, int], Assignment] = {}
     told: set[tuple[Place, int]] = set()
     for assignment in groups.assignments.get(group, ()):

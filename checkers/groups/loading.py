@@ -133,7 +133,9 @@ class Groups:
     """Everything about groups that a history tells.
 
     Attributes:
+        modern: groups of KIP-848's protocol, in which an epoch is a member's own.
         assignments: of each group, in the order of their completion.
+        moved: polls of each group in which a member learned of a new epoch alone: assignments of nothing.
         commits: of each group, in the order of their invocation.
         deletions: of each group that were acknowledged, in the order of their completion.
         polls: polls of each group that returned, in the order of their completion.
@@ -145,7 +147,9 @@ class Groups:
         recovered: whether the cluster recovered within its bound.
     """
 
+    modern: frozenset[str] = frozenset()
     assignments: dict[str, list[Assignment]] = field(default_factory=dict)
+    moved: dict[str, list[Assignment]] = field(default_factory=dict)
     commits: dict[str, list[Commit]] = field(default_factory=dict)
     deletions: dict[str, list[Deletion]] = field(default_factory=dict)
     polls: dict[str, list[Span]] = field(default_factory=dict)
@@ -185,6 +189,7 @@ def groups_of(history: History) -> Groups:
     """
     loader = _Loader()
     takers = {
+        "setup": loader.setup,
         "poll": loader.poll,
         "commit": loader.commit,
         "delete-group": loader.delete_group,
@@ -208,6 +213,10 @@ class _Loader:
         self._committing: dict[int | str, Commit] = {}
         self._deleting: dict[int | str, int] = {}
 
+    def setup(self, operation: Operation) -> None:
+        """Note which groups are of KIP-848's protocol."""
+        self.groups.modern = frozenset(operation.value.get("workload", {}).get("modern", ()))
+
     def poll(self, operation: Operation) -> None:
         """Take a poll; those without a group are another reader's."""
         if operation.type is INVOKE:
@@ -223,6 +232,8 @@ class _Loader:
         groups.polls.setdefault(group, []).append(span)
         if operation.value.get("assigned") is not None:
             groups.assignments.setdefault(group, []).append(_assignment(asked, operation))
+        elif operation.value.get("membership") is not None:
+            groups.moved.setdefault(group, []).append(_assignment(asked, operation))
         for partition, offsets, _ in operation.value["records"]:
             place = Place(group, operation.key, partition)
             groups.delivered.setdefault(place, []).append(offsets)
@@ -276,7 +287,7 @@ def _assignment(asked: Operation, answered: Operation) -> Assignment:
         end=answered.index,
         time_ns=answered.time_ns,
         membership=_membership(answered.value),
-        starts={partition: offset for partition, offset in answered.value["assigned"]},  # noqa: C416 - lists
+        starts=dict(answered.value.get("assigned") or ()),
     )
 
 

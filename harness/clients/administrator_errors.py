@@ -28,6 +28,9 @@ REFUSED_COMMITS: tuple[Refusal, ...] = (
     Refusal(25, "UNKNOWN_MEMBER_ID", "the member is verified before the append"),
     Refusal(27, "REBALANCE_IN_PROGRESS", "the group's state is verified before the append"),
     Refusal(30, "GROUP_AUTHORIZATION_FAILED", "permission is asked for before the append"),
+    Refusal(69, "GROUP_ID_NOT_FOUND", "the group is looked for before the append"),
+    Refusal(110, "FENCED_MEMBER_EPOCH", "the member's epoch is verified before the append"),
+    Refusal(113, "STALE_MEMBER_EPOCH", "the member's epoch is verified before the append"),
 )
 """Not among them: COORDINATOR_NOT_AVAILABLE (15) and NOT_COORDINATOR (16), which also stand for an append
 whose replicas were too slow, or whose leader was deposed while it waited."""

@@ -2,6 +2,7 @@
 
 The classic protocol: a member joins, is assigned partitions by its group's leader, and whatever it commits
 carries its id and its group's generation, by which the coordinator fences those that it went on without.
+KIP-848's: the coordinator assigns, and the member's own epoch stands for the generation.
 """
 
 from collections.abc import Mapping
@@ -28,10 +29,14 @@ class Assigned(NamedTuple):
 
 
 class Gathered(NamedTuple):
-    """What one poll returned: records in their order, and the assignment that they begin, if it is new."""
+    """What one poll returned: records in their order, and the assignment that they begin, if it is new.
+
+    `membership` is who the member is from now on, where that changed without a new assignment.
+    """
 
     messages: list[Message]
     assigned: Assigned | None = None
+    membership: Membership | None = None
 
 
 class MemberOptions(msgspec.Struct, frozen=True):
@@ -48,6 +53,7 @@ class MemberOptions(msgspec.Struct, frozen=True):
         connect_ms: how long finding the cluster may take when the client is made.
         commit_ms: after so long a commit returns, whatever has become of it.
         poll_records_max: how many records one poll returns at most.
+        modern: whether it is of KIP-848's protocol, in which brokers say how long a session is.
     """
 
     bootstrap: tuple[str, ...]
@@ -60,6 +66,7 @@ class MemberOptions(msgspec.Struct, frozen=True):
     connect_ms: int = 2_500
     commit_ms: int = 2_500
     poll_records_max: int = 200
+    modern: bool = False
 
 
 class GroupMember(Protocol):

@@ -9,7 +9,7 @@ membership is compared before every commit.
 import struct
 import threading
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from confluent_kafka import Consumer, TopicPartition
@@ -48,13 +48,11 @@ class ConfluentMember:
                 enable_auto_commit=False,
                 enable_auto_offset_store=False,
                 auto_offset_reset="error",
-                partition_assignment_strategy="range",
-                session_timeout_ms=options.session_ms,
-                heartbeat_interval_ms=options.heartbeat_ms,
                 max_poll_interval_ms=options.poll_interval_ms,
                 check_crcs=True,
                 fetch_wait_max_ms=250,
                 fetch_error_backoff_ms=100,
+                **self._protocol(),
             ),
         )
         subscribe(self._consumer, options.topic, on_assign=self._on_assign, on_revoke=self._on_revoke)
@@ -125,20 +123,33 @@ class ConfluentMember:
         more: list[Any] = self._consumer.consume(num_messages=self._options.poll_records_max - 1, timeout=0)
         return more
 
-    def _on_assign(self, consumer: Any, partitions: list[Any]) -> None:
-        """Begin where the group's committed offsets say."""
+    def _protocol(self) -> dict[str, Any]:
+        """What the library is told of the group's protocol."""
+        return {
+            "partition_assignment_strategy": "range",
+            "session_timeout_ms": self._options.session_ms,
+            "heartbeat_interval_ms": self._options.heartbeat_ms,
+        }
+
+    def _committed(self, consumer: Any, partitions: Iterable[int]) -> dict[int, int] | None:
+        """The group's committed offsets, 0 where it has none; None where nobody told, which poll tells."""
         self._failure = None
+        asked = [TopicPartition(self._options.topic, partition) for partition in partitions]
         try:
-            known = consumer.committed(partitions, timeout=self._options.request_ms / _MS_PER_S)
+            known = consumer.committed(asked, timeout=self._options.request_ms / _MS_PER_S)
             failed = [place.error for place in known if place.error is not None]
             if failed:
                 self._failure = f"no committed offsets: {failed[0].name()}: {failed[0].str()}"
         except Exception as error:  # noqa: BLE001 - told by the poll that serves this
             self._failure = f"no committed offsets: {told(error)}"
-        if self._failure is not None:
+        return None if self._failure else {place.partition: max(place.offset, 0) for place in known}
+
+    def _on_assign(self, consumer: Any, partitions: list[Any]) -> None:
+        """Begin where the group's committed offsets say."""
+        starts = self._committed(consumer, [place.partition for place in partitions])
+        if starts is None:
             consumer.assign([])
             return
-        starts = {place.partition: max(place.offset, 0) for place in known}
         consumer.assign([TopicPartition(self._options.topic, p, offset) for p, offset in starts.items()])
         self._membership = membership_of(consumer.consumer_group_metadata())
         self._owned = frozenset(starts)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.group_confluent import ConfluentMember
 from harness.clients.group_kafka_python import KafkaPythonMember
+from harness.clients.group_modern import ModernMember
 from harness.clients.interface import ClientKind
 
 Join = Callable[[ClientKind, MemberOptions], GroupMember]
@@ -21,4 +22,4 @@ def join_group(kind: ClientKind, options: MemberOptions) -> GroupMember:
         case ClientKind.KAFKA_PYTHON:
             return KafkaPythonMember(options)
         case ClientKind.CONFLUENT:
-            return ConfluentMember(options)
+            return ModernMember(options) if options.modern else ConfluentMember(options)

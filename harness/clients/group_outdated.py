@@ -19,6 +19,7 @@ from harness.wire import Connection, WireError
 _GROUP = 0
 _FIND_COORDINATOR_SINGLE = 3
 _COMMIT_AT_MOST = 8
+"""Of the classic protocol; the next one tells the errors of KIP-848's."""
 _MS_PER_S = 1000
 _NOBODY = Membership("", -1)
 """What OffsetCommit names where who asks is no member."""
@@ -47,7 +48,7 @@ def commit_as(options: MemberOptions, membership: Membership, offsets: Mapping[i
         topics=[topic(name=options.topic, partitions=parts)],
     )
     try:
-        answer = connection.ask(request, OffsetCommitResponse, at_most=_COMMIT_AT_MOST)
+        answer = connection.ask(request, OffsetCommitResponse, at_most=_COMMIT_AT_MOST + options.modern)
     except WireError as error:
         return Answer(OperationType.INFO, error=str(error))
     finally:

@@ -311,6 +311,8 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
 
     Attributes:
         groups: ids of the groups, each named ``group-`` and its members' library.
+        modern: those of them that are of KIP-848's protocol; their members are confluent-kafka's, and brokers
+            are configured with the session below.
         members: members of each group.
         session_ms: after so long without a heartbeat a group goes on without the member.
         poll_interval_ms: after so long without a poll likewise.
@@ -323,6 +325,7 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
     batch: int = 8
     subscribed: int = 1
     groups: tuple[str, ...] = ("group-kafka-python", "group-confluent-kafka")
+    modern: tuple[str, ...] = ()
     members: int = 3
     session_ms: int = 6_000
     poll_interval_ms: int = 7_000

@@ -65,6 +65,7 @@ def options_of(context: GroupsContext, group: int) -> MemberOptions:
         session_ms=workload.session_ms,
         poll_interval_ms=workload.poll_interval_ms,
         request_ms=REQUEST_MS,
+        modern=workload.groups[group] in workload.modern,
     )
 
 

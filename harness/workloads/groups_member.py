@@ -74,6 +74,8 @@ class Membered(Worker):
         self._recorder.complete(OperationType.OK, {**asked, **self._told(gathered)})
         if gathered.assigned is not None:
             self._begin(gathered.assigned)
+        elif gathered.membership is not None:
+            self._go_on(gathered.membership)
         after = {message.partition: message.offset + 1 for message in gathered.messages}
         self.positions |= after
         self.pending = {p: offset for p, offset in (self.pending | after).items() if p in member.owned}
@@ -84,6 +86,8 @@ class Membered(Worker):
         if gathered.assigned is not None:
             told["assigned"] = [list(pair) for pair in gathered.assigned.starts.items()]
             told["membership"] = gathered.assigned.membership
+        elif gathered.membership is not None:
+            told["membership"] = gathered.membership
         return told
 
     def _begin(self, assigned: Assigned) -> None:
@@ -93,6 +97,12 @@ class Membered(Worker):
         self.pending = {}
         self.positions = dict(assigned.starts)
         self.membership = assigned.membership
+
+    def _go_on(self, membership: Membership) -> None:
+        """With the same assignment, in a new epoch."""
+        if self.membership is not None and self.positions:
+            self.former = Former(self.membership, dict(self.positions))
+        self.membership = membership
 
     def commit_once(self, commit: Commit) -> OperationType | None:
         """Commit what is pending; how that ended, None if there was nothing to commit."""

@@ -11,11 +11,12 @@ SCENARIO = Scenario(
     ),
     schedule=mostly_gambits(
         {
+            "refused-batches": 6,
             "held-sends": 6,
             "lost-answers": 3,
-            "last-in-sync": 2,
+            "last-in-sync": 1,
             "cut-off-leader": 2,
-            "flapping": 2,
+            "flapping": 1,
             "broker-majority": 1,
         },
     ),

@@ -22,9 +22,10 @@ pytestmark = pytest.mark.cluster
 CLEANING = ("interrupted-cleaning", "interrupted-truncation")
 DELETIONS = (*CLEANING, "trimmed-log")
 MOVES = ("reassignment", "cancelled-copy")
+PIPELINED = ("held-sends", "refused-batches")
 TRANSACTIONS = ("transaction-coordinator", "held-requests")
 POWER = ("voters-power", "copies-power", "eligible-again")
-ELSEWHERE = {*DELETIONS, *TRANSACTIONS, *POWER, *MOVES, "group-coordinator", "absent-replica", "held-sends"}
+ELSEWHERE = {*DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, "group-coordinator", "absent-replica"}
 """Those that need another workload, more brokers, or disks of their own."""
 OTHERS = tuple(kind for kind in GAMBITS if kind not in ELSEWHERE)
 EARLIER = ("rolling-bounce", "deaf-preferred")
@@ -83,7 +84,7 @@ def test_a_run_stands_for_another_scenario_of_the_same_cluster_and_load(name: st
         ("exploratory/gambits-txn", TRANSACTIONS),
         ("exploratory/gambits-power", POWER),
         ("exploratory/gambits-reassignments", MOVES),
-        ("exploratory/gambits-pipelined", ("held-sends",)),
+        ("exploratory/gambits-pipelined", PIPELINED),
         ("exploratory/gambits-metadata", ("absent-replica",)),
         ("exploratory/gambits-deletions", DELETIONS),
         ("exploratory/gambits-compacted", CLEANING),

@@ -61,6 +61,7 @@ class FakeGroup:
         self.on_commit: Callable[[Mapping[int, int]], Answer | None] = lambda _offsets: None
         self.rebalances: Callable[[], bool] = lambda: False
         self.revokes: Callable[[], bool] = lambda: False
+        self.moves_on: Callable[[], bool] = lambda: False
 
     def join(self, kind: ClientKind, options: MemberOptions) -> GroupMember:
         assert options.group == (self.named or f"group-{kind}")
@@ -112,7 +113,15 @@ class FakeMember:
         messages = self._messages()
         if self._group.revokes():
             self.owned = frozenset()
-        return Gathered(messages, assigned)
+        return Gathered(messages, assigned, self._moved_on())
+
+    def _moved_on(self) -> Membership | None:
+        if self._membership is None or not self._group.moves_on():
+            return None
+        with self._group.lock:
+            self._group.generation += 1
+            self._membership = self._membership._replace(generation=self._group.generation)
+        return self._membership
 
     def commit(self, offsets: Mapping[int, int]) -> Answer:
         assert self._membership is not None

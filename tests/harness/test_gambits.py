@@ -45,6 +45,7 @@ from harness.vocabulary import (
     Mode,
     MoveThere,
     NothingMoves,
+    OutOfSync,
     Partition,
     Pass,
     Pause,
@@ -332,8 +333,9 @@ def test_a_stale_copy_is_elected_by_config_or_on_request_before_the_other_is_bac
         first, second = [move for move in moves if isinstance(move, Mend)]
         assert len(first.names) == 1
         assert "f3" in second.names
-        order = [m.condition for m in moves if isinstance(m, Until)]
-        assert order.index(Leaderless()) < order.index(LedByAnother(("leader",)))
+        assert (Until(Leaderless(), 15_000) in moves) == bool(elected)
+        led = Until(LedByAnother(("leader",)), 15_000)
+        assert moves.index(first) < moves.index(led) < moves.index(second)
         asked[bool(elected)] += 1
     assert set(asked) == {True, False}
 
@@ -363,6 +365,16 @@ def test_copies_end_right_after_records_were_deleted() -> None:
             assert isinstance(wait, Pass)
             assert wait.ms <= 200
             assert isinstance(strike, Strike)
+
+
+def test_three_are_asked_for_and_two_while_one_is_away() -> None:
+    for seed in range(20):
+        moves = script("refused-batches", seed)
+        asked = [m.what.value for m in moves if isinstance(m, AskThere) and isinstance(m.what, AlterThere)]
+        assert asked in (["2", *["3", "2"] * 3], ["2", *["3", "2"] * 4])
+        assert moves.index(Until(OutOfSync("follower-1"), 15_000)) < moves.index(
+            AskThere(AlterThere("min.insync.replicas", "3"))
+        )
 
 
 def test_sends_are_held_while_another_leads_and_not() -> None:

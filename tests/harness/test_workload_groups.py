@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from checkers.fitting import misfit_of
@@ -207,6 +208,38 @@ def test_a_member_that_is_assigned_anew_commits_as_in_the_generation_before(
     late = [operation.value["membership"] for operation in bench.operations("commit", FAIL)]
     assert late == [["member-1", 1]] * int(share)
     assert bench.group.refused == [("member-1", 1)] * int(share)
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_an_epoch_that_moves_on_alone_is_told_and_committed_in(
+    make: Make, monkeypatch: pytest.MonkeyPatch, share: float
+) -> None:
+    monkeypatch.setattr(groups, "GHOST_SHARE", share)
+    bench = make()
+    polls = iter([False, True])
+    bench.group.moves_on = lambda: next(polls, False)
+    bench.work()
+
+    told = [o.value for o in bench.operations("poll", OK) if "membership" in o.value]
+    assert [one["membership"] for one in told] == [["member-1", 1], ["member-1", 2]]
+    assert ["assigned" in one for one in told] == [True, False]
+    assert bench.operations("commit", OK)[-1].value["membership"] == ["member-1", 2]
+    assert bench.group.refused == [("member-1", 1)] * int(share)
+
+
+def test_an_epoch_moves_on_of_a_member_of_which_nothing_is_known_yet(make: Make) -> None:
+    bench = make()
+    bench.group.tells = False
+    polls = iter([False, True])
+    bench.group.moves_on = lambda: next(polls, False)
+    bench.work()
+    assert bench.operations("commit", OK)[-1].value["membership"] == ["member-1", 2]
+
+
+def test_members_of_a_modern_group_are_told_that_it_is_one(make: Make) -> None:
+    bench = make(msgspec.structs.replace(CALM, modern=("group-confluent-kafka",)))
+    bench.work(index=CALM.members)
+    assert {options.modern for options in bench.group.joined} == {True}
 
 
 def test_a_member_commits_as_in_a_generation_to_come_and_is_refused(

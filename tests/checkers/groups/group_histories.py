@@ -31,10 +31,13 @@ class GroupStory:
         self.now_ns += STEP_NS
         return at
 
-    def setup(self, *groups: str, kind: str = "groups", unclean: bool = False) -> None:
+    def setup(
+        self, *groups: str, kind: str = "groups", unclean: bool = False, modern: Sequence[str] = ()
+    ) -> None:
         """The set-up of a run whose groups must be drained."""
         config = {"unclean.leader.election.enable": "true"} if unclean else {}
         workload = {"kind": kind, "groups": list(groups), "session_ms": 6_000}
+        workload |= {"modern": list(modern)}
         topics = [{"name": TOPIC, "partitions": 1}]
         told = {"kafka_version": "4.3.1", "workload": workload, "config": config, "topics": topics}
         self.add("runner", OK, "setup", None, told)
@@ -46,6 +49,11 @@ class GroupStory:
         if generation is not None:
             self.members[process] = (f"member-{process}", generation)
         return self.polled(process, given or {}, starts, told=generation is not None)
+
+    def goes_on(self, process: int, generation: int) -> int:
+        """A poll in which a member learns of another epoch alone; the position of its completion."""
+        self.members[process] = (f"member-{process}", generation)
+        return self.polled(process, {}, told=True)
 
     def polled(
         self,
@@ -65,6 +73,7 @@ class GroupStory:
         answer = {**asked, "records": records}
         if starts is not None:
             answer["assigned"] = [list(pair) for pair in starts.items()]
+        if starts is not None or told:
             answer["membership"] = list(self.members[process]) if told else None
         return self.add(process, OK, "poll", TOPIC, answer)
 
