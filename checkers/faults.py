@@ -8,7 +8,7 @@ from checkers.history import FAIL, INVOKE, OK, History, Operation, OperationType
 
 FOREVER_NS = 2**63 - 1
 """End of a window that was never seen to close; later than any run."""
-DOWN_KINDS = frozenset({"kill", "stop", "wipe-disk", "power-loss"})
+DOWN_KINDS = frozenset({"kill", "stop", "torn-write", "wipe-disk", "power-loss"})
 """Kinds whose targets have no process until the heal starts them again."""
 ENDING_KINDS = DOWN_KINDS | {"dead-disk"}
 """Kinds that end one process of their targets: at once, or between the inject and the end of the heal."""

@@ -28,6 +28,7 @@ from harness.gambits_of_copies import (
     held_sends,
     refused_batches,
     stale_elected,
+    torn_writes,
     trimmed_log,
 )
 from harness.gambits_of_topics import (
@@ -348,6 +349,7 @@ GAMBITS: dict[str, Recipe] = {
     "trimmed-log": Recipe(trimmed_log),
     "held-sends": Recipe(held_sends, isolated=True),
     "refused-batches": Recipe(refused_batches, isolated=True),
+    "torn-writes": Recipe(torn_writes),
 }
 """Gambits that a random schedule draws from, by their names there."""
 

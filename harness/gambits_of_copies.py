@@ -34,6 +34,7 @@ from harness.vocabulary.faults import (
     Pause,
     PowerLoss,
     Stop,
+    TornWrite,
 )
 from harness.vocabulary.gambits import (
     AllInSync,
@@ -175,6 +176,20 @@ def refused_batches(source: random.Random, _: Topology) -> Script:
         Until(OutOfSync("follower-1"), SEVERAL_S_MS),
         *turns,
         Mend(("f1",)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def torn_writes(source: random.Random, _: Topology) -> Script:
+    """Copies of a partition end in the middle of their writes, at every partition that they have."""
+    parts = shuffled(source, COPIES)[: source.choice((1, 2, 3))]
+    blows = blows_at([(part, TornWrite(draw=fresh_draw(source))) for part in parts])
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        Until(Acknowledged(source.randint(1, 20)), 5_000),
+        Strike(blows, source.randint(0, AT_ONCE_MS)),
+        Pass(source.randint(0, 2_000)),
+        Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, 2_000)),
         Until(AllInSync(), BACK_MS),
     )
 

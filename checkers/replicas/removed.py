@@ -28,8 +28,8 @@ from checkers.loading import all_columns_of
 from checkers.replicas.kinds import DELETED_RECORDS_RETURNED
 from checkers.verdict import Anomaly
 
-_KILL = "kill"
-_ENDING = STRIKING | {_KILL}
+_KILLS = frozenset({"kill", "torn-write"})
+_ENDING = STRIKING | _KILLS
 """Kinds of faults after which a log may begin where its broker had last written that it begins."""
 _CLEAN_CODES = frozenset({0, 143})
 """Exit codes of a process that ended by itself or on SIGTERM, and so wrote the starts of its logs."""
@@ -143,7 +143,7 @@ class Licensing:
     def _fetched(self, where: PartitionName, broker: int, window: FaultWindow) -> bool:
         """Whether a killed broker left the ISR, and led no more before a leader had taken it in again."""
         changes = self._scene.changes
-        if window.kind != _KILL or window.heal_invoked_ns is None or not changes.tells(where, NEVER):
+        if window.kind not in _KILLS or window.heal_invoked_ns is None or not changes.tells(where, NEVER):
             return False
         left = False
         for state in changes.possible(where, window.invoked_ns, NEVER):
@@ -157,7 +157,7 @@ class Licensing:
     def _died(self, deletion: Deletion) -> str | None:
         """A process that ended in another way than it should, other than by a kill."""
         names = [name for name, _ in self._replicas(deletion.where)]
-        kills = [window for window in self._scene.windows if window.kind == _KILL]
+        kills = [window for window in self._scene.windows if window.kind in _KILLS]
         for operation in self._history.observed("node"):
             value, node, time_ns = operation.value, operation.node, operation.time_ns
             ended = value["status"] == "exited" and value.get("exit_code") not in _CLEAN_CODES

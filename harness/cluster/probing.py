@@ -184,6 +184,7 @@ PROBES: dict[str, Callable[[DockerClient, str], None]] = {
     "kill": _kill,
     "pause": _pause,
     "stop": _stop,
+    "torn-write": _wipe_disk,
     "wipe-disk": _wipe_disk,
     "power-loss": _power_loss,
     "dead-disk": _dead_disk,

@@ -11,6 +11,7 @@ from harness.faults.partition import ActivePartition
 from harness.faults.process import ActiveKill, ActivePause, ActiveStop
 from harness.faults.requests import ActiveHeldRequests
 from harness.faults.targets import Resolved
+from harness.faults.torn import ActiveTornWrite
 from harness.vocabulary.faults import (
     DeadDisk,
     Fault,
@@ -21,6 +22,7 @@ from harness.vocabulary.faults import (
     Pause,
     PowerLoss,
     Stop,
+    TornWrite,
     WipeDisk,
 )
 
@@ -42,6 +44,8 @@ def activate(spec: Fault, fault: str, resolved: Resolved, bench: Bench) -> Activ
             return ActiveLostAnswers(fault, resolved, bench)
         case HeldRequests():
             return ActiveHeldRequests(spec, fault, resolved, bench)
+        case TornWrite():
+            return ActiveTornWrite(spec, resolved, bench)
         case WipeDisk() | DeadDisk():
             return _of_disk(spec, resolved, bench)
         case _:

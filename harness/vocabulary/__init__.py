@@ -36,6 +36,7 @@ from harness.vocabulary.faults import (
     Scope,
     Stop,
     Target,
+    TornWrite,
     WipeDisk,
 )
 from harness.vocabulary.gambits import (
@@ -213,6 +214,7 @@ __all__ = [
     "Target",
     "TopicsRemoved",
     "Topology",
+    "TornWrite",
     "TransactionalWorkload",
     "TxnWorkload",
     "Until",

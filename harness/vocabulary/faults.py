@@ -190,6 +190,20 @@ class DeadDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="dead-disk"):
     sparing: bool = False
 
 
+class TornWrite(msgspec.Struct, frozen=True, tag_field="kind", tag="torn-write"):
+    """Kill a node in the middle of its writes; start it again at the heal.
+
+    Each of its logs, but the metadata's, ends with a part of a batch then; what was whole stays.
+
+    Attributes:
+        target: the node.
+        draw: decides among equals, and how much of each batch is there.
+    """
+
+    target: Target | Member = Target.BROKER
+    draw: int = 0
+
+
 OfDisk = WipeDisk | PowerLoss | DeadDisk
 """Faults after which a node may lack what it had."""
-Fault = Partition | Kill | Pause | Stop | LostAnswers | HeldRequests | OfDisk
+Fault = Partition | Kill | Pause | Stop | LostAnswers | HeldRequests | TornWrite | OfDisk

@@ -21,6 +21,7 @@ _OF_KIND = {
     "pause": 2,
     "kill": 3,
     "stop": 3,
+    "torn-write": 3,
     "power-loss": 4,
     "wipe-disk": 4,
     "dead-disk": 4,

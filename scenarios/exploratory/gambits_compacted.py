@@ -11,6 +11,7 @@ SCENARIO = Scenario(
     ),
     schedule=mostly_gambits(
         {
+            "torn-writes": 3,
             "interrupted-cleaning": 5,
             "interrupted-truncation": 4,
             "all-copies": 2,

@@ -10,7 +10,14 @@ SCENARIO = Scenario(
         "what the others lost; where all lose power, all have to agree on what is left."
     ),
     schedule=mostly_gambits(
-        {"copies-power": 6, "eligible-again": 4, "all-copies": 1, "last-in-sync": 1, "flapping": 1},
+        {
+            "copies-power": 6,
+            "eligible-again": 4,
+            "torn-writes": 4,
+            "all-copies": 1,
+            "last-in-sync": 1,
+            "flapping": 1,
+        },
         changes={},
     ),
     # In a dynamic quorum a young broker does not survive a loss of power: findings/power-loss-of-an-observer.

@@ -20,7 +20,7 @@ from results.store import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
 CLEANING = ("interrupted-cleaning", "interrupted-truncation")
-DELETIONS = (*CLEANING, "trimmed-log")
+DELETIONS = (*CLEANING, "trimmed-log", "torn-writes")
 MOVES = ("reassignment", "cancelled-copy")
 PIPELINED = ("held-sends", "refused-batches")
 TRANSACTIONS = ("transaction-coordinator", "held-requests")

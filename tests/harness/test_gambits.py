@@ -56,6 +56,7 @@ from harness.vocabulary import (
     Strike,
     TopicsRemoved,
     Topology,
+    TornWrite,
     Until,
 )
 
@@ -375,6 +376,17 @@ def test_three_are_asked_for_and_two_while_one_is_away() -> None:
         assert moves.index(Until(OutOfSync("follower-1"), 15_000)) < moves.index(
             AskThere(AlterThere("min.insync.replicas", "3"))
         )
+
+
+def test_writes_are_torn_of_one_copy_or_more() -> None:
+    counts, draws = set(), set()
+    for seed in range(20):
+        (strike,) = _strikes("torn-writes", seed)
+        assert {blow.at for blow in strike.blows} <= COPIES
+        draws |= {blow.fault.draw for blow in strike.blows if isinstance(blow.fault, TornWrite)}
+        counts.add(len(strike.blows))
+    assert counts == {1, 2, 3}
+    assert len(draws) > 20
 
 
 def test_sends_are_held_while_another_leads_and_not() -> None:

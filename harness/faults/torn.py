@@ -1,0 +1,78 @@
+"""Torn writes: a node is killed, and half a batch follows the last one of each log that it has.
+
+What a loss of power leaves of a write that was under way, at every partition of the node at once.  Nothing
+that was whole is touched, so no record may be lost by it: the node finds the half batch when it starts, and
+has to cut it off.  The metadata's log is left alone.
+"""
+
+import random
+import re
+import struct
+from pathlib import Path
+from typing import Any
+
+from harness.cluster.homes import NodeHome
+from harness.errors import disk_errors_told
+from harness.faults.contract import Bench, NotConfirmedError
+from harness.faults.disk import METADATA_FOLDER
+from harness.faults.process import Restarting
+from harness.faults.targets import Resolved
+from harness.vocabulary.faults import TornWrite
+
+_PARTITION = re.compile(r".+-\d+")
+_BASE = struct.Struct(">q")
+_LENGTH = struct.Struct(">i")
+_LENGTH_AT = 8
+_BODY_AT = _LENGTH_AT + _LENGTH.size
+_LAST_DELTA_AT = 23
+
+
+class ActiveTornWrite(Restarting):
+    """The node is killed, and each of its logs ends with a part of a batch."""
+
+    def __init__(self, spec: TornWrite, resolved: Resolved, bench: Bench) -> None:
+        super().__init__(resolved, bench)
+        self._home: NodeHome = bench.homes[resolved.node.name]
+        self._source = random.Random(spec.draw)
+        self._torn: dict[Path, int] = {}
+
+    @disk_errors_told()
+    def inject(self) -> None:
+        """Kill it, and append to the newest segment of every log."""
+        self._containers.kill()
+        for segment in sorted(_newest_segments(self._home)):
+            piece = torn(segment.read_bytes(), self._source)
+            if piece:
+                with segment.open("ab") as log:
+                    log.write(piece)
+                self._torn[segment] = segment.stat().st_size
+
+    @disk_errors_told()
+    def took_effect(self) -> dict[str, Any]:
+        """The node is down, and some log ends with a part of a batch."""
+        ended = super().took_effect()
+        if not self._torn:
+            raise NotConfirmedError(f"{self.targets[0]} has no log with a batch")
+        return ended | {"torn": len(self._torn)}
+
+
+def torn(data: bytes, source: random.Random) -> bytes:
+    """The first bytes of a batch that could follow the last one of a segment; none where it has no batch."""
+    position, last = 0, b""
+    while position + _BODY_AT <= len(data):
+        (length,) = _LENGTH.unpack_from(data, position + _LENGTH_AT)
+        end = position + _BODY_AT + length
+        if length <= 0 or end > len(data):
+            break
+        position, last = end, data[position:end]
+    if not last:
+        return b""
+    (base,), (delta,) = _BASE.unpack_from(last), _LENGTH.unpack_from(last, _LAST_DELTA_AT)
+    following = _BASE.pack(base + delta + 1) + last[_BASE.size :]
+    return following[: source.randint(1, len(following) - 1)]
+
+
+def _newest_segments(home: NodeHome) -> list[Path]:
+    folders = [folder for disk in home.disks for folder in disk.iterdir() if folder.name != METADATA_FOLDER]
+    logs = [sorted(folder.glob("*.log")) for folder in folders if _PARTITION.fullmatch(folder.name)]
+    return [segments[-1] for segments in logs if segments]
