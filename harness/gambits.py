@@ -26,6 +26,7 @@ from harness.gambits_of_copies import (
     cancelled_copy,
     eligible_again,
     held_sends,
+    late_reports,
     refused_batches,
     stale_elected,
     torn_writes,
@@ -350,6 +351,7 @@ GAMBITS: dict[str, Recipe] = {
     "held-sends": Recipe(held_sends, isolated=True),
     "refused-batches": Recipe(refused_batches, isolated=True),
     "torn-writes": Recipe(torn_writes),
+    "late-reports": Recipe(late_reports, isolated=True),
 }
 """Gambits that a random schedule draws from, by their names there."""
 

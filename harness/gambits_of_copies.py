@@ -27,6 +27,7 @@ from harness.vocabulary.administration import ElectionType
 from harness.vocabulary.faults import (
     Among,
     Fault,
+    HeldReports,
     HeldRequests,
     Kill,
     Partition,
@@ -58,6 +59,8 @@ from harness.vocabulary.gambits import (
 from harness.vocabulary.moves import Acknowledged, NothingMoves, Pass
 from harness.vocabulary.topology import DiskKind, Topology
 
+_LATE_MS = (4_000, 8_000)
+"""What was held for about so long is sent again within as long."""
 _HELD_MS = (200, 6_000)
 """TCP sends again after 0.2 s, and then after twice as long each time."""
 
@@ -190,6 +193,30 @@ def torn_writes(source: random.Random, _: Topology) -> Script:
         Strike(blows, source.randint(0, AT_ONCE_MS)),
         Pass(source.randint(0, 2_000)),
         Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, 2_000)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def late_reports(source: random.Random, _: Topology) -> Script:
+    """What a broker's process told controllers arrives after its next process has registered."""
+    who = source.choice(("leader", "leader", "follower-1"))
+    moves: list[GambitMove] = [ChooseCopies(fresh_draw(source), copies=len(COPIES))]
+    moves += [
+        Strike((Blow("f1", who, HeldReports(draw=fresh_draw(source))),)),
+        Pass(source.randint(0, 1_000)),
+    ]
+    names = ["f2"]
+    if even(source):
+        # A leader that loses a follower asks for another ISR.
+        moves += [Strike((Blow("f3", "follower-2", Stop()),)), Pass(source.randint(200, 1_000))]
+        names.append("f3")
+    return (
+        *moves,
+        Strike((Blow("f2", who, source.choice((Kill, Kill, Stop))()),)),
+        Mend(shuffled(source, names), source.randint(0, 500)),
+        Until(AllInSync(), BACK_MS),
+        Mend(("f1",)),
+        Pass(source.randint(*_LATE_MS)),
         Until(AllInSync(), BACK_MS),
     )
 

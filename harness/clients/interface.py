@@ -104,10 +104,10 @@ class ProducerOptions(msgspec.Struct, frozen=True):
     topic: str
     acks: str = "all"
     idempotent: bool = True
-    pipelined: bool = False
     delivery_ms: int = 12_000
     request_ms: int = 5_000
     connect_ms: int = 5_000
+    pipelined: bool = False
 
 
 class ConsumerOptions(msgspec.Struct, frozen=True):

@@ -181,6 +181,7 @@ PROBES: dict[str, Callable[[DockerClient, str], None]] = {
     "partition": _partition,
     "lost-answers": _partition,
     "held-requests": _partition,
+    "held-reports": _partition,
     "kill": _kill,
     "pause": _pause,
     "stop": _stop,

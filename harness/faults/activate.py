@@ -9,12 +9,13 @@ from harness.faults.contract import ActiveFault, Bench
 from harness.faults.disk import ActiveDeadDisk, ActivePowerLoss, ActiveWipe
 from harness.faults.partition import ActivePartition
 from harness.faults.process import ActiveKill, ActivePause, ActiveStop
-from harness.faults.requests import ActiveHeldRequests
+from harness.faults.requests import ActiveHeldReports, ActiveHeldRequests
 from harness.faults.targets import Resolved
 from harness.faults.torn import ActiveTornWrite
 from harness.vocabulary.faults import (
     DeadDisk,
     Fault,
+    HeldReports,
     HeldRequests,
     Kill,
     LostAnswers,
@@ -42,25 +43,26 @@ def activate(spec: Fault, fault: str, resolved: Resolved, bench: Bench) -> Activ
             return ActivePartition(spec, fault, resolved, bench)
         case LostAnswers():
             return ActiveLostAnswers(fault, resolved, bench)
-        case HeldRequests():
-            return ActiveHeldRequests(spec, fault, resolved, bench)
-        case TornWrite():
-            return ActiveTornWrite(spec, resolved, bench)
-        case WipeDisk() | DeadDisk():
+        case HeldRequests() | HeldReports():
+            held = ActiveHeldRequests if isinstance(spec, HeldRequests) else ActiveHeldReports
+            return held(spec, fault, resolved, bench)
+        case WipeDisk() | DeadDisk() | TornWrite():
             return _of_disk(spec, resolved, bench)
         case _:
             return _WITHOUT_A_CHOICE[type(spec)](resolved, bench)
 
 
-def _of_disk(spec: WipeDisk | DeadDisk, resolved: Resolved, bench: Bench) -> ActiveFault:
+def _of_disk(spec: WipeDisk | DeadDisk | TornWrite, resolved: Resolved, bench: Bench) -> ActiveFault:
     if isinstance(spec, WipeDisk):
         return ActiveWipe(spec, resolved, bench)
+    if isinstance(spec, TornWrite):
+        return ActiveTornWrite(spec, resolved, bench)
     return ActiveDeadDisk(spec, resolved, bench)
 
 
 def process_fault(spec: Fault) -> bool:
     """Whether the fault takes its target's process away, so that no other process fault fits on it."""
-    return not isinstance(spec, Partition | LostAnswers | HeldRequests)
+    return not isinstance(spec, Partition | LostAnswers | HeldRequests | HeldReports)
 
 
 def as_value(spec: Fault) -> dict[str, object]:

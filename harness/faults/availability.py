@@ -1,6 +1,15 @@
 """Which faults a topology can have; pure."""
 
-from harness.vocabulary.faults import Among, DeadDisk, Fault, Partition, Pattern, PowerLoss, WipeDisk
+from harness.vocabulary.faults import (
+    Among,
+    DeadDisk,
+    Fault,
+    HeldReports,
+    Partition,
+    Pattern,
+    PowerLoss,
+    WipeDisk,
+)
 from harness.vocabulary.topology import DiskKind, Mode, Topology
 
 _BRIDGE_NODES_MIN = 3
@@ -12,8 +21,12 @@ def unavailable_because(spec: Fault, topology: Topology) -> str | None:
         return f"there is no log directory {spec.log_dir}, the topology has {topology.log_dirs}"
     if isinstance(spec, PowerLoss | DeadDisk) and topology.disk is DiskKind.FOLDER:
         return "power loss and a dead disk need disks that are file systems: loop-ext4 or loop-xfs"
-    if not isinstance(spec, Partition):
-        return None
+    if isinstance(spec, HeldReports) and topology.mode is Mode.COMBINED:
+        return "in combined mode a broker's connections to controllers are those of a voter too"
+    return _partition_unavailable(spec, topology) if isinstance(spec, Partition) else None
+
+
+def _partition_unavailable(spec: Partition, topology: Topology) -> str | None:
     if spec.among is not Among.ALL and topology.mode is Mode.COMBINED:
         return (
             f"in combined mode controllers and brokers share an address, so {spec.among} can't be cut alone"

@@ -4,32 +4,40 @@ The packet filter of the broker drops what comes on those connections.  TCP goes
 after the client has given up and closed its end: nothing is lost, and all of it arrives within seconds of the
 heal, later than what came on other connections.  Whoever connects anew is not held: a client that asks again,
 or the successor of a transactional producer, overtakes what was asked before.
+
+Held reports: the same of what a broker sends controllers, at its own packet filter and on all connections.
+What its process had sent waits beyond its end: the kernel goes on with it, in the holder's network.
 """
 
 import random
 import re
 from typing import Any
 
-from harness.cluster.rendering import CLIENT_PORT
+from harness.cluster.rendering import CLIENT_PORT, CONTROLLER_PORT
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import Pair
 from harness.faults.partition import CHAIN, remove_chain
 from harness.faults.process import within
 from harness.faults.targets import Resolved
 from harness.ledger import Undo
-from harness.vocabulary.faults import HeldRequests
+from harness.vocabulary.faults import HeldReports, HeldRequests
 
 _PROBE_BOUND_S = 5.0
 _ESTABLISHED = "01"
 _CONNECTION = re.compile(rf":{CLIENT_PORT:04X} [0-9A-F]+:([0-9A-F]{{4}}) {_ESTABLISHED}\b")
+_REPORTING = re.compile(rf":([0-9A-F]{{4}}) [0-9A-F]+:{CONTROLLER_PORT:04X} {_ESTABLISHED}\b")
 
 
 class ActiveHeldRequests:
     """A broker that does not hear what is sent on some connections."""
 
     cut: tuple[Pair, ...] = ()
+    _port = CLIENT_PORT
+    _where = CHAIN
 
-    def __init__(self, spec: HeldRequests, fault: str, resolved: Resolved, bench: Bench) -> None:
+    def __init__(
+        self, spec: HeldRequests | HeldReports, fault: str, resolved: Resolved, bench: Bench
+    ) -> None:
         self._draw = spec.draw
         self._bench = bench
         self._chain = f"{CHAIN}-{fault}"
@@ -43,14 +51,11 @@ class ActiveHeldRequests:
 
     def inject(self) -> None:
         """Choose among the connections that there are, and put the chain in place."""
-        self._ports = half_of(self._enter("cat /proc/net/tcp /proc/net/tcp6"), self._draw)
+        self._ports = self._chosen(self._enter("cat /proc/net/tcp /proc/net/tcp6"))
         rules = (
             f"-N {self._chain}",
-            *(
-                f"-A {self._chain} -p tcp --sport {port} --dport {CLIENT_PORT} -j DROP"
-                for port in self._ports
-            ),
-            f"-I {CHAIN} 1 -j {self._chain}",
+            *(f"-A {self._chain} -p tcp --sport {port} --dport {self._port} -j DROP" for port in self._ports),
+            f"-I {self._where} 1 -j {self._chain}",
         )
         self._enter(" && ".join(f"iptables -w {rule}" for rule in rules))
 
@@ -70,12 +75,25 @@ class ActiveHeldRequests:
             raise NotConfirmedError(f"{self.targets[0]} still has {self._chain}")
         return {"rules_left": 0}
 
+    def _chosen(self, table: str) -> tuple[int, ...]:
+        return half_of(table, self._draw)
+
     def _dropped(self) -> int:
         listing = self._enter(f"iptables -w -L {self._chain} -v -n -x")
         return sum(map(int, re.findall(r"^\s*(\d+)\s+\d+\s+DROP", listing, re.MULTILINE)))
 
     def _enter(self, command: str) -> str:
         return self._bench.containers[self.targets[0]].enter_holder(command)
+
+
+class ActiveHeldReports(ActiveHeldRequests):
+    """A broker that controllers do not hear on the connections that it has."""
+
+    _port = CONTROLLER_PORT
+    _where = "OUTPUT"
+
+    def _chosen(self, table: str) -> tuple[int, ...]:
+        return tuple(sorted({int(port, 16) for port in _REPORTING.findall(table)}))
 
 
 def half_of(table: str, draw: int) -> tuple[int, ...]:

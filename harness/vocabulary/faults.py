@@ -118,6 +118,17 @@ class HeldRequests(msgspec.Struct, frozen=True, tag_field="kind", tag="held-requ
     draw: int = 0
 
 
+class HeldReports(msgspec.Struct, frozen=True, tag_field="kind", tag="held-reports"):
+    """Hold what a broker sends controllers on the connections that it has; it arrives after the heal.
+
+    On connections that it makes anew, as its next process does, it is heard at once, and so overtakes that.
+    Needs isolated mode: elsewhere what voters send each other would wait too.
+    """
+
+    target: Target | Member = Target.BROKER
+    draw: int = 0
+
+
 class Scope(StrEnum):
     """How much of a disk goes."""
 
@@ -206,4 +217,4 @@ class TornWrite(msgspec.Struct, frozen=True, tag_field="kind", tag="torn-write")
 
 OfDisk = WipeDisk | PowerLoss | DeadDisk
 """Faults after which a node may lack what it had."""
-Fault = Partition | Kill | Pause | Stop | LostAnswers | HeldRequests | TornWrite | OfDisk
+Fault = Partition | Kill | Pause | Stop | LostAnswers | HeldRequests | HeldReports | TornWrite | OfDisk

@@ -18,6 +18,7 @@ _OF_KIND = {
     "hold": 1,
     "lost-answers": 1,
     "held-requests": 1,
+    "held-reports": 1,
     "pause": 2,
     "kill": 3,
     "stop": 3,

@@ -22,10 +22,11 @@ pytestmark = pytest.mark.cluster
 CLEANING = ("interrupted-cleaning", "interrupted-truncation")
 DELETIONS = (*CLEANING, "trimmed-log", "torn-writes")
 MOVES = ("reassignment", "cancelled-copy")
+METADATA = ("absent-replica", "late-reports")
 PIPELINED = ("held-sends", "refused-batches")
 TRANSACTIONS = ("transaction-coordinator", "held-requests")
 POWER = ("voters-power", "copies-power", "eligible-again")
-ELSEWHERE = {*DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, "group-coordinator", "absent-replica"}
+ELSEWHERE = {*DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, *METADATA, "group-coordinator"}
 """Those that need another workload, more brokers, or disks of their own."""
 OTHERS = tuple(kind for kind in GAMBITS if kind not in ELSEWHERE)
 EARLIER = ("rolling-bounce", "deaf-preferred")
@@ -85,7 +86,7 @@ def test_a_run_stands_for_another_scenario_of_the_same_cluster_and_load(name: st
         ("exploratory/gambits-power", POWER),
         ("exploratory/gambits-reassignments", MOVES),
         ("exploratory/gambits-pipelined", PIPELINED),
-        ("exploratory/gambits-metadata", ("absent-replica",)),
+        ("exploratory/gambits-metadata", METADATA),
         ("exploratory/gambits-deletions", DELETIONS),
         ("exploratory/gambits-compacted", CLEANING),
     ],

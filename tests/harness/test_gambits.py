@@ -36,6 +36,7 @@ from harness.vocabulary import (
     FixedSchedule,
     Gambit,
     GambitMove,
+    HeldReports,
     HeldRequests,
     Kill,
     Leaderless,
@@ -387,6 +388,18 @@ def test_writes_are_torn_of_one_copy_or_more() -> None:
         counts.add(len(strike.blows))
     assert counts == {1, 2, 3}
     assert len(draws) > 20
+
+
+def test_reports_come_late_after_the_next_process_is_in_sync() -> None:
+    for seed in range(20):
+        moves = script("late-reports", seed)
+        held, *_, ended = [move for move in moves if isinstance(move, Strike)]
+        assert isinstance(held.blows[0].fault, HeldReports)
+        assert held.blows[0].at == ended.blows[0].at
+        back, let_go = [move for move in moves if isinstance(move, Mend)]
+        assert "f2" in back.names
+        assert let_go == Mend(("f1",))
+        assert Until(AllInSync(), 30_000) in moves[moves.index(back) : moves.index(let_go)]
 
 
 def test_sends_are_held_while_another_leads_and_not() -> None:

@@ -6,10 +6,11 @@ import pytest
 
 from harness.faults import requests as module
 from harness.faults.activate import activate, process_fault
+from harness.faults.availability import unavailable_because
 from harness.faults.contract import Bench, NotConfirmedError
-from harness.faults.requests import ActiveHeldRequests, half_of
+from harness.faults.requests import ActiveHeldReports, ActiveHeldRequests, half_of
 from harness.faults.targets import Resolved
-from harness.vocabulary import HeldRequests, Topology
+from harness.vocabulary import HeldReports, HeldRequests, Mode, Topology
 
 NODES = Topology().nodes()
 OURS = "0000000000000000FFFF00000B00140A"
@@ -20,8 +21,12 @@ TABLE = f"""  sl  local_address rem_address   st tx_queue rx_queue
    3: {OURS}:2384 0000000000000000FFFF00000100140A:9C43 01 00000000:00000000
    4: {OURS}:2384 0000000000000000FFFF00000100140A:9C44 06 00000000:00000000
    5: {OURS}:2383 0000000000000000FFFF00000100140A:9C45 01 00000000:00000000
+   6: {OURS}:A001 0000000000000000FFFF00000C00140A:2385 01 00000000:00000000
+   7: {OURS}:A002 0000000000000000FFFF00000D00140A:2385 01 00000000:00000000
+   8: {OURS}:A003 0000000000000000FFFF00000D00140A:2385 06 00000000:00000000
 """
-"""Three connections of clients, one that is closed, one of another listener, and who listens."""
+"""Three connections of clients, one that is closed, one of another listener, and who listens; two connections
+to controllers, and one that is closed."""
 CLIENTS = {0x9C41, 0x9C42, 0x9C43}
 
 
@@ -93,5 +98,29 @@ def test_connections_on_which_nothing_comes_are_no_proof(found: Filter, fault: A
         fault.took_effect()
 
 
+def test_what_a_broker_sends_controllers_is_held_where_it_leaves(
+    found: Filter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_PROBE_BOUND_S", 0.01)
+    containers: Any = {"n2": found}
+    bench = Bench(NODES, containers, {"n2": "10.0.0.2"}, {})
+    fault = activate(HeldReports(), "g1f1", Resolved(NODES[1], "role"), bench)
+    assert isinstance(fault, ActiveHeldReports)
+    fault.inject()
+    for port in (0xA001, 0xA002):
+        assert f"-A KRUCIBLE-g1f1 -p tcp --sport {port} --dport 9093 -j DROP" in found.said[1]
+    assert str(0xA003) not in found.said[1]
+    assert found.said[1].endswith("-I OUTPUT 1 -j KRUCIBLE-g1f1")
+    assert fault.took_effect() == {"held": 2, "dropped": 3}
+    fault.heal()
+    assert fault.healed() == {"rules_left": 0}
+
+
+def test_reports_are_held_where_brokers_are_no_voters() -> None:
+    assert unavailable_because(HeldReports(), Topology(mode=Mode.ISOLATED)) is None
+    assert "those of a voter" in str(unavailable_because(HeldReports(), Topology()))
+
+
 def test_a_broker_can_be_taken_away_besides() -> None:
     assert not process_fault(HeldRequests())
+    assert not process_fault(HeldReports())

@@ -126,12 +126,15 @@ def test_a_host_that_can_do_everything_has_no_reasons() -> None:
         (
             {"iptables": b"x\nno such match"},
             dict.fromkeys(
-                ("partition", "lost-answers", "held-requests"), f"{probing.RULES[-1]}: no such match"
+                ("partition", "lost-answers", "held-requests", "held-reports"),
+                f"{probing.RULES[-1]}: no such match",
             ),
         ),
         (
             {"iptables": b""},
-            dict.fromkeys(("partition", "lost-answers", "held-requests"), f"{probing.RULES[-1]}: exit 2"),
+            dict.fromkeys(
+                ("partition", "lost-answers", "held-requests", "held-reports"), f"{probing.RULES[-1]}: exit 2"
+            ),
         ),
         ({"paused": "running"}, {"pause": "a paused container is running"}),
         ({"stop_code": 137}, {"stop": "the container ended with 137, expected 0"}),
@@ -140,6 +143,7 @@ def test_a_host_that_can_do_everything_has_no_reasons() -> None:
             {"remote": True},
             {
                 "wipe-disk": "a folder of this host does not reach the engine's containers",
+                "torn-write": "a folder of this host does not reach the engine's containers",
                 "power-loss": "a file system mounted on this host does not reach the engine's containers",
             },
         ),
