@@ -157,7 +157,7 @@ def trimmed_log(source: random.Random, _: Topology) -> Script:
         ends = source.choice((Kill, Kill, Stop))
         blows = blows_at([(part, ends()) for part in shuffled(source, parts)], first=number)
         number += len(blows)
-        rounds += [Until(RecordsDeleted(), SEVERAL_S_MS), Pass(source.randint(0, 200))]
+        rounds += [Until(RecordsDeleted(), BACK_MS), Pass(source.randint(0, 200))]
         rounds += [Strike(blows, source.randint(0, AT_ONCE_MS)), Pass(source.randint(0, 2_000))]
         rounds += [Mend(shuffled(source, [blow.name for blow in blows])), Until(AllInSync(), BACK_MS)]
     return (

@@ -30,7 +30,7 @@ SCENARIO = Scenario(
     ),
     workload=LogWorkload(
         min_insync_replicas=1,
-        deletions_interval_ms=700,
+        deletions_interval_ms=300,
         config={"segment.ms": "1000", "file.delete.delay.ms": "1000"},
     ),
     ticket="KIP-101, KIP-107",

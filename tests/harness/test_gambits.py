@@ -360,7 +360,7 @@ def test_followers_may_lose_power_and_the_leader_keeps_what_it_wrote() -> None:
 def test_copies_end_right_after_records_were_deleted() -> None:
     for seed in range(20):
         moves = script("trimmed-log", seed)
-        deleted = [place for place, move in enumerate(moves) if move == Until(RecordsDeleted(), 15_000)]
+        deleted = [place for place, move in enumerate(moves) if move == Until(RecordsDeleted(), 30_000)]
         assert len(deleted) == 2
         for place in deleted:
             wait, strike = moves[place + 1 : place + 3]
