@@ -33,6 +33,8 @@ _GRACE_S = 1.0
 _POLL_S = 0.1
 _IN_FLIGHT = 5
 """As many as a broker remembers of each idempotent producer."""
+_AGAIN_MS = 30
+"""So soon that what is refused is on its way again when it would be taken."""
 REPORTS_AFTER_FATAL_S = 1.0
 """How long delivery reports are awaited once the library has given a producer up."""
 _FIRST_LOCAL_ERROR = -100
@@ -157,6 +159,7 @@ def producer_config(options: ProducerOptions) -> dict[str, Any]:
     more: dict[str, Any] = {} if options.idempotent else {"retries": 0}
     if options.pipelined:
         more |= {"batch_num_messages": 1, "max_in_flight": _IN_FLIGHT}
+        more |= {"retry_backoff_ms": _AGAIN_MS, "retry_backoff_max_ms": 2 * _AGAIN_MS}
     return client_config(
         options.bootstrap,
         options.request_ms,

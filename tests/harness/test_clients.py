@@ -310,6 +310,8 @@ def test_a_pipelined_producer_has_batches_of_one_record_and_as_many_in_flight_as
     assert {key: pipelined[key] for key in pipelined.keys() - usual.keys()} == {
         "batch.num.messages": 1,
         "max.in.flight": 5,
+        "retry.backoff.ms": 30,
+        "retry.backoff.max.ms": 60,
     }
 
 
