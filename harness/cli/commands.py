@@ -79,11 +79,6 @@ COMMANDS = {
         "sensitivity_command",
         "Measure how many seeded bugs are seen: each BUG, or all, alone in Kafka under a nightly's runs.",
     ),
-    "hunt": Entry(
-        "harness.cli.hunting",
-        "hunt_command",
-        "Look for what no run has shown: each run is chosen by what all runs of the store have seen.",
-    ),
     "pipeline": Entry(
         "harness.cli.pipelining",
         "pipeline",

@@ -121,7 +121,7 @@ class BudgetShape(click.ParamType[Budget]):
     "--adopt",
     metavar="HOW",
     help="Run nothing: take the store's runs with bugs as tries, in their order; HOW says by what they were "
-    "chosen, such as 'hunt'.",
+    "chosen, such as 'nightly'.",
 )
 @hosts_options
 @click.option("--no-run", is_flag=True, help="Write the pages over what the store holds.")

@@ -1,4 +1,4 @@
-"""Runs with seeded bugs that no plan of a measurement made, such as those of hunts, as tries of the bugs."""
+"""Runs with seeded bugs that no plan of a measurement made, such as those of several machines, as tries."""
 
 from collections.abc import Iterable, Iterator
 

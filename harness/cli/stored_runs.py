@@ -1,4 +1,4 @@
-"""The runs of a store by what was asked of them, whoever asked: a campaign, a hunt, or a single command."""
+"""The runs of a store by what was asked of them, whoever asked: a campaign or a single command."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -35,8 +35,8 @@ def make(fake: FakeRuns, runs: Path, bug: str | None, seed: int, duration_s: int
 
 
 def adopt(tmp_path: Path, *words: str) -> Outcomes:
-    target = tmp_path / "hunting.json"
-    asked = ["sensitivity", "--adopt", "hunt", "--budget", "2x30", "--runs", str(tmp_path / "runs")]
+    target = tmp_path / "by-hand.json"
+    asked = ["sensitivity", "--adopt", "hand", "--budget", "2x30", "--runs", str(tmp_path / "runs")]
     assert cli.invoke([*asked, "--outcomes", str(target), "--json", *words]) in (0, 1, 2)
     return decode_outcomes(target.read_bytes())
 
@@ -55,7 +55,7 @@ def test_runs_become_tries_in_their_order_up_to_the_one_that_saw_the_bug(
     assert [line.place for line in found.runs] == [(LATE, 1, False), (LATE, 1, True), (LATE, 2, False)]
     assert [line.ending for line in found.runs if not line.control] == ["never triggered", "seen"]
     assert ["--seed 7" in line.command for line in found.runs] == [True, True, False]
-    assert (found.series, found.asked.preset, found.runs[0].mode) == ("hunting", "hunt", "combined")
+    assert (found.series, found.asked.preset, found.runs[0].mode) == ("by-hand", "hand", "combined")
     said = json.loads(capsys.readouterr().out)
     (bug,) = (bug for bug in said["bugs"] if bug["name"] == LATE)
     assert [trial["ending"] for trial in bug["trials"]] == ["never triggered", "seen"]
@@ -92,7 +92,7 @@ def test_a_run_of_options_that_nobody_knows_is_an_error(
     of = decode_identity((folder / "run.json").read_bytes())
     odd = msgspec.structs.replace(of, options=of.options | {"seed": "three"})
     (folder / "run.json").write_bytes(encode_identity(odd))
-    asked = ["sensitivity", "--adopt", "hunt", "--budget", "1x30", "--runs", str(tmp_path / "runs")]
+    asked = ["sensitivity", "--adopt", "hand", "--budget", "1x30", "--runs", str(tmp_path / "runs")]
     assert cli.invoke(asked) == 3
     assert str(folder) in capsys.readouterr().err
 

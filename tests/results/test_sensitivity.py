@@ -218,7 +218,7 @@ AFTER = Sensitivity(
         sought("new-one", "elections", trial(1)),
     ),
     controls=(),
-    series="hunting",
+    series="with gambits",
     commits=("0123456789ab", "ba9876543210"),
 )  # fmt: skip
 COMPARED = Path(__file__).parent / "sensitivity-compared.md"
@@ -227,7 +227,7 @@ COMPARED = Path(__file__).parent / "sensitivity-compared.md"
 def test_measurements_side_by_side() -> None:
     assert render_comparison([SAID, AFTER]) == COMPARED.read_text()
     page = render_comparison_page([SAID, AFTER])
-    assert "hunting: seen in the first run 1 of 1" in page
+    assert "with gambits: seen in the first run 1 of 1" in page
     assert "&lt;b&gt;a fault | was not proven" in page
     assert "<b>" not in page
 
