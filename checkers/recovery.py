@@ -7,6 +7,7 @@ import msgspec
 from checkers.history import INVOKE, OK, History, Operation
 from checkers.kinds import AnomalyKind, by_id
 from checkers.setup import Setup, setup_of
+from checkers.silent_coordinators import silences
 from checkers.told_coordinators import TWO_COORDINATORS, two_coordinators
 from checkers.verdict import Anomaly, CheckerResult, result_of
 
@@ -17,7 +18,8 @@ twice a second waits for a CPU longer than sessions last."""
 
 NOT_RECOVERED = AnomalyKind(
     id="not-recovered",
-    meaning="A partition had no leader, no full ISR or no acknowledged write within the bound after healing.",
+    meaning="A partition had no leader, no full ISR or no acknowledged write within the bound after healing,"
+    " or nobody was told a group's offsets.",
     guarantee="Once healed, every partition elects a leader, its replicas rejoin, and it takes writes.",
     source="Kafka documentation, Design, Replication: replicas rejoin the ISR once they have caught up",
 )
@@ -76,6 +78,7 @@ def check_recovery(history: History) -> CheckerResult:
     recoveries = [(operation, msgspec.convert(operation.value, Recovery)) for operation in told]
     found = [anomaly for operation, recovery in recoveries for anomaly in _judged(operation, recovery)]
     found += two_coordinators(history)
+    found += [anomaly for recovery in recoveries[-1:] for anomaly in _unanswered(history, *recovery)]
     took_ms = max((recovery.took_ms for _, recovery in recoveries), default=None)
     return result_of(
         CHECKER,
@@ -114,6 +117,25 @@ def _late(operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
             time_ns=operation.time_ns,
             witness=(operation.index,),
         )
+
+
+def _unanswered(history: History, operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
+    """Groups whose coordinator tells nobody their offsets, after a recovery that came to its end."""
+    if operation.type is not OK or recovery.crowded:
+        return
+    for silence in silences(history, recovery.bound_ms):
+        anomaly = NOT_RECOVERED.found(
+            f"Nobody was told the committed offsets of {silence.group} for {silence.tried_ns // 10**6} ms"
+            f" after recovery; {recovery.bound_ms:.0f} ms are allowed.",
+            subject=silence.group,
+            time_ns=silence.last.time_ns,
+            witness=(operation.index, silence.first.index, silence.last.index),
+            explanation=(
+                f"The last attempt ended with: {silence.last.error or 'no reason given'}.",
+                "The partition that keeps them has a leader and all its replicas in sync.",
+            ),
+        )
+        yield msgspec.structs.replace(anomaly, illegal=silence.licence is None, licence=silence.licence)
 
 
 def _doubt(

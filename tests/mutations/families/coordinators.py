@@ -1,7 +1,7 @@
 """Who coordinates groups at the end, as brokers would tell it."""
 
 from tests.mutations.edits import Edit
-from tests.mutations.looking import OK, SECOND_NS, phase_ns
+from tests.mutations.looking import INFO, OK, SECOND_NS, pairs, phase_ns
 from tests.mutations.suite import VALID, invalid, mutation
 
 RUNS = ("offsets", "groups", "copy", "chaos")
@@ -34,3 +34,11 @@ def one_lets_go(edit: Edit) -> None:
     for after_s in range(13):
         _told(edit, first, ["group-0"], after_s)
         _told(edit, second, ["group-0"] if after_s < 5 else [], after_s)
+
+
+@mutation("coordinators", invalid("not-recovered"), ("copy",), 1)
+def nobody_is_told_what_a_group_committed(edit: Edit) -> None:
+    """For 70 seconds after recovery nobody is told the offsets that the group had committed."""
+    ((asked, told),) = pairs(edit.original, "committed-offsets")
+    late_ns = asked.time_ns + 70 * SECOND_NS
+    edit.set(told.index, type=INFO, value=asked.value, time_ns=late_ns, error="no coordinator answered")
