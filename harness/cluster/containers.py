@@ -10,6 +10,7 @@ from docker.errors import APIError, NotFound
 from docker.models.containers import Container
 
 from harness.cluster.engine import engine_errors_told
+from harness.cluster.shells import shell_of
 from harness.errors import EngineError
 
 RUN_LABEL = "krucible.run"
@@ -40,6 +41,7 @@ class NodeContainers:
         self.name = name
         self._holder = holder
         self._kafka = kafka
+        self._shell = shell_of(holder)
 
     @property
     @engine_errors_told()
@@ -54,7 +56,7 @@ class NodeContainers:
         Raises:
             EngineError: if the command fails.
         """
-        return _enter(self._holder, command)
+        return _output(self._holder, command, *self._shell.run(command))
 
     def enter_kafka(self, command: str) -> str:
         """Run a shell command beside Kafka, on its disk, and return what it printed.
@@ -253,6 +255,15 @@ def in_parallel(action: Callable[[Any], Any], things: Iterable[Any]) -> list[Any
 def _enter(container: Container, command: str) -> str:
     code, output = container.exec_run(["/bin/bash", "-c", command])
     assert isinstance(output, bytes), "not asked to stream"  # noqa: S101 - narrows a union of the library
+    return _output(container, command, int(code or 0), output)
+
+
+def _output(container: Container, command: str, code: int, output: bytes) -> str:
+    """What a command printed.
+
+    Raises:
+        EngineError: if it failed.
+    """
     text = output.decode(errors="replace")
     if code != 0:
         raise EngineError(

@@ -63,7 +63,7 @@ class Ending:
 
 
 def node(kafka: Refusing | Ending) -> NodeContainers:
-    return NodeContainers("n1", cast("Any", None), cast("Any", kafka))
+    return NodeContainers("n1", cast("Any", SimpleNamespace(name="n1-net")), cast("Any", kafka))
 
 
 def test_threads_that_were_too_busy_to_freeze_are_frozen_at_the_next_attempt() -> None:

@@ -1,0 +1,131 @@
+"""A shell that stays open in a container: to enter one anew for each command costs ten times as much.
+
+Commands are sent to it one after the other, each told to say when it is over, and with what exit code.
+"""
+
+import struct
+import threading
+import weakref
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, NamedTuple, Protocol
+
+from docker.errors import DockerException
+from requests.exceptions import RequestException
+
+from harness.cluster.engine import engine_errors_told
+from harness.errors import EngineError
+
+_SHELL = ["/bin/bash"]
+_HEADER = struct.Struct(">BxxxL")
+_OVER = b"\0over "
+"""What comes between a command's output and its exit code; no command that we run prints a zero byte."""
+ANSWER_LIMIT_S = 120.0
+
+
+class Connection(Protocol):
+    """A socket, as far as it is used here."""
+
+    def sendall(self, data: bytes, /) -> None:
+        """Send all of it."""
+
+    def recv(self, size: int, /) -> bytes:
+        """At least one byte; none at the end."""
+
+    def settimeout(self, timeout_s: float, /) -> None:
+        """How long a call may take."""
+
+
+class Ended(NamedTuple):
+    """What came of a command: its exit code, and what it printed, errors included."""
+
+    code: int
+    output: bytes
+
+
+class ContainerShell:
+    """A shell in one container, opened with its first command; safe to share between threads.
+
+    Args:
+        name: of the container.
+        open_: opens a shell there: the connection, and what closes it.
+    """
+
+    def __init__(self, name: str, open_: Callable[[], tuple[Connection, Callable[[], object]]]) -> None:
+        self._name = name
+        self._open = open_
+        self._lock = threading.Lock()
+        self._connection: Connection | None = None
+        self._close: Callable[[], object] = lambda: None
+
+    @engine_errors_told()
+    def run(self, command: str) -> Ended:
+        """Run a command, after those that others have asked for.
+
+        Raises:
+            EngineError: the engine refuses, or the shell is gone; the next command opens another one.
+        """
+        with self._lock:
+            try:
+                connection = self._connection or self._opened()
+                # A shell of its own, which reads nothing of what is sent later.
+                connection.sendall(f"( {command}\n) </dev/null 2>&1\nprintf '\\0over %d\\n' $?\n".encode())
+                return _ended(connection)
+            except BaseException as error:
+                # What it would still print is no answer to what is asked next.
+                self._connection = None
+                self._close()
+                if isinstance(error, OSError) and not isinstance(error, RequestException):
+                    raise self._gone(str(error) or type(error).__name__, command) from error
+                raise
+
+    def _opened(self) -> Connection:
+        connection, close = self._open()
+        self._connection, self._close = connection, weakref.finalize(self, close)
+        connection.settimeout(ANSWER_LIMIT_S)
+        return connection
+
+    def _gone(self, why: str, command: str) -> EngineError:
+        return EngineError(
+            f"the shell in {self._name} is gone", got=why, where=command[:200], next_step="krucible doctor"
+        )
+
+
+def shell_of(container: Any) -> ContainerShell:
+    """A shell in a container of Docker's library."""
+
+    def opened() -> tuple[Connection, Callable[[], object]]:
+        api = container.client.api
+        made = api.exec_create(container.id, _SHELL, stdin=True)
+        stream = api.exec_start(made["Id"], socket=True)
+        # Over a Unix socket the library gives a reader of it alone.
+        connection: Connection = getattr(stream, "_sock", stream)
+
+        def close() -> None:
+            with suppress(OSError, DockerException):
+                stream.close()
+                connection.close()  # type: ignore[attr-defined]
+
+        return connection, close
+
+    return ContainerShell(str(container.name), opened)
+
+
+def _ended(connection: Connection) -> Ended:
+    """What comes until a command is over."""
+    said = b""
+    while not (said.endswith(b"\n") and _OVER in said):
+        _, length = _HEADER.unpack(_exactly(connection, _HEADER.size))
+        said += _exactly(connection, length)
+    output, _, code = said.rpartition(_OVER)
+    return Ended(int(code), output)
+
+
+def _exactly(connection: Connection, size: int) -> bytes:
+    data = b""
+    while len(data) < size:
+        piece = connection.recv(size - len(data))
+        if not piece:
+            raise ConnectionError("it ended")
+        data += piece
+    return data
