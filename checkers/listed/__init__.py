@@ -13,7 +13,8 @@ so it must have known what was acknowledged, or told, before the next epoch can 
 
 What permits that records are gone excuses 1, 2, 3 and 5 (`checkers.licences`); what permits that deleted ones
 come back excuses 4 (`checkers.replicas.removed`).  A coordinator that was permitted to lose what it knew of a
-transaction may end it too early: that excuses 3.
+transaction may end it too early: that excuses 3.  An error of Kafka's search by time is known and legal
+(`times`; docs/findings.md).
 """
 
 from collections import Counter

@@ -172,6 +172,13 @@ class Story:
         made = (each for each in self.scene.setup.topics if each.name == name.topic)
         return next(made, Topic(name.topic, 1))
 
+    def led_from_ns(self, name: PartitionName, epoch: int) -> int:
+        """By when the leader of an epoch certainly led; until then it may have followed, and truncated."""
+        changes = self.scene.changes
+        states = (state for state in changes.states.get(name, ()) if state.leader_epoch == epoch)
+        first = next(states, None)
+        return 0 if first is None or epoch == 0 else changes.span(first).to_ns
+
     def asked_below(self, name: PartitionName, time_ns: int) -> int:
         """The offset below which somebody had asked to delete the records of a partition by a time."""
         asked = self._deletions.get(name, ())

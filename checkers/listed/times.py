@@ -9,6 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.columns import NONE, Booleans
+from checkers.faults import ENDING_KINDS
 from checkers.listed.kinds import TIME_WRONG
 from checkers.listed.loading import Found, Place, Sent, Story, Told, shown, worst
 from checkers.verdict import Anomaly
@@ -18,6 +19,10 @@ _SLACK_NS = 50_000_000
 _STEP_MAX_NS = 1_000_000_000
 """A clock that was set by more than this says nothing of timestamps."""
 _MS = 1_000_000
+_BY_FILE = (
+    "a replica that started again and truncated its log takes the time of that for the largest timestamp of "
+    "a segment that lost its time index, and looks no further (docs/findings.md)"
+)
 
 
 def slack_ns(story: Story) -> int | None:
@@ -86,7 +91,20 @@ def _passed_over(story: Story, place: Place, told: Told, sent: Sent, slack: int)
     op, offset = int(sent.op[row]), int(sent.offset[row])
     text = f"the record at {offset}, which operation {op} sent, is passed over"
     permit = story.permit(place.name, int(sent.completed_ns[row]), told.time_ns, offset)
-    yield _found(place, told, text, op), permit
+    yield _found(place, told, text, op), permit or _hidden(story, place, told, since_ns)
+
+
+def _hidden(story: Story, place: Place, told: Told, since_ns: int) -> str | None:
+    """Why Kafka may find no record since a time though there are; None where it would find one.
+
+    It looks into the first segment alone whose largest timestamp is not below that time.
+    """
+    led_ns = story.led_from_ns(place.name, told.leader_epoch)
+    if told.offset != NONE or since_ns > led_ns:
+        return None
+    windows = (window for window in story.scene.windows if window.kind in ENDING_KINDS)
+    started = any(window.concerns(told.node) and window.invoked_ns < led_ns for window in windows)
+    return _BY_FILE if started else None
 
 
 def _found(place: Place, told: Told, text: str, *operations: int) -> Anomaly:

@@ -393,6 +393,28 @@ def test_records_that_were_deleted_are_not_due_by_time() -> None:
     assert found(asked) == [TIME]
 
 
+@pytest.mark.parametrize(
+    ("killed", "since_ms", "offset", "wrong"),
+    [
+        ("n2", 350, -1, False),
+        ("n2", 350, 3, True),
+        ("n2", 450, -1, True),
+        ("n1", 350, -1, True),
+    ],
+)
+def test_a_log_that_was_truncated_may_hide_what_comes_after_that_from_a_search_by_time(
+    killed: str, since_ms: float, offset: int, *, wrong: bool
+) -> None:
+    asked = dated()
+    asked.fault(250, 260, "kill", killed)
+    asked.leads(400, 2)
+    asked.send(600, 8, 3)
+    asked.told(700, "since", offset, node="n2", epoch=1, since_ms=since_ms, stamp_ms=600)
+    assert found(asked) == ([TIME] if wrong else [])
+    (told,) = judged(asked).anomalies
+    assert wrong or "started again and truncated" in (told.licence or "")
+
+
 def test_records_that_are_too_old_are_not_due_by_time() -> None:
     asked = dated()
     asked.both(5, 6, "alter-topic", {"config": "retention.ms", "value": "1", "to": "n1"}, key=TOPIC)

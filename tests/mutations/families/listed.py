@@ -179,7 +179,14 @@ def a_record_that_is_too_old(edit: Edit) -> None:
 
 @mutation(FAMILY, invalid("listed-time-wrong", "listed-end-ahead"), RUN, 2)
 def records_that_are_passed_over(edit: Edit) -> None:
-    """By a timestamp of seconds ago a leader tells that there is no record since, though there are."""
+    """By a timestamp of seconds ago a leader tells that there is no record since, though there are.
+
+    It has led since before that; one that has just truncated its log may tell that (docs/findings.md).
+    """
+    every = _rows(edit, "latest", "stable", "earliest", "newest", "since")
+    led_ns: dict[tuple[str | None, str, int, int], int] = {}
+    for row in every:
+        led_ns.setdefault(row.who, row.seen.time_ns)
     rows = [row for row in _certain(edit, "since") if row.offset >= 0]
     old = [row for row in rows if row.seen.value["wall_ms"] - row.seen.value["since_ms"] > 5_000]
     begun = {o.index: i.time_ns for i, o in pairs(edit.original, "send")}
@@ -187,7 +194,9 @@ def records_that_are_passed_over(edit: Edit) -> None:
     for row in old:
         since_ns = row.began_ns - (row.seen.value["wall_ms"] - row.seen.value["since_ms"]) * _MS
         mine = [r for r in acked(edit.original) if (r.topic, r.partition) == (row.topic, row.partition)]
-        if any(begun[r.index] > since_ns + SECOND_NS // 2 and r.time_ns < row.began_ns for r in mine):
+        if led_ns[row.who] < since_ns and any(
+            begun[r.index] > since_ns + SECOND_NS // 2 and r.time_ns < row.began_ns for r in mine
+        ):
             due.append(row)
     _tell(edit, edit.chosen(due), -1, -1)
 
