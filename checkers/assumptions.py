@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from checkers.administration import performed
+from checkers.blinks import blink_figures, check_blinks
 from checkers.compaction import compaction_ran
 from checkers.coverage import coverage_of, first_of
 from checkers.faults import FOREVER_NS, FaultWindow, fault_windows
@@ -46,7 +47,8 @@ def check_assumptions(history: History) -> CheckerResult:
         met += transacted(history) if setup.workload.kind == KIND else []
         if windows:
             met += _of_faults(windows) + _under_load(acked, history, setup.assumptions, windows)
-        met += check_gambits(history, setup, windows, _with_writes(invoked_ns(history), history, INVOKE))
+        met += check_blinks(history, setup, windows)
+        met += check_gambits(history, setup, windows)
     disks = sum(window.proven and window.kind in _OF_DISK for window in windows)
     withheld = sum(map(_withheld, _refused(history)))
     figures = {
@@ -54,6 +56,7 @@ def check_assumptions(history: History) -> CheckerResult:
         "faults_of_disks": disks,
         "faults_withheld": withheld,
         **gambit_figures(history, setup, windows),
+        **blink_figures(setup, windows),
         **({"admin_operations": performed(history)} if setup is not None and setup.operations_min else {}),
     }
     return result_of(CHECKER, [], assumptions=tuple(met), figures=figures)
@@ -95,8 +98,8 @@ def _injected(history: History, setup: Setup, windows: Sequence[FaultWindow]) ->
     or hardly anything of what was drawn was tried.
     """
     planned = 1 if setup.planned_faults is None else setup.planned_faults
-    proven = sum(window.proven for window in windows if window.gambit is None)
-    refused = [o for o in _refused(history) if "gambit" not in o.value]
+    proven = sum(window.proven and window.alone for window in windows)
+    refused = [o for o in _refused(history) if not o.value.get("gambit") and not o.value.get("blink")]
     meant = planned - sum(map(_withheld, refused))
     redundant = sum(_redundant(o, setup) for o in refused if not _withheld(o))
     needed = max(min(planned, 1), meant - min(redundant, meant // 2))
@@ -223,8 +226,8 @@ def _scripted(history: History) -> list[Assumption]:
 
 
 def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:
-    """Every fault was seen to take effect, and was seen to be gone."""
-    unproven = ", ".join(window.id for window in windows if not window.proven)
+    """Every fault but a blink was seen to take effect, and every fault was seen to be gone."""
+    unproven = ", ".join(window.id for window in windows if not (window.proven or window.blink))
     unhealed = ", ".join(window.id for window in windows if window.healed_ns is None)
     return [
         Assumption(
@@ -256,7 +259,7 @@ def _under_load(
     def held_ms(window: FaultWindow) -> int:
         return window.held_ns // NS_PER_MS
 
-    alone = [window for window in windows if window.gambit is None]
+    alone = [window for window in windows if window.alone]
     met = [
         _at_least("acked-before", numbers.acked_before, "records acknowledged before", windows, before),
         _at_least(

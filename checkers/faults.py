@@ -29,7 +29,8 @@ class FaultWindow(msgspec.Struct, frozen=True):
         heal_invoked_ns: when healing began; None if it never did.
         healed_ns: when a probe had confirmed the heal; None if none did.
         operations: indices into the history of all that belongs to it, in order.
-        gambit: id of the gambit that it is a part of; None where it stands alone.
+        gambit: id of the gambit that it is a part of; None of other faults.
+        blink: whether it is one of the short faults beside all others.
     """
 
     id: str
@@ -42,6 +43,12 @@ class FaultWindow(msgspec.Struct, frozen=True):
     healed_ns: int | None
     operations: tuple[int, ...]
     gambit: str | None = None
+    blink: bool = False
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is neither a part of a gambit nor a blink."""
+        return self.gambit is None and not self.blink
 
     @property
     def proven(self) -> bool:
@@ -103,6 +110,7 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
         healed_ns=_time(_first(operations, "heal", OK)),
         operations=tuple(operation.index for operation in operations),
         gambit=begun.value.get("gambit"),
+        blink=begun.value.get("blink") is True,
     )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from checkers.columns import Integers
 from checkers.faults import FaultWindow
 from checkers.history import INVOKE, OK, History, Operation
+from checkers.sends import calls_of
 from checkers.setup import Setup
 from checkers.shapes import GambitEnded
 from checkers.verdict import Assumption
@@ -23,16 +24,13 @@ _SHARE_MIN = 1 / 3
 """Of those planned; a busy host needs longer than conditions are waited for now and then."""
 
 
-def check_gambits(
-    history: History, setup: Setup, windows: Sequence[FaultWindow], invoked_ns: Integers
-) -> list[Assumption]:
+def check_gambits(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> list[Assumption]:
     """What is assumed of a run's gambits; nothing where none was planned.
 
     Args:
         history: the run's.
         setup: of that run.
         windows: of its faults.
-        invoked_ns: when sending began, of each record, ascending.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -50,7 +48,7 @@ def check_gambits(
             f"at least {least} of {setup.planned_gambits} gambits played to their end",
             f"{played} of {len(ended)} that were begun{told}",
         ),
-        _under_load(windows, invoked_ns, setup.assumptions.invoked_during),
+        _under_load(windows, calls_of(history), setup.assumptions.invoked_during),
     ]
 
 
@@ -73,21 +71,25 @@ def _kind(operation: Operation) -> str:
     return msgspec.convert(operation.value, GambitEnded).kind
 
 
-def _under_load(windows: Sequence[FaultWindow], invoked_ns: Integers, least: int) -> Assumption:
-    """From a gambit's first fault until its last one was over, clients sent."""
+def _under_load(windows: Sequence[FaultWindow], calls: tuple[Integers, Integers], least: int) -> Assumption:
+    """From a gambit's first fault until its last one was over, clients sent.
+
+    What they had sent before and had no answer to counts: a gambit may leave them nothing else to do.
+    """
+    begun_ns, ended_ns = calls
     spans: dict[str, tuple[int, int]] = {}
     for window in windows:
         if window.gambit is not None:
             since, until = spans.get(window.gambit, (window.invoked_ns, window.end_ns))
             spans[window.gambit] = min(since, window.invoked_ns), max(until, window.end_ns)
     counts = {
-        name: int(np.searchsorted(invoked_ns, until, "right") - np.searchsorted(invoked_ns, since, "left"))
+        name: int(np.searchsorted(begun_ns, until, "right") - np.searchsorted(ended_ns, since, "left"))
         for name, (since, until) in spans.items()
     }
     observed = ", ".join(f"{name}: {count}" for name, count in counts.items()) or "none had a fault"
     return Assumption(
         "gambits-loaded",
         min(counts.values(), default=least) >= least,
-        f"at least {least} records whose sending began in each gambit",
+        f"at least {least} records whose sending was under way in each gambit",
         observed,
     )

@@ -18,6 +18,7 @@ from checkers.shapes import OPENED
 NEMESIS = "nemesis"
 RUNNER = "runner"
 GAMBITS = "gambits"
+BLINKS = "nemesis-blinks"
 _FILE = re.compile(r"history-(.+)\.jsonl")
 _OWN = frozenset({"nemesis", "holds", "nodes", "replicas", "observer-quorum-state"})
 """Journals that only a run of krucible's own has; where some are, its runner wrote one too."""
@@ -65,6 +66,7 @@ class _Planned(msgspec.Struct, frozen=True):
     final_readers: int = 0
     planned_faults: int | None = None
     planned_gambits: int = 0
+    planned_blinks: int = 0
     evidence: tuple[str, ...] = ()
 
 
@@ -106,6 +108,8 @@ def _written(run: Run) -> Iterator[str]:
         yield NEMESIS
     if planned.planned_gambits:
         yield GAMBITS
+    if planned.planned_blinks:
+        yield BLINKS
     # What a phase opens is there for certain only once the next one has begun.
     if "final-read" in phases:
         yield f"worker-{processes}"
@@ -119,20 +123,23 @@ def _written(run: Run) -> Iterator[str]:
 def missing_journals(history: History) -> frozenset[str]:
     """Names of the journals that are lacking, and of those that other journals show to lack something.
 
-    A run that came to its end without a script has tried to inject every fault that it had planned, and those
-    that its gambits tell of.
+    A run that came to its end without a script has tried to inject every fault and blink that it had planned,
+    and those faults that its gambits tell of.
     """
     injects = history.of("inject")
     asked = {operation.key for operation in injects}
-    alone = {operation.key for operation in injects if not _of_gambit(operation)}
+    blinks = {operation.key for operation in injects if _says(operation, "blink")}
+    alone = {operation.key for operation in injects if not _says(operation, "gambit")} - blinks
     told = {operation.key for operation in history.of("heal")} | _tried(history)
-    if told <= asked and (len(alone) >= _planned_faults(history) or history.of("moves")):
+    faults_planned, blinks_planned = _planned(history)
+    tried = len(alone) >= faults_planned and len(blinks) >= blinks_planned
+    if told <= asked and (tried or history.of("moves")):
         return history.lacking
     return history.lacking | {NEMESIS}
 
 
-def _of_gambit(operation: Operation) -> bool:
-    return isinstance(operation.value, dict) and operation.value.get("gambit") is not None
+def _says(operation: Operation, what: str) -> bool:
+    return isinstance(operation.value, dict) and bool(operation.value.get(what))
 
 
 def _tried(history: History) -> set[str]:
@@ -141,11 +148,12 @@ def _tried(history: History) -> set[str]:
     return {str(name) for value in values if isinstance(value, dict) for name in value.get("faults", ())}
 
 
-def _planned_faults(history: History) -> int:
-    """How many faults there must be; 0 where the run did not come to its end."""
+def _planned(history: History) -> tuple[int, int]:
+    """How many faults and blinks there must be; 0 where the run did not come to its end."""
     planned = _told_of(history.operations)
-    done = any(operation.key == "done" for operation in history.of("phase"))
-    return planned.planned_faults or 0 if planned is not None and done else 0
+    if planned is None or all(operation.key != "done" for operation in history.of("phase")):
+        return 0, 0
+    return planned.planned_faults or 0, planned.planned_blinks
 
 
 def is_unheard(history: History) -> Callable[[Integers], Booleans]:

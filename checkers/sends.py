@@ -60,6 +60,32 @@ def invoked_ns(history: History) -> Integers:
     return np.repeat(_integers(operation.time_ns for operation in begun), _integers(map(_size_of, begun)))
 
 
+def calls_of(history: History) -> tuple[Integers, Integers]:
+    """When the sending of each record, or a write to a register, began, and when it ended; each ascending.
+
+    What never ended has no end; acknowledged or not does not matter.
+    """
+    begun: dict[int | str, int] = {}
+    begins: list[tuple[int, int]] = []
+    ends: list[tuple[int, int]] = []
+    for operation in history.operations:
+        if operation.f not in {"send", "txn", "write"}:
+            continue
+        if operation.type is INVOKE:
+            size = 1 if operation.f == "write" else _size_of(operation)
+            begun[operation.process] = size
+            begins.append((operation.time_ns, size))
+        else:
+            ends.append((operation.time_ns, begun.pop(operation.process, 0)))
+    return _records(begins), _records(ends)
+
+
+def _records(calls: list[tuple[int, int]]) -> Integers:
+    """The time of each call once for each of its records."""
+    times, sizes = _table(calls, 2)
+    return np.sort(np.repeat(times, sizes))
+
+
 def _size_of(invoked: Operation) -> int:
     return len(sends_of(invoked)) if invoked.f == "txn" else count_of(invoked.value)
 

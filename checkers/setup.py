@@ -54,8 +54,10 @@ class Setup(msgspec.Struct, frozen=True):
         controller_fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
         observe_interval_ms: how often observers ask.
         assumptions: the scenario's numbers.
-        planned_faults: how many faults the schedule has beside gambits; None where the run did not say.
+        planned_faults: how many faults the schedule has beside gambits and blinks; None where the run did
+            not say.
         planned_gambits: how many gambits it has.
+        planned_blinks: how many blinks it has.
         drawn_faults: whether chance drew the schedule's faults, and not the scenario.
         operations_min: kind of drawn admin operations to how many of them must have been answered.
         final_readers: how many pairs of client and isolation level read everything at the end, at least.
@@ -79,6 +81,7 @@ class Setup(msgspec.Struct, frozen=True):
     workload: Workload = Workload()
     planned_faults: int | None = None
     planned_gambits: int = 0
+    planned_blinks: int = 0
     drawn_faults: bool = False
     operations_min: dict[str, int] = {}
     final_readers: int = 0

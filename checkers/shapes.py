@@ -277,10 +277,11 @@ class EndsSeen(msgspec.Struct, frozen=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """A fault that is about to be injected or healed; of which gambit, where it is of one."""
+    """A fault that is about to be injected or healed; of which gambit, where it is of one; or a blink."""
 
     kind: str
     gambit: str | None = None
+    blink: bool = False
 
 
 class GambitEnded(msgspec.Struct, frozen=True):

@@ -32,7 +32,7 @@ class Source(StrEnum):
 
 _JOURNALS = {
     Source.CLIENTS: re.compile(r"(worker|bulk)-\d+|script"),
-    Source.FAULTS: re.compile(r"nemesis(-\d+)?|holds"),
+    Source.FAULTS: re.compile(r"nemesis(-\d+|-blinks)?|holds"),
     Source.ADMIN: re.compile(r"admin(-\d+)?"),
     Source.MOVES: re.compile(r"moves"),
     Source.RUNNER: re.compile(r"runner"),

@@ -50,6 +50,8 @@ _TARGETS = (Target.ACTIVE_CONTROLLER, Target.VOTER, Target.PARTITION_LEADER, Tar
 """Those that schedules are drawn from; another one among them would change the schedule of every seed."""
 _AMONG = (Among.ALL, Among.CONTROLLERS)
 """As for `_TARGETS`."""
+_PATTERNS = tuple(pattern for pattern in Pattern if pattern is not Pattern.LINK)
+"""As for `_TARGETS`."""
 _KINDS: dict[str, type[Kill | Pause | Stop]] = {"kill": Kill, "pause": Pause, "stop": Stop}
 KINDS = ("partition", *_KINDS)
 """Kinds of faults that a random schedule draws from, by their names there, disks apart."""
@@ -201,7 +203,7 @@ def _fault(schedule: RandomSchedule, topology: Topology, source: random.Random) 
     target = source.choice(_TARGETS)
     if kind != "partition":
         return _KINDS[kind](target=target, draw=draw)
-    pattern = source.choice(list(Pattern))
+    pattern = source.choice(_PATTERNS)
     flavour = source.choice(list(Flavour))
     among = source.choice(_AMONG) if topology.mode is Mode.ISOLATED else Among.ALL
     return Partition(pattern=pattern, target=target, flavour=flavour, among=among, draw=draw)

@@ -11,17 +11,20 @@ from harness.journal import Recorder
 from harness.nemesis import Nemesis
 from harness.observers.view import ClusterView
 from harness.operating.acting import Acting
+from harness.operating.blinking import Blinking
 from harness.operating.gambits import GambitCourse, Surroundings
 from harness.operating.operator import Operator
 from harness.operating.script import Scene, ScriptCourse
 from harness.operating.situation import Situation
-from harness.schedule import Planned
+from harness.operating.timed import Timed
+from harness.schedule import Planned, blinks_of
 from harness.stage import Stage
+from harness.taking import Taking
 from harness.vocabulary.moves import ScriptedSchedule
 from harness.vocabulary.scenario import FixedSchedule
 from harness.wire import Endpoint, PartitionAnswer, WireError
 
-_ACTING_BOUND_S = 90.0
+_BESIDE_BOUND_S = 90.0
 """For the operation that is going on at the end: before a throttled reassignment each broker is asked, one
 after the other, and a silent one takes ten seconds."""
 
@@ -48,15 +51,18 @@ class Crew:
         self._cancelled = cancelled
         self._operators: list[Operator] = []
         self._hired = 0
-        self._acting: Acting | None = None
+        self._beside: list[Timed] = []
+        self._bench = bench_of(stage.cluster)
+        self._taking = Taking()
         recorder = Recorder(stage.journals.open("nemesis", "nemesis"), "nemesis")
         self.nemesis = Nemesis(
             recorder,
             stage.ledger,
-            bench_of(stage.cluster),
+            self._bench,
             self._sight,
             cancelled,
             hire=self._another_nemesis,
+            taking=self._taking,
         )
 
     def carry_out(self, schedule: Planned) -> None:
@@ -110,20 +116,40 @@ class Crew:
         return GambitCourse(self.nemesis, lambda: self._hire(least=2), recorder, around, self._cancelled)
 
     def _act(self, schedule: FixedSchedule, strike: Callable[[FixedSchedule], None]) -> None:
-        """The operations of a schedule at their times, while its faults are carried out."""
-        if not schedule.acts:
-            strike(schedule)
-            return
-        acting = self._acting = Acting(self._hire(), schedule.acts, self._stage.journals.clock)
-        acting.start()
+        """The operations and blinks of a schedule at their times, while its faults are carried out."""
+        if schedule.acts:
+            self._beside.append(Acting(self._hire(), schedule.acts, self._stage.journals.clock))
+        if schedule.blinks:
+            self._beside.append(self._blinking(schedule))
+        for one in self._beside:
+            one.start()
         try:
             strike(schedule)
         except BaseException:
             # What ended the schedule is told, and not what else came of it.
-            acting.stopping.set()
-            acting.join(_ACTING_BOUND_S)
+            self._dismiss()
             raise
-        acting.end(_ACTING_BOUND_S)
+        self._dismiss()
+        for one in self._beside:
+            one.end(0.0)
+
+    def _dismiss(self) -> None:
+        """Nobody begins anything further, and what is going on is waited for."""
+        for one in self._beside:
+            one.hurry()
+        for one in self._beside:
+            one.join(_BESIDE_BOUND_S)
+
+    def _blinking(self, schedule: FixedSchedule) -> Blinking:
+        return Blinking(
+            blinks_of(schedule),
+            self._another_nemesis("nemesis-blinks"),
+            self._stage.ledger,
+            self._bench,
+            look=self._sight,
+            taking=self._taking,
+            cancelled=self._cancelled,
+        )
 
     def _another_nemesis(self, name: str) -> Recorder:
         return Recorder(self._stage.journals.open(name, "nemesis"), name)
@@ -138,8 +164,8 @@ class Crew:
 
     def _sight(self, down: frozenset[str]) -> Sight:
         self._check()
-        if self._acting is not None:
-            self._acting.check()
+        for one in self._beside:
+            one.check()
         return Sight(
             nodes=self._stage.cluster.nodes,
             active_controller=self._view.active_controller(),

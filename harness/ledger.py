@@ -5,6 +5,7 @@ One file in the run's folder, one JSON object a line, each synced before anythin
 """
 
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal
@@ -58,6 +59,7 @@ class Ledger:
 
     def __init__(self, folder: Path) -> None:
         path = folder / LEDGER_FILE
+        self._lock = threading.Lock()
         self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o644)
         self._where = str(path)
         # A writer that was killed, or whose disk was full, may have left a line without an end.
@@ -65,17 +67,18 @@ class Ledger:
         self._gap = b"\n" if size and os.pread(self._file, 1, size - 1) != b"\n" else b""
 
     def write(self, entry: Entry) -> None:
-        """Append an entry and sync it.
+        """Append an entry and sync it; safe to be called by several threads.
 
         Raises:
             KrucibleError: if the disk does not take it; then nothing may be injected.
         """
-        line = self._gap + msgspec.json.encode(entry) + b"\n"
         try:
-            while line:  # a disk that is nearly full takes a part, then says so
-                line = line[os.write(self._file, line) :]
-                self._gap = b"\n" if line else b""
-            os.fsync(self._file)
+            with self._lock:
+                line = self._gap + msgspec.json.encode(entry) + b"\n"
+                while line:  # a disk that is nearly full takes a part, then says so
+                    line = line[os.write(self._file, line) :]
+                    self._gap = b"\n" if line else b""
+                os.fsync(self._file)
         except OSError as error:
             raise KrucibleError(
                 "the ledger can't be written, so no fault may be injected",

@@ -3,22 +3,22 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NamedTuple
 
 import msgspec
 
 from checkers.history import OperationType
-from harness.cluster.containers import NotRunningError, in_parallel
+from harness.cluster.containers import in_parallel
 from harness.errors import KrucibleError
-from harness.faults.activate import activate, as_value, process_fault
-from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
-from harness.faults.partition import takes_part
-from harness.faults.sparing import DEAD, HELD, Strike, chosen, strike_of
-from harness.faults.targets import Resolved, Sight, roles_of
-from harness.journal import Clock, Outcome, Recorder
+from harness.faults.activate import activate, process_fault
+from harness.faults.contract import Bench
+from harness.faults.sparing import HELD, Strike, chosen, strike_of
+from harness.faults.targets import Resolved, Sight
+from harness.injecting import Aimed, Held, Plan, among, heal, inject, plan_of, refuse
+from harness.journal import Clock, Recorder
 from harness.ledger import FaultPlanned, FaultUndone, Ledger
 from harness.schedule import agenda
-from harness.vocabulary.faults import Fault, OfDisk, Partition
+from harness.taking import Taking
+from harness.vocabulary.faults import Fault, OfDisk
 from harness.vocabulary.gambits import Gambit
 from harness.vocabulary.scenario import FixedSchedule
 
@@ -28,25 +28,8 @@ Play = Callable[[str, Gambit, int], None]
 """Plays a gambit of a name; it is told until when, ns of the run, one may begin."""
 
 
-class _Held(msgspec.Struct):
-    """A fault that is in force."""
-
-    fault: str
-    spec: Fault
-    active: ActiveFault
-    until_ns: int
-
-
 def _nobody_plays(name: str, _: Gambit, __: int) -> None:
     raise LookupError(f"there is nobody to play {name}")
-
-
-class _Aimed(NamedTuple):
-    """A fault that is about to be injected: what it is, its place in the ledger, and how it was aimed."""
-
-    held: _Held
-    resolved: Resolved
-    sight: Sight
 
 
 class Nemesis:
@@ -61,6 +44,7 @@ class Nemesis:
         look: the cluster as it is now, to resolve symbolic targets; gets the names of nodes that are down.
         cancelled: set to end the schedule early; what is in force is left to `heal_all`.
         hire: makes the recorder of another process of that name.
+        taking: told of the nodes that faults have, so that blinks spare them.
     """
 
     def __init__(
@@ -72,6 +56,7 @@ class Nemesis:
         cancelled: threading.Event,
         *,
         hire: Callable[[str], Recorder] | None = None,
+        taking: Taking | None = None,
     ) -> None:
         self._recorder = recorder
         self._recorders = [recorder]
@@ -82,8 +67,9 @@ class Nemesis:
         self._bench = bench
         self._look = look
         self._cancelled = cancelled
-        self._held: list[_Held] = []
-        self._plans: dict[str, dict[str, object]] = {}
+        self._taking = taking or Taking()
+        self._held: list[Held] = []
+        self._plans: dict[str, Plan] = {}
         self._strikes: list[Strike] = []
 
     def carry_out(self, schedule: FixedSchedule, play: Play = _nobody_plays) -> None:
@@ -163,22 +149,19 @@ class Nemesis:
         Returns:
             Whether all were proven, but for those whose target was held already: they had nothing to do.
         """
-        aimed: list[tuple[str, _Aimed | str]] = []
+        aimed: list[tuple[str, Aimed | str]] = []
         for name, spec in faults.items():
-            self._plans[name] = {"kind": as_value(spec)["kind"], "spec": as_value(spec), "gambit": gambit}
-            aimed.append(
-                (name, self._aimed(name, spec, [one for _, one in aimed if isinstance(one, _Aimed)]))
-            )
-        for name, one in aimed:
-            if isinstance(one, _Aimed):
-                self._ledger.write(FaultPlanned(fault=name, undo=one.held.active.undo))
-                self._held.append(one.held)
+            self._plans[name] = plan_of(spec, gambit=gambit)
+            aimed.append((name, self._aimed(name, spec, [one for _, one in aimed if isinstance(one, Aimed)])))
+        for _, one in aimed:
+            if isinstance(one, Aimed):
+                self._take(one.held)
         struck = in_parallel(
             lambda number: self._struck(number, aimed[number], number * apart_ms),
             self._staffed(range(len(aimed))),
         )
         for _, one in aimed:
-            if isinstance(one, _Aimed) and one.held in self._held:
+            if isinstance(one, Aimed) and one.held in self._held:
                 self._remember(one.held.spec, one.resolved)
         return all(struck)
 
@@ -221,7 +204,7 @@ class Nemesis:
         if errors:
             raise errors[0]
 
-    def _undo_unrecorded(self, held: _Held) -> None:
+    def _undo_unrecorded(self, held: Held) -> None:
         """A full disk must not keep a fault in force; what can't be undone stays in the ledger."""
         if held in self._held:
             with suppress(KrucibleError):
@@ -248,7 +231,7 @@ class Nemesis:
             self._recorders.append(self._hire(f"nemesis-{len(self._recorders) + 1}"))
         return numbers
 
-    def _aimed(self, fault: str, spec: Fault, before: Sequence[_Aimed]) -> _Aimed | str:
+    def _aimed(self, fault: str, spec: Fault, before: Sequence[Aimed]) -> Aimed | str:
         """A gambit's fault with its target, given those that begin with it; why it befalls none."""
         sight = self._seen(spec)
         if process_fault(spec):
@@ -258,99 +241,64 @@ class Nemesis:
         if isinstance(resolved, str):
             return resolved
         active = activate(spec, fault, resolved, self._bench)
-        return _Aimed(_Held(fault, spec, active, until_ns=0), resolved, sight)
+        return Aimed(Held(fault, spec, active, until_ns=0), resolved, sight)
 
-    def _struck(self, number: int, named: tuple[str, _Aimed | str], lag_ms: int) -> bool:
+    def _struck(self, number: int, named: tuple[str, Aimed | str], lag_ms: int) -> bool:
         """Inject a fault that is aimed already, as the process of that number."""
         self._cancelled.wait(lag_ms / 1000)
         fault, aimed = named
         plan = self._plans[fault]
         with self._recorders[number].operation("inject", fault, plan) as outcome:
             if isinstance(aimed, str):
-                outcome.end(OperationType.FAIL, plan | {"refused": _refused(aimed)}, aimed)
+                refuse(outcome, plan, aimed)
                 return aimed == HELD
-            return self._injected(aimed, outcome) is OperationType.OK
+            return inject(aimed, plan, outcome, lambda: self._over(aimed.held)) is OperationType.OK
 
     def _begin(self, fault: str, spec: Fault, hold_ms: int) -> bool:
-        plan = self._plans[fault] = {"kind": as_value(spec)["kind"], "spec": as_value(spec)}
+        plan = self._plans[fault] = plan_of(spec)
         with self._recorder.operation("inject", fault, plan) as outcome:
             sight = self._seen(spec)
             resolved = chosen(spec, sight, self._strikes)
             if isinstance(resolved, str):
-                outcome.end(OperationType.FAIL, plan | {"refused": _refused(resolved)}, resolved)
+                refuse(outcome, plan, resolved)
                 return False
             active = activate(spec, fault, resolved, self._bench)
-            self._ledger.write(FaultPlanned(fault=fault, undo=active.undo))
-            held = _Held(fault, spec, active, until_ns=_UNTIL_HEALED_NS)
-            self._held.append(held)
-            kind = self._injected(_Aimed(held, resolved, sight), outcome)
+            held = Held(fault, spec, active, until_ns=_UNTIL_HEALED_NS)
+            self._take(held)
+            kind = inject(Aimed(held, resolved, sight), plan, outcome, lambda: self._over(held))
         if kind is not OperationType.FAIL:
             self._remember(spec, resolved)
         held.until_ns = self._clock.now_ns() + hold_ms * NS_PER_MS
         return kind is OperationType.OK
 
-    def _injected(self, aimed: _Aimed, outcome: Outcome) -> OperationType:
-        """Inject, and record what came of it; a fault whose target has just died is as none."""
-        held, resolved, sight = aimed
-        plan = self._plans[held.fault]
-        try:
-            held.active.inject()
-        except NotRunningError:
-            self._over(held)
-            outcome.end(OperationType.FAIL, plan | {"refused": _refused(DEAD)}, DEAD)
-            return OperationType.FAIL
-        kind, probe, error = _probed(held.active.took_effect)
-        outcome.end(kind, plan | _known(held, resolved, sight) | {"probe": probe}, error)
-        return kind
+    def _take(self, held: Held) -> None:
+        """What is to be injected is in the ledger, and its nodes are nobody else's."""
+        self._taking.take(held.fault, held.active.targets)
+        self._ledger.write(FaultPlanned(fault=held.fault, undo=held.active.undo))
+        self._held.append(held)
 
     def _remember(self, spec: Fault, resolved: Resolved) -> None:
         """A disk that was lost is weighed before the next one goes."""
         if isinstance(spec, OfDisk):
             self._strikes.append(strike_of(resolved.node, self._look(self.down).copies))
 
-    def _end(self, held: _Held, recorder: Recorder | None = None) -> bool:
-        active = held.active
+    def _end(self, held: Held, recorder: Recorder | None = None) -> bool:
         plan = self._plans[held.fault]
         with (recorder or self._recorder).operation("heal", held.fault, plan) as outcome:
-            active.heal()
-            self._over(held)
-            kind, probe, error = _probed(active.healed)
-            known = plan | {"targets": active.targets, "cut": active.cut, "probe": probe}
-            outcome.end(kind, known, error)
+            kind = heal(held.active, plan, outcome, lambda: self._undone(held))
+        self._taking.let_go(held.fault)
         return kind is OperationType.OK
 
-    def _over(self, held: _Held) -> None:
+    def _over(self, held: Held) -> None:
+        self._undone(held)
+        self._taking.let_go(held.fault)
+
+    def _undone(self, held: Held) -> None:
+        """It is in force no more; its nodes may be starting yet."""
         with self._lock:
             self._held.remove(held)
             self._ledger.write(FaultUndone(fault=held.fault))
 
     def _seen(self, spec: Fault) -> Sight:
         """The nodes that a fault may befall, and what is known of them."""
-        sight = self._look(self.down if process_fault(spec) else frozenset())
-        if isinstance(spec, Partition):
-            among = tuple(node for node in sight.nodes if takes_part(spec, node))
-            sight = msgspec.structs.replace(sight, nodes=among)
-        return sight
-
-
-def _refused(why: str) -> str:
-    return {HELD: "held", DEAD: "dead"}.get(why, "withheld")
-
-
-def _known(held: _Held, resolved: Resolved, sight: Sight) -> dict[str, Any]:
-    """What is known of a fault's target once it is injected."""
-    return {
-        "targets": held.active.targets,
-        "cut": held.active.cut,
-        "resolved_by": resolved.by,
-        "roles": roles_of(resolved.node, held.spec.draw, sight),
-    }
-
-
-def _probed(
-    probe: Callable[[], dict[str, Any]],
-) -> tuple[OperationType, dict[str, Any], str | None]:
-    try:
-        return OperationType.OK, probe(), None
-    except NotConfirmedError as error:
-        return OperationType.INFO, {}, str(error)
+        return among(spec, self._look(self.down if process_fault(spec) else frozenset()))

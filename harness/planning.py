@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from checkers.verdict import Validity
+from harness.blinks import BLINKS
 from harness.catalogue import expectation_for, load_scenario
 from harness.chance import DISKS, KINDS, LEAD_MS, OPERATIONS, TAIL_MS
 from harness.cluster.rendering import problems_with
@@ -193,7 +194,7 @@ def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scen
     if options.duration_s is not None and isinstance(schedule, RandomSchedule):
         schedule = _lasting(schedule, options.duration_s * 1000)
     if options.fault and isinstance(schedule, RandomSchedule):
-        schedule = replace(schedule, kinds=options.fault, disks={}, gambits={})
+        schedule = replace(schedule, kinds=options.fault, disks={}, gambits={}, blinks={})
     if options.gambit and isinstance(schedule, RandomSchedule):
         schedule = replace(schedule, gambits=dict.fromkeys(options.gambit, 1))
     topology = topology_of(
@@ -333,6 +334,8 @@ def _drawing_problems(schedule: RandomSchedule) -> list[str]:
         found.append(f"no fault of a disk is called {odd[0]}; expected one of {', '.join(DISKS)}")
     if odd := sorted(schedule.gambits.keys() - GAMBITS.keys()):
         found.append(f"no gambit is called {odd[0]}; expected one of {', '.join(GAMBITS)}")
+    if odd := sorted(schedule.blinks.keys() - BLINKS.keys()):
+        found.append(f"no blink is called {odd[0]}; expected one of {', '.join(BLINKS)}")
     if schedule.disks and schedule.majority is Majority.LOST:
         found.append("disks can go only where a majority keeps what it has; drop disks, or majority lost")
     return found

@@ -7,8 +7,9 @@ import msgspec
 
 from checkers.faults import FaultWindow, fault_windows
 from checkers.history import History, Operation, OperationType
+from harness.replaying_blinks import replayed_blinks
 from harness.replaying_gambits import played_in, replayed
-from harness.schedule import Planned, agenda
+from harness.schedule import Planned, agenda, blinks_of
 from harness.vocabulary.administration import (
     AddVoter,
     AlterTopic,
@@ -77,22 +78,22 @@ class _Recorded:
     def __init__(self, history: History, nodes: Sequence[Node]) -> None:
         self.operations = history.operations
         self.windows = {window.id: window for window in fault_windows(history)}
-        self._nodes = nodes
+        self.nodes = nodes
         injected = [o for o in self.operations if o.f == "inject" and o.value is not None]
         self.refused = {o.key: o.error or "" for o in injected if o.type is OperationType.FAIL}
         self._resolved_by = {o.key: o.value.get("resolved_by") for o in injected}
 
     def member(self, window: FaultWindow) -> Member | None:
         """The target; None where the run ended before it was recorded."""
-        return _member(window.targets[0], "name", self._nodes) if window.targets else None
+        return _member(window.targets[0], "name", self.nodes) if window.targets else None
 
     def named(self, node: str) -> Member:
         """A node by its name."""
-        return _member(node, "name", self._nodes)
+        return _member(node, "name", self.nodes)
 
     def voter(self, node_id: int) -> Member:
         """A node by its id."""
-        return _member(node_id, "id", self._nodes)
+        return _member(node_id, "id", self.nodes)
 
     def role(self, window: FaultWindow, fault: Fault) -> Target | None:
         """The role that the target had, where the fault asked for one."""
@@ -237,6 +238,11 @@ def _timed(schedule: FixedSchedule, told: _Recorded) -> Resolution:
         if not isinstance(again[-1].step.fault.target, Member):
             notes.append(f"{name} was not injected then: it keeps its time, its target is resolved anew")
     again.sort(key=lambda each: each.step.at_ms)
+    blinks = tuple(replayed_blinks(schedule, told.windows, began_ns, told.nodes, told.named))
+    if lacking := len(blinks_of(schedule)) - len(blinks):
+        notes.append(
+            f"{lacking} of {len(blinks_of(schedule))} blinks of then are left out: they befell nobody"
+        )
     ends = (each.step.at_ms + each.step.hold_ms for each in again if each.within)
     duration_ms = max([schedule.duration_ms, *ends])
     return Resolution(
@@ -245,6 +251,7 @@ def _timed(schedule: FixedSchedule, told: _Recorded) -> Resolution:
             duration_ms=duration_ms,
             acts=_acts(told, began_ns),
             gambits=gambits,
+            blinks=blinks,
         ),
         {f"f{number}": each.role for number, each in enumerate(again, start=1) if each.role is not None},
         tuple(notes),

@@ -21,7 +21,7 @@ from harness.vocabulary.faults import Target
 
 STRIKING = ("nemesis", "nemesis-[0-9]*", "gambits")
 """Who injects faults, and chooses whom they befall."""
-_JOURNALS = (*STRIKING, "moves", "runner", "admin", "admin-*")
+_JOURNALS = (*STRIKING, "nemesis-blinks", "moves", "runner", "admin", "admin-*")
 """Who carries schedules out, and who says when."""
 _SYMBOLIC = "--symbolic"
 _DAMAGED = (OSError, ValueError, HistoryError)

@@ -4,6 +4,7 @@ import random
 
 import msgspec
 
+from harness.blinks import drawn_blinks
 from harness.chance import DRAWS, drawn_acts, drawn_mix, drawn_steps, symbolic, with_disks
 from harness.vocabulary.administration import AdminOperation, Moving
 from harness.vocabulary.faults import Fault
@@ -45,13 +46,21 @@ def plan(
     # Sources of their own: a schedule that gains operations keeps its faults, one that gains disks its times.
     if schedule.disks:
         steps = tuple(with_disks(steps, schedule, topology, random.Random(f"{seed} disks")))
-    acts = _acts(schedule, seed)
-    return FixedSchedule(steps=steps, duration_ms=schedule.duration_ms, acts=acts, gambits=gambits)
+    return FixedSchedule(
+        steps=steps,
+        duration_ms=schedule.duration_ms,
+        acts=_acts(schedule, seed),
+        gambits=gambits,
+        blinks=tuple(drawn_blinks(schedule, topology, random.Random(f"{seed} blinks"))),
+    )
 
 
 def encode(schedule: Planned) -> bytes:
-    """The bytes of ``schedule.json``."""
-    return msgspec.json.format(msgspec.json.encode(schedule), indent=2) + b"\n"
+    """The bytes of ``schedule.json``; those of a schedule without blinks name none."""
+    value = msgspec.to_builtins(schedule)
+    if not blinks_of(schedule):
+        value.pop("blinks", None)
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
 
 
 def decode(data: bytes) -> Planned:
@@ -65,9 +74,17 @@ def decode(data: bytes) -> Planned:
 
 
 def faults_of(schedule: Planned) -> tuple[Fault, ...]:
-    """Every fault that is to be injected, in order, then those of gambits."""
+    """Every fault that is to be injected, in order, then those of gambits, then blinks."""
     if isinstance(schedule, FixedSchedule):
-        return (*(step.fault for step in schedule.steps), *faults_of_gambits(schedule))
+        blinks = (blink.fault for _, blink in blinks_of(schedule))
+        return (*faults_alone(schedule), *faults_of_gambits(schedule), *blinks)
+    return faults_alone(schedule)
+
+
+def faults_alone(schedule: Planned) -> tuple[Fault, ...]:
+    """Every fault that stands alone, in order: those of gambits and blinks are none of them."""
+    if isinstance(schedule, FixedSchedule):
+        return tuple(step.fault for step in schedule.steps)
     return tuple(move.fault for move in schedule.moves if isinstance(move, Inject))
 
 
@@ -80,6 +97,13 @@ def faults_of_gambits(schedule: Planned) -> tuple[Fault, ...]:
 def gambits_of(schedule: Planned) -> tuple[Gambit, ...]:
     """Every gambit that is to be played, in order."""
     return schedule.gambits if isinstance(schedule, FixedSchedule) else ()
+
+
+def blinks_of(schedule: Planned) -> list[tuple[str, Step]]:
+    """Every blink in the order of time, by the name that it gets in the history: blink1 …."""
+    blinks = schedule.blinks if isinstance(schedule, FixedSchedule) else ()
+    ordered = sorted(blinks, key=lambda blink: blink.at_ms)
+    return [(f"blink{number}", blink) for number, blink in enumerate(ordered, start=1)]
 
 
 def operations_of(schedule: Planned) -> tuple[AdminOperation, ...]:

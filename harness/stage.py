@@ -30,7 +30,7 @@ from harness.ledger import Ledger, RunOpened, RunRemoved
 from harness.ownership import this_process
 from harness.planning import RunPlan
 from harness.readiness import Readiness
-from harness.schedule import encode, faults_of, faults_of_gambits, gambits_of
+from harness.schedule import blinks_of, encode, faults_alone, gambits_of
 from harness.seeded_bugs.seeding import with_bug
 from harness.starting import start_ready
 from harness.tally import Tally
@@ -261,8 +261,9 @@ def _setup(stage: Stage, ready: Readiness) -> dict[str, Any]:
         "controller_fetch_timeout_ms": int(fetch_timeout),
         "observe_interval_ms": OBSERVE_INTERVAL_MS,
         "assumptions": msgspec.to_builtins(plan.scenario.assumptions),
-        "planned_faults": len(faults_of(plan.schedule)) - len(faults_of_gambits(plan.schedule)),
+        "planned_faults": len(faults_alone(plan.schedule)),
         **({"planned_gambits": len(gambits)} if (gambits := gambits_of(plan.schedule)) else {}),
+        **({"planned_blinks": len(blinks)} if (blinks := blinks_of(plan.schedule)) else {}),
         **_drawn(plan),
         **({"seeded_bug": plan.options.seeded_bug} if plan.options.seeded_bug else {}),
         "controls": workload.controls,

@@ -47,7 +47,7 @@ class ActiveLostAnswers:
 
     def took_effect(self) -> dict[str, Any]:
         """How many packets of answers were dropped, one to a question of ours among them."""
-        if not within(_PROBE_BOUND_S, self._silent):
+        if not within(self._bench.bound_s(_PROBE_BOUND_S), self._silent):
             raise NotConfirmedError(f"{self.targets[0]} still answers its clients")
         return {"dropped": self._dropped()}
 

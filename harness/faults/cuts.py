@@ -22,6 +22,8 @@ def cuts(
     match pattern:
         case Pattern.ISOLATE_ONE:
             pairs = _between([target], others)
+        case Pattern.LINK:
+            pairs = _between([target], others[:1])
         case Pattern.HALVES:
             minority = [target, *others[: max(0, (len(names) - 1) // 2 - 1)]]
             pairs = _between(minority, [name for name in others if name not in minority])
@@ -33,6 +35,20 @@ def cuts(
         case Pattern.ONE_WAY_PACKETS | Pattern.ONE_WAY_CALLS:
             pairs = {(other, target) if inward else (target, other) for other in others}
     return tuple(sorted(pairs))
+
+
+def linked(names: tuple[str, ...], target: str, draw: int, taken: frozenset[str]) -> int | None:
+    """The draw by which a link is cut to a node that nobody has; None where all others are taken.
+
+    Args:
+        names: the nodes it is drawn among, the target included.
+        target: one end of the link.
+        draw: decides which other one comes first.
+        taken: nodes that are not to be the other end.
+    """
+    others = [name for name in names if name != target]
+    free = next((name for name in _rotated(others, draw) if name not in taken), None)
+    return None if free is None else others.index(free)
 
 
 def _rotated(names: list[str], draw: int) -> list[str]:

@@ -52,7 +52,8 @@ class ActivePartition:
 
     def took_effect(self) -> dict[str, Any]:
         """Packets counted at each cut, and at each direction that must stay open."""
-        counted = _await(self._probe, lambda seen: all(seen.values()), PROBE_BOUND_S)
+        bound_s = self._bench.bound_s(PROBE_BOUND_S)
+        counted = _await(self._probe, lambda seen: all(seen.values()), bound_s)
         silent = sorted(f"{a}->{b}" for (a, b), packets in counted.items() if not packets)
         if silent:
             raise NotConfirmedError(f"no probe was counted on {', '.join(silent)}")

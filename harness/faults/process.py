@@ -15,6 +15,8 @@ from harness.wire import answers
 PROBE_BOUND_S = 15.0
 STOP_BOUND_S = 20
 _REQUEST_TIMEOUT_S = 0.5
+_SILENCE_S = 0.1
+"""A request that has no answer by then is one that nobody answers, where the engine says why."""
 _PAUSE_S = 0.1
 
 
@@ -24,6 +26,7 @@ class _ProcessFault:
     cut: tuple[Pair, ...] = ()
 
     def __init__(self, resolved: Resolved, bench: Bench) -> None:
+        self._bench = bench
         self._containers = bench.containers[resolved.node.name]
         self._address = bench.addresses[resolved.node.name]
         self._port = CONTROLLER_PORT if resolved.node.is_controller else CLIENT_PORT
@@ -36,7 +39,7 @@ class _ProcessFault:
             NotConfirmedError: it has no process that could.
         """
         deadline = time.monotonic() + PROBE_BOUND_S
-        while not self._answers():
+        while not self._answers(_REQUEST_TIMEOUT_S):
             self._confirm_alive()
             if time.monotonic() > deadline:
                 return False
@@ -47,11 +50,11 @@ class _ProcessFault:
         if not self._containers.state()["Running"]:
             raise NotConfirmedError(f"{self.targets[0]} is dead: its process ended by itself")
 
-    def _answers(self) -> bool:
-        return answers(self._address, self._port, timeout_s=_REQUEST_TIMEOUT_S)
+    def _answers(self, timeout_s: float) -> bool:
+        return answers(self._address, self._port, timeout_s=timeout_s)
 
     def _await_silence(self) -> None:
-        if not within(PROBE_BOUND_S, lambda: not self._answers()):
+        if not within(self._bench.bound_s(PROBE_BOUND_S), lambda: not self._answers(_SILENCE_S)):
             raise NotConfirmedError(f"{self.targets[0]} still answers requests")
 
 

@@ -61,7 +61,7 @@ class ActiveHeldRequests:
 
     def took_effect(self) -> dict[str, Any]:
         """How many connections are held, and how many packets were dropped on them already."""
-        if not within(_PROBE_BOUND_S, lambda: self._dropped() > 0):
+        if not within(self._bench.bound_s(_PROBE_BOUND_S), lambda: self._dropped() > 0):
             raise NotConfirmedError(f"nothing came on the {len(self._ports)} connections that are held")
         return {"held": len(self._ports), "dropped": self._dropped()}
 

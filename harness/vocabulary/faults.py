@@ -23,6 +23,8 @@ class Pattern(StrEnum):
     """No packet from the target reaches the others: TCP's acknowledgements die too."""
     ONE_WAY_CALLS = "one-way-calls"
     """The target can't call the others' listeners; they still can call the target."""
+    LINK = "link"
+    """The target from one other node, both ways."""
 
 
 class Flavour(StrEnum):

@@ -30,12 +30,16 @@ class Act(msgspec.Struct, frozen=True):
 
 
 class FixedSchedule(msgspec.Struct, frozen=True, tag_field="schedule", tag="fixed"):
-    """Steps, acts and gambits at given times; the seed decides only the draws."""
+    """Steps, acts, gambits and blinks at given times; the seed decides only the draws.
+
+    Blinks are short faults beside all others, at nodes that no other fault has.
+    """
 
     steps: tuple[Step, ...]
     duration_ms: int
     acts: tuple[Act, ...] = ()
     gambits: tuple[Gambit, ...] = ()
+    blinks: tuple[Step, ...] = ()
 
 
 class Majority(StrEnum):
@@ -69,6 +73,10 @@ class RandomSchedule(msgspec.Struct, frozen=True):
         gambit_share: chance that a gambit takes the place of a single fault.
         operations_min: kind of admin operations to how many of them Kafka must have answered in
             `duration_ms`, or the verdict is unknown; never more than a third of those that were drawn.
+        blinks: names of the kinds of blinks to draw from, by weight, from a source of their own: a schedule
+            that gains them keeps all else; none: none are drawn.
+        blink_hold_ms: shortest and longest time a blink is held.
+        blink_gap_ms: shortest and longest time between blinks.
     """
 
     duration_ms: int = 60_000
@@ -86,6 +94,9 @@ class RandomSchedule(msgspec.Struct, frozen=True):
     operations_min: dict[str, int] = {}
     gambits: dict[str, int] = {}
     gambit_share: float = 0.75
+    blinks: dict[str, int] = {}
+    blink_hold_ms: tuple[int, int] = (100, 900)
+    blink_gap_ms: tuple[int, int] = (500, 3_500)
 
 
 class Assumptions(msgspec.Struct, frozen=True):

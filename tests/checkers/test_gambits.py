@@ -110,6 +110,16 @@ def test_a_gambit_without_load_proves_nothing(story: Story) -> None:
     assert found["gambits-loaded"] == (False, "g1: 19")
 
 
+def test_what_had_no_answer_yet_is_load_of_a_gambit(story: Story) -> None:
+    idle = RUN.replace("x20 info", "x19 info")
+    history = with_gambits(story(idle, setup=NOTHING_ALONE), OK)
+    begun = next(o for o in history.operations if o.f == "send" and o.time_ns == 5_200_000_000)
+    waiting = Operation(begun.index, 4_900_000_000, 99, OperationType.INVOKE, "write", "k", 1)
+    operations = sorted((*history.operations, waiting), key=lambda o: o.time_ns)
+    history = msgspec.structs.replace(history, operations=tuple(operations))
+    assert told(check_assumptions(history))["gambits-loaded"] == (True, "g1: 20")
+
+
 def test_a_gambit_lasts_from_its_first_fault_to_the_last_heal(story: Story) -> None:
     more = RUN + "5.1 f2 pause c2 ok\n5.8 f2 heal ok\n5.7 send log-0/0 x3 info\n"
     found = told(check_assumptions(with_gambits(story(more, setup=NOTHING_ALONE), OK, faults=("f1", "f2"))))

@@ -201,6 +201,10 @@ def test_the_journal_of_gambits_is_missed_where_some_were_planned(tmp_path: Path
     assert read_history(old_run(tmp_path, planned_gambits=1)).lacking == {"gambits"}
 
 
+def test_the_journal_of_blinks_is_missed_where_some_were_planned(tmp_path: Path) -> None:
+    assert read_history(old_run(tmp_path, planned_blinks=1)).lacking == {"nemesis-blinks"}
+
+
 def test_a_journal_of_format_1_without_an_operation_is_missed(tmp_path: Path) -> None:
     written(old_run(tmp_path), "worker-0", [])
     history = read_history(tmp_path)

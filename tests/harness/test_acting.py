@@ -15,8 +15,9 @@ from harness.errors import EngineError, KrucibleError
 from harness.faults.contract import Bench
 from harness.journal import Clock, Journals
 from harness.observers.view import ClusterView
-from harness.operating.acting import Acting, ActingError
+from harness.operating.acting import Acting
 from harness.operating.operator import Operator, Performed
+from harness.operating.timed import TimedError
 from harness.vocabulary import Act, AlterTopic, FixedSchedule, Kill, Topology
 from harness.vocabulary.scenario import Step
 from harness.workloads.worker import WorkloadError
@@ -59,10 +60,10 @@ def test_operations_that_are_performed_are_nothing_to_tell() -> None:
 
 def test_a_death_of_its_own_is_told_as_its_own() -> None:
     made = acting(raising(LookupError("there is no broker 4")))
-    with pytest.raises(ActingError, match="performing admin operations") as told:
+    with pytest.raises(TimedError, match="performing admin operations") as told:
         made.end(BOUND_S)
     assert told.value.got == "LookupError: there is no broker 4"
-    assert told.value.expected == "2 operations, 0 were performed"
+    assert told.value.expected == "2 operations, 0 were done"
 
 
 def test_what_ended_it_from_outside_is_told_as_it_is() -> None:
@@ -81,7 +82,7 @@ def test_an_operation_without_an_end_is_told() -> None:
         return Performed(OperationType.INFO)
 
     made = acting(hang)
-    with pytest.raises(ActingError) as told:
+    with pytest.raises(TimedError) as told:
         made.end(0.0)
     let_go.set()
     made.join(BOUND_S)
@@ -124,7 +125,7 @@ class Rig:
 
         def once_performed(moment_ns: int) -> None:
             ended.wait(BOUND_S)
-            acting = self.crew._acting
+            (acting,) = self.crew._beside
             assert acting is not None
             acting.join(BOUND_S)
             await_moment(moment_ns)
@@ -143,7 +144,7 @@ def test_a_schedule_ends_with_the_error_of_its_operations(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, steps: tuple[Step, ...]
 ) -> None:
     rig = Rig(tmp_path, monkeypatch, raising(LookupError("there is no broker 4")))
-    with pytest.raises(ActingError, match="performing admin operations"):
+    with pytest.raises(TimedError, match="performing admin operations"):
         rig.carry_out(*steps)
 
 

@@ -7,13 +7,17 @@ from typing import Any, cast
 
 import pytest
 
+from checkers.history import OperationType
 from harness import crew as module
 from harness.crew import Crew
+from harness.errors import EngineError
 from harness.faults.contract import Bench
 from harness.journal import Clock, Journals
+from harness.ledger import Ledger, pending_undos, read_ledger
 from harness.observers.view import FRESH_S, ClusterView
-from harness.vocabulary import LogWorkload, Topology
+from harness.vocabulary import FixedSchedule, Kill, LogWorkload, Pause, Step, Topology, broker
 from harness.wire import PartitionAnswer, QuorumAnswer, TopicAnswer
+from tests.harness.recorded import recorded
 
 
 def told(*isr: int) -> dict[str, TopicAnswer]:
@@ -78,3 +82,75 @@ def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.Mon
     assert copies.told == {("t", 0): (PartitionAnswer(0, 1, 4, (1, 2, 3), (1, 2), None),)}
     assert (copies.least, copies.quorum, copies.moment, copies.out) == (7, quorum, 1, {("t", 0, 3): 1})
     assert copies.now_ms > 0
+
+
+class Rig:
+    """A crew on a stage of paper, whose faults do nothing."""
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.cancelled = threading.Event()
+        self.journals = Journals(folder, "abc", Clock())
+        nodes = Topology().nodes()
+        stage: Any = SimpleNamespace(
+            journals=self.journals,
+            ledger=Ledger(folder),
+            cluster=SimpleNamespace(nodes=nodes, ended=frozenset()),
+            topics=[SimpleNamespace(name="t", partitions=())],
+            plan=SimpleNamespace(scenario=SimpleNamespace(workload=LogWorkload())),
+        )
+        monkeypatch.setattr(module, "bench_of", lambda _: Bench(nodes, {}, {}, {}))
+        for where in ("harness.nemesis.activate", "harness.operating.blinking.activate"):
+            monkeypatch.setattr(where, lambda _spec, _fault, resolved, _bench: Fake(resolved.node.name))
+        self.crew = Crew(stage, ClusterView(), lambda: None, self.cancelled)
+
+    def told(self) -> dict[str, str]:
+        """How each injection and heal ended."""
+        self.crew.nemesis.heal_all()
+        self.journals.close()
+        ended = [o for o in recorded(self.folder, "nemesis*") if o.type is not OperationType.INVOKE]
+        return {f"{o.f} {o.key}": o.type.value for o in ended if o.f in {"inject", "heal"}}
+
+
+class Fake:
+    cut = undo = ()
+
+    def __init__(self, target: str) -> None:
+        self.targets = (target,)
+
+    def inject(self) -> None:
+        """Nothing is done."""
+
+    def took_effect(self) -> dict[str, Any]:
+        return {"seen": True}
+
+    heal, healed = inject, took_effect
+
+
+def test_blinks_are_played_beside_faults_and_are_over_with_the_schedule(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Rig(tmp_path, monkeypatch)
+    blinks = (Step(0, 0, Pause(broker(2))), Step(1, 60_000, Pause(broker(3))), Step(90_000, 1, Pause()))
+    rig.crew.carry_out(FixedSchedule((Step(0, 100, Kill(broker(1))),), 200, blinks=blinks))
+    assert rig.told() == {
+        **dict.fromkeys(("inject f1", "heal f1"), "ok"),
+        **dict.fromkeys(("inject blink1", "heal blink1", "inject blink2", "heal blink2"), "ok"),
+        "inject blink3": "fail",
+    }
+    assert pending_undos(read_ledger(tmp_path)) == ()
+
+
+def test_a_blink_that_goes_wrong_ends_the_schedule_with_its_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Rig(tmp_path, monkeypatch)
+
+    def refuse(_: Fake) -> None:
+        raise EngineError("the engine refused")
+
+    monkeypatch.setattr(Fake, "inject", refuse)
+    with pytest.raises(EngineError, match="the engine refused"):
+        rig.crew.carry_out(FixedSchedule((), 50, blinks=(Step(0, 0, Pause(broker(2))),)))
+    assert rig.told() == {"inject blink1": "info"}
+    assert pending_undos(read_ledger(tmp_path)) == ()

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.faults.cuts import cuts
+from harness.faults.cuts import cuts, linked
 from harness.vocabulary import Pattern
 
 THREE = ("a", "b", "c")
 FIVE = ("a", "b", "c", "d", "e")
-BOTH_WAYS = (Pattern.ISOLATE_ONE, Pattern.HALVES, Pattern.MAJORITY_RING, Pattern.BRIDGE)
+BOTH_WAYS = (Pattern.ISOLATE_ONE, Pattern.HALVES, Pattern.MAJORITY_RING, Pattern.BRIDGE, Pattern.LINK)
 
 
 def both(*pairs: tuple[str, str]) -> set[tuple[str, str]]:
@@ -34,6 +34,22 @@ def test_halves_of_two_nodes_cut_their_link() -> None:
 
 def test_a_bridge_sees_both_halves() -> None:
     assert set(cuts(Pattern.BRIDGE, FIVE, "c", 0)) == both(("a", "d"), ("a", "e"), ("b", "d"), ("b", "e"))
+
+
+@pytest.mark.parametrize(("draw", "other"), [(0, "a"), (1, "c"), (2, "d"), (3, "e"), (4, "a")])
+def test_a_link_is_between_the_target_and_one_other(draw: int, other: str) -> None:
+    assert set(cuts(Pattern.LINK, FIVE, "b", draw)) == both(("b", other))
+
+
+@pytest.mark.parametrize(
+    ("draw", "taken", "other"),
+    [(1, "", "c"), (1, "c", "d"), (1, "cde", "a"), (7, "", "e"), (7, "ae", "c"), (0, "acde", None)],
+)
+def test_a_link_may_be_cut_to_the_next_one_that_is_free(draw: int, taken: str, other: str | None) -> None:
+    found = linked(FIVE, "b", draw, frozenset(taken))
+    assert (None if found is None else set(cuts(Pattern.LINK, FIVE, "b", found))) == (
+        None if other is None else both(("b", other))
+    )
 
 
 @pytest.mark.parametrize("size", [3, 4, 5, 6, 7, 10])

@@ -1,0 +1,61 @@
+"""Who has which node: the faults of the schedule, or for a moment a blink, so that no two meet on one."""
+
+import threading
+from collections.abc import Iterable
+
+
+class Taking:
+    """What is told of nodes by those who inject faults; safe to share between threads.
+
+    The schedule's faults go first: they take a node at once, and wait only for the end of a blink there,
+    which is asked to end.  A blink is given what nobody has, or nothing.
+    """
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._taken: dict[str, frozenset[str]] = {}
+        self._lent: frozenset[str] = frozenset()
+        self._wanted = threading.Event()
+
+    @property
+    def taken(self) -> frozenset[str]:
+        """Names of nodes that faults of the schedule have."""
+        with self._changed:
+            return frozenset().union(*self._taken.values())
+
+    def take(self, fault: str, nodes: Iterable[str]) -> None:
+        """Take nodes for a fault, until it lets them go; returns once no blink has any of them."""
+        with self._changed:
+            wanted = self._taken[fault] = frozenset(nodes)
+            if self._lent & wanted:
+                self._wanted.set()
+            self._changed.wait_for(lambda: not self._lent & wanted)
+
+    def let_go(self, fault: str) -> None:
+        """A fault is over, and what it did to its nodes too."""
+        with self._changed:
+            self._taken.pop(fault, None)
+
+    def borrow(self, nodes: Iterable[str]) -> bool:
+        """Take nodes for the one blink that there is at a time; whether nobody had any of them."""
+        with self._changed:
+            wanted = frozenset(nodes)
+            if any(wanted & taken for taken in self._taken.values()):
+                return False
+            self._lent = wanted
+            self._wanted.clear()
+            return True
+
+    def await_wanted(self, within_s: float) -> None:
+        """Wait until somebody wants what is borrowed, at most so long."""
+        self._wanted.wait(within_s)
+
+    def recall(self) -> None:
+        """Ask for what is borrowed, if anything is."""
+        self._wanted.set()
+
+    def give_back(self) -> None:
+        """The blink is over."""
+        with self._changed:
+            self._lent = frozenset()
+            self._changed.notify_all()

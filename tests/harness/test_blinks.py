@@ -1,0 +1,132 @@
+"""Blinks are drawn from the seed, beside a schedule that stays as it is without them."""
+
+import hashlib
+from itertools import pairwise
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from harness.blinks import BLINKS
+from harness.catalogue import load_scenario, scenario_names
+from harness.chance import LEAD_MS, TAIL_MS
+from harness.errors import UsageError
+from harness.faults.availability import unavailable_because
+from harness.planning import RunOptions, plan_run
+from harness.schedule import blinks_of, decode, encode, faults_alone, faults_of, plan
+from harness.vocabulary import (
+    FixedSchedule,
+    LostAnswers,
+    Mode,
+    Partition,
+    Pattern,
+    Pause,
+    RandomSchedule,
+    Step,
+    Topology,
+)
+
+SEEDS = st.integers(min_value=0, max_value=2**63)
+ALL = dict.fromkeys(BLINKS, 1)
+BLINKING = RandomSchedule(duration_ms=120_000, disks={"power": 1}, operations={"reassign": 1}, blinks=ALL)
+AS_BEFORE = {
+    "smoke": "fa772bc690799a7bfde850ddaa8aa408d8e2ad5d7aaaa56effe9009464c50c25",
+    "random": "eace61a69911bda05baf670378de89100a0e4f5afb23c7a5fa83e10e7625c7ad",
+    "gambits": "be874f408b52a4c34fdd84f7481c3c3c5dbf149e08f1983f7a6d26f7a0a38a9f",
+}
+"""Digests of the bytes that were planned before there were blinks."""
+
+
+def planned(schedule: RandomSchedule, topology: Topology, seed: int) -> FixedSchedule:
+    found = plan(schedule, topology, seed)
+    assert isinstance(found, FixedSchedule)
+    return found
+
+
+@given(SEEDS, st.sampled_from([Mode.COMBINED, Mode.ISOLATED]))
+def test_the_same_seed_gives_the_same_bytes_and_the_rest_of_the_schedule_stays(seed: int, mode: Mode) -> None:
+    topology = Topology(mode=mode)
+    with_blinks = planned(BLINKING, topology, seed)
+    assert encode(with_blinks) == encode(planned(BLINKING, topology, seed))
+    assert decode(encode(with_blinks)) == with_blinks
+    without = planned(msgspec.structs.replace(BLINKING, blinks={}), topology, seed)
+    assert msgspec.structs.replace(with_blinks, blinks=()) == without
+    assert b"blinks" not in encode(without)
+    assert faults_of(with_blinks) == (*faults_of(without), *(blink.fault for blink in with_blinks.blinks))
+    assert faults_alone(with_blinks) == faults_alone(without)
+
+
+@given(SEEDS, st.integers(1, 5), st.integers(1, 5), st.sampled_from([Mode.COMBINED, Mode.ISOLATED]))
+def test_they_come_one_after_the_other_and_are_such_as_the_topology_can_have(
+    seed: int, controllers: int, brokers: int, mode: Mode
+) -> None:
+    controllers = brokers if mode is Mode.COMBINED else controllers
+    topology = Topology(mode=mode, controllers=controllers, brokers=brokers)
+    blinks = planned(BLINKING, topology, seed).blinks
+    assert blinks[0].at_ms > LEAD_MS
+    assert blinks[-1].at_ms + blinks[-1].hold_ms <= BLINKING.duration_ms - TAIL_MS
+    for blink, later in pairwise(blinks):
+        low, high = BLINKING.blink_gap_ms
+        assert low <= later.at_ms - blink.at_ms - blink.hold_ms <= high
+    for blink in blinks:
+        low, high = BLINKING.blink_hold_ms
+        assert low <= blink.hold_ms <= high
+        assert unavailable_because(blink.fault, topology) is None
+
+
+def test_every_kind_is_drawn_and_enough_of_them() -> None:
+    for topology in (Topology(), Topology(mode=Mode.ISOLATED)):
+        blinks = [blink.fault for seed in range(5) for blink in planned(BLINKING, topology, seed).blinks]
+        assert len(blinks) >= 5 * 36
+        assert {type(fault).__name__ for fault in blinks} >= {"Pause", "LostAnswers", "HeldRequests"}
+        cut = {fault.pattern for fault in blinks if isinstance(fault, Partition)}
+        assert cut == {Pattern.LINK, Pattern.ISOLATE_ONE}
+    assert not [f for seed in range(5) for f in faults_alone(planned(BLINKING, Topology(), seed))
+                if isinstance(f, Partition) and f.pattern is Pattern.LINK]  # fmt: skip
+
+
+def test_weights_decide_what_is_drawn() -> None:
+    for name, kind in (("pause", Pause), ("lost-answers", LostAnswers)):
+        blinks = planned(msgspec.structs.replace(BLINKING, blinks={name: 1}), Topology(), 1).blinks
+        assert {type(blink.fault) for blink in blinks} == {kind}
+    alone = Topology(controllers=1, brokers=1)
+    assert planned(msgspec.structs.replace(BLINKING, blinks={"link": 1, "isolate": 1}), alone, 1).blinks == ()
+
+
+def test_they_are_named_in_the_order_of_time() -> None:
+    late, early = Step(5, 1, Pause()), Step(2, 1, Pause())
+    assert blinks_of(FixedSchedule((), 9, blinks=(late, early))) == [("blink1", early), ("blink2", late)]
+
+
+@pytest.mark.parametrize("name", [n for n in scenario_names() if n.startswith("exploratory/")])
+def test_whoever_asks_for_single_faults_gets_no_blinks(name: str) -> None:
+    schedule = load_scenario(name).schedule
+    assert isinstance(schedule, RandomSchedule)
+    options = RunOptions(scenario=name, seed=1, duration_s=90)
+    drawn = plan_run(options).schedule
+    assert bool(blinks_of(drawn)) is bool(schedule.blinks)
+    chosen = msgspec.structs.replace(options, fault=("kill",))
+    assert blinks_of(plan_run(chosen).schedule) == []
+
+
+def test_a_blink_that_nobody_knows_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    scenario = load_scenario("exploratory/chaos")
+    assert isinstance(scenario.schedule, RandomSchedule)
+    odd = msgspec.structs.replace(scenario.schedule, blinks={"wink": 1})
+    changed = msgspec.structs.replace(scenario, schedule=odd)
+    monkeypatch.setattr("harness.planning.load_scenario", lambda _: changed)
+    with pytest.raises(UsageError) as told:
+        plan_run(RunOptions(scenario="exploratory/chaos", seed=1))
+    assert "no blink is called wink; expected one of pause, link" in told.value.got
+
+
+@pytest.mark.parametrize("name", AS_BEFORE)
+def test_the_bytes_of_schedules_without_blinks_are_those_of_before(name: str) -> None:
+    schedules = {
+        "smoke": load_scenario("smoke/partition").schedule,
+        "random": RandomSchedule(duration_ms=120_000, disks={"broker-disk": 1}, changes={"alter": 1}),
+        "gambits": RandomSchedule(duration_ms=120_000, gambits={"flapping": 1, "all-copies": 1}),
+    }
+    drawn = b"".join(encode(plan(schedules[name], Topology(mode=mode), 7)) for mode in Mode)
+    assert hashlib.sha256(drawn).hexdigest() == AS_BEFORE[name]
