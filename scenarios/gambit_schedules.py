@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from harness.vocabulary import RandomSchedule
+from scenarios.blinks import NONE_LATE
 
 
 def mostly_gambits(weights: Mapping[str, int], **more: Any) -> RandomSchedule:
@@ -20,5 +21,6 @@ def mostly_gambits(weights: Mapping[str, int], **more: Any) -> RandomSchedule:
         "gambit_share": 0.92,
         "operations": {"elect-preferred": 1},
         "changes": {"alter": 1},
+        "blinks": NONE_LATE,
     }
     return RandomSchedule(gambits=dict(weights), **usual | more)

@@ -1,6 +1,7 @@
 """exploratory/chaos: random faults, disks and admin operations of every kind, drawn from the seed."""
 
 from harness.vocabulary import RandomSchedule, Scenario, Topology
+from scenarios.blinks import BLINKS
 
 SCENARIO = Scenario(
     summary="Partitions, kills, pauses, new disks at random; elections, reassignments, voters beside them.",
@@ -13,6 +14,7 @@ SCENARIO = Scenario(
         disks={"broker-disk": 2, "follower-disk": 2, "leader-disk": 1, "one-directory": 1, "power": 2},
         operations={"elect-preferred": 3, "elect-unclean": 2, "reassign": 4, "cancel": 1, "voters": 3},
         changes={"alter": 1},
+        blinks=BLINKS,
         # None for cancel and voters: often there is nothing to take back, and no voter that can be spared.
         operations_min={"elect-preferred": 2, "elect-unclean": 1, "reassign": 2},
     ),

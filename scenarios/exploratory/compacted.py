@@ -1,6 +1,7 @@
 """exploratory/compacted: a topic that is compacted while it is written, under the chaos schedule."""
 
 from harness.vocabulary import CompactedWorkload, RandomSchedule, Scenario, Topology
+from scenarios.blinks import BLINKS
 
 SCENARIO = Scenario(
     summary="Keyed records on a topic that is cleaned every few hundred milliseconds, under every fault.",
@@ -8,7 +9,7 @@ SCENARIO = Scenario(
         "The cleaner swaps segments while leaders change and followers truncate: where the latest value of "
         "a key, and not only an older one, would vanish."
     ),
-    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}),
+    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
     topology=Topology(config={"log.cleaner.backoff.ms": "500"}),
     workload=CompactedWorkload(),
     ticket="KIP-58, KIP-354",

@@ -1,6 +1,7 @@
 """exploratory/copy: consume, transform, produce under the chaos schedule."""
 
 from harness.vocabulary import CopyWorkload, RandomSchedule, Scenario, Topology
+from scenarios.blinks import NONE_LATE
 
 SCENARIO = Scenario(
     summary="A group copies a topic to another one, its offsets in the transactions, under faults.",
@@ -8,7 +9,7 @@ SCENARIO = Scenario(
         "Members leave and come back, coordinators of the group and of transactions move, and a transaction "
         "spans the copies and the offsets: where a record is copied twice, or not at all."
     ),
-    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}),
+    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=NONE_LATE),
     topology=Topology(config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}),
     workload=CopyWorkload(),
     ticket="KIP-98, KIP-447",

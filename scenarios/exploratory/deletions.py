@@ -1,6 +1,7 @@
 """exploratory/deletions: records are deleted from the beginning of the log under the chaos schedule."""
 
 from harness.vocabulary import LogWorkload, RandomSchedule, Scenario, Topology
+from scenarios.blinks import BLINKS
 
 SCENARIO = Scenario(
     summary="The oldest records of some partition are deleted every second, under faults of every kind.",
@@ -8,7 +9,7 @@ SCENARIO = Scenario(
         "An answer waits until every live replica has moved the beginning of its log: where deleted records "
         "come back, or records above the offset that was asked for are gone."
     ),
-    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}),
+    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
     topology=Topology(),
     workload=LogWorkload(deletions_interval_ms=1_000),
     ticket="KIP-107",

@@ -1,6 +1,7 @@
 """exploratory/disks: disks that are replaced or lose power, more often than anything else happens."""
 
 from harness.vocabulary import DiskKind, Quorum, RandomSchedule, Scenario, Topology
+from scenarios.blinks import BLINKS
 
 SCENARIO = Scenario(
     summary="Disks replaced, one directory of two lost, power cut, between partitions, kills and pauses.",
@@ -24,6 +25,7 @@ SCENARIO = Scenario(
         disk_share=0.7,
         operations={"elect-preferred": 2, "reassign": 1},
         changes={"alter": 1},
+        blinks=BLINKS,
         operations_min={"elect-preferred": 3, "reassign": 1},
     ),
     # In a dynamic quorum a young broker does not survive a loss of power: findings/power-loss-of-an-observer.

@@ -1,6 +1,7 @@
 """exploratory/offsets: committed offsets of groups under the chaos schedule."""
 
 from harness.vocabulary import OffsetsWorkload, RandomSchedule, Scenario, Topology
+from scenarios.blinks import BLINKS
 
 SCENARIO = Scenario(
     summary="Offsets of several groups, committed and fetched by both libraries, under faults of every kind.",
@@ -8,7 +9,7 @@ SCENARIO = Scenario(
         "Group coordinators move with the leaders of their partitions and load what their predecessors "
         "wrote: where an acknowledged commit is lost, or an old one comes back."
     ),
-    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}),
+    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
     topology=Topology(config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}),
     workload=OffsetsWorkload(clients=18),
     ticket="KIP-98, KIP-101",

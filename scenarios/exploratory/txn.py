@@ -1,6 +1,7 @@
 """exploratory/txn: transactions and zombies under the chaos schedule."""
 
 from harness.vocabulary import RandomSchedule, Scenario, Topology, TxnWorkload
+from scenarios.blinks import NONE_LATE
 
 SCENARIO = Scenario(
     summary="Transactions over several partitions, producers that fence each other, faults of every kind.",
@@ -8,7 +9,7 @@ SCENARIO = Scenario(
         "Coordinators move and leaders change while transactions are open, while markers are written and "
         "while fenced producers try to go on: where half a transaction, a zombie's or an aborted one shows."
     ),
-    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}),
+    schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=NONE_LATE),
     topology=Topology(config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}),
     workload=TxnWorkload(),
     ticket="KIP-98, KIP-360, KIP-890",
