@@ -88,8 +88,9 @@ def _schedule(scenario: Scenario) -> str:
     if isinstance(schedule, RandomSchedule):
         drawn = ", ".join((*schedule.kinds, *schedule.disks, *schedule.operations, *schedule.changes))
         gambits = f"; gambits: {', '.join(schedule.gambits)}" if schedule.gambits else ""
+        blinks = f"; blinks: {', '.join(schedule.blinks)}" if schedule.blinks else ""
         lost = "; at a majority of the voters at once" if schedule.majority is Majority.LOST else ""
-        return f"{duration}, drawn from the seed: {drawn}{gambits}{lost}"
+        return f"{duration}, drawn from the seed: {drawn}{gambits}{blinks}{lost}"
     if isinstance(schedule, FixedSchedule):
         if not schedule.steps:
             return f"{duration} without faults"
