@@ -167,7 +167,7 @@ def test_changes_and_fetches_tell_what_was_asked_and_answered(bench: Bench) -> N
 
 
 @pytest.mark.parametrize(
-    ("error", "fates"), [(25, (FAIL, INFO)), (14, (FAIL, FAIL)), (69, (INFO, FAIL)), (16, (INFO, INFO))]
+    ("error", "fates"), [(25, (FAIL, INFO)), (14, (FAIL, FAIL)), (69, (FAIL, FAIL)), (16, (INFO, INFO))]
 )
 def test_refusals_prove_what_the_table_says(
     bench: Bench, error: int, fates: tuple[OperationType, OperationType]
