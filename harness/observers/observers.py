@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.journal import Journals
-from harness.observers.log_ends import LogEndsObserver
+from harness.observers.ends import LogEndsObserver
 from harness.observers.offsets import OffsetsObserver
 from harness.observers.partitions import PartitionObserver
 from harness.observers.quorum import QuorumObserver

@@ -9,7 +9,7 @@ from typing import NoReturn
 import pytest
 
 from harness.journal import Clock, Journals
-from harness.observers.log_ends import LogEnd, LogEndsObserver
+from harness.observers.ends import LogEnd, LogEndsObserver
 from tests.harness.recorded import recorded
 
 FIRST = "00000000000000000000.log"
