@@ -85,6 +85,10 @@ _SENTENCES = ("summary", "breaks")
 _NOTHING = "none"
 DELETES = "delete-records"
 """The word for a load that has its oldest records deleted."""
+PIPELINED = "pipelined"
+"""The word for a load of which several batches of a producer are on their way to one partition."""
+MODERN_GROUPS = "modern-groups"
+"""The word for a load with groups of KIP-848's protocol."""
 
 
 def fault_words() -> frozenset[str]:
@@ -94,13 +98,16 @@ def fault_words() -> frozenset[str]:
 
 def workload_words() -> frozenset[str]:
     """Words for loads."""
-    return frozenset((*(_tag(one) for one in _below(workloads.Workload)), DELETES))
+    return frozenset((*(_tag(one) for one in _below(workloads.Workload)), DELETES, PIPELINED, MODERN_GROUPS))
 
 
 def loads_of(workload: workloads.Workload) -> frozenset[str]:
     """The words that fit a load: its kind, and what only some of that kind do."""
     deletes = isinstance(workload, workloads.LogWorkload) and workload.deletions_interval_ms > 0
-    return frozenset((_tag(type(workload)), *([DELETES] if deletes else [])))
+    pipelined = isinstance(workload, workloads.LogWorkload) and workload.pipelined
+    modern = isinstance(workload, workloads.GroupsWorkload) and bool(workload.modern)
+    more = {DELETES: deletes, PIPELINED: pipelined, MODERN_GROUPS: modern}
+    return frozenset((_tag(type(workload)), *(word for word, fits in more.items() if fits)))
 
 
 def parse_bug(area: str, name: str, text: str) -> SeededBug:

@@ -6,28 +6,28 @@ one bug does not depend on the others, so that a catalogue that grows leaves the
 
 import functools
 import random
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
 import msgspec
 
 from harness.catalogue import load_scenario
-from harness.chance import DISKS, OPERATIONS
-from harness.gambits import GAMBITS, drawn_gambit
 from harness.planning import RunOptions
 from harness.qualification import Preset
+from harness.schedule import Planned, faults_alone, faults_of_gambits, gambits_of, operations_of, plan
 from harness.seeded_bugs.header import SeededBug, loads_of
 from harness.vocabulary.administration import AlterTopic, CancelSome, ElectLeaders, Reassign
-from harness.vocabulary.gambits import AlterThere, Ask, AskThere, ElectThere, GambitMove, MoveThere, Strike
+from harness.vocabulary.gambits import AlterThere, AskThere, ElectThere, MoveThere
 from harness.vocabulary.scenario import RandomSchedule
-from harness.vocabulary.topology import Mode, Topology
+from harness.vocabulary.topology import Mode
 from harness.vocabulary.version import parse_version
 
 _SEEDS = 1_000_000_000
 """Seeds of runs are below this one: so many that no two controls are the same run."""
-_SCRIPTS = 64
-"""So many scripts of a gambit show everything that it may do."""
+_SCHEDULES = 24
+"""So many schedules of a scenario tell how often it draws what."""
 
 
 class Budget(NamedTuple):
@@ -122,46 +122,46 @@ def drawn_runs(preset: Preset, version: str) -> Iterator[Drawn]:
 
 def fits(bug: SeededBug, scenario: str) -> bool:
     """Whether a scenario, by its name, has a load that a bug takes, and draws something that it takes."""
-    return _loaded(bug, scenario) and (not bug.faults or not draws_of(scenario).isdisjoint(bug.faults))
+    return _loaded(bug, scenario) and (not bug.faults or _often(bug, scenario) > 0)
 
 
 @functools.cache
-def draws_of(name: str) -> frozenset[str]:
-    """Kinds of faults and of admin operations that a scenario's random schedule may draw, by gambits too.
+def draws_of(name: str) -> Mapping[str, float]:
+    """How often a scenario's random schedule draws each fault and admin operation, by gambits too.
+
+    Blinks are left out: every exploratory schedule has them, and a bug that a blink is enough for has them
+    anywhere.
 
     Args:
         name: the scenario's.
+
+    Returns:
+        Mean numbers per schedule of the scenario's length; what none of its first schedules has is not there.
     """
     scenario = load_scenario(name)
     schedule = scenario.schedule
     if not isinstance(schedule, RandomSchedule):
-        return frozenset()
-    disks = (_tag(DISKS[name]) for name in schedule.disks)
-    operations = (_tag(OPERATIONS[name]) for name in (*schedule.operations, *schedule.changes))
-    played = (_draws_of_gambit(kind, scenario.topology) for kind in schedule.gambits)
-    return frozenset((*schedule.kinds, *disks, *operations)).union(*played)
+        return {}
+    drawn = (plan(schedule, scenario.topology, seed) for seed in range(_SCHEDULES))
+    counts = Counter(tag for one in drawn for tag in _draws_of(one))
+    return {tag: count / _SCHEDULES for tag, count in counts.items()}
 
 
-def _draws_of_gambit(kind: str, topology: Topology) -> frozenset[str]:
-    """What is in the first scripts of a gambit; nothing where the topology lacks what it takes."""
-    if not GAMBITS[kind].fits(topology):
-        return frozenset()
-    scripts = (drawn_gambit(kind, topology, random.Random(seed))[0] for seed in range(_SCRIPTS))
-    return frozenset(tag for script in scripts for move in script for tag in _draws_of_move(move))
+def _draws_of(planned: Planned) -> Iterator[str]:
+    yield from (_tag(fault) for fault in (*faults_alone(planned), *faults_of_gambits(planned)))
+    yield from (_tag(operation) for operation in operations_of(planned))
+    moves = (move for gambit in gambits_of(planned) for move in gambit.moves)
+    yield from (_tag_there(move.what) for move in moves if isinstance(move, AskThere))
 
 
-def _draws_of_move(move: GambitMove) -> Iterator[str]:
-    match move:
-        case Strike(blows):
-            yield from (_tag(blow.fault) for blow in blows)
-        case Ask(operation):
-            yield _tag(operation)
-        case AskThere(ElectThere()):
-            yield _tag(ElectLeaders)
-        case AskThere(AlterThere()):
-            yield _tag(AlterTopic)
-        case AskThere(MoveThere(wanted)):
-            yield _tag(Reassign if wanted else CancelSome)
+def _tag_there(what: ElectThere | AlterThere | MoveThere) -> str:
+    match what:
+        case ElectThere():
+            return _tag(ElectLeaders)
+        case AlterThere():
+            return _tag(AlterTopic)
+        case MoveThere(wanted):
+            return _tag(Reassign if wanted else CancelSome)
 
 
 def _tag(kind: msgspec.Struct | type[msgspec.Struct]) -> str:
@@ -175,8 +175,7 @@ def _loaded(bug: SeededBug, scenario: str) -> bool:
 def _of_bug(bug: SeededBug, budget: Budget, pool: Sequence[Drawn], version: str, seed: int) -> Iterator[Slot]:
     fitting = [run for run in pool if fits(bug, run.scenario)]
     loaded = [run for run in pool if _loaded(bug, run.scenario)]
-    chosen = sorted(fitting or loaded or pool)
-    random.Random(f"{seed} {bug.name} runs").shuffle(chosen)
+    chosen = _in_drawn_order(bug, sorted(fitting or loaded or pool), random.Random(f"{seed} {bug.name} runs"))
     for number in range(1, budget.runs + 1):
         source = random.Random(f"{seed} {bug.name} {number}")
         run = chosen[(number - 1) % len(chosen)]
@@ -189,6 +188,21 @@ def _of_bug(bug: SeededBug, budget: Budget, pool: Sequence[Drawn], version: str,
         )
         seeded = msgspec.structs.replace(control, seeded_bug=bug.name)
         yield Slot(bug, number, seeded, control, source.random() < 1 / 2, bool(fitting))
+
+
+def _in_drawn_order(bug: SeededBug, runs: Iterable[Drawn], source: random.Random) -> list[Drawn]:
+    """Runs in an order drawn so that each is the likelier to be next the oftener it draws what the bug takes.
+
+    Weighted random sampling without replacement: Efraimidis and Spirakis, Information Processing Letters
+    97(5), 2006.
+    """
+    keyed = ((source.random() ** (1 / (_often(bug, run.scenario) or 1)), run) for run in runs)
+    return [run for _key, run in sorted(keyed, key=lambda one: one[0], reverse=True)]
+
+
+def _often(bug: SeededBug, scenario: str) -> float:
+    """How many faults and operations that a bug takes are in a schedule of a scenario, in the mean."""
+    return sum(draws_of(scenario).get(fault, 0) for fault in bug.faults)
 
 
 def _source(seed: int, slot: Slot, what: str) -> random.Random:

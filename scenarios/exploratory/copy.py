@@ -2,6 +2,7 @@
 
 from harness.vocabulary import CopyWorkload, RandomSchedule, Scenario, Topology
 from scenarios.blinks import NONE_LATE
+from scenarios.cleaning import OFTEN_CLEANED
 
 SCENARIO = Scenario(
     summary="A group copies a topic to another one, its offsets in the transactions, under faults.",
@@ -10,7 +11,9 @@ SCENARIO = Scenario(
         "spans the copies and the offsets: where a record is copied twice, or not at all."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=NONE_LATE),
-    topology=Topology(config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"}),
+    topology=Topology(
+        config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"} | OFTEN_CLEANED
+    ),
     workload=CopyWorkload(),
     ticket="KIP-98, KIP-447",
 )

@@ -1,6 +1,7 @@
 """exploratory/gambits-copy: consume, transform, produce while coordinators of both kinds are taken away."""
 
 from harness.vocabulary import CopyWorkload, Mode, Scenario, Topology
+from scenarios.cleaning import OFTEN_CLEANED
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
@@ -23,7 +24,7 @@ SCENARIO = Scenario(
     ),
     topology=Topology(
         mode=Mode.ISOLATED,
-        config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"},
+        config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"} | OFTEN_CLEANED,
     ),
     workload=CopyWorkload(),
     ticket="KIP-98, KIP-447",

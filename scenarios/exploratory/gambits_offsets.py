@@ -1,6 +1,7 @@
 """exploratory/gambits-offsets: coordinators of groups moved between commits and reads, by short scripts."""
 
 from harness.vocabulary import Mode, OffsetsWorkload, Scenario, Topology
+from scenarios.cleaning import OFTEN_CLEANED
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
@@ -21,7 +22,8 @@ SCENARIO = Scenario(
         },
     ),
     topology=Topology(
-        mode=Mode.ISOLATED, config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}
+        mode=Mode.ISOLATED,
+        config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"} | OFTEN_CLEANED,
     ),
     workload=OffsetsWorkload(clients=18),
     ticket="KIP-98, KIP-101",

@@ -2,6 +2,7 @@
 
 from harness.vocabulary import OffsetsWorkload, RandomSchedule, Scenario, Topology
 from scenarios.blinks import BLINKS
+from scenarios.cleaning import OFTEN_CLEANED
 
 SCENARIO = Scenario(
     summary="Offsets of several groups, committed and fetched by both libraries, under faults of every kind.",
@@ -10,7 +11,9 @@ SCENARIO = Scenario(
         "wrote: where an acknowledged commit is lost, or an old one comes back."
     ),
     schedule=RandomSchedule(duration_ms=60_000, changes={"alter": 1}, blinks=BLINKS),
-    topology=Topology(config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"}),
+    topology=Topology(
+        config={"offsets.topic.num.partitions": "6", "min.insync.replicas": "2"} | OFTEN_CLEANED
+    ),
     workload=OffsetsWorkload(clients=18),
     ticket="KIP-98, KIP-101",
 )

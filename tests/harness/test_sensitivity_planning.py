@@ -101,13 +101,13 @@ def test_what_is_drawn_for_a_bug_does_not_depend_on_the_others() -> None:
 
 def test_a_scenario_has_the_load_of_the_bug_and_draws_a_fault_that_it_takes() -> None:
     chaos, txn = "exploratory/chaos", "exploratory/txn"
-    drawn = {"kill", "partition", "power-loss", "wipe-disk", "change-voters", "reassign-some", "alter-some"}
-    assert drawn <= draws_of(chaos)
+    drawn = {"kill", "partition", "wipe-disk", "change-voters", "reassign-some", "alter-some"}
+    assert drawn <= draws_of(chaos).keys()
     assert fits(bug(), chaos)
     assert not fits(bug(), txn)
     assert fits(bug(faults="kill", workloads="txn"), txn)
     assert not fits(bug(faults="power-loss", workloads="txn"), txn)
-    assert draws_of("disks/power-loss") == frozenset()
+    assert draws_of("disks/power-loss") == {}
 
 
 def test_a_bug_in_deletions_takes_a_load_that_deletes() -> None:
@@ -117,10 +117,29 @@ def test_a_bug_in_deletions_takes_a_load_that_deletes() -> None:
     assert fits(bug(workloads="log"), "exploratory/gambits-deletions")
 
 
+def new_in(name: str, other: str) -> set[str]:
+    return draws_of(f"exploratory/{name}").keys() - draws_of(f"exploratory/{other}").keys()
+
+
 def test_what_gambits_strike_and_ask_for_is_drawn_too() -> None:
-    assert "reassign" in draws_of("exploratory/gambits-reassignments") - draws_of("exploratory/gambits-txn")
-    assert "power-loss" in draws_of("exploratory/gambits-power") - draws_of("exploratory/gambits")
+    assert "reassign" in new_in("gambits-reassignments", "gambits-txn")
+    assert "power-loss" in new_in("gambits-power", "gambits")
     assert "alter-topic" in draws_of("exploratory/gambits-configs")
+
+
+def test_loads_that_only_some_scenarios_have_are_asked_for_by_a_word() -> None:
+    assert fits(bug(workloads="pipelined"), "exploratory/gambits-pipelined")
+    assert not fits(bug(workloads="pipelined"), "exploratory/gambits")
+    assert fits(bug(workloads="modern-groups"), "exploratory/gambits-groups-modern")
+    assert not fits(bug(workloads="modern-groups"), "exploratory/gambits-groups")
+
+
+def test_a_scenario_is_run_first_the_oftener_the_more_often_it_draws_what_the_bug_takes() -> None:
+    taking = bug(faults="kill", workloads="txn")
+    first = [slots([taking], Budget(1, 40), NIGHTLY, "4.3.1", seed)[0].seeded.scenario for seed in range(300)]
+    with_gambits = first.count("exploratory/gambits-txn") / len(first)
+    few, many = draws_of("exploratory/txn")["kill"], draws_of("exploratory/gambits-txn")["kill"]
+    assert with_gambits == pytest.approx(many / (few + many), abs=0.1)
 
 
 def test_runs_are_of_the_preset_as_often_as_it_has_seeds() -> None:
