@@ -1,4 +1,7 @@
-"""After healing: wait until every partition has a leader, all its replicas in sync, and takes a write."""
+"""Wait until every partition has a leader and all its replicas in sync: before the load, and after healing.
+
+After healing each has to take a write as well.
+"""
 
 import os
 import time
@@ -63,6 +66,18 @@ def await_recovery(
         recovered = settled and written and time.monotonic() <= deadline
         outcome.end(OperationType.OK if recovered else OperationType.INFO, value)
     return recovered
+
+
+def await_settled(brokers: Sequence[Address], topics: Sequence[str], bound_s: float) -> bool:
+    """Wait until every broker answers, and all tell the same leaders and full ISRs; whether they did in time.
+
+    Args:
+        brokers: OBSERVE listeners of all.
+        topics: the workload's topics.
+        bound_s: how long to wait.
+    """
+    views = _await_full_isr(brokers, topics, time.monotonic() + bound_s, frozenset())
+    return _settled(views, len(brokers), topics, frozenset())
 
 
 def _await_full_isr(

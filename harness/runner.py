@@ -36,7 +36,7 @@ from harness.journal import JournalError, Recorder
 from harness.mishaps import Mishaps
 from harness.observers import Observers
 from harness.planning import RunPlan
-from harness.recovery import await_recovery
+from harness.recovery import await_recovery, await_settled
 from harness.schedule import moves_replicas
 from harness.stage import OBSERVE_INTERVAL_MS, Stage, open_stage
 from harness.standby import Standby
@@ -53,6 +53,8 @@ from harness.workloads.opening import implementation_of
 from harness.workloads.probing import WriteProbe
 
 FINAL_READ_BOUND_S = 120.0
+SETTLED_BOUND_S = 30.0
+"""How long the load waits for brokers that fell silent after they had been ready: hosts stall at starts."""
 TRAFFIC_BOUND_S = 20.0
 """How long a run waits for the traffic that its assumptions ask for; without it the verdict is unknown."""
 
@@ -241,7 +243,10 @@ def _observed(stage: Stage, context: Context[Any]) -> Iterator[Observers]:
 
 @contextmanager
 def _loaded(stage: Stage, context: Context[Any]) -> Iterator[Load]:
-    """Load from here to the end of the block."""
+    """Load from here to the end of the block; begun once every broker tells of all topics."""
+    brokers = list(stage.cluster.observe_listeners.values())
+    if not await_settled(brokers, context.topics, SETTLED_BOUND_S):
+        stage.tell("load", f"not every broker tells of full ISRs after {SETTLED_BOUND_S:.0f} s; it begins")
     load = Load(implementation_of(context.workload).workers(context))
     stage.phase("load", limit_s=stage.plan.schedule.duration_ms / 1000)
     load.start()

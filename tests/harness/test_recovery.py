@@ -8,7 +8,7 @@ import pytest
 from checkers.history import Operation, OperationType
 from harness import recovery
 from harness.journal import Clock, Journals, Recorder
-from harness.recovery import await_recovery
+from harness.recovery import await_recovery, await_settled
 from tests.harness.fake_node import METADATA, FakeNode, metadata_answer
 from tests.harness.recorded import recorded
 
@@ -76,3 +76,12 @@ def test_what_lacks_a_living_broker_is_awaited_until_the_bound(bench: Bench, dea
     ended = bench.recover([1, 2], dead, bound_ms=30)
     assert ended.type is OperationType.INFO
     assert ended.value["took_ms"] >= 30
+
+
+def test_before_a_load_every_broker_has_to_tell_of_all_that_is_in_sync(bench: Bench) -> None:
+    both, unreachable = [bench.brokers[1], bench.brokers[2]], bench.brokers[3]
+    bench.tell([1, 2])
+    assert await_settled(both, ["log-0"], 60)
+    assert not await_settled([*both, unreachable], ["log-0"], 0.05), "one broker tells nothing"
+    bench.tell([1, 2, 3])
+    assert not await_settled(both, ["log-0"], 0.05), "a replica is not in sync"
