@@ -252,14 +252,14 @@ class OffsetsWorkload(Workload, frozen=True, tag="offsets"):
     Attributes:
         groups: how many groups, spread over the partitions of ``__consumer_offsets``.
         clients: concurrent processes that commit and fetch; every second one is confluent-kafka's.
-        erasing_interval_ms: how often on average an offset of another few groups is committed, or deleted.
+        erasing_interval_ms: how often on average an offset of other groups is committed, or deleted.
     """
 
     partitions: int = 3
     rate: int = 90
     groups: int = 4
     clients: int = 12
-    erasing_interval_ms: int = 200
+    erasing_interval_ms: int = 120
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:

@@ -1,4 +1,7 @@
-"""Groups that are deleted and come again: offsets committed, deleted one by one or with their group, fetched.
+"""Groups that are deleted and come again, and groups that commit once: changes and fetches of their offsets.
+
+Nobody notices that compaction dropped an offset which is soon committed again.  Still groups commit once, and
+that has to be told from then on.
 
 One process alone does all of that to them, one request after the other, so that what an answer must tell
 follows from its own requests.  None of the groups has members.
@@ -23,10 +26,12 @@ T = TypeVar("T")
 OffsetsContext = Context[OffsetsWorkload]
 
 GROUPS = tuple(f"gone-{number}" for number in range(8))
+STILL = tuple(f"still-{number}" for number in range(240))
+"""Groups that commit once, one after the other; each is read at the end."""
 _PARTITIONS = (0, 1)
 _ASK_S = 2.0
 _AGAIN_PAUSE_S = 0.2
-_COMMIT_SHARE, _GROUP_SHARE, _FETCH_SHARE = 0.5, 0.5, 0.7
+_STILL_SHARE, _COMMIT_SHARE, _GROUP_SHARE, _FETCH_SHARE = 0.4, 0.5, 0.5, 0.7
 
 
 class Erasing:
@@ -136,14 +141,26 @@ class ErasingWorker(Worker):
         self._pause_s = context.workload.erasing_interval_ms / 1000
         self._random = random.Random(number)
         self._values = Values(number)
+        self._unused = list(reversed(STILL))
+        self._used: list[str] = []
 
     def work(self) -> None:
         """One group after the other, drawn at random."""
         while not self.stopping.wait(self._random.uniform(0.5, 1.5) * self._pause_s):
-            self.do_once()
+            if self._random.random() < _STILL_SHARE:
+                self.commit_still()
+            else:
+                self.change()
 
-    def do_once(self) -> None:
-        """One change of one group, and often a look at it."""
+    def commit_still(self) -> None:
+        """The one commit of a group, as long as there are any left, and a look at an earlier one."""
+        if self._unused:
+            self._used.append(group := self._unused.pop())
+            self._erasing.commit(group, self._random.choice(_PARTITIONS), self._values.draw())
+        self._erasing.fetch(self._random.choice(self._used))
+
+    def change(self) -> None:
+        """One change of one of the groups that come again, and often a look at it."""
         group, partition = self._random.choice(GROUPS), self._random.choice(_PARTITIONS)
         if self._random.random() < _COMMIT_SHARE:
             self._erasing.commit(group, partition, self._values.draw())
@@ -154,7 +171,7 @@ class ErasingWorker(Worker):
 
 
 class FinalErasureReader(Worker):
-    """Fetches the offsets of all of these groups until each was told, or no time is left.
+    """Fetches the offsets of all groups of both kinds until each was told, or no time is left.
 
     Args:
         context: the run's.
@@ -170,7 +187,7 @@ class FinalErasureReader(Worker):
 
     def work(self) -> None:
         """Fetch until all were told."""
-        left = list(GROUPS)
+        left = [*GROUPS, *STILL]
         while left and time.monotonic() < self._deadline:
             left = [group for group in left if not self._erasing.fetch(group)]
             if left:

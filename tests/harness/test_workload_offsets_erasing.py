@@ -1,5 +1,6 @@
 """Groups that are deleted and come again: what is asked for, and what the history says of it."""
 
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -23,7 +24,7 @@ from harness.journal import Clock, Journals
 from harness.vocabulary import OffsetsWorkload
 from harness.workloads import offsets_erasing
 from harness.workloads.context import Context
-from harness.workloads.offsets_erasing import GROUPS, Erasing, ErasingWorker, FinalErasureReader
+from harness.workloads.offsets_erasing import GROUPS, STILL, Erasing, ErasingWorker, FinalErasureReader
 from tests.harness.fake_broker import COORDINATOR
 from tests.harness.fake_coordinator import FETCH_OFFSETS, FakeCoordinatorBroker
 from tests.harness.fake_log import FakeLog
@@ -223,7 +224,12 @@ def test_the_worker_changes_all_groups_and_the_last_reader_reads_them(bench: Ben
     assert not reader.is_alive()
     history = read_history(bench.folder)
     last = {o.key for o in history.of("fetch-offsets") if o.type is OK and o.process == reader_number(bench)}
-    assert last == set(GROUPS)
+    assert last == {*GROUPS, *STILL}
+    committed = Counter(o.key for o in history.of("commit-offset") if o.type is OK)
+    assert {committed[group] for group in STILL} == {0, 1}, "once, in this order, as far as it came"
+    assert [group for group in STILL if committed[group]] == list(STILL[: sum(committed[g] for g in STILL)])
+    again = [o.key for o in history.of("fetch-offsets") if o.type is OK and o.process == 4]
+    assert len(again) > len(set(again)), "still groups are looked at while others are changed"
     result = check_erasures(history)
     assert (result.validity, result.anomalies) == (Validity.VALID, ())
     assert {o.f for o in history.operations if o.type is OK} >= {"commit-offset", "delete-offsets"}
@@ -231,3 +237,13 @@ def test_the_worker_changes_all_groups_and_the_last_reader_reads_them(bench: Ben
 
 def reader_number(bench: Bench) -> int:
     return bench.context.first_final_worker + 2
+
+
+def test_once_all_still_groups_have_committed_they_are_looked_at_only(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(offsets_erasing, "STILL", STILL[:2])
+    worker = ErasingWorker(bench.context, 4)
+    for _ in range(5):
+        worker.commit_still()
+    assert [f for _, f in bench.told()] == [*["commit-offset", "fetch-offsets"] * 2, *["fetch-offsets"] * 3]
