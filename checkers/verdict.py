@@ -97,7 +97,8 @@ class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
             unmet; otherwise valid.
         results: one per checker.
         expected: the scenario's expected validity for this version and configuration, if it has one.
-        expected_anomalies: ids of which at least one must be found where invalid is expected.
+        expected_anomalies: ids of which at least one must be found where invalid is expected; where valid is,
+            those that may be found all the same.
         as_expected: None where nothing was expected.
         reasons: why it is not valid, one sentence each.
     """

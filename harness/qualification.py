@@ -63,9 +63,8 @@ _GAMBITS = (
     "gambits", "gambits-txn", "gambits-copy", "gambits-offsets", "gambits-groups",
     "gambits-compacted", "gambits-deletions", "gambits-metadata", "gambits-configs",
     "gambits-reassignments", "gambits-copies-power", "gambits-power", "gambits-pipelined",
-    "gambits-groups-modern",
+    "gambits-groups-modern", "gambits-held",
 )  # fmt: skip
-"""Without gambits-held, which may meet KAFKA-17754: clients of the first protocol have it by design."""
 _KIPS = (
     "kip-455-cancel-and-override", "kip-455-controller-killed", "kip-455-move", "kip-455-throttled",
     "kip-460-during-failover", "kip-460-preferred-out-of-sync", "kip-460-unclean-election",

@@ -179,7 +179,7 @@ def _case(result: CheckerResult, verdict: Verdict) -> Case:
         first = text.partition("\n")[0]
         return Case(name=result.checker, standing=Standing.ERROR, kind="unknown", message=first, text=text)
     illegal = {a.id: a.summary for a in reversed(result.anomalies) if a.illegal}
-    if verdict.expected is Validity.INVALID and illegal.keys() <= set(verdict.expected_anomalies):
+    if illegal and illegal.keys() <= set(verdict.expected_anomalies):
         return Case(name=result.checker)
     strange = sorted(illegal.keys() - set(verdict.expected_anomalies))
     counts = ", ".join(f"{result.counts.get(name, 1):,} {name}" for name in strange)

@@ -72,7 +72,8 @@ def expectation(verdict: Verdict) -> str:
         return "nothing was expected"
     wanted = verdict.expected.value
     if verdict.expected_anomalies:
-        wanted += f" with {' or '.join(verdict.expected_anomalies)}"
+        with_these = "with" if verdict.expected is Validity.INVALID else "or invalid with nothing but"
+        wanted += f" {with_these} {' or '.join(verdict.expected_anomalies)}"
     return f"{wanted} was expected" if not verdict.as_expected else f"as expected: {wanted}"
 
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.identity import RunIdentity
-from checkers.verdict import Validity
 from harness.catalogue import expectation_for, load_scenario, scenario_names
 from harness.cli.campaigns import look_up
 from harness.cli.contents import Content, Contents
@@ -119,9 +118,8 @@ def on_record(build: Build) -> Iterator[OnRecord]:
     for name in scenario_names():
         scenario = load_scenario(name)
         expected = expectation_for(scenario, build.version, scenario.topology.features)
-        if expected.validity is Validity.INVALID:
-            for anomaly_id in expected.anomalies:
-                yield OnRecord(anomaly_id, scenario.ticket or name, name, expected.why)
+        for anomaly_id in expected.anomalies:
+            yield OnRecord(anomaly_id, scenario.ticket or name, name, expected.why)
 
 
 def _planned_run(job: Job, plan: RunPlan, stores: Stores) -> Run:

@@ -35,7 +35,6 @@ from results.sensitivity import (
 )
 from results.sensitivity.outcomes import Asked
 from results.store import write_whole
-from results.summary import Outcome
 
 RUNS_MAX = 100
 DURATION_S_MAX = 3_600
@@ -265,7 +264,7 @@ def _write(said: Any, forms: Mapping[Path | None, Any]) -> None:
 
 
 def _exit_code(said: Sensitivity) -> int:
-    if any(one.outcome is Outcome.INVALID for one in said.controls):
+    if any(one.alarm for one in said.controls):
         return EXIT_ALARMED
     complete = all(bug.finished for bug in said.bugs) and all(one.outcome for one in said.controls)
     return EXIT_COMPLETE if complete else EXIT_UNFINISHED

@@ -34,6 +34,7 @@ def read_control(planned: Control, folder: Path) -> Control:
         planned,
         outcome=ended.outcome,
         anomalies=ended.illegal,
+        allowed=ended.outcome is Outcome.INVALID and ended.as_expected is True,
         folder=folder.name,
         why="; ".join(ended.reasons),
     )

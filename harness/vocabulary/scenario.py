@@ -124,7 +124,8 @@ class Expectation(msgspec.Struct, frozen=True):
 
     Attributes:
         validity: the expected verdict.
-        anomalies: ids of which at least one must be found, where it is invalid.
+        anomalies: ids of which at least one must be found, where it is invalid; where it is valid, those of
+            which a run may be invalid all the same, since Kafka has them by design.
         before: applies to Kafka versions below this one; None applies to all.
         features: applies only to topologies that are formatted with these feature levels.
         why: the ticket or rule behind it.

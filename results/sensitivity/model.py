@@ -96,6 +96,7 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
         command: the line that runs it again.
         outcome: how it ended; None where it was not run.
         anomalies: ids of what was found against a promise: each a false alarm, or a bug of Kafka's own.
+        allowed: whether its scenario allows for them, since Kafka has them by design.
         folder: the run's, by its name.
         why: why it is unknown or failed.
     """
@@ -105,8 +106,14 @@ class Control(msgspec.Struct, frozen=True, kw_only=True):
     command: str
     outcome: Outcome | None = None
     anomalies: tuple[str, ...] = ()
+    allowed: bool = False
     folder: str = ""
     why: str = ""
+
+    @property
+    def alarm(self) -> bool:
+        """Whether it is invalid, and by what its scenario does not allow for."""
+        return self.outcome is Outcome.INVALID and not self.allowed
 
 
 class Sought(msgspec.Struct, frozen=True, kw_only=True):

@@ -59,6 +59,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
         run_ms: how long it took.
         outcome: how a control ended.
         anomalies: ids of what a control found against a promise.
+        allowed: whether the control's scenario allows for them.
         why: why it is unknown or failed.
         folder: the run's, by its name.
         fitting: whether the preset drew what the bug takes.
@@ -76,6 +77,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
     run_ms: int = 0
     outcome: Outcome | None = None
     anomalies: tuple[str, ...] = ()
+    allowed: bool = False
     why: str = ""
     folder: str = ""
     fitting: bool = True
@@ -126,6 +128,7 @@ class Line(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True, forbid
             command=self.command,
             outcome=self.outcome,
             anomalies=self.anomalies,
+            allowed=self.allowed,
             folder=self.folder,
             why=self.why,
         )
@@ -226,6 +229,7 @@ def line_of_control(bug: str, number: int, control: Control, origin: Origin) -> 
         command=control.command,
         outcome=control.outcome,
         anomalies=control.anomalies,
+        allowed=control.allowed,
         why=control.why,
         folder=control.folder,
         origin=origin,

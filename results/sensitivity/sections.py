@@ -47,9 +47,8 @@ def told_alarms(said: Sensitivity) -> str:
 
 def alarms_of(said: Sensitivity) -> tuple[int, int]:
     """How many false alarms there were, and controls that were decided."""
-    outcomes = [one.outcome for one in said.controls]
-    alarms = outcomes.count(Outcome.INVALID)
-    return alarms, alarms + outcomes.count(Outcome.VALID)
+    decided = [one for one in said.controls if one.outcome in (Outcome.INVALID, Outcome.VALID)]
+    return sum(one.alarm for one in decided), len(decided)
 
 
 def _rates(said: Sensitivity) -> Section:
@@ -157,7 +156,8 @@ def controls_of(said: Sensitivity) -> Section:
 
 def _control_rows(one: Control) -> Iterator[tuple[str, ...]]:
     if one.outcome not in (Outcome.VALID, None):
-        yield one.scenario, one.mode, one.outcome, ", ".join(one.anomalies) or one.why, one.command
+        outcome = "invalid, as its scenario allows" if one.allowed else one.outcome
+        yield one.scenario, one.mode, outcome, ", ".join(one.anomalies) or one.why, one.command
 
 
 def left_out_of(said: Sensitivity) -> Iterator[Section]:

@@ -1,7 +1,9 @@
 """exploratory/gambits-held: requests of transactional producers arrive late, after what overtook them."""
 
-from harness.vocabulary import Mode, Scenario, Topology, TxnWorkload
+from checkers.verdict import Validity
+from harness.vocabulary import Expectation, Mode, Scenario, Topology, TxnWorkload
 from scenarios.gambit_schedules import mostly_gambits
+from scenarios.regressions.kafka_17754_delayed_end_txn import LATE_END
 
 SCENARIO = Scenario(
     summary="What some producers ask is held past timeouts and their successors' starts, then let go.",
@@ -17,5 +19,12 @@ SCENARIO = Scenario(
         config={"transaction.abort.timed.out.transaction.cleanup.interval.ms": "1000"},
     ),
     workload=TxnWorkload(),
+    expectations=(
+        Expectation(
+            Validity.VALID,
+            LATE_END,
+            why="KAFKA-17754: a request may end the next transaction of a client of transaction.version 1",
+        ),
+    ),
     ticket="KIP-98, KIP-890",
 )

@@ -10,6 +10,9 @@ from harness.vocabulary import (
     Topology,
 )
 
+LATE_END = ("G1a", "torn-transaction", "marker-against-answer", "markers-differ")
+"""What a request that ends another transaction than it was meant for may lead to."""
+
 SCENARIO = Scenario(
     summary="A commit waits on its connection, is retried on another, and arrives in the next transaction.",
     why=(
@@ -24,7 +27,7 @@ SCENARIO = Scenario(
     expectations=(
         Expectation(
             Validity.INVALID,
-            ("G1a", "torn-transaction", "marker-against-answer", "markers-differ"),
+            LATE_END,
             why="KAFKA-17754: open by design for clients of transaction.version 1",
         ),
     ),

@@ -102,6 +102,8 @@ GREEN = dict.fromkeys(RED, "passed")
             GREEN | {EXPECTATION: "failure"},
         ),
         (verdict(ZOMBIE, LOST, expected=Validity.INVALID, anomalies=("zombie-leader",)), RED),
+        (verdict(ZOMBIE, anomalies=("zombie-leader",), as_expected=True), GREEN),
+        (verdict(ZOMBIE, LOST, anomalies=("zombie-leader",)), RED),
         (
             verdict(expected=Validity.INVALID, anomalies=("x",), doubt="half a history"),
             GREEN | {"log": "error"},

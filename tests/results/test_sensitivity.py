@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from checkers.verdict import Anomaly, Validity, Verdict, result_of
@@ -24,7 +25,7 @@ from results.sensitivity import (
     render_page,
 )
 from results.sensitivity.model import best, first_rate_of, rate_of
-from results.sensitivity.sections import told_rate
+from results.sensitivity.sections import alarms_of, told_rate
 from results.summary import Outcome
 
 
@@ -236,3 +237,10 @@ def test_no_measurement_is_told_as_such() -> None:
     assert render_comparison([]).endswith("No measurement is kept yet.\n")
     assert "No measurement is kept yet." in render_comparison_page([])
     assert encode_sensitivity([]) == b"[]\n"
+
+
+def test_what_a_scenario_allows_for_is_no_false_alarm() -> None:
+    allowed = msgspec.structs.replace(SAID.controls[1], allowed=True)
+    said = msgspec.structs.replace(SAID, controls=(SAID.controls[0], allowed))
+    assert alarms_of(said) == (0, 2)
+    assert "| invalid, as its scenario allows | G1a |" in render_markdown(said)

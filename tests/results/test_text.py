@@ -98,6 +98,8 @@ def test_expectations_are_told_in_words() -> None:
     )
     assert expectation(red) == "invalid with a or b was expected"
     assert expectation(msgspec.structs.replace(red, as_expected=True)) == "as expected: invalid with a or b"
+    allowed = msgspec.structs.replace(red, expected=Validity.VALID, as_expected=True)
+    assert expectation(allowed) == "as expected: valid or invalid with nothing but a or b"
 
 
 def test_figures_say_when_there_was_no_fault_and_no_recovery_in_time() -> None:
