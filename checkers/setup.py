@@ -63,7 +63,7 @@ class Setup(msgspec.Struct, frozen=True):
         final_readers: how many pairs of client and isolation level read everything at the end, at least.
         controls: names of the scripts that must have been played as they are written.
         expected: what the scenario expects of this version, if anything.
-        expected_anomalies: ids of which at least one is to be found where invalid is expected; where valid is,
+        expected_anomalies: ids of which at least one is to be found where invalid is expected; where valid,
             those that may be found all the same.
     """
 
