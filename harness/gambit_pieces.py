@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeVar
 
 from harness.vocabulary.faults import Fault, Partition, Pattern
 from harness.vocabulary.gambits import AlterThere, AskThere, Blow, GambitMove, Part
-from harness.vocabulary.topology import DiskKind, Mode, Topology
+from harness.vocabulary.topology import DiskKind, Mode, Quorum, Topology
 
 Script = tuple[GambitMove, ...]
 T = TypeVar("T")
@@ -32,18 +32,21 @@ class Recipe(NamedTuple):
         copies: how many brokers it needs.
         isolated: whether controllers must be nodes of their own: the quorum decides while brokers are away.
         disks: whether disks must be file systems, which lose power.
+        voters: how many voters it needs whose set can be changed; 0: it changes none.
     """
 
     moves: Callable[[random.Random, Topology], Script]
     copies: int = len(COPIES)
     isolated: bool = False
     disks: bool = False
+    voters: int = 0
 
     def fits(self, topology: Topology) -> bool:
         """Whether the topology has what it needs."""
         apart = topology.mode is Mode.ISOLATED or not self.isolated
         own = topology.disk is not DiskKind.FOLDER or not self.disks
-        return topology.brokers >= self.copies and apart and own
+        voters = len(topology.voters()) if topology.quorum is Quorum.DYNAMIC else 0
+        return topology.brokers >= self.copies and apart and own and voters >= self.voters
 
 
 def blows_at(at: list[tuple[Part, Fault]], first: int = 1) -> tuple[Blow, ...]:

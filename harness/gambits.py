@@ -40,6 +40,7 @@ from harness.gambits_of_topics import (
     reassignment,
     switched_configs,
 )
+from harness.gambits_of_voters import departing_leader, overlapping_changes, uncommitted_voters
 from harness.vocabulary.administration import (
     AlterSome,
     Drawn,
@@ -352,6 +353,9 @@ GAMBITS: dict[str, Recipe] = {
     "refused-batches": Recipe(refused_batches, isolated=True),
     "torn-writes": Recipe(torn_writes),
     "late-reports": Recipe(late_reports, isolated=True),
+    "departing-leader": Recipe(departing_leader, copies=1, isolated=True, voters=3),
+    "overlapping-changes": Recipe(overlapping_changes, copies=1, isolated=True, voters=3),
+    "uncommitted-voters": Recipe(uncommitted_voters, copies=1, isolated=True, voters=3),
 }
 """Gambits that a random schedule draws from, by their names there."""
 

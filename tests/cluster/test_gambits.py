@@ -25,9 +25,10 @@ MOVES = ("reassignment", "cancelled-copy")
 METADATA = ("absent-replica", "late-reports")
 PIPELINED = ("held-sends", "refused-batches")
 TRANSACTIONS = ("transaction-coordinator", "held-requests")
+VOTERS = ("departing-leader", "overlapping-changes", "uncommitted-voters")
 POWER = ("voters-power", "copies-power", "eligible-again")
-ELSEWHERE = {*DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, *METADATA, "group-coordinator"}
-"""Those that need another workload, more brokers, or disks of their own."""
+ELSEWHERE = {*DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, *METADATA, *VOTERS, "group-coordinator"}
+"""Those that need another workload, more nodes, or disks of their own."""
 OTHERS = tuple(kind for kind in GAMBITS if kind not in ELSEWHERE)
 EARLIER = ("rolling-bounce", "deaf-preferred")
 """A bounce leaves partitions that are not led by their preferred leaders."""
@@ -88,6 +89,7 @@ def test_a_run_stands_for_another_scenario_of_the_same_cluster_and_load(name: st
         ("exploratory/gambits-pipelined", PIPELINED),
         ("exploratory/gambits-metadata", METADATA),
         ("exploratory/gambits-deletions", DELETIONS),
+        ("exploratory/gambits-voters", VOTERS),
         ("exploratory/gambits-compacted", CLEANING),
     ],
 )

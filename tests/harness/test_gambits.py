@@ -29,6 +29,7 @@ from harness.schedule import (
 )
 from harness.vocabulary import (
     Acknowledged,
+    AddVoter,
     AllInSync,
     AlterThere,
     Ask,
@@ -60,14 +61,17 @@ from harness.vocabulary import (
     Pass,
     Pause,
     PowerLoss,
+    Quorum,
     RandomSchedule,
     RecordsDeleted,
+    RemoveVoter,
     Stop,
     Strike,
     TopicsRemoved,
     Topology,
     TornWrite,
     Until,
+    controller,
 )
 
 SEEDS = st.integers(min_value=0, max_value=2**63)
@@ -411,6 +415,25 @@ def test_reports_come_late_after_the_next_process_is_in_sync() -> None:
         assert Until(AllInSync(), 30_000) in moves[moves.index(back) : moves.index(let_go)]
 
 
+def test_voters_leave_while_the_leader_can_not_commit_it() -> None:
+    both = [script("overlapping-changes", seed) for seed in range(30)]
+    for moves in both:
+        struck = next(place for place, move in enumerate(moves) if isinstance(move, Strike))
+        first, second, passes, mended = moves[struck + 1 : struck + 5]
+        assert [type(move) for move in (first, second, passes, mended)] == [Ask, Ask, Pass, Mend]
+        assert first != second
+        assert (first.answered, second.answered) == (False, False), "the second is not to wait for the first"
+        assert passes.ms <= 600, "shorter than an election takes"
+    removed = {move.operation for moves in both for move in moves if isinstance(move, Ask)} - {AddVoter()}
+    assert removed == {RemoveVoter(controller(number)) for number in (1, 2, 3)}
+    order = {
+        tuple(type(move) for move in script(kind, seed) if isinstance(move, Ask | Strike | Mend))
+        for kind in ("departing-leader", "uncommitted-voters")
+        for seed in range(30)
+    }
+    assert order == {(Ask, Ask, Strike, Mend, Ask), (Ask, Strike, Ask, Mend, Ask)}
+
+
 def test_sends_are_held_while_another_leads_and_not() -> None:
     moved = Counter()
     for seed in range(20):
@@ -493,6 +516,9 @@ def test_what_a_topology_does_not_fit_is_not_drawn() -> None:
     assert combined == {kind for kind, recipe in GAMBITS.items() if not recipe.isolated}
     folders = {gambit.kind for seed in range(40) for gambit in drawn(seed, ISOLATED).gambits}
     assert folders == {kind for kind, recipe in GAMBITS.items() if not recipe.disks and recipe.copies <= 3}
+    static = msgspec.structs.replace(ISOLATED, quorum=Quorum.STATIC)
+    unchanged = {gambit.kind for seed in range(40) for gambit in drawn(seed, static).gambits}
+    assert folders - unchanged == {"departing-leader", "overlapping-changes", "uncommitted-voters"}
     two = Topology(mode=Mode.ISOLATED, brokers=2, disk=DiskKind.LOOP_XFS)
     small = {gambit.kind for seed in range(30) for gambit in drawn(seed, two).gambits}
     assert small == {kind for kind, recipe in GAMBITS.items() if recipe.copies <= 2}

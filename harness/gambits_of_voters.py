@@ -1,0 +1,88 @@
+"""Gambits around the quorum's set of voters (KIP-853): changes that meet the leader's loss, and each other.
+
+They are drawn as those of `harness.gambits` are, which has the table of all.
+"""
+
+import random
+from collections.abc import Iterator
+
+from harness.gambit_pieces import BACK_MS, SEVERAL_S_MS, Script, even, fresh_draw
+from harness.vocabulary.administration import AddVoter, RemoveVoter, controller
+from harness.vocabulary.faults import Among, Kill, Partition, Pattern, Pause
+from harness.vocabulary.gambits import (
+    AllInSync,
+    Ask,
+    Blow,
+    ChooseQuorum,
+    GambitMove,
+    Mend,
+    QuorumLed,
+    QuorumLedByAnother,
+    Strike,
+    Until,
+)
+from harness.vocabulary.moves import Pass
+from harness.vocabulary.topology import Topology
+
+_BEFORE_AN_ELECTION_MS = (0, 600)
+"""Shorter than voters wait for a leader that they do not reach (``controller.quorum.fetch.timeout.ms``)."""
+
+
+def departing_leader(source: random.Random, _: Topology) -> Script:
+    """The leader is removed, and taken away as that goes on or after it; then it joins again."""
+    gone = Strike((Blow("f1", "controller", source.choice((Kill(), Pause(), _CUT_OFF))),))
+    led = Until(QuorumLedByAnother("controller"), SEVERAL_S_MS)
+    answered = even(source)
+    return (
+        *_all_voters(1),
+        ChooseQuorum(fresh_draw(source)),
+        Ask(RemoveVoter(), answered=answered),
+        *((led, gone) if answered else (gone, led)),
+        Pass(source.randint(0, 1_500)),
+        Mend(("f1",)),
+        *_settled(1),
+    )
+
+
+def overlapping_changes(source: random.Random, topology: Topology) -> Script:
+    """Two voters are to leave while the leader reaches no other, so that neither change can be committed."""
+    leaving = source.sample(range(1, topology.controllers + 1), 2)
+    return (
+        *_all_voters(2),
+        ChooseQuorum(fresh_draw(source)),
+        Strike((Blow("f1", "controller", _CUT_OFF),)),
+        *(Ask(RemoveVoter(controller(number))) for number in leaving),
+        Pass(source.randint(*_BEFORE_AN_ELECTION_MS)),
+        Mend(("f1",)),
+        Pass(source.randint(500, 2_000)),
+        *_settled(2),
+    )
+
+
+def uncommitted_voters(source: random.Random, topology: Topology) -> Script:
+    """A leader without the others is asked for a change, and has to give it up when another one leads."""
+    asked = Ask(RemoveVoter(controller(source.randint(1, topology.controllers))))
+    cut = Strike((Blow("f1", "controller", _CUT_OFF),))
+    return (
+        *_all_voters(1),
+        ChooseQuorum(fresh_draw(source)),
+        *((asked, cut) if even(source) else (cut, asked)),
+        Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
+        Pass(source.randint(0, 1_500)),
+        Mend(("f1",)),
+        *_settled(1),
+    )
+
+
+_CUT_OFF = Partition(Pattern.ISOLATE_ONE, among=Among.CONTROLLERS)
+
+
+def _all_voters(away: int) -> Iterator[GambitMove]:
+    """Have controllers vote that do not, such as those of an earlier change; most often there are none."""
+    yield from (Ask(AddVoter(), answered=True) for _ in range(away))
+
+
+def _settled(away: int) -> Iterator[GambitMove]:
+    yield Until(QuorumLed(), SEVERAL_S_MS)
+    yield from _all_voters(away)
+    yield Until(AllInSync(), BACK_MS)

@@ -1,0 +1,26 @@
+"""exploratory/gambits-voters: voters leave and join while the quorum's leader is taken away."""
+
+from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
+from scenarios.gambit_schedules import mostly_gambits
+
+SCENARIO = Scenario(
+    summary="Voters leave and join, two at once and the leader too, while leaders are cut off and killed.",
+    why=(
+        "A change of the voters counts as soon as it is in a log, and is taken back with it: where a leader "
+        "goes in between, nodes may count votes by different sets."
+    ),
+    schedule=mostly_gambits(
+        {
+            "departing-leader": 4,
+            "overlapping-changes": 4,
+            "uncommitted-voters": 3,
+            "cut-off-controller": 1,
+            "colliding-elections": 1,
+            "flapping": 1,
+        },
+    ),
+    topology=Topology(mode=Mode.ISOLATED, controllers=4),
+    workload=LogWorkload(),
+    versions_min="3.9.0",
+    ticket="KIP-853, KIP-595",
+)
