@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from results.markdown import distinct, number
 from results.qualification.sections import Section
-from results.sensitivity.model import Ending, Rate, Sensitivity, Sought, first_rate_of, rate_of
+from results.sensitivity.model import Ending, Rate, Sensitivity, Sought, Trial, first_rate_of, rate_of
 from results.sensitivity.sections import (
     alarms_of,
     controls_of,
@@ -16,13 +16,16 @@ from results.sensitivity.sections import (
     troubles_of,
 )
 
+_HOUR_MS = 3_600_000
+
 
 def comparison_of(measured: Sequence[Sensitivity]) -> tuple[Section, ...]:
     """All of a page, in order; each measurement has a name."""
     if not measured:
         return ()
     own = (section for said in measured for section in _own(said))
-    return (_measurements(measured), _rates(measured), _endings(measured), _bugs(measured), *own)
+    whole = (_measurements, _rates, _endings, _scenarios, _bugs)
+    return (*(section(measured) for section in whole), *own)
 
 
 def claims_of(measured: Sequence[Sensitivity]) -> tuple[str, ...]:
@@ -111,6 +114,42 @@ def _endings(measured: Sequence[Sensitivity]) -> Section:
         ("outcome", *(f">{said.series}" for said in measured)),
         tuple(rows),
     )
+
+
+def _scenarios(measured: Sequence[Sensitivity]) -> Section:
+    """What a scenario's time is worth, given that its runs have bugs that it can meet."""
+    tried = [_by_scenario(said) for said in measured]
+    names = distinct(name for trials in tried for name in trials)
+    last = tried[-1]
+    names = sorted(names, key=lambda name: (-_seen_an_hour(last.get(name, ())), name))
+    return Section(
+        "Scenarios",
+        "How many of the runs with a bug saw it, and how many that makes in an hour of runs by their own "
+        "clocks. A scenario is tried with bugs that its schedule and load can meet.",
+        ("`scenario", *(said.series for said in measured)),
+        tuple((name, *(_worth(trials.get(name, ())) for trials in tried)) for name in names),
+    )
+
+
+def _by_scenario(said: Sensitivity) -> dict[str, list[Trial]]:
+    trials: dict[str, list[Trial]] = {}
+    for one in (trial for bug in said.bugs for trial in bug.trials if trial.ending is not Ending.NOT_RUN):
+        trials.setdefault(one.scenario, []).append(one)
+    return trials
+
+
+def _seen(trials: Sequence[Trial]) -> int:
+    return sum(one.ending is Ending.SEEN for one in trials)
+
+
+def _seen_an_hour(trials: Sequence[Trial]) -> float:
+    return _seen(trials) * _HOUR_MS / max(1, sum(one.run_ms for one in trials))
+
+
+def _worth(trials: Sequence[Trial]) -> str:
+    if not trials:
+        return ""
+    return f"{_seen(trials):,} of {len(trials):,}, {_seen_an_hour(trials):.0f} an hour"
 
 
 def _bugs(measured: Sequence[Sensitivity]) -> Section:
