@@ -24,7 +24,7 @@ from harness.vocabulary.gambits import (
 from harness.vocabulary.moves import Pass
 from harness.vocabulary.topology import Topology
 
-_BEFORE_AN_ELECTION_MS = (0, 600)
+_BEFORE_AN_ELECTION_MS = (300, 900)
 """Shorter than voters wait for a leader that they do not reach (``controller.quorum.fetch.timeout.ms``)."""
 
 
@@ -70,6 +70,12 @@ def uncommitted_voters(source: random.Random, topology: Topology) -> Script:
         Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
         Pass(source.randint(0, 1_500)),
         Mend(("f1",)),
+        Until(QuorumLed(), SEVERAL_S_MS),
+        # Who had to give it up may lead next, and counts votes then.
+        ChooseQuorum(fresh_draw(source)),
+        Strike((Blow("f2", "controller", Pause()),)),
+        Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
+        Mend(("f2",)),
         *_settled(1),
     )
 

@@ -423,7 +423,7 @@ def test_voters_leave_while_the_leader_can_not_commit_it() -> None:
         assert [type(move) for move in (first, second, passes, mended)] == [Ask, Ask, Pass, Mend]
         assert first != second
         assert (first.answered, second.answered) == (False, False), "the second is not to wait for the first"
-        assert passes.ms <= 600, "shorter than an election takes"
+        assert passes.ms <= 900, "shorter than an election takes"
     removed = {move.operation for moves in both for move in moves if isinstance(move, Ask)} - {AddVoter()}
     assert removed == {RemoveVoter(controller(number)) for number in (1, 2, 3)}
     order = {
@@ -431,7 +431,8 @@ def test_voters_leave_while_the_leader_can_not_commit_it() -> None:
         for kind in ("departing-leader", "uncommitted-voters")
         for seed in range(30)
     }
-    assert order == {(Ask, Ask, Strike, Mend, Ask), (Ask, Strike, Ask, Mend, Ask)}
+    once, twice = (Ask, Ask, Strike, Mend, Ask), (Ask, Strike, Ask, Mend, Strike, Mend, Ask)
+    assert order == {once, (Ask, Ask, Strike, Mend, Strike, Mend, Ask), twice}
 
 
 def test_sends_are_held_while_another_leads_and_not() -> None:
