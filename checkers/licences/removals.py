@@ -4,9 +4,14 @@ from collections.abc import Iterator
 
 from checkers.administration import requests_of
 from checkers.columns import NEVER, PartitionName
-from checkers.history import INFO, OK
+from checkers.history import INFO, INVOKE, OK
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
+from checkers.shapes import Topic, is_answered
+
+_NS_PER_MS = 1_000_000
+_CLOCKS_NS = 1_000_000_000
+"""The host's clock may be set while a run's own clock goes on."""
 
 
 def deletions(scene: Scene) -> Iterator[Event]:
@@ -21,12 +26,60 @@ def deletions(scene: Scene) -> Iterator[Event]:
 
 
 def log_starts(scene: Scene) -> Iterator[Event]:
-    """Where the logs that begin above offset 0 begin in the end, as the final reads listed it."""
-    starts: dict[PartitionName, int] = {}
+    """Where the logs that begin above offset 0 begin in the end, as the final reads listed it.
+
+    Where age alone limits what a topic keeps, a segment goes once its youngest record is too old
+    (``retention.ms``): what stands at or behind a record that is still too young was not to go.
+    """
+    starts: dict[PartitionName, tuple[int, int]] = {}
     for operation in scene.history.of("final-read"):
         if operation.type in {OK, INFO}:
             where = PartitionName(operation.key, operation.value["partition"])
-            starts[where] = max(starts.get(where, 0), operation.value.get("start") or 0)
-    for where, start in starts.items():
+            told = operation.value.get("start") or 0, operation.time_ns
+            starts[where] = max(starts.get(where, (0, 0)), told)
+    ages_ns = {topic.name: age_ns for topic in scene.setup.topics if (age_ns := _age_ns(topic)) is not None}
+    young_from_ns = {
+        where: read_ns - ages_ns[where.topic] + _CLOCKS_NS
+        for where, (start, read_ns) in starts.items()
+        if start and where.topic in ages_ns
+    }
+    young = _first_sent_since(scene, young_from_ns)
+    for where, (start, _) in starts.items():
         if start:
-            yield Event(0, NEVER, where, f"the log of {where} begins at offset {start} in the end", start)
+            below = min(start, young.get(where, start))
+            yield Event(0, NEVER, where, f"the log of {where} begins at offset {start} in the end", below)
+
+
+def _age_ns(topic: Topic) -> int | None:
+    """How long a topic keeps its records; None where that is not all that decides."""
+    age, size = (str(topic.config.get(name, "-1")) for name in ("retention.ms", "retention.bytes"))
+    return int(age) * _NS_PER_MS if size == "-1" and age.isdigit() else None
+
+
+def _first_sent_since(scene: Scene, since_ns: dict[PartitionName, int]) -> dict[PartitionName, int]:
+    """The lowest offset of acknowledged records whose sending began after a time, by partition.
+
+    A producer gives its records their timestamps, so they are not older than the sending.
+    """
+    begun_ns: dict[int | str, int] = {}
+    first: dict[PartitionName, int] = {}
+    for operation in scene.history.of("send") if since_ns else ():
+        if operation.type is INVOKE:
+            begun_ns[operation.process] = operation.time_ns
+            continue
+        at_ns = begun_ns.pop(operation.process, 0)
+        for number, offset in _acknowledged(operation.value):
+            where = PartitionName(operation.key, number)
+            if at_ns > since_ns.get(where, at_ns):
+                first[where] = min(offset, first.get(where, offset))
+    return first
+
+
+def _acknowledged(value: object) -> Iterator[tuple[int, int]]:
+    """Partition and offset of what a completion tells to be acknowledged; of a run its lowest offset."""
+    if not is_answered(value):
+        return
+    if isinstance(value, dict):
+        yield value["partition"], min(offset for offset, _ in value["offsets"])
+    elif isinstance(value, list):
+        yield from ((entry[0], entry[2]) for entry in value if entry[3] == "ok" and entry[2] is not None)

@@ -60,10 +60,12 @@ class TestRetention:
     @pytest.mark.parametrize(
         ("setup", "validity"),
         [
-            ("retention=60000", Validity.VALID),
+            ("retention=1000", Validity.VALID),
             ("bytes=1000", Validity.VALID),
             ("retention=1000 cleanup=compact,delete keys=100", Validity.VALID),
             ("retention=-1", Validity.INVALID),
+            ("retention=60000", Validity.INVALID),
+            ("retention=60000 bytes=1000", Validity.VALID),
             ("retention=1000 cleanup=compact keys=100", Validity.INVALID),
             ("partitions=1", Validity.INVALID),
         ],
@@ -76,8 +78,16 @@ class TestRetention:
         assert {a.subject: a.illegal for a in result.anomalies} == {"log-0/0@0": True}
 
     def test_nothing_above_the_beginning(self) -> None:
-        result = judged("setup retention=60000\n" + SENT + "a final 0 1..3 0@1=2")
+        result = judged("setup retention=1000\n" + SENT + "a final 0 1..3 0@1=2")
         assert {a.subject: a.illegal for a in result.anomalies} == {"log-0/0@0": False, "log-0/0@2": True}
+
+    @pytest.mark.parametrize("young", ["p0 send 0@1=1 0@2=2 0@3=3\np0 send 0@x=5\n", "p0 run 0=1x3 1x3\n"])
+    def test_what_is_too_young_is_kept(self, young: str) -> None:
+        """Offset 0 was sent 2 s before what is judged, and the topic keeps its records for 2 s."""
+        setup, old, wait = "setup retention=2000\n", "p0 send 0@0=9\n", "phase load\n" * 2000
+        result = judged(setup + old + wait + young + "a final 0 4..4")
+        lost = {a.subject: a.illegal for a in result.anomalies if a.id == "lost-write"}
+        assert lost == {"log-0/0@0": False, "log-0/0@1": True, "log-0/0@2": True, "log-0/0@3": True}
 
 
 class TestCompaction:
