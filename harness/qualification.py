@@ -63,7 +63,7 @@ _GAMBITS = (
     "gambits", "gambits-txn", "gambits-copy", "gambits-offsets", "gambits-groups",
     "gambits-compacted", "gambits-deletions", "gambits-metadata", "gambits-configs",
     "gambits-reassignments", "gambits-copies-power", "gambits-power", "gambits-pipelined",
-    "gambits-groups-modern", "gambits-held",
+    "gambits-groups-modern", "gambits-held", "gambits-voters",
 )  # fmt: skip
 _KIPS = (
     "kip-455-cancel-and-override", "kip-455-controller-killed", "kip-455-move", "kip-455-throttled",
@@ -107,7 +107,7 @@ PRESETS: Mapping[str, Preset] = {
         required=_REACHED,
     ),
     "nightly": Preset(
-        "Four hours: every workload in both modes and under gambits, every script once, every known bug.",
+        "Over four hours: each workload in both modes and under gambits, every script once, every known bug.",
         _entries(chaos=2, workloads=1, gambits=2, scripts=1, duration_s=75),
         required=(*_REACHED, "faults_of_disks", "voter_sets", "completed"),
     ),
