@@ -20,7 +20,6 @@ import numpy as np
 from checkers.columns import NONE
 from checkers.coordinators import TRANSACTIONS_TOPIC
 from checkers.history import History
-from checkers.licences import licences_of
 from checkers.sources import untold_damage
 from checkers.transactions.anomalies import ANOMALIES
 from checkers.transactions.judging import NAME_CHARACTERS, Judged, judge_edges
@@ -52,7 +51,7 @@ def check_transactions(history: History) -> CheckerResult:
     observed = judge_edges(graph, story, lambda _: False)
     circular = judge_edges(flow, KafkaStory(kafka, flow), lambda identity: identity == "G1c")
     others = [
-        *torn_transactions(kafka, story, licences_of(history)),
+        *torn_transactions(kafka, story, history),
         *hanging_transactions(kafka, history),
     ]
     others += [*zombies(kafka, story), *precommitted_reads(kafka, story), *_early(kafka, story)]

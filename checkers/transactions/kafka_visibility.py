@@ -8,7 +8,8 @@ import numpy as np
 
 from checkers.columns import NEVER, NONE, Booleans, Integers, Outcome
 from checkers.history import History
-from checkers.licences import Licences, first_permit
+from checkers.licences import first_permit, licences_of
+from checkers.licences.permits import Permit
 from checkers.replicas.evidence import ReplicaLog, batches_of
 from checkers.replicas.markers import markers_of
 from checkers.transactions.anomalies import ANOMALIES
@@ -30,10 +31,12 @@ class Missing(NamedTuple):
     final: Integers
 
 
-def torn_transactions(kafka: KafkaTransactions, story: KafkaStory, licences: Licences) -> Iterator[Anomaly]:
+def torn_transactions(kafka: KafkaTransactions, story: KafkaStory, history: History) -> Iterator[Anomaly]:
     """Transactions of which a part is visible to readers of committed records and another part is not.
 
     A record counts as missing if it was certainly in the log: it was acknowledged, or its transaction was.
+    A truncation may have removed the record, or the marker that had ended the transaction in either
+    partition: then it is open there, and the producer's next marker decides on it.
     """
     sends = kafka.columns.sends
     missing = missing_records(kafka)
@@ -44,11 +47,11 @@ def torn_transactions(kafka: KafkaTransactions, story: KafkaStory, licences: Lic
     for node, row in zip(nodes.tolist(), rows[first].tolist(), strict=True):
         lost = int(missing.send[row])
         shown = int(np.flatnonzero((kafka.node_of_send == node) & kafka.seen)[0])
-        yield _torn(kafka, story, (node, shown, lost), int(missing.final[row]), licences)
+        yield _torn(kafka, story, (node, shown, lost), int(missing.final[row]), history)
 
 
 def _torn(
-    kafka: KafkaTransactions, story: KafkaStory, parts: tuple[int, int, int], final: int, licences: Licences
+    kafka: KafkaTransactions, story: KafkaStory, parts: tuple[int, int, int], final: int, history: History
 ) -> Anomaly:
     node, shown, lost = parts
     columns, sends = kafka.columns, kafka.columns.sends
@@ -56,10 +59,6 @@ def _torn(
     call = int(columns.final_reads.call[final])
     ended = columns.calls.completed_ns[call : call + 1]
     partition = kafka.partition(int(sends.partition[lost]))
-    permits = licences.of(partition)
-    since = sends.invoked_ns[lost : lost + 1]
-    place = kafka.offset[lost : lost + 1]
-    permit = int(first_permit(permits, since, ended, np.zeros(1, dtype=np.bool_), place)[0])
     kind = ANOMALIES["torn-transaction"]
     reached = int(columns.final_reads.position[final])
     text = f"{names[0]} is visible at read_committed and {names[1]} of the same transaction is not"
@@ -74,9 +73,31 @@ def _torn(
             f"A final read of {partition} came to offset {reached} without {names[1]}.",
         ),
     )
-    if permit == NONE:
-        return anomaly
-    return msgspec.structs.replace(anomaly, illegal=False, licence=permits[permit].text)
+    permit = next(_permits(kafka, history, (lost, shown), ended), None)
+    return anomaly if permit is None else msgspec.structs.replace(anomaly, illegal=False, licence=permit.text)
+
+
+def _permits(
+    kafka: KafkaTransactions, history: History, parts: tuple[int, int], ended: Integers
+) -> Iterator[Permit]:
+    """What permits that a record is lost, the first of two, or that the marker of either is."""
+    licences, sends = licences_of(history), kafka.columns.sends
+    lost = parts[0]
+    places = [(lost, int(kafka.offset[lost])), *((row, _marker(kafka, history, row)) for row in parts)]
+    for row, place in places:
+        permits = licences.of(kafka.partition(int(sends.partition[row])))
+        since = sends.invoked_ns[row : row + 1]
+        found = first_permit(permits, since, ended, np.zeros(1, dtype=np.bool_), np.array([place]))
+        if found[0] != NONE:
+            yield permits[int(found[0])]
+
+
+def _marker(kafka: KafkaTransactions, history: History, row: int) -> int:
+    """Where the marker stands that ends a record's transaction there; `NONE` where no disk tells."""
+    offset = int(kafka.offset[row])
+    logs = batches_of(history).of(kafka.partition(int(kafka.columns.sends.partition[row])))
+    told = (_ending(log, offset) for log in logs if offset != NONE)
+    return max(told, default=NONE)
 
 
 def _named(kafka: KafkaTransactions, row: int) -> str:

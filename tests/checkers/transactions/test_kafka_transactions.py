@@ -3,13 +3,17 @@
 import msgspec
 import pytest
 
+from checkers.columns import NEVER, PartitionName
 from checkers.history import History, Operation, OperationType
+from checkers.licences.permits import Event, Licences, Permit
 from checkers.log import check_log
 from checkers.replicas.evidence import CONTROL, TRANSACTIONAL
-from checkers.transactions import check_transactions, draw_cycle
+from checkers.transactions import check_transactions, draw_cycle, kafka_visibility
 from checkers.verdict import Validity
 from tests.checkers.replicas.replica_histories import Batch, observed, replica
 from tests.checkers.transactions.kafka_histories import judged, of, told
+
+DATA, MARKER = TRANSACTIONAL, TRANSACTIONAL | CONTROL
 
 TORN = """
     p0 init a
@@ -95,6 +99,37 @@ def test_an_unclean_election_may_tear_a_transaction() -> None:
     assert result.validity is Validity.VALID
 
 
+CUT = 5
+"""Offset at which a log was truncated, as a permit tells: what stood below it is still due."""
+
+
+@pytest.mark.parametrize("cut", [0, 1])
+@pytest.mark.parametrize(
+    ("markers", "illegal"),
+    [
+        pytest.param({0: 1, 1: 1}, True, id="both stand below the cut"),
+        pytest.param({0: 6, 1: 6}, False, id="what ended it stood behind the cut, if there was any"),
+        pytest.param({0: None, 1: None}, False, id="no marker is left"),
+        pytest.param({}, False, id="no disk tells"),
+    ],
+)
+def test_a_marker_that_was_truncated_may_tear_a_transaction(
+    monkeypatch: pytest.MonkeyPatch, cut: int, markers: dict[int, int | None], *, illegal: bool
+) -> None:
+    """Its partition is open then, and the next marker of its producer decides on it, as nobody meant."""
+    event = Event(0, NEVER, PartitionName("txn-0", cut), "truncated", above=CUT)
+    licences = Licences({"txn-0": [Permit(event, covers_returned=True, text="by an election")]})
+    monkeypatch.setattr(kafka_visibility, "licences_of", lambda _: licences)
+    operations = list(told(TORN).operations)
+    for partition, marker in markers.items():
+        batches = [Batch(0, producer_id=7, attributes=DATA)]
+        batches += [] if marker is None else [Batch(marker, producer_id=7, attributes=MARKER)]
+        seen = observed("n1", replica(batches, topic="txn-0", partition=partition))
+        operations.append(msgspec.structs.replace(seen, index=len(operations)))
+    anomaly = of(check_transactions(History("run", "", tuple(operations))), "torn-transaction")
+    assert (anomaly.illegal, anomaly.licence) == (illegal, None if illegal else "by an election")
+
+
 HANGING = """
     p0 txn a 0@0=1
     c final 0 0..2 0@0=1
@@ -115,9 +150,6 @@ def test_a_hanging_transaction() -> None:
 )
 def test_what_is_no_hanging_transaction(change: tuple[str, str]) -> None:
     assert judged(HANGING.replace(*change)).counts == {}
-
-
-DATA, MARKER = TRANSACTIONAL, TRANSACTIONAL | CONTROL
 
 
 @pytest.mark.parametrize(
