@@ -1,6 +1,7 @@
 """Events that remove records below an offset: DeleteRecords, and retention."""
 
 from collections.abc import Iterator
+from typing import Any
 
 from checkers.administration import requests_of
 from checkers.columns import NEVER, PartitionName
@@ -75,11 +76,11 @@ def _first_sent_since(scene: Scene, since_ns: dict[PartitionName, int]) -> dict[
     return first
 
 
-def _acknowledged(value: object) -> Iterator[tuple[int, int]]:
+def _acknowledged(value: Any) -> Iterator[tuple[int, int]]:
     """Partition and offset of what a completion tells to be acknowledged; of a run its lowest offset."""
     if not is_answered(value):
         return
     if isinstance(value, dict):
         yield value["partition"], min(offset for offset, _ in value["offsets"])
-    elif isinstance(value, list):
+    else:
         yield from ((entry[0], entry[2]) for entry in value if entry[3] == "ok" and entry[2] is not None)

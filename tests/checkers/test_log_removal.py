@@ -81,7 +81,13 @@ class TestRetention:
         result = judged("setup retention=1000\n" + SENT + "a final 0 1..3 0@1=2")
         assert {a.subject: a.illegal for a in result.anomalies} == {"log-0/0@0": False, "log-0/0@2": True}
 
-    @pytest.mark.parametrize("young", ["p0 send 0@1=1 0@2=2 0@3=3\np0 send 0@x=5\n", "p0 run 0=1x3 1x3\n"])
+    @pytest.mark.parametrize(
+        "young",
+        [
+            "p0 send 0@1=1 0@2=2 0@3=3\np0 send 0@x=5\np1 > 0=6\np1 ! info\n",
+            "p0 run 0=1x3 1x3\n",
+        ],
+    )
     def test_what_is_too_young_is_kept(self, young: str) -> None:
         """Offset 0 was sent 2 s before what is judged, and the topic keeps its records for 2 s."""
         setup, old, wait = "setup retention=2000\n", "p0 send 0@0=9\n", "phase load\n" * 2000
