@@ -121,7 +121,7 @@ def test_more_partitions_than_a_cluster_has_are_refused(tmp_path: Path) -> None:
 
 
 def test_of_partitions_of_which_nothing_is_recorded_little_is_told(tmp_path: Path) -> None:
-    """An eighth of those that a set-up may have, for tests are traced; all take 1.4 s of a processor."""
+    """An eighth of those that a set-up may have, for tests are traced."""
     topics = [{"name": f"t{i}", "partitions": bounds.PARTITIONS_MAX // 800} for i in range(100)]
     value = SETUP | {"topics": topics, "scenario": "many", "evidence": ["replicas", "metadata-log"]}
     write(tmp_path, operation(0, f="setup", type="ok", key=None, value=value))
