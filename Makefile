@@ -13,6 +13,10 @@ RUN_STAMP  := $(VENV)/.stamp-run
 SPARK_STAMP := $(VENV)/.stamp-spark
 DEV_STAMP  := $(VENV)/.stamp-dev
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install
+# Locks name every package, so that nothing is resolved again: pip takes the newest coverage for the "coverage[toml]"
+# that pytest-cov asks for, and then refuses it as unpinned.  `pip check` tells what a lock lacks.
+PIP_LOCKED := $(PIP) --require-hashes --no-deps
+PIP_CHECK := @$(BIN)/python -m pip --disable-pip-version-check check --quiet
 PIP_TOOLS := 7.6.2
 # One worker a core; tests/sharing.py says which tests each has.
 PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4
@@ -83,15 +87,18 @@ $(VENV_STAMP):
 	@touch $@
 
 $(RUN_STAMP): $(VENV_STAMP) requirements.txt requirements-build.txt pyproject.toml
-	$(PIP) --require-hashes -r requirements-build.txt
-	$(PIP) --require-hashes -r requirements.txt
+	$(PIP_LOCKED) -r requirements-build.txt
+	$(PIP_LOCKED) -r requirements.txt
 	$(PIP) --no-deps --no-build-isolation --editable .
+	$(PIP_CHECK)
 	@touch $@
 
 $(SPARK_STAMP): $(RUN_STAMP) requirements-spark.txt
-	$(PIP) --require-hashes -r requirements-spark.txt
+	$(PIP_LOCKED) -r requirements-spark.txt
+	$(PIP_CHECK)
 	@touch $@
 
 $(DEV_STAMP): $(RUN_STAMP) requirements-dev.txt
-	$(PIP) --require-hashes -r requirements-dev.txt
+	$(PIP_LOCKED) -r requirements-dev.txt
+	$(PIP_CHECK)
 	@touch $@
