@@ -2,7 +2,7 @@
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 
 from harness.faults.targets import Copies, Sight
@@ -17,6 +17,7 @@ from harness.operating.operator import Operator
 from harness.operating.script import Scene, ScriptCourse
 from harness.operating.situation import Situation
 from harness.operating.timed import Timed
+from harness.retaining import end_retention, limits_of
 from harness.schedule import Planned, blinks_of
 from harness.stage import Stage
 from harness.taking import Taking
@@ -27,8 +28,7 @@ from harness.wire import Endpoint, PartitionAnswer, WireError
 _BESIDE_BOUND_S = 90.0
 """For the operation that is going on at the end: before a throttled reassignment each broker is asked, one
 after the other, and a silent one takes ten seconds."""
-
-
+_RETENTION_BOUND_S = 20.0
 _LOOK_TIMEOUT_S = 0.5
 
 
@@ -95,6 +95,14 @@ class Crew:
                 failures.append(error)
         if failures:
             raise failures[0]
+
+    def end_retention(self) -> Iterator[str]:
+        """Let nothing be removed for its age or size any more; yields what could not be done."""
+        limits = limits_of(self._stage.plan.scenario.workload.topics)
+        if limits:
+            cluster = self._stage.cluster
+            brokers = [at for name, at in cluster.observe_listeners.items() if name not in cluster.ended]
+            yield from end_retention(self._hire(), brokers, limits, _RETENTION_BOUND_S)
 
     def _play(self, schedule: ScriptedSchedule) -> None:
         recorder = Recorder(self._stage.journals.open("moves", "script"), "moves")

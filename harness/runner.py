@@ -302,6 +302,8 @@ def _settle(stage: Stage, crew: Crew) -> None:
         crew.settle()
     except WireError as error:
         stage.tell("recover", f"limits on moving replicas stay: {error}")
+    for complaint in crew.end_retention():
+        stage.tell("recover", complaint)
 
 
 def _read_everything(stage: Stage, context: Context[Any]) -> None:

@@ -55,6 +55,15 @@ def test_limits_that_nobody_takes_away_are_told() -> None:
     stage.tell.assert_called_once_with("recover", "limits on moving replicas stay: no broker answers")
 
 
+def test_retention_that_goes_on_is_told() -> None:
+    crew, stage = MagicMock(), MagicMock()
+    crew.end_retention.return_value = ["retention.ms of log-0 is still told by 1 of 3 brokers"]
+
+    runner._settle(stage, crew)
+
+    stage.tell.assert_called_once_with("recover", "retention.ms of log-0 is still told by 1 of 3 brokers")
+
+
 class Play:
     """A run whose parts only say that they were reached; one of them may raise."""
 
