@@ -16,16 +16,20 @@ import msgspec
 from harness.catalogue import load_scenario
 from harness.planning import RunOptions
 from harness.qualification import Preset
-from harness.schedule import Planned, faults_alone, faults_of_gambits, gambits_of, operations_of, plan
+from harness.schedule import Planned, faults_alone, gambits_of, operations_of, plan
 from harness.seeded_bugs.header import SeededBug, loads_of
-from harness.vocabulary.administration import AlterTopic, CancelSome, ElectLeaders, Reassign
-from harness.vocabulary.gambits import AlterThere, AskThere, ElectThere, MoveThere
+from harness.vocabulary.administration import AlterTopic, CancelSome, ElectLeaders, Member, Reassign
+from harness.vocabulary.faults import Among, Fault, Partition, Target
+from harness.vocabulary.gambits import AlterThere, AskThere, ElectThere, MoveThere, Part, Strike
 from harness.vocabulary.scenario import RandomSchedule
-from harness.vocabulary.topology import Mode
+from harness.vocabulary.topology import Mode, Role
 from harness.vocabulary.version import parse_version
 
 _SEEDS = 1_000_000_000
 """Seeds of runs are below this one: so many that no two controls are the same run."""
+_CONTROLLERS = frozenset({Target.ACTIVE_CONTROLLER, Target.VOTER, Target.QUORUM_FOLLOWER})
+_PARTS_OF_QUORUM = ("controller", "voter-")
+"""How the parts begin that a choice of the quorum gives; see `ChooseQuorum`."""
 _SCHEDULES = 24
 """So many schedules of a scenario tell how often it draws what."""
 
@@ -126,7 +130,7 @@ def fits(bug: SeededBug, scenario: str) -> bool:
 
 
 @functools.cache
-def draws_of(name: str) -> Mapping[str, float]:
+def draws_of(name: str, *, of_brokers: bool = False) -> Mapping[str, float]:
     """How often a scenario's random schedule draws each fault and admin operation, by gambits too.
 
     Blinks are left out: every exploratory schedule has them, and a bug that a blink is enough for has them
@@ -134,6 +138,7 @@ def draws_of(name: str) -> Mapping[str, float]:
 
     Args:
         name: the scenario's.
+        of_brokers: leave out faults that befall controllers alone, where these are no brokers.
 
     Returns:
         Mean numbers per schedule of the scenario's length; what none of its first schedules has is not there.
@@ -142,16 +147,30 @@ def draws_of(name: str) -> Mapping[str, float]:
     schedule = scenario.schedule
     if not isinstance(schedule, RandomSchedule):
         return {}
+    combined = scenario.topology.mode is Mode.COMBINED
     drawn = (plan(schedule, scenario.topology, seed) for seed in range(_SCHEDULES))
-    counts = Counter(tag for one in drawn for tag in _draws_of(one))
+    counts = Counter(tag for one in drawn for tag in _draws_of(one, of_brokers=of_brokers and not combined))
     return {tag: count / _SCHEDULES for tag, count in counts.items()}
 
 
-def _draws_of(planned: Planned) -> Iterator[str]:
-    yield from (_tag(fault) for fault in (*faults_alone(planned), *faults_of_gambits(planned)))
+def _draws_of(planned: Planned, *, of_brokers: bool) -> Iterator[str]:
+    alone = ((fault.target, fault) for fault in faults_alone(planned))
+    moves = tuple(move for gambit in gambits_of(planned) for move in gambit.moves)
+    struck = ((blow.at, blow.fault) for move in moves if isinstance(move, Strike) for blow in move.blows)
+    for whom, fault in (*alone, *struck):
+        if not (of_brokers and _of_controllers(whom, fault)):
+            yield _tag(fault)
     yield from (_tag(operation) for operation in operations_of(planned))
-    moves = (move for gambit in gambits_of(planned) for move in gambit.moves)
     yield from (_tag_there(move.what) for move in moves if isinstance(move, AskThere))
+
+
+def _of_controllers(whom: Part | Target, fault: Fault) -> bool:
+    """Whether a fault is for somebody who is a controller, whatever else they may be."""
+    if isinstance(fault, Partition) and fault.among is Among.CONTROLLERS:
+        return True
+    if isinstance(whom, Member):
+        return whom.role is Role.CONTROLLER
+    return whom in _CONTROLLERS or (not isinstance(whom, Target) and whom.startswith(_PARTS_OF_QUORUM))
 
 
 def _tag_there(what: ElectThere | AlterThere | MoveThere) -> str:
@@ -201,8 +220,13 @@ def _in_drawn_order(bug: SeededBug, runs: Iterable[Drawn], source: random.Random
 
 
 def _often(bug: SeededBug, scenario: str) -> float:
-    """How many faults and operations that a bug takes are in a schedule of a scenario, in the mean."""
-    return sum(draws_of(scenario).get(fault, 0) for fault in bug.faults)
+    """How many faults and operations that a bug takes are in a schedule of a scenario, in the mean.
+
+    What befalls controllers does nothing to a bug that brokers alone have.  The other way round it may: when
+    a broker ends, controllers decide who is in sync and who leads.
+    """
+    drawn = draws_of(scenario, of_brokers=bug.nodes == (Role.BROKER,))
+    return sum(drawn.get(fault, 0) for fault in bug.faults)
 
 
 def _source(seed: int, slot: Slot, what: str) -> random.Random:

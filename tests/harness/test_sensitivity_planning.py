@@ -20,7 +20,9 @@ BUDGET = Budget(3, 40)
 NIGHTLY = PRESETS["nightly"]
 
 
-def bug(name: str = "forgets", faults: str = "", workloads: str = "log") -> SeededBug:
+def bug(
+    name: str = "forgets", faults: str = "", workloads: str = "log", node: Role = Role.BROKER
+) -> SeededBug:
     return SeededBug(
         name=name,
         area=Area.REPLICATION,
@@ -31,7 +33,7 @@ def bug(name: str = "forgets", faults: str = "", workloads: str = "log") -> Seed
         workloads=tuple(workloads.split()),
         anomalies=("lost-write",),
         versions=("4.3.1",),
-        nodes=(Role.BROKER,),
+        nodes=(node,),
         rules="",
     )
 
@@ -125,6 +127,17 @@ def test_what_gambits_strike_and_ask_for_is_drawn_too() -> None:
     assert "reassign" in new_in("gambits-reassignments", "gambits-txn")
     assert "power-loss" in new_in("gambits-power", "gambits")
     assert "alter-topic" in draws_of("exploratory/gambits-configs")
+
+
+def test_a_bug_of_brokers_takes_what_befalls_brokers() -> None:
+    power, copies = "exploratory/gambits-power", "exploratory/gambits-copies-power"
+    assert draws_of(power)["power-loss"] > draws_of(power, of_brokers=True).get("power-loss", 0)
+    assert draws_of(copies, of_brokers=True)["power-loss"] > 0
+    assert fits(bug(faults="power-loss", node=Role.CONTROLLER), power)
+    assert not fits(bug(faults="power-loss"), power)
+    assert fits(bug(faults="power-loss"), copies)
+    chaos = "exploratory/chaos"  # where every controller is a broker too
+    assert draws_of(chaos) == draws_of(chaos, of_brokers=True)
 
 
 def test_loads_that_only_some_scenarios_have_are_asked_for_by_a_word() -> None:
