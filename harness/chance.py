@@ -26,7 +26,9 @@ from harness.vocabulary.faults import (
     Fault,
     Flavour,
     Kill,
+    LossPattern,
     OfDisk,
+    PacketLoss,
     Partition,
     Pattern,
     Pause,
@@ -53,8 +55,9 @@ _AMONG = (Among.ALL, Among.CONTROLLERS)
 _PATTERNS = tuple(pattern for pattern in Pattern if pattern is not Pattern.LINK)
 """As for `_TARGETS`."""
 _KINDS: dict[str, type[Kill | Pause | Stop]] = {"kill": Kill, "pause": Pause, "stop": Stop}
-KINDS = ("partition", *_KINDS)
+KINDS = ("partition", *_KINDS, "packet-loss")
 """Kinds of faults that a random schedule draws from, by their names there, disks apart."""
+_LOST_PERCENT = (10, 70)
 DISKS: dict[str, OfDisk] = {
     "broker-disk": WipeDisk(Target.BROKER, sparing=True),
     "follower-disk": WipeDisk(Target.QUORUM_FOLLOWER, sparing=True),
@@ -123,6 +126,17 @@ def _faults_at(
         drawn = list(_by_chance(schedule, topology, source))
     end = at + hold + max(lag for lag, _ in drawn)
     return [Step(at + lag, hold, fault) for lag, fault in drawn], end
+
+
+def with_losses(
+    steps: Iterable[Step], schedule: RandomSchedule, topology: Topology, source: random.Random
+) -> Iterator[Step]:
+    """Steps of which some lose packets instead, as often as the schedule says."""
+    for step in steps:
+        if source.random() < schedule.loss_share:
+            yield msgspec.structs.replace(step, fault=_loss(source.choice(_TARGETS), topology, source))
+        else:
+            yield step
 
 
 def with_disks(
@@ -201,12 +215,24 @@ def _fault(schedule: RandomSchedule, topology: Topology, source: random.Random) 
     kind = source.choice(schedule.kinds)
     draw = source.randrange(DRAWS)
     target = source.choice(_TARGETS)
+    if kind == "packet-loss":
+        return _loss(target, topology, source)
     if kind != "partition":
         return _KINDS[kind](target=target, draw=draw)
     pattern = source.choice(_PATTERNS)
     flavour = source.choice(list(Flavour))
     among = source.choice(_AMONG) if topology.mode is Mode.ISOLATED else Among.ALL
     return Partition(pattern=pattern, target=target, flavour=flavour, among=among, draw=draw)
+
+
+def _loss(target: Target, topology: Topology, source: random.Random) -> PacketLoss:
+    """A loss of packets that the topology can have."""
+    pattern = source.choice(list(LossPattern))
+    among = source.choice(list(Among)) if topology.mode is Mode.ISOLATED else Among.ALL
+    loss = PacketLoss(pattern, target, among, source.randint(*_LOST_PERCENT), source.randrange(DRAWS))
+    if unavailable_because(loss, topology):
+        return msgspec.structs.replace(loss, among=Among.ALL)
+    return loss
 
 
 def _fault_at(member: Member, schedule: RandomSchedule, topology: Topology, source: random.Random) -> Fault:

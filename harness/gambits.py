@@ -27,6 +27,7 @@ from harness.gambits_of_copies import (
     eligible_again,
     held_sends,
     late_reports,
+    lossy_sends,
     refused_batches,
     stale_elected,
     torn_writes,
@@ -40,7 +41,7 @@ from harness.gambits_of_topics import (
     reassignment,
     switched_configs,
 )
-from harness.gambits_of_voters import departing_leader, overlapping_changes, uncommitted_voters
+from harness.gambits_of_voters import departing_leader, lossy_voters, overlapping_changes, uncommitted_voters
 from harness.vocabulary.administration import (
     AlterSome,
     Drawn,
@@ -356,6 +357,8 @@ GAMBITS: dict[str, Recipe] = {
     "departing-leader": Recipe(departing_leader, copies=1, isolated=True, voters=3),
     "overlapping-changes": Recipe(overlapping_changes, copies=1, isolated=True, voters=3),
     "uncommitted-voters": Recipe(uncommitted_voters, copies=1, isolated=True, voters=3),
+    "lossy-voters": Recipe(lossy_voters, copies=1, isolated=True),
+    "lossy-sends": Recipe(lossy_sends, isolated=True),
 }
 """Gambits that a random schedule draws from, by their names there."""
 

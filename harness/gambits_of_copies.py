@@ -4,6 +4,7 @@ They are drawn as those of `harness.gambits` are, which has the table of all.
 """
 
 import random
+from collections.abc import Iterator
 
 from harness.gambit_pieces import (
     AT_ONCE_MS,
@@ -30,6 +31,8 @@ from harness.vocabulary.faults import (
     HeldReports,
     HeldRequests,
     Kill,
+    LossPattern,
+    PacketLoss,
     Partition,
     Pattern,
     Pause,
@@ -63,6 +66,7 @@ _LATE_MS = (4_000, 8_000)
 """What was held for about so long is sent again within as long."""
 _HELD_MS = (200, 6_000)
 """TCP sends again after 0.2 s, and then after twice as long each time."""
+_LOST_PERCENT = (20, 60)
 
 
 def cancelled_copy(source: random.Random, _: Topology) -> Script:
@@ -169,9 +173,7 @@ def trimmed_log(source: random.Random, _: Topology) -> Script:
 
 def refused_batches(source: random.Random, _: Topology) -> Script:
     """One copy of three away, and three asked for, then two, in turns: a batch is refused, the next taken."""
-    turns: list[GambitMove] = []
-    for least in ("3", "2") * source.randint(3, 4):
-        turns += [altered(MIN_ISR, least), Pass(source.randint(100, 700))]
+    turns = tuple(_three_and_two(source, source.randint(3, 4)))
     return (
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         altered(MIN_ISR, "2"),
@@ -181,6 +183,42 @@ def refused_batches(source: random.Random, _: Topology) -> Script:
         Mend(("f1",)),
         Until(AllInSync(), BACK_MS),
     )
+
+
+def lossy_sends(source: random.Random, _: Topology) -> Script:
+    """What clients send a leader arrives in jumps, while batches are refused, or another leads."""
+    loss = PacketLoss(LossPattern.CLIENTS, percent=source.randint(*_LOST_PERCENT), draw=fresh_draw(source))
+    lossy = (Strike((Blow("f1", "leader", loss),)), Pass(source.randint(200, 3_000)))
+    ended = (
+        Mend(shuffled(source, ("f1", "f2")), source.randint(0, 1_000)),
+        Pass(source.randint(500, 2_500)),
+        Until(AllInSync(), BACK_MS),
+    )
+    if even(source):
+        goes = source.choice((isolated_one(source), Pause(), Kill()))
+        return (
+            ChooseCopies(fresh_draw(source)),
+            *lossy,
+            Strike((Blow("f2", "leader", goes),)),
+            Until(LedByAnother(("leader",)), SEVERAL_S_MS),
+            *ended,
+        )
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        altered(MIN_ISR, "2"),
+        Strike((Blow("f2", "follower-1", source.choice((Stop, Kill, Pause))()),)),
+        Until(OutOfSync("follower-1"), SEVERAL_S_MS),
+        *lossy,
+        *_three_and_two(source, 2),
+        *ended,
+    )
+
+
+def _three_and_two(source: random.Random, times: int) -> Iterator[GambitMove]:
+    """Three copies in sync are asked for, then two again, several times."""
+    for least in ("3", "2") * times:
+        yield altered(MIN_ISR, least)
+        yield Pass(source.randint(100, 700))
 
 
 def torn_writes(source: random.Random, _: Topology) -> Script:

@@ -1,4 +1,4 @@
-"""Gambits around the quorum's set of voters (KIP-853): changes that meet the leader's loss, and each other.
+"""Gambits around the quorum's voters: changes of them (KIP-853), and elections over links that lose packets.
 
 They are drawn as those of `harness.gambits` are, which has the table of all.
 """
@@ -6,9 +6,9 @@ They are drawn as those of `harness.gambits` are, which has the table of all.
 import random
 from collections.abc import Iterator
 
-from harness.gambit_pieces import BACK_MS, SEVERAL_S_MS, Script, even, fresh_draw
+from harness.gambit_pieces import BACK_MS, SEVERAL_S_MS, Script, even, fresh_draw, shuffled
 from harness.vocabulary.administration import AddVoter, RemoveVoter, controller
-from harness.vocabulary.faults import Among, Kill, Partition, Pattern, Pause
+from harness.vocabulary.faults import Among, Kill, LossPattern, PacketLoss, Partition, Pattern, Pause
 from harness.vocabulary.gambits import (
     AllInSync,
     Ask,
@@ -26,6 +26,10 @@ from harness.vocabulary.topology import Topology
 
 _BEFORE_AN_ELECTION_MS = (300, 900)
 """Shorter than voters wait for a leader that they do not reach (``controller.quorum.fetch.timeout.ms``)."""
+
+_LOST_PERCENT = (30, 70)
+_SEVERAL_ELECTIONS_MS = (3_000, 7_000)
+"""Voters wait 2 s for a leader, and 1 to 2 s for the outcome of an election before they begin another."""
 
 
 def departing_leader(source: random.Random, _: Topology) -> Script:
@@ -77,6 +81,24 @@ def uncommitted_voters(source: random.Random, topology: Topology) -> Script:
         Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
         Mend(("f2",)),
         *_settled(1),
+    )
+
+
+def lossy_voters(source: random.Random, _: Topology) -> Script:
+    """Links between voters lose packets, and the leader goes: candidates hear of each other late."""
+    pattern, at = source.choice(((LossPattern.MESH, "controller"), (LossPattern.NODE, "voter-1")))
+    loss = PacketLoss(
+        pattern, among=Among.CONTROLLERS, percent=source.randint(*_LOST_PERCENT), draw=fresh_draw(source)
+    )
+    return (
+        ChooseQuorum(fresh_draw(source)),
+        Strike((Blow("f1", at, loss),)),
+        Pass(source.randint(0, 2_000)),
+        Strike((Blow("f2", "controller", source.choice((Kill(), Pause()))),)),
+        Pass(source.randint(*_SEVERAL_ELECTIONS_MS)),
+        Mend(shuffled(source, ("f1", "f2")), source.randint(0, 2_000)),
+        Until(QuorumLed(), SEVERAL_S_MS),
+        Until(AllInSync(), BACK_MS),
     )
 
 

@@ -13,7 +13,7 @@ from harness.faults.partition import takes_part
 from harness.faults.sparing import DEAD, HELD
 from harness.faults.targets import Resolved, Sight, roles_of
 from harness.journal import Outcome
-from harness.vocabulary.faults import Fault, HeldRequests, LostAnswers, Partition
+from harness.vocabulary.faults import Fault, HeldRequests, LostAnswers, PacketLoss, Partition
 
 OVER = "the schedule is over"
 """Why a blink befalls nobody that had no turn."""
@@ -47,7 +47,7 @@ def plan_of(spec: Fault, **more: object) -> Plan:
 def among(spec: Fault, sight: Sight) -> Sight:
     """What is seen, with those nodes alone that such a fault is drawn among."""
     match spec:
-        case Partition():
+        case Partition() | PacketLoss():
             nodes = tuple(node for node in sight.nodes if takes_part(spec, node))
         case LostAnswers() | HeldRequests():
             nodes = tuple(node for node in sight.nodes if node.is_broker)

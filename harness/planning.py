@@ -194,7 +194,7 @@ def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scen
     if options.duration_s is not None and isinstance(schedule, RandomSchedule):
         schedule = _lasting(schedule, options.duration_s * 1000)
     if options.fault and isinstance(schedule, RandomSchedule):
-        schedule = replace(schedule, kinds=options.fault, disks={}, gambits={}, blinks={})
+        schedule = replace(schedule, kinds=options.fault, loss_share=0.0, disks={}, gambits={}, blinks={})
     if options.gambit and isinstance(schedule, RandomSchedule):
         schedule = replace(schedule, gambits=dict.fromkeys(options.gambit, 1))
     topology = topology_of(
@@ -336,6 +336,8 @@ def _drawing_problems(schedule: RandomSchedule) -> list[str]:
         found.append(f"no gambit is called {odd[0]}; expected one of {', '.join(GAMBITS)}")
     if odd := sorted(schedule.blinks.keys() - BLINKS.keys()):
         found.append(f"no blink is called {odd[0]}; expected one of {', '.join(BLINKS)}")
+    if "packet-loss" in schedule.kinds and schedule.majority is Majority.LOST:
+        found.append("a loss of packets takes no majority away; drop packet-loss, or majority lost")
     if schedule.disks and schedule.majority is Majority.LOST:
         found.append("disks can go only where a majority keeps what it has; drop disks, or majority lost")
     return found

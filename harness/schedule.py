@@ -5,7 +5,7 @@ import random
 import msgspec
 
 from harness.blinks import drawn_blinks
-from harness.chance import DRAWS, drawn_acts, drawn_mix, drawn_steps, symbolic, with_disks
+from harness.chance import DRAWS, drawn_acts, drawn_mix, drawn_steps, symbolic, with_disks, with_losses
 from harness.vocabulary.administration import AdminOperation, Moving
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.gambits import Ask, AskThere, Gambit, MoveThere, Strike
@@ -44,6 +44,8 @@ def plan(
     else:
         steps = tuple(drawn_steps(schedule, topology, source))
     # Sources of their own: a schedule that gains operations keeps its faults, one that gains disks its times.
+    if schedule.loss_share:
+        steps = tuple(with_losses(steps, schedule, topology, random.Random(f"{seed} losses")))
     if schedule.disks:
         steps = tuple(with_disks(steps, schedule, topology, random.Random(f"{seed} disks")))
     return FixedSchedule(

@@ -86,7 +86,8 @@ def _schedule(scenario: Scenario) -> str:
     schedule = scenario.schedule
     duration = f"{schedule.duration_ms / 1000:g} s"
     if isinstance(schedule, RandomSchedule):
-        drawn = ", ".join((*schedule.kinds, *schedule.disks, *schedule.operations, *schedule.changes))
+        lossy = ("packet-loss",) if schedule.loss_share else ()
+        drawn = ", ".join((*schedule.kinds, *lossy, *schedule.disks, *schedule.operations, *schedule.changes))
         gambits = f"; gambits: {', '.join(schedule.gambits)}" if schedule.gambits else ""
         blinks = f"; blinks: {', '.join(schedule.blinks)}" if schedule.blinks else ""
         lost = "; at a majority of the voters at once" if schedule.majority is Majority.LOST else ""

@@ -179,6 +179,7 @@ def _expect_exit(container: Container, expected: int) -> None:
 
 PROBES: dict[str, Callable[[DockerClient, str], None]] = {
     "partition": _partition,
+    "packet-loss": _partition,
     "lost-answers": _partition,
     "held-requests": _partition,
     "held-reports": _partition,

@@ -1,12 +1,14 @@
 """The list of faults: a new one is a module beside this one and a line here."""
 
 from collections.abc import Callable
+from typing import Any
 
 import msgspec
 
 from harness.faults.answers import ActiveLostAnswers
 from harness.faults.contract import ActiveFault, Bench
 from harness.faults.disk import ActiveDeadDisk, ActivePowerLoss, ActiveWipe
+from harness.faults.packet_loss import ActivePacketLoss
 from harness.faults.partition import ActivePartition
 from harness.faults.process import ActiveKill, ActivePause, ActiveStop
 from harness.faults.requests import ActiveHeldReports, ActiveHeldRequests
@@ -19,6 +21,7 @@ from harness.vocabulary.faults import (
     HeldRequests,
     Kill,
     LostAnswers,
+    PacketLoss,
     Partition,
     Pause,
     PowerLoss,
@@ -27,6 +30,14 @@ from harness.vocabulary.faults import (
     WipeDisk,
 )
 
+_WITH_A_CHAIN: dict[type[Fault], Callable[[Any, str, Resolved, Bench], ActiveFault]] = {
+    Partition: ActivePartition,
+    PacketLoss: ActivePacketLoss,
+    LostAnswers: ActiveLostAnswers,
+    HeldRequests: ActiveHeldRequests,
+    HeldReports: ActiveHeldReports,
+}
+"""Faults of the packet filter: each has a chain there that is called after it, and ends no process."""
 _WITHOUT_A_CHOICE: dict[type[Fault], Callable[[Resolved, Bench], ActiveFault]] = {
     Kill: ActiveKill,
     Pause: ActivePause,
@@ -38,14 +49,9 @@ _WITHOUT_A_CHOICE: dict[type[Fault], Callable[[Resolved, Bench], ActiveFault]] =
 
 def activate(spec: Fault, fault: str, resolved: Resolved, bench: Bench) -> ActiveFault:
     """The fault that a spec names, its target resolved, not injected yet."""
+    if type(spec) in _WITH_A_CHAIN:
+        return _WITH_A_CHAIN[type(spec)](spec, fault, resolved, bench)
     match spec:
-        case Partition():
-            return ActivePartition(spec, fault, resolved, bench)
-        case LostAnswers():
-            return ActiveLostAnswers(fault, resolved, bench)
-        case HeldRequests() | HeldReports():
-            held = ActiveHeldRequests if isinstance(spec, HeldRequests) else ActiveHeldReports
-            return held(spec, fault, resolved, bench)
         case WipeDisk() | DeadDisk() | TornWrite():
             return _of_disk(spec, resolved, bench)
         case _:
@@ -62,7 +68,7 @@ def _of_disk(spec: WipeDisk | DeadDisk | TornWrite, resolved: Resolved, bench: B
 
 def process_fault(spec: Fault) -> bool:
     """Whether the fault takes its target's process away, so that no other process fault fits on it."""
-    return not isinstance(spec, Partition | LostAnswers | HeldRequests | HeldReports)
+    return type(spec) not in _WITH_A_CHAIN
 
 
 def as_value(spec: Fault) -> dict[str, object]:

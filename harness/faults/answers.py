@@ -14,6 +14,7 @@ from harness.faults.partition import CHAIN, remove_chain
 from harness.faults.process import within
 from harness.faults.targets import Resolved
 from harness.ledger import Undo
+from harness.vocabulary.faults import LostAnswers
 from harness.wire import answers
 
 _PROBE_BOUND_S = 5.0
@@ -25,7 +26,7 @@ class ActiveLostAnswers:
 
     cut: tuple[Pair, ...] = ()
 
-    def __init__(self, fault: str, resolved: Resolved, bench: Bench) -> None:
+    def __init__(self, _: LostAnswers, fault: str, resolved: Resolved, bench: Bench) -> None:
         self._bench = bench
         self._chain = f"{CHAIN}-{fault}"
         self._address = bench.addresses[resolved.node.name]

@@ -5,6 +5,8 @@ from harness.vocabulary.faults import (
     DeadDisk,
     Fault,
     HeldReports,
+    LossPattern,
+    PacketLoss,
     Partition,
     Pattern,
     PowerLoss,
@@ -13,6 +15,8 @@ from harness.vocabulary.faults import (
 from harness.vocabulary.topology import DiskKind, Mode, Topology
 
 _BRIDGE_NODES_MIN = 3
+PERCENT = (10, 90)
+"""Bounds of what may be lost: by less a probe seldom sees a loss, by more seldom anything that arrives."""
 
 
 def unavailable_because(spec: Fault, topology: Topology) -> str | None:
@@ -23,10 +27,14 @@ def unavailable_because(spec: Fault, topology: Topology) -> str | None:
         return "power loss and a dead disk need disks that are file systems: loop-ext4 or loop-xfs"
     if isinstance(spec, HeldReports) and topology.mode is Mode.COMBINED:
         return "in combined mode a broker's connections to controllers are those of a voter too"
-    return _partition_unavailable(spec, topology) if isinstance(spec, Partition) else None
+    if isinstance(spec, PacketLoss) and not PERCENT[0] <= spec.percent <= PERCENT[1]:
+        return f"of a hundred packets {PERCENT[0]} to {PERCENT[1]} can be lost, not {spec.percent}"
+    return _links_unavailable(spec, topology) if isinstance(spec, Partition | PacketLoss) else None
 
 
-def _partition_unavailable(spec: Partition, topology: Topology) -> str | None:
+def _links_unavailable(spec: Partition | PacketLoss, topology: Topology) -> str | None:
+    if spec.pattern is LossPattern.CLIENTS:
+        return None
     if spec.among is not Among.ALL and topology.mode is Mode.COMBINED:
         return (
             f"in combined mode controllers and brokers share an address, so {spec.among} can't be cut alone"
@@ -35,5 +43,6 @@ def _partition_unavailable(spec: Partition, topology: Topology) -> str | None:
     size = sizes.get(spec.among, len(topology.nodes()))
     needed = _BRIDGE_NODES_MIN if spec.pattern in (Pattern.BRIDGE, Pattern.MAJORITY_RING) else 2
     if size < needed:
-        return f"a {spec.pattern} partition needs {needed} nodes, there are {size}"
+        kind = "partition" if isinstance(spec, Partition) else "loss of packets"
+        return f"a {spec.pattern} {kind} needs {needed} nodes, there are {size}"
     return None

@@ -1,6 +1,6 @@
-"""Which directed pairs of nodes a partition cuts; pure."""
+"""Which directed pairs of nodes a partition cuts, or lose packets; pure."""
 
-from harness.vocabulary.faults import Pattern
+from harness.vocabulary.faults import LossPattern, Pattern
 
 Pair = tuple[str, str]
 """From sender to receiver."""
@@ -35,6 +35,26 @@ def cuts(
         case Pattern.ONE_WAY_PACKETS | Pattern.ONE_WAY_CALLS:
             pairs = {(other, target) if inward else (target, other) for other in others}
     return tuple(sorted(pairs))
+
+
+def lossy(pattern: LossPattern, names: tuple[str, ...], target: str, draw: int) -> tuple[Pair, ...]:
+    """The directed pairs of nodes that lose packets by a pattern, sorted; none where clients' are lost.
+
+    Args:
+        pattern: between whom packets are lost.
+        names: the nodes it is drawn among, the target included.
+        target: the node it is drawn around.
+        draw: decides who is at the other end of a link.
+    """
+    match pattern:
+        case LossPattern.LINK:
+            return cuts(Pattern.LINK, names, target, draw)
+        case LossPattern.NODE:
+            return cuts(Pattern.ISOLATE_ONE, names, target, draw)
+        case LossPattern.MESH:
+            return tuple(sorted((a, b) for a in names for b in names if a != b))
+        case LossPattern.CLIENTS:
+            return ()
 
 
 def linked(names: tuple[str, ...], target: str, draw: int, taken: frozenset[str]) -> int | None:

@@ -7,8 +7,8 @@ both directions have raised the counters of the rules that should have met them.
 
 import re
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, TypeVar
 
 from harness.cluster.containers import in_parallel
 from harness.cluster.rendering import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_PORT
@@ -16,7 +16,7 @@ from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import Pair, cuts
 from harness.faults.targets import Resolved
 from harness.ledger import Undo
-from harness.vocabulary.faults import Among, Flavour, Partition, Pattern
+from harness.vocabulary.faults import Among, Flavour, LossPattern, PacketLoss, Partition, Pattern
 from harness.vocabulary.topology import Node
 
 PROBE_BOUND_S = 10.0
@@ -25,7 +25,9 @@ LOOKS_MIN = 3
 CHAIN = "KRUCIBLE"
 """Ours in every node's packet filter, and how the names of those of faults begin."""
 _PORTS = f"{CLIENT_PORT},{REPLICATION_PORT},{CONTROLLER_PORT}"
-_DISCARD_PORT = 9
+DISCARD_PORT = 9
+"""Where nobody listens: what is sent there is counted on its way, and has no other effect."""
+Seen = TypeVar("Seen")
 
 
 class ActivePartition:
@@ -53,7 +55,7 @@ class ActivePartition:
     def took_effect(self) -> dict[str, Any]:
         """Packets counted at each cut, and at each direction that must stay open."""
         bound_s = self._bench.bound_s(PROBE_BOUND_S)
-        counted = _await(self._probe, lambda seen: all(seen.values()), bound_s)
+        counted = looked_until(self._probe, lambda seen: all(seen.values()), bound_s)
         silent = sorted(f"{a}->{b}" for (a, b), packets in counted.items() if not packets)
         if silent:
             raise NotConfirmedError(f"no probe was counted on {', '.join(silent)}")
@@ -68,10 +70,7 @@ class ActivePartition:
 
     def healed(self) -> dict[str, Any]:
         """The rules that are left, none of which may be this fault's."""
-        left = {name: self._rules_left(name) for name in self._receivers}
-        if any(left.values()):
-            raise NotConfirmedError(f"rules are left: {left}")
-        return {"rules_left": 0}
+        return confirm_removed(self._bench, self._receivers, self.chain)
 
     def _pairs_that_stay_open(self) -> tuple[Pair, ...]:
         if self._spec.pattern not in (Pattern.ONE_WAY_PACKETS, Pattern.ONE_WAY_CALLS):
@@ -118,15 +117,11 @@ class ActivePartition:
         address = self._bench.addresses[receiver]
         if self._spec.pattern is Pattern.ONE_WAY_CALLS:
             return f"timeout 0.2 bash -c 'exec 3<>/dev/tcp/{address}/{CONTROLLER_PORT}' 2>/dev/null"
-        return f"echo probe >/dev/udp/{address}/{_DISCARD_PORT}"
+        return f"echo probe >/dev/udp/{address}/{DISCARD_PORT}"
 
     def _count(self, receiver: str) -> dict[str, int]:
         listing = self._bench.containers[receiver].enter_holder(f"iptables -w -L {self.chain} -v -n -x")
         return _packets_by_source(listing)
-
-    def _rules_left(self, receiver: str) -> int:
-        listing = self._bench.containers[receiver].enter_holder("iptables -w -S")
-        return sum(1 for line in listing.splitlines() if re.search(rf"{re.escape(self.chain)}\b", line))
 
 
 def remove_chain(bench: Bench, node: str, chain: str) -> None:
@@ -138,10 +133,29 @@ def remove_chain(bench: Bench, node: str, chain: str) -> None:
     )
 
 
-def takes_part(spec: Partition, node: Node) -> bool:
-    """Whether a partition is drawn among nodes like this one."""
+def confirm_removed(bench: Bench, nodes: Iterable[str], chain: str) -> dict[str, Any]:
+    """What is told of a heal: no rule of a chain is left at these nodes.
+
+    Raises:
+        NotConfirmedError: some are.
+    """
+    left = {node: _rules_left(bench, node, chain) for node in nodes}
+    if any(left.values()):
+        raise NotConfirmedError(f"rules are left: {left}")
+    return {"rules_left": 0}
+
+
+def takes_part(spec: Partition | PacketLoss, node: Node) -> bool:
+    """Whether a partition, or a loss of packets, is drawn among nodes like this one."""
+    if spec.pattern is LossPattern.CLIENTS:
+        return node.is_broker
     alone = {Among.CONTROLLERS: node.is_controller, Among.BROKERS: node.is_broker}
     return alone.get(spec.among, True)
+
+
+def _rules_left(bench: Bench, node: str, chain: str) -> int:
+    listing = bench.containers[node].enter_holder("iptables -w -S")
+    return sum(1 for line in listing.splitlines() if re.search(rf"{re.escape(chain)}\b", line))
 
 
 def _packets_by_source(listing: str) -> dict[str, int]:
@@ -154,9 +168,8 @@ def _packets_by_source(listing: str) -> dict[str, int]:
     return counted
 
 
-def _await(
-    look: Callable[[], dict[Pair, int]], enough: Callable[[dict[Pair, int]], bool], bound_s: float
-) -> dict[Pair, int]:
+def looked_until(look: Callable[[], Seen], enough: Callable[[Seen], bool], bound_s: float) -> Seen:
+    """What the last look saw: the first that saw enough, or the first after the bound, but never too few."""
     deadline = time.monotonic() + bound_s
     looks = 0
     while True:

@@ -106,6 +106,39 @@ class LostAnswers(msgspec.Struct, frozen=True, tag_field="kind", tag="lost-answe
     draw: int = 0
 
 
+class LossPattern(StrEnum):
+    """Between whom packets are lost."""
+
+    LINK = "link"
+    """Between the target and one other node, both ways."""
+    NODE = "node"
+    """Between the target and every other node, both ways."""
+    MESH = "mesh"
+    """Between all nodes."""
+    CLIENTS = "clients"
+    """From clients to the target, a broker; what other nodes send it arrives."""
+
+
+class PacketLoss(msgspec.Struct, frozen=True, tag_field="kind", tag="packet-loss"):
+    """Lose some of the packets, each by chance; nobody is cut off.
+
+    TCP sends again what was lost, so that links are slow: what is sent arrives late, and in jumps.
+
+    Attributes:
+        pattern: between whom.
+        target: the node that the pattern is drawn around.
+        among: all nodes, or controllers or brokers only (isolated mode); of clients it says nothing.
+        percent: how many of a hundred packets are lost on average, 10 to 90.
+        draw: decides among equals, so that a schedule fixes it; which packets are lost, nothing fixes.
+    """
+
+    pattern: LossPattern
+    target: Target | Member = Target.RANDOM
+    among: Among = Among.ALL
+    percent: int = 50
+    draw: int = 0
+
+
 class HeldRequests(msgspec.Struct, frozen=True, tag_field="kind", tag="held-requests"):
     """Hold what clients send a broker on half of the connections they have; it arrives after the heal.
 
@@ -217,6 +250,10 @@ class TornWrite(msgspec.Struct, frozen=True, tag_field="kind", tag="torn-write")
     draw: int = 0
 
 
+OfNetwork = Partition | PacketLoss | LostAnswers | HeldRequests | HeldReports
+"""Faults that keep packets from arriving, and leave every process alone."""
 OfDisk = WipeDisk | PowerLoss | DeadDisk
 """Faults after which a node may lack what it had."""
-Fault = Partition | Kill | Pause | Stop | LostAnswers | HeldRequests | HeldReports | TornWrite | OfDisk
+OfProcess = Kill | Pause | Stop | TornWrite
+"""Faults that take a node's process away and leave it what it had."""
+Fault = OfNetwork | OfProcess | OfDisk

@@ -61,6 +61,7 @@ class RandomSchedule(msgspec.Struct, frozen=True):
         gap_ms: shortest and longest time between faults.
         overlap: chance that a second fault is laid over the first, where a majority is to stay possible.
         majority: what faults do to the majority of the quorum.
+        loss_share: chance that a loss of packets takes the place of another fault.
         disks: names of the kinds of faults of disks to draw from, by weight, as far as the topology can have
             them; none: disks stay.
         disk_share: chance that a fault of a disk takes the place of another fault.
@@ -85,6 +86,7 @@ class RandomSchedule(msgspec.Struct, frozen=True):
     gap_ms: tuple[int, int] = (2_000, 5_000)
     overlap: float = 0.3
     majority: Majority = Majority.POSSIBLE
+    loss_share: float = 0.0
     disks: dict[str, int] = {}
     disk_share: float = 0.4
     operations: dict[str, int] = {}

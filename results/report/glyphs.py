@@ -8,6 +8,7 @@ from results.report import svg
 
 _FAULTS = {
     "partition": "M-5 0H-1.6M1.6 0H5M-1.6 -4.5V4.5M1.6 -4.5V4.5",
+    "packet-loss": "M-5 0H-3.2M-1 0H1M3.2 0H5M-2.1 -3.4V3.4M2.1 -3.4V3.4",
     "lost-answers": "M4.6 0H-3.4M-.4 -3L-3.4 0L-.4 3M-4.6 -4.4V4.4",
     "held-requests": "M-4.6 0H3.4M.4 -3L3.4 0L.4 3M4.6 -4.4V4.4",
     "held-reports": "M-4.6 0H3.4M.4 -3L3.4 0L.4 3M4.6 -4.4V4.4M-4.6 -4.4V4.4",

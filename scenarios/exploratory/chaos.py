@@ -4,13 +4,14 @@ from harness.vocabulary import RandomSchedule, Scenario, Topology
 from scenarios.blinks import BLINKS
 
 SCENARIO = Scenario(
-    summary="Partitions, kills, pauses, new disks at random; elections, reassignments, voters beside them.",
+    summary="Partitions, packet loss, kills, pauses, disks; elections, reassignments, voters beside them.",
     why=(
         "A drawn schedule reaches combinations that nobody writes down, such as a leader that is killed "
         "while its successor is cut off, or a partition that moves to a broker whose disk was replaced."
     ),
     schedule=RandomSchedule(
         duration_ms=60_000,
+        loss_share=0.12,
         disks={"broker-disk": 2, "follower-disk": 2, "leader-disk": 1, "one-directory": 1, "power": 2},
         operations={"elect-preferred": 3, "elect-unclean": 2, "reassign": 4, "cancel": 1, "voters": 3},
         changes={"alter": 1},

@@ -24,6 +24,7 @@ SCENARIO = Scenario(
             "rolling-bounce": 1,
             "cut-off-controller": 2,
             "colliding-elections": 2,
+            "lossy-voters": 1,
         },
         operations={"elect-preferred": 2, "reassign": 1},
     ),

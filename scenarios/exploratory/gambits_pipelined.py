@@ -13,6 +13,7 @@ SCENARIO = Scenario(
         {
             "refused-batches": 6,
             "held-sends": 6,
+            "lossy-sends": 4,
             "lost-answers": 3,
             "last-in-sync": 1,
             "cut-off-leader": 2,

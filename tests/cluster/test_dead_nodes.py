@@ -30,7 +30,9 @@ from harness.vocabulary import (
     Gambit,
     HeldRequests,
     Kill,
+    LossPattern,
     LostAnswers,
+    PacketLoss,
     Partition,
     Pattern,
     Pause,
@@ -52,6 +54,7 @@ FOR_THE_DEAD: tuple[Fault, ...] = (
     WipeDisk(DEAD),
     LostAnswers(DEAD),
     HeldRequests(DEAD),
+    PacketLoss(LossPattern.CLIENTS, DEAD),
     Partition(Pattern.ISOLATE_ONE, DEAD),
 )
 GAMBIT = Gambit(7_000, "flapping", (Strike((Blow("f1", DEAD, Pause()), Blow("f2", DEAD, Kill()))),), 500)

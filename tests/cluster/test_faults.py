@@ -19,7 +19,9 @@ from harness.vocabulary import (
     Flavour,
     HeldRequests,
     Kill,
+    LossPattern,
     LostAnswers,
+    PacketLoss,
     Partition,
     Pattern,
     Pause,
@@ -29,11 +31,14 @@ from harness.wire import answers
 
 pytestmark = pytest.mark.cluster
 PARTITIONS = [Partition(pattern, flavour=flavour) for pattern in Pattern for flavour in Flavour]
+LOSSES = [PacketLoss(pattern, percent=percent) for pattern in LossPattern for percent in (20, 70)]
 INWARD = Partition(Pattern.ONE_WAY_CALLS, inward=True)
 numbers = itertools.count(1)
 
 
-@pytest.mark.parametrize("spec", [*PARTITIONS, INWARD, LostAnswers(), Kill(), Pause(), Stop()], ids=repr)
+@pytest.mark.parametrize(
+    "spec", [*PARTITIONS, INWARD, *LOSSES, LostAnswers(), Kill(), Pause(), Stop()], ids=repr
+)
 def test_a_fault_is_proven_and_healed(three_nodes: Cluster, spec: Fault) -> None:
     bench = bench_of(three_nodes)
     number = next(numbers)

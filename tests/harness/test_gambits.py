@@ -32,6 +32,7 @@ from harness.vocabulary import (
     AddVoter,
     AllInSync,
     AlterThere,
+    Among,
     Ask,
     AskThere,
     BeingAdded,
@@ -51,12 +52,14 @@ from harness.vocabulary import (
     Kill,
     Leaderless,
     LedByAnother,
+    LossPattern,
     LostAnswers,
     Mend,
     Mode,
     MoveThere,
     NothingMoves,
     OutOfSync,
+    PacketLoss,
     Partition,
     Pass,
     Pause,
@@ -442,6 +445,42 @@ def test_sends_are_held_while_another_leads_and_not() -> None:
         assert isinstance(held.blows[0].fault, HeldRequests)
         moved[len(others)] += 1
     assert set(moved) == {0, 1}
+
+
+def test_links_between_voters_lose_packets_while_the_leader_is_away() -> None:
+    patterns, taken, first_back = set(), set(), set()
+    for seed in range(40):
+        _, lossy, _, gone, wait, mended, *_ = script("lossy-voters", seed)
+        assert isinstance(lossy, Strike)
+        loss = lossy.blows[0].fault
+        assert isinstance(loss, PacketLoss)
+        assert loss.among is Among.CONTROLLERS
+        assert 30 <= loss.percent <= 70
+        patterns.add((loss.pattern, lossy.blows[0].at))
+        assert isinstance(gone, Strike)
+        assert gone.blows[0].at == "controller"
+        taken.add(type(gone.blows[0].fault))
+        assert isinstance(wait, Pass)
+        assert wait.ms >= 3_000, "longer than an election takes"
+        assert isinstance(mended, Mend)
+        first_back.add(mended.names[0])
+    assert patterns == {(LossPattern.MESH, "controller"), (LossPattern.NODE, "voter-1")}
+    assert taken == {Kill, Pause}
+    assert first_back == {"f1", "f2"}
+
+
+def test_sends_are_lost_while_batches_are_refused_or_another_leads() -> None:
+    seen: Counter[tuple[str, bool]] = Counter()
+    for seed in range(40):
+        moves = script("lossy-sends", seed)
+        blows = {blow.name: blow for move in moves if isinstance(move, Strike) for blow in move.blows}
+        loss = blows["f1"].fault
+        assert isinstance(loss, PacketLoss)
+        assert (loss.pattern, blows["f1"].at) == (LossPattern.CLIENTS, "leader")
+        limits = [m.what.value for m in moves if isinstance(m, AskThere) and isinstance(m.what, AlterThere)]
+        assert limits in ([], ["2", "3", "2", "3", "2"]), "two at the end, as the workload has it"
+        seen[str(blows["f2"].at), bool(limits)] += 1
+    assert set(seen) == {("leader", False), ("follower-1", True)}
 
 
 @pytest.mark.parametrize("kind", ["interrupted-truncation", "interrupted-cleaning"])

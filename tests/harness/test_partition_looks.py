@@ -3,7 +3,7 @@
 import pytest
 
 from harness.faults.cuts import Pair
-from harness.faults.partition import LOOKS_MIN, _await
+from harness.faults.partition import LOOKS_MIN, looked_until
 
 
 @pytest.mark.parametrize(("counted_at", "looks"), [(1, 1), (2, 2), (LOOKS_MIN, LOOKS_MIN), (99, LOOKS_MIN)])
@@ -14,5 +14,5 @@ def test_a_cut_that_is_looked_at_slowly_is_looked_at_again(counted_at: int, look
         seen.append({("a", "b"): int(len(seen) + 1 >= counted_at)})
         return seen[-1]
 
-    assert _await(look, lambda counted: all(counted.values()), bound_s=-1.0) == seen[-1]
+    assert looked_until(look, lambda counted: all(counted.values()), bound_s=-1.0) == seen[-1]
     assert len(seen) == looks

@@ -182,6 +182,10 @@ def test_another_duration_asks_for_as_many_admin_operations_in_proportion(
             "no fault of a disk is called tape; expected one of broker-disk,",
         ),
         (
+            RandomSchedule(kinds=("kill", "packet-loss"), majority=Majority.LOST),
+            "a loss of packets takes no majority away",
+        ),
+        (
             RandomSchedule(disks={"power": 1}, majority=Majority.LOST),
             "disks can go only where a majority keeps what it has",
         ),

@@ -11,6 +11,8 @@ from harness.cluster.images.base import base_reference
 from harness.errors import KrucibleError
 from tests.harness.fake_engine import FakeEngine
 
+OF_THE_NETWORK = ("partition", "packet-loss", "lost-answers", "held-requests", "held-reports")
+
 
 class FakeContainer:
     """A container that does as it is told, unless the test says otherwise."""
@@ -126,15 +128,13 @@ def test_a_host_that_can_do_everything_has_no_reasons() -> None:
         (
             {"iptables": b"x\nno such match"},
             dict.fromkeys(
-                ("partition", "lost-answers", "held-requests", "held-reports"),
+                OF_THE_NETWORK,
                 f"{probing.RULES[-1]}: no such match",
             ),
         ),
         (
             {"iptables": b""},
-            dict.fromkeys(
-                ("partition", "lost-answers", "held-requests", "held-reports"), f"{probing.RULES[-1]}: exit 2"
-            ),
+            dict.fromkeys(OF_THE_NETWORK, f"{probing.RULES[-1]}: exit 2"),
         ),
         ({"paused": "running"}, {"pause": "a paused container is running"}),
         ({"stop_code": 137}, {"stop": "the container ended with 137, expected 0"}),

@@ -14,15 +14,18 @@ from harness.schedule import decode, encode, faults_of, plan
 from harness.vocabulary import (
     Act,
     AlterSome,
+    Among,
     CancelSome,
     DeadDisk,
     DiskKind,
     FixedSchedule,
     Inject,
     Kill,
+    LossPattern,
     Majority,
     Member,
     Mode,
+    PacketLoss,
     Partition,
     Pass,
     Pattern,
@@ -125,6 +128,35 @@ def test_disks_take_the_places_of_other_faults(seed: int, mode: Mode) -> None:
             assert unavailable_because(step.fault, topology) is None
         else:
             assert step == other
+
+
+@given(SEEDS, st.sampled_from([Mode.COMBINED, Mode.ISOLATED]))
+def test_losses_of_packets_take_the_places_of_other_faults(seed: int, mode: Mode) -> None:
+    topology = Topology(mode=mode, disk=DiskKind.LOOP_XFS)
+    schedule = msgspec.structs.replace(LONG, loss_share=0.5)
+    assert encode(plan(schedule, topology, seed)) == encode(plan(schedule, topology, seed))
+    steps, before = steps_of(schedule, topology, seed), steps_of(LONG, topology, seed)
+    for step, other in zip(steps, before, strict=True):
+        assert (step.at_ms, step.hold_ms) == (other.at_ms, other.hold_ms)
+        assert isinstance(step.fault, PacketLoss) or step == other
+        assert unavailable_because(step.fault, topology) is None
+    struck = msgspec.structs.replace(schedule, disks=ALL_DISKS)
+    for step, other in zip(steps_of(struck, topology, seed), steps, strict=True):
+        assert isinstance(step.fault, OfDisk) or step == other, "disks are drawn as without losses"
+
+
+def test_every_kind_of_loss_is_drawn() -> None:
+    schedule = msgspec.structs.replace(LONG, loss_share=1.0)
+    alone = msgspec.structs.replace(LONG, kinds=("packet-loss",))
+    for drawn in (schedule, alone):
+        steps = [step for seed in range(5) for step in steps_of(drawn, Topology(mode=Mode.ISOLATED), seed)]
+        losses = [step.fault for step in steps if isinstance(step.fault, PacketLoss)]
+        assert len(losses) == len(steps)
+        assert {loss.pattern for loss in losses} == set(LossPattern)
+        assert {loss.among for loss in losses} == set(Among)
+        assert all(10 <= loss.percent <= 70 for loss in losses)
+    small = Topology(mode=Mode.ISOLATED, controllers=1, brokers=3)
+    assert not [one for one in steps_of(schedule, small, 3) if unavailable_because(one.fault, small)]
 
 
 def test_every_kind_of_disk_is_drawn_that_the_topology_can_have() -> None:

@@ -1,0 +1,141 @@
+"""Packet loss: the packet filter of every receiver drops some of what it is sent, each packet by chance.
+
+A chain of the fault's own has two rules for each sender: the first drops a share of the packets, the second
+lets the others through, so that the counters of both tell what was lost and what arrived.  Nobody is cut off:
+TCP sends again what was lost, after 0.2 s and then after twice as long each time, so the link is slow.
+"""
+
+from typing import Any, NamedTuple
+
+from harness.cluster.containers import in_parallel
+from harness.cluster.rendering import CLIENT_PORT
+from harness.faults.contract import Bench, NotConfirmedError
+from harness.faults.cuts import Pair, lossy
+from harness.faults.partition import (
+    CHAIN,
+    DISCARD_PORT,
+    PROBE_BOUND_S,
+    confirm_removed,
+    looked_until,
+    remove_chain,
+    takes_part,
+)
+from harness.faults.targets import Resolved
+from harness.ledger import Undo
+from harness.vocabulary.faults import LossPattern, PacketLoss
+from harness.wire import answers
+
+CLIENTS = "clients"
+"""Who sends, where that is no node: whoever asks the listener for clients."""
+BURST = 25
+"""Probes on a link at a time: at 10 % one of them is lost, and at 90 % one arrives, in 93 of 100 cases."""
+_QUESTIONS = 4
+_ANSWER_S = 0.3
+
+
+class Counted(NamedTuple):
+    """Packets on a link since the fault began."""
+
+    dropped: int
+    passed: int
+
+
+class ActivePacketLoss:
+    """Links that lose packets; those at their ends are its targets, and nothing is cut."""
+
+    cut: tuple[Pair, ...] = ()
+
+    def __init__(self, spec: PacketLoss, fault: str, resolved: Resolved, bench: Bench) -> None:
+        self._bench = bench
+        self._chain = f"{CHAIN}-{fault}"
+        self._probability = f"{spec.percent / 100:.2f}"
+        names = tuple(node.name for node in bench.nodes if takes_part(spec, node))
+        target = resolved.node.name
+        self._links = lossy(spec.pattern, names, target, spec.draw)
+        self._receivers = tuple(sorted({receiver for _, receiver in self._links}))
+        self.targets = (target, *(name for name in self._receivers if name != target))
+        if spec.pattern is LossPattern.CLIENTS:
+            self._links, self._receivers = ((CLIENTS, target),), (target,)
+
+    @property
+    def undo(self) -> tuple[Undo, ...]:
+        """One chain to remove at every receiver."""
+        return tuple(Undo(action="remove-chain", node=node, chain=self._chain) for node in self._receivers)
+
+    def inject(self) -> None:
+        """Put the chain in place at every receiver."""
+        in_parallel(self._add_chain, self._receivers)
+
+    def took_effect(self) -> dict[str, Any]:
+        """Packets that were lost, and packets that arrived, on each link in each direction.
+
+        Raises:
+            NotConfirmedError: on some none was lost, or none arrived.
+        """
+        bound_s = self._bench.bound_s(PROBE_BOUND_S)
+        counted = looked_until(self._probe, lambda seen: all(map(all, seen.values())), bound_s)
+        told = {f"{a}->{b}": counted[a, b] for a, b in self._links}
+        doubtful = [
+            f"{link} ({one.dropped} lost, {one.passed} arrived)" for link, one in told.items() if not all(one)
+        ]
+        if doubtful:
+            raise NotConfirmedError(f"not proven: {', '.join(doubtful)}")
+        return {
+            "dropped": {link: seen.dropped for link, seen in told.items()},
+            "passed": {link: seen.passed for link, seen in told.items()},
+        }
+
+    def heal(self) -> None:
+        """Remove our chain everywhere."""
+        in_parallel(lambda name: remove_chain(self._bench, name, self._chain), self._receivers)
+
+    def healed(self) -> dict[str, Any]:
+        """No rule of this fault is left."""
+        return confirm_removed(self._bench, self._receivers, self._chain)
+
+    def _senders(self, receiver: str) -> list[str]:
+        """Who sends it, in the order of the rules."""
+        return [sender for sender, other in self._links if other == receiver]
+
+    def _add_chain(self, receiver: str) -> None:
+        rules = [f"-N {self._chain}"]
+        for match in map(self._match, self._senders(receiver)):
+            chance = f"-m statistic --mode random --probability {self._probability}"
+            rules += [f"-A {self._chain} {match} {chance} -j DROP", f"-A {self._chain} {match} -j RETURN"]
+        rules.append(f"-I {CHAIN} 1 -j {self._chain}")
+        self._enter(receiver, " && ".join(f"iptables -w {rule}" for rule in rules))
+
+    def _match(self, sender: str) -> str:
+        return f"-p tcp --dport {CLIENT_PORT}" if sender == CLIENTS else f"-s {self._bench.addresses[sender]}"
+
+    def _probe(self) -> dict[Pair, Counted]:
+        """Send a burst on every link, then read every counter."""
+        in_parallel(self._send_probes, sorted({sender for sender, _ in self._links}))
+        counted = in_parallel(self._count, self._receivers)
+        return {
+            (sender, receiver): packets
+            for receiver, found in zip(self._receivers, counted, strict=True)
+            for sender, packets in zip(self._senders(receiver), found, strict=True)
+        }
+
+    def _send_probes(self, sender: str) -> None:
+        if sender == CLIENTS:
+            (address,) = (self._bench.addresses[receiver] for receiver in self._receivers)
+            in_parallel(lambda _: answers(address, CLIENT_PORT, _ANSWER_S), range(_QUESTIONS))
+            return
+        receivers = [receiver for other, receiver in self._links if other == sender]
+        addresses = " ".join(self._bench.addresses[receiver] for receiver in receivers)
+        self._enter(
+            sender,
+            f"for probe in {{1..{BURST}}}; do for address in {addresses}; do"
+            f" echo $probe >/dev/udp/$address/{DISCARD_PORT}; done; done",
+        )
+
+    def _count(self, receiver: str) -> list[Counted]:
+        """What each pair of rules has met, in their order."""
+        listing = self._enter(receiver, f"iptables -w -L {self._chain} -v -n -x")
+        packets = [int(line.split()[0]) for line in listing.splitlines()[2:] if line.strip()]
+        return [Counted(*pair) for pair in zip(packets[::2], packets[1::2], strict=True)]
+
+    def _enter(self, node: str, command: str) -> str:
+        return self._bench.containers[node].enter_holder(command)
