@@ -24,6 +24,7 @@ _FORMATTED_VOTERS = "00000000000000000000-0000000000.checkpoint"
 _PARTITION = re.compile(r"(.+)-\d+(\.[0-9a-f]+-(future|delete|stray))?")
 """Folders of partitions, of those too that are being moved, deleted or were found without an owner."""
 _CANARY = "krucible-canary"
+_WRITABLE = "krucible-writable"
 
 
 class _OfDisk(Restarting):
@@ -168,12 +169,41 @@ def _error_of_a_write(disk: Path) -> str:
 
 
 def _mount_again(disk: Path) -> None:
-    """Unmount and mount; observers may have a file open for a moment, and the disk is theirs as long."""
+    """Unmount and mount; observers may have a file open for a moment, and the disk is theirs as long.
+
+    A mount namespace that was made meanwhile, as `unshare` and `ip netns exec` make them, has a copy of the
+    mount.  While it is there the file system lives on, and what is mounted is the one that was shut down.
+    """
     if not within(PROBE_BOUND_S, lambda: unmount(disk)):
         raise KrucibleError(
             "a disk can't be unmounted", got=f"it was in use for {PROBE_BOUND_S:.0f} s", where=str(disk)
         )
     mount(disk)
+    if not within(PROBE_BOUND_S, lambda: _takes_writes(disk) or _mounted_once_more(disk)):
+        raise KrucibleError(
+            "a disk that was mounted again still fails",
+            got=f"its file system was held by somebody else for {PROBE_BOUND_S:.0f} s",
+            where=str(disk),
+            next_step="end processes in other mount namespaces (lsns --type mnt), then run it again",
+        )
+
+
+def _mounted_once_more(disk: Path) -> bool:
+    if unmount(disk):
+        mount(disk)
+    return _takes_writes(disk)
+
+
+def _takes_writes(disk: Path) -> bool:
+    probe = disk / _WRITABLE
+    try:
+        probe.write_text("")
+        probe.unlink()
+    except OSError as error:
+        if error.errno == errno.EIO:
+            return False
+        raise
+    return True
 
 
 def _going(disk: Path, spec: WipeDisk) -> Iterator[Path]:

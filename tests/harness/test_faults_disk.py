@@ -1,6 +1,8 @@
 """Faults of disks: what goes and what stays, how the disk is formatted next, and what the probes believe."""
 
 import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
@@ -260,24 +262,55 @@ def test_a_dead_disk_fails_writes_while_the_node_runs(
     with pytest.raises(NotConfirmedError, match="still takes writes"):
         fault.took_effect()
 
-    for code, believed in ((errno.ENOSPC, False), (errno.EIO, True)):
-        monkeypatch.setattr(Path, "write_text", _failing(code))
-        if believed:
-            assert fault.took_effect() == {"error": f"[Errno {code}] no", "running": True}
-        else:
-            with pytest.raises(NotConfirmedError, match="not as on a dead disk"):
-                fault.took_effect()
+    with (
+        writes_failing(monkeypatch, errno.ENOSPC),
+        pytest.raises(NotConfirmedError, match="not as on a dead"),
+    ):
+        fault.took_effect()
+    with writes_failing(monkeypatch, errno.EIO):
+        assert fault.took_effect() == {"error": f"[Errno {errno.EIO}] no", "running": True}
     fault.heal()
     assert fault.healed()["answers"] is True
     assert loop.done[1:] == ["unmount", "mount"]
     assert rig.node.done == ["kill", "start"]
 
 
-def _failing(code: int) -> Any:
+@contextmanager
+def writes_failing(monkeypatch: pytest.MonkeyPatch, code: int) -> Iterator[None]:
     def fail(*_: object) -> None:
         raise OSError(code, "no")
 
-    return fail
+    with monkeypatch.context() as patched:
+        patched.setattr(Path, "write_text", fail)
+        yield
+
+
+def test_a_file_system_that_somebody_else_held_is_mounted_once_more(
+    rig: Rig, loop: Loop, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_takes_writes", lambda _disk: loop.done.count("mount") > 1)
+    rig.fault(PowerLoss()).inject()
+    assert loop.done == ["shut down", *["unmount", "mount"] * 2]
+
+
+@pytest.mark.usefixtures("loop")
+def test_a_file_system_that_somebody_else_holds_is_an_error(
+    rig: Rig, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "_takes_writes", lambda _disk: False)
+    with pytest.raises(KrucibleError, match="mounted again still fails"):
+        rig.fault(PowerLoss()).inject()
+
+
+def test_only_a_failed_access_tells_of_a_file_system_that_was_shut_down(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert module._takes_writes(tmp_path)
+    assert not list(tmp_path.iterdir())
+    with writes_failing(monkeypatch, errno.EIO):
+        assert not module._takes_writes(tmp_path)
+    with writes_failing(monkeypatch, errno.ENOSPC), pytest.raises(OSError, match="no"):
+        module._takes_writes(tmp_path)
 
 
 def test_faults_of_disks_hold_their_node_and_say_what_they_need(rig: Rig) -> None:
