@@ -15,6 +15,7 @@ from harness.faults.contract import Bench
 from harness.journal import Clock, Journals
 from harness.ledger import Ledger, pending_undos, read_ledger
 from harness.observers.view import FRESH_S, ClusterView
+from harness.sizes import TopicSizes
 from harness.vocabulary import FixedSchedule, Kill, LogWorkload, Pause, Step, Topology, broker
 from harness.wire import PartitionAnswer, QuorumAnswer, TopicAnswer
 from tests.harness.recorded import recorded
@@ -71,6 +72,7 @@ def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.Mon
         ledger=None,
         cluster=SimpleNamespace(nodes=Topology().nodes(), ended=frozenset({"n2"})),
         topics=[topic],
+        sizes=TopicSizes(),
         plan=SimpleNamespace(scenario=scenario),
     )
     sight = Crew(stage, view, lambda: None, threading.Event())._sight(frozenset({"n3"}))
@@ -97,6 +99,7 @@ class Rig:
             ledger=Ledger(folder),
             cluster=SimpleNamespace(nodes=nodes, ended=frozenset()),
             topics=[SimpleNamespace(name="t", partitions=())],
+            sizes=TopicSizes(),
             plan=SimpleNamespace(scenario=SimpleNamespace(workload=LogWorkload())),
         )
         monkeypatch.setattr(module, "bench_of", lambda _: Bench(nodes, {}, {}, {}))
