@@ -59,8 +59,10 @@ class ConsumerWorker(Worker):
         added = self._context.partitions_of(self.topic)[len(self._positions) :]
         if added:
             self._positions |= dict.fromkeys(added, 0)
-            self.dismiss(self._client)
-            self._client = None
+            if self._client is not None:
+                self.dismiss(self._client)
+                self._client = None
+                self._recorder.retire()
 
     def _begin(self) -> bool:
         """Make a client and assign it everything; False if that did not come about."""

@@ -88,6 +88,7 @@ class ProducerWorker(Worker):
     def _take_up(self) -> None:
         """Write to partitions that were added, with a client that was made since, whose metadata has them.
 
+        A client that is replaced ends its process, as another one is no successor of its sequences.
         Half of the workers make one at once; the others keep theirs, with its sequences, as long as it lives.
         """
         everything = self._context.partitions_of(self._context.topic)
@@ -98,6 +99,7 @@ class ProducerWorker(Worker):
                 return
             self.dismiss(self._client)
             self._client = None
+            self._recorder.retire()
         producers, count = self._context.workload.producers, len(everything)
         self._everywhere = tuple(everything)
         self._home = tuple(p for p in everything if p % producers == self._number) or (self._number % count,)
