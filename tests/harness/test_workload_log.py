@@ -346,6 +346,10 @@ class TestAddedPartitions:
             found.setdefault(worker_number, set()).update(entry[0] for entry in operation.value)
         return found
 
+    @staticmethod
+    def cut(bench: Bench) -> list[Operation]:
+        return [operation for operation in bench.operations("send") if operation.type is INFO]
+
     def test_they_are_written_and_read_from_their_beginnings(self, tmp_path: Path) -> None:
         bench = self.grown(tmp_path)
         bench.load.start()
@@ -387,8 +391,9 @@ class TestAddedPartitions:
         bench.context.sizes.grew("log-0", 6)
         wait_until(lambda: all(self.written(bench)[number] >= {4, 5} for number in (0, 1)))
         assert all(self.written(bench)[number] <= {0, 1, 2, 3} for number in (2, 3))
-        left = iter([True] * 40)
-        bench.log.on_send = lambda _record: Sent(INFO, error="cut") if next(left, False) else None
+        bench.log.on_send = lambda _record: Sent(INFO, error="cut")
+        wait_until(lambda: len({int(o.process) % bench.context.workers for o in self.cut(bench)}) == 4)
+        bench.log.on_send = lambda _record: None
         wait_until(lambda: all(self.written(bench)[number] >= {4, 5} for number in (2, 3)))
         bench.load.stop(BOUND_S)
         bench.journals.close()
