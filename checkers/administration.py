@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 
+from checkers.bounds import PARTITIONS_MAX
 from checkers.columns import NEVER, PartitionName
 from checkers.history import FAIL, INFO, INVOKE, OK, History, Operation, once
 
@@ -50,7 +51,7 @@ class TopicAltered(msgspec.Struct, frozen=True):
 class PartitionsAdded(msgspec.Struct, frozen=True):
     """How many partitions a topic was to have then."""
 
-    count: int
+    count: Annotated[int, msgspec.Meta(ge=1, le=PARTITIONS_MAX)]
 
 
 class NodeConfigured(msgspec.Struct, frozen=True):
@@ -219,7 +220,7 @@ def performed(history: History) -> dict[str, int]:
     A request that changes some reassignments and cancels others counts as both.
     """
     counts: Counter[str] = Counter()
-    for f in ("elect-leaders", "alter-reassignments", "add-voter", "remove-voter"):
+    for f in ("elect-leaders", "alter-reassignments", "add-voter", "remove-voter", "create-partitions"):
         for operation in history.of(f):
             if operation.type is OK:
                 counts.update(_kinds_of(operation))
@@ -229,6 +230,8 @@ def performed(history: History) -> dict[str, int]:
 def _kinds_of(operation: Operation) -> set[str]:
     if operation.f == "elect-leaders":
         return {f"elect-{operation.key}"}
+    if operation.f == "create-partitions":
+        return {"add-partitions"}
     if operation.f != "alter-reassignments":
         return {"voters"}
     targets = operation.value.get("targets", ())

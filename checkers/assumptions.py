@@ -8,8 +8,10 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from checkers.additions import additions_loaded
 from checkers.administration import performed
 from checkers.blinks import blink_figures, check_blinks
+from checkers.columns import PartitionName
 from checkers.compaction import compaction_ran
 from checkers.coverage import coverage_of, first_of
 from checkers.faults import FOREVER_NS, FaultWindow, fault_windows
@@ -19,6 +21,7 @@ from checkers.licences.disks import UNSYNCED, WIPE
 from checkers.sends import Acknowledged, Integers, acknowledged, invoked_ns
 from checkers.setup import RequiredNumbers, Setup, setup_of
 from checkers.shapes import FAILURE
+from checkers.topic_partitions import possible_partitions
 from checkers.transacted import KIND, transacted
 from checkers.verdict import Assumption, CheckerResult, result_of
 
@@ -40,7 +43,8 @@ def check_assumptions(history: History) -> CheckerResult:
     met = [_setup_present(setup), _undamaged(history), _complete(history), *_harness_lasted(history)]
     if setup is not None:
         acked = acknowledged(history)
-        met += [_injected(history, setup, windows), _loaded(acked, history, setup), _polled(history, setup)]
+        met += [_injected(history, setup, windows), _loaded(acked, history), _polled(history, setup)]
+        met += additions_loaded(acked, history)
         met += [_finally_read(history, setup), *_performed(history, setup)]
         met += coverage_of(history, setup, windows)
         met += _scripted(history) + _played(history, setup) + compaction_ran(history, setup)
@@ -128,7 +132,12 @@ def _redundant(operation: Operation, setup: Setup) -> bool:
     return setup.drawn_faults and value.get("refused") == "held"
 
 
-def _loaded(acked: Acknowledged, history: History, setup: Setup) -> Assumption:
+def _made_to_be_loaded(history: History) -> list[PartitionName]:
+    """Partitions that the load writes to from its beginning on."""
+    return [each.name for each in possible_partitions(history) if each.loaded and not each.added]
+
+
+def _loaded(acked: Acknowledged, history: History) -> Assumption:
     """Every partition took writes before the heal began: of one without traffic nothing is known.
 
     What comes later proves recovery and says nothing of the time under faults.
@@ -138,7 +147,7 @@ def _loaded(acked: Acknowledged, history: History, setup: Setup) -> Assumption:
     width = int(acked.partition.max(initial=0)) + 1
     codes = np.unique(acked.topic[under_load] * width + acked.partition[under_load])
     loaded = {(acked.topics[code // width], code % width) for code in codes.tolist()}
-    idle = [f"{topic}/{number}" for topic, number in setup.loaded_partitions if (topic, number) not in loaded]
+    idle = [str(name) for name in _made_to_be_loaded(history) if name not in loaded]
     return Assumption(
         "partitions-loaded",
         not idle,
@@ -158,8 +167,8 @@ def _polled(history: History, setup: Setup) -> Assumption:
         if operation.type is OK
         for stretch in operation.value["records"]
     }
-    expected = setup.loaded_partitions if setup.workload.consumers else ()
-    unread = [f"{topic}/{number}" for topic, number in expected if (topic, number) not in polled]
+    expected = _made_to_be_loaded(history) if setup.workload.consumers else ()
+    unread = [str(name) for name in expected if name not in polled]
     return Assumption(
         "partitions-polled",
         not unread,

@@ -17,6 +17,7 @@ from checkers.replicas.leader_epochs import LEADER_EPOCHS
 from checkers.replicas.observed import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA
 from checkers.setup import Setup
 from checkers.told_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
+from checkers.topic_partitions import partitions_of
 from checkers.verdict import Assumption
 
 _NS_PER_MS = 1_000_000
@@ -59,7 +60,7 @@ def coverage_of(history: History, setup: Setup, windows: Sequence[FaultWindow]) 
     return [
         _probed(history),
         *_watched(history, setup, windows),
-        _views_of_all(history, setup),
+        _views_of_all(history),
         _logs_whole(history),
         _epochs_noted(history),
         *_folders_told(history, setup),
@@ -139,13 +140,14 @@ def _missed(before: int, after: int, away: Sequence[tuple[int, int]]) -> int:
     return max(first - before, after - last - _RETURN_NS)
 
 
-def _views_of_all(history: History, setup: Setup) -> Assumption:
+def _views_of_all(history: History) -> Assumption:
     """Each partition of the run's topics was told by a broker."""
     told: dict[str, set[int]] = {}
     for operation in history.observed("partitions"):
         for topic, states in operation.value["topics"].items():
             told.setdefault(topic, set()).update(state[0] for state in states)
-    unseen = [f"{topic}/{number}" for topic, number in setup.partitions if number not in told.get(topic, ())]
+    names = [each.name for each in partitions_of(history)]
+    unseen = [str(name) for name in names if name.partition not in told.get(name.topic, ())]
     return _all_seen("views-covered", "a view of every partition by a broker", unseen)
 
 

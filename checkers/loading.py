@@ -24,6 +24,7 @@ from checkers.history import FAIL, INFO, INVOKE, OK, History, Operation, once
 from checkers.journals import is_unheard
 from checkers.rows import Codes, PartitionCodes, ReadRows, SendRows, ValueCodes, transposed
 from checkers.shapes import Setup, Topic, is_answered, polls_of, sends_of
+from checkers.topic_partitions import partitions_of
 
 # Plain integers, because an array of an enumeration's members takes four times as long to make.
 _OUTCOMES = {"ok": int(Outcome.OK), "fail": int(Outcome.FAIL), "info": int(Outcome.INFO)}
@@ -54,6 +55,8 @@ def columns_of(history: History) -> Columns:
 def all_columns_of(history: History) -> Columns:
     """As `columns_of`, with all that readers were given, whether or not anybody can know who sent it."""
     loader = _Loader()
+    for added in partitions_of(history):
+        loader.know(added.name)
     for operation in history.operations:
         take = loader.takers.get(operation.f)
         if take is not None:
@@ -133,6 +136,10 @@ class _Loader:
             foreign=self._foreign,
         )
 
+    def know(self, partition: PartitionName) -> None:
+        """Take notice of a partition, whether or not anything is told of its records."""
+        self._codes_of(partition.topic)[partition.partition]
+
     def _codes_of(self, topic: str) -> PartitionCodes:
         codes = self._topics.get(topic)
         if codes is None:
@@ -150,9 +157,6 @@ class _Loader:
                     self._tombstones[topic.name] = Tombstones(
                         setup.workload.keys, setup.workload.tombstones, _kept_ns(topic)
                     )
-            codes = self._codes_of(topic.name)
-            for partition in range(topic.partitions):
-                codes[partition]
 
     def _phase(self, operation: Operation) -> None:
         self._phases[operation.key] = operation.time_ns

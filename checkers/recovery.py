@@ -6,9 +6,9 @@ import msgspec
 
 from checkers.history import INVOKE, OK, History, Operation
 from checkers.kinds import AnomalyKind, by_id
-from checkers.setup import Setup, setup_of
 from checkers.silent_coordinators import silences
 from checkers.told_coordinators import TWO_COORDINATORS, two_coordinators
+from checkers.topic_partitions import partitions_by
 from checkers.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "recovery"
@@ -66,9 +66,9 @@ class Recovery(msgspec.Struct, frozen=True):
 def check_recovery(history: History) -> CheckerResult:
     """Judge whether all partitions recovered.
 
-    Unknown unless a recover operation told how each partition of the setup stood, where it took too long
-    on a host with too many tasks for its CPUs, and where a broker was dead: what it held could not come back.
-    That it died is for the nodes checker to tell.
+    Unknown unless a recover operation told how each partition stood that was there before, where it took too
+    long on a host with too many tasks for its CPUs, and where a broker was dead: what it held could not come
+    back.  That it died is for the nodes checker to tell.
 
     Raises:
         KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
@@ -84,7 +84,7 @@ def check_recovery(history: History) -> CheckerResult:
         CHECKER,
         found,
         figures={"took_ms": took_ms},
-        unknown_because=_doubt(ended, recoveries, setup_of(history)),
+        unknown_because=_doubt(history, ended, recoveries),
     )
 
 
@@ -139,7 +139,7 @@ def _unanswered(history: History, operation: Operation, recovery: Recovery) -> I
 
 
 def _doubt(
-    ended: Sequence[Operation], recoveries: Sequence[tuple[Operation, Recovery]], setup: Setup | None
+    history: History, ended: Sequence[Operation], recoveries: Sequence[tuple[Operation, Recovery]]
 ) -> str | None:
     if not ended:
         return "no recover operation was completed"
@@ -147,10 +147,11 @@ def _doubt(
         return f"recovery told nothing of the partitions: {ended[-1].error or 'no reason given'}"
     if not all(recovery.partitions for _, recovery in recoveries):
         return "recovery looked at no partition"
-    expected = () if setup is None else setup.partitions
-    for _, recovery in recoveries:
+    begun = {o.process: o.time_ns for o in history.of("recover") if o.type is INVOKE}
+    for operation, recovery in recoveries:
         seen = {(state.topic, state.partition) for state in recovery.partitions}
-        unseen = [f"{topic}/{number}" for topic, number in expected if (topic, number) not in seen]
+        expected = partitions_by(history, begun.get(operation.process, 0))
+        unseen = [str(each.name) for each in expected if each.name not in seen]
         if unseen:
             return f"recovery did not look at {', '.join(unseen)}"
     return _short(recoveries)

@@ -1,7 +1,6 @@
 """The setup operation of a history, as a typed record: what was started and what was expected of it."""
 
 import re
-from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -105,20 +104,6 @@ class Setup(msgspec.Struct, frozen=True):
         """Whether the scenario gave a node the property ``name=true``."""
         value = self.node_config.get(node, {}).get(name, self.config.get(name))
         return str(value).lower() == "true"
-
-    @property
-    def partitions(self) -> tuple[tuple[str, int], ...]:
-        """Topic and number of every partition of the run's topics."""
-        return _partitions_of(self.topics)
-
-    @property
-    def loaded_partitions(self) -> tuple[tuple[str, int], ...]:
-        """Topic and number of every partition that the load itself writes to."""
-        return _partitions_of(topic for topic in self.topics if topic.loaded)
-
-
-def _partitions_of(topics: Iterable[Topic]) -> tuple[tuple[str, int], ...]:
-    return tuple((topic.name, number) for topic in topics for number in range(topic.partitions))
 
 
 @once

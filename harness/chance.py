@@ -9,6 +9,7 @@ import msgspec
 from harness.faults.availability import unavailable_because
 from harness.gambits import GAMBITS, drawn_gambit
 from harness.vocabulary.administration import (
+    AddSome,
     AdminOperation,
     AlterSome,
     CancelSome,
@@ -74,6 +75,7 @@ OPERATIONS: dict[str, Drawn] = {
     "cancel": CancelSome(),
     "voters": ChangeVoters(),
     "alter": AlterSome(),
+    "add-partitions": AddSome(),
 }
 """Kinds of admin operations that a random schedule draws from, by their names there."""
 

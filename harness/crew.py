@@ -15,7 +15,7 @@ from harness.operating.blinking import Blinking
 from harness.operating.gambits import GambitCourse, Surroundings
 from harness.operating.operator import Operator
 from harness.operating.script import Scene, ScriptCourse
-from harness.operating.situation import Situation
+from harness.operating.situation import Situation, TopicSize
 from harness.operating.timed import Timed
 from harness.retaining import end_retention, limits_of
 from harness.schedule import Planned, blinks_of
@@ -167,7 +167,7 @@ class Crew:
         number = self._hired = max(self._hired + 1, least)
         name = "admin" if number == 1 else f"admin-{number}"
         recorder = Recorder(self._stage.journals.open(name, "operator"), name)
-        self._operators.append(Operator(self._stage.cluster, recorder, self._situation))
+        self._operators.append(Operator(self._stage.cluster, recorder, self._situation, self._stage.sizes))
         return self._operators[-1]
 
     def _sight(self, down: frozenset[str]) -> Sight:
@@ -186,11 +186,7 @@ class Crew:
     def _copies(self) -> Copies:
         moment, out = self._view.out_of_sync()
         return Copies(
-            told={
-                (topic.name, one.partition): self._view.tellings(topic.name, one.partition)
-                for topic in self._stage.topics
-                for one in topic.partitions
-            },
+            told={(topic, number): self._view.tellings(topic, number) for topic, number in self._places()},
             least=self._stage.plan.scenario.workload.min_insync_replicas,
             quorum=self._view.quorum(),
             now_ms=time.time_ns() // 1_000_000,
@@ -202,9 +198,7 @@ class Crew:
         """The cluster now; the partitions of a topic that nobody observes are asked for."""
         self._check()
         partitions = {
-            (topic.name, one.partition): self._view.partition(topic.name, one.partition)
-            for topic in self._stage.topics
-            for one in topic.partitions
+            (topic, number): self._view.partition(topic, number) for topic, number in self._places()
         }
         observed = {where: state for where, state in partitions.items() if state is not None}
         if beside is not None and all(topic.name != beside for topic in self._stage.topics):
@@ -215,7 +209,19 @@ class Crew:
             partitions=observed,
             quorum=self._view.quorum(),
             ongoing=self._view.ongoing(),
+            loaded=self._loaded(),
         )
+
+    def _loaded(self) -> TopicSize:
+        """The workload's first topic."""
+        first = self._stage.topics[0]
+        return TopicSize(first.name, len(first.partitions), len(self._stage.sizes.places([first])))
+
+    def _places(self) -> list[tuple[str, int]]:
+        """Partitions of the workload's topics, with those that were added, or that a broker tells of."""
+        for topic in self._stage.topics:
+            self._stage.sizes.grew(topic.name, self._view.size(topic.name))
+        return self._stage.sizes.places(self._stage.topics)
 
     def _asked_for(self, topic: str) -> dict[tuple[str, int], PartitionAnswer]:
         """Partitions of a topic, as the broker with the newest leader epoch of each tells now."""

@@ -1,13 +1,12 @@
 """Evidence from the nodes' disks: which of them to read, and the journal that tells of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
 from checkers.replicas.observed import EVIDENCE_FOLDERS, EVIDENCE_METADATA, EVIDENCE_REPLICAS
 from harness.journal import Journals, Recorder
 from harness.vocabulary import Node
-from harness.wire import TopicAnswer
 
 JOURNAL = "replicas"
 PROCESS = "observer-replicas"
@@ -46,9 +45,12 @@ class OnDisk(Protocol):
 
 
 def gather_disks(
-    cluster: OnDisk, topics: Iterable[TopicAnswer], journals: Journals, settle_bound_s: float = SETTLE_BOUND_S
+    cluster: OnDisk,
+    partitions: Sequence[tuple[str, int]],
+    journals: Journals,
+    settle_bound_s: float = SETTLE_BOUND_S,
 ) -> None:
-    """Record replicas of the topics, leader epochs of Kafka's own too, brokers' folders and metadata logs.
+    """Record replicas of partitions, leader epochs of Kafka's own too, brokers' folders and metadata logs.
 
     Raises:
         JournalError: it could not be recorded.
@@ -62,7 +64,6 @@ def gather_disks(
     recorder = Recorder(journals.open(JOURNAL, "observer"), PROCESS)
     nodes = cluster.folder / "nodes"
     brokers = {node.name: cluster.disks(node) for node in cluster.nodes if node.is_broker}
-    partitions = [(topic.name, state.partition) for topic in topics for state in topic.partitions]
     homes = {name: nodes / name for name in brokers}
     ReplicaReader(recorder, brokers, homes, settle_bound_s).gather(partitions)
     gather_leader_epochs(recorder, brokers, [*partitions, *partitions_of_kafka(brokers)])

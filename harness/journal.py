@@ -280,7 +280,7 @@ class Outcome:
 
 
 class Recorder:
-    """One process of the history: at most one operation outstanding, retired by ``info``.
+    """One process of the history: at most one operation outstanding, retired by ``info`` or on request.
 
     Args:
         journal: where it writes.
@@ -321,9 +321,20 @@ class Recorder:
             raise RuntimeError(f"process {self.process} has nothing to complete as {kind}")
         operation = self.journal.append(begun._replace(type=kind, value=value, error=error))
         self._outstanding = None
-        if kind is OperationType.INFO and isinstance(self.process, int):
-            self.process += self._workers
+        if kind is OperationType.INFO:
+            self.retire()
         return operation
+
+    def retire(self) -> None:
+        """Go on as another process, as whoever stands behind this one is replaced; singletons stay.
+
+        Raises:
+            RuntimeError: an operation is outstanding.
+        """
+        if self._outstanding is not None:
+            raise RuntimeError(f"process {self.process} still has {self._outstanding.f} outstanding")
+        if isinstance(self.process, int):
+            self.process += self._workers
 
     @contextmanager
     def operation(

@@ -11,6 +11,7 @@ from harness.replaying_blinks import replayed_blinks
 from harness.replaying_gambits import played_in, replayed
 from harness.schedule import Planned, agenda, blinks_of
 from harness.vocabulary.administration import (
+    AddPartitions,
     AddVoter,
     AlterTopic,
     Concrete,
@@ -116,14 +117,15 @@ class _Recorded:
                 chosen = value["partitions"]
                 partitions = None if chosen is None else tuple((topic, number) for topic, number in chosen)
                 return ElectLeaders(ElectionType(str(operation.key)), partitions)
-            case "add-voter":
-                return AddVoter(self.voter(int(operation.key)))
-            case "remove-voter":
-                return RemoveVoter(self.voter(int(operation.key)))
+            case "add-voter" | "remove-voter":
+                change = AddVoter if operation.f == "add-voter" else RemoveVoter
+                return change(self.voter(int(operation.key)))
             case "update-feature":
                 return UpdateFeature(str(operation.key), value["level"])
             case "alter-topic":
                 return AlterTopic(str(operation.key), value["config"], value["value"])
+            case "create-partitions":
+                return AddPartitions(value["count"], str(operation.key))
             case _:
                 return msgspec.convert(
                     {

@@ -216,7 +216,7 @@ def _context(stage: Stage) -> Context[Any]:
     holds = ConnectionHolds(bench_of(stage.cluster), stage.ledger, recorder)
     clients = clients_for(workload, bootstrap)
     controllers = tuple(stage.cluster.controller_listeners.values())
-    return Context(workload, stage.journals, clients, bootstrap, brokers, holds, controllers)
+    return Context(workload, stage.journals, clients, bootstrap, brokers, holds, controllers, stage.sizes)
 
 
 @contextmanager
@@ -326,7 +326,7 @@ def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
         partial(gather_logs, stage.cluster.containers, stage.folder, stage.recorder),
         partial(gather_configs, stage.recorder, stage.cluster.observe_listeners, names),
         partial(gather_coordinators, stage.recorder, stage.cluster.observe_listeners),
-        partial(gather_disks, stage.cluster, stage.topics, stage.journals),
+        partial(gather_disks, stage.cluster, stage.sizes.places(stage.topics), stage.journals),
     )
     in_parallel(lambda gather: gather(), gatherers)
     if not cancelled.is_set():

@@ -32,6 +32,7 @@ from harness.planning import RunPlan
 from harness.readiness import Readiness
 from harness.schedule import blinks_of, encode, faults_alone, gambits_of
 from harness.seeded_bugs.seeding import with_bug
+from harness.sizes import TopicSizes
 from harness.starting import start_ready
 from harness.tally import Tally
 from harness.vocabulary import Workload
@@ -50,6 +51,7 @@ class Stage:
     """What every part of a run needs.
 
     Attributes:
+        sizes: how many partitions the topics have, as far as some were added to them.
         going: the cluster, which is taken away once the stage is closed; beside whatever comes then.
     """
 
@@ -71,6 +73,7 @@ class Stage:
         self.recorder = Recorder(journals.open(RUNNER, RUNNER), "runner")
         self._listener = listener
         self.going = nothing()
+        self.sizes = TopicSizes()
         self.cluster: Cluster
         self.topics: tuple[TopicAnswer, ...]
 

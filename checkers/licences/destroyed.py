@@ -68,9 +68,9 @@ def last_wiped(scene: Scene) -> Iterator[Event]:
 def _partitions(scene: Scene) -> Iterator[tuple[Topic, PartitionName]]:
     """Partitions of the run's topics, if any disk was ever struck."""
     if any(window.kind in STRIKING for window in scene.windows):
-        for topic in scene.setup.topics:
-            for number in range(topic.partitions):
-                yield topic, PartitionName(topic.name, number)
+        topics = {topic.name: topic for topic in scene.setup.topics}
+        for partition in scene.partitions:
+            yield topics[partition.topic], partition
 
 
 def _min_isr(scene: Scene, topic: Topic, until_ns: int) -> int:

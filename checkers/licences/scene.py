@@ -15,6 +15,7 @@ from checkers.history import History
 from checkers.partition_changes import PartitionChanges, partition_changes
 from checkers.replicas.leader_epochs import LeaderEpochs, leader_epochs
 from checkers.shapes import PartitionsSeen, Setup
+from checkers.topic_partitions import possible_partitions
 
 ELR_FEATURE = "eligible.leader.replicas.version"
 
@@ -60,10 +61,8 @@ class Scene:
 
     @cached_property
     def partitions(self) -> tuple[PartitionName, ...]:
-        """All partitions of the run's topics."""
-        return tuple(
-            PartitionName(t.name, number) for t in self.setup.topics for number in range(t.partitions)
-        )
+        """All partitions of the run's topics that may be there, added ones too."""
+        return tuple(each.name for each in possible_partitions(self.history))
 
     @cached_property
     def windows(self) -> tuple[FaultWindow, ...]:

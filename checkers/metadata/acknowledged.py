@@ -122,20 +122,20 @@ def _of_topics(metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
 
 
 def _of_partitions(history: History, metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
-    """Partitions that were added to topics, each request with the last of its partitions."""
+    """Partitions that were added to topics, each request with the last of them; all are to be there."""
     for request in requests_of(history, "create-partitions"):
         if not _done(request.ended):
             continue
         name, count = str(request.began.key), msgspec.convert(request.began.value, PartitionsAdded).count
-        records = tuple(
-            topic.partitions[count - 1]
+        there = [
+            topic
             for topic in log.topics.get(name, ())
-            if count - 1 in topic.partitions
-            and (topic.removed is None or topic.removed.span.to_ns >= request.from_ns)
-        )
+            if topic.removed is None or topic.removed.span.to_ns >= request.from_ns
+        ]
+        last = tuple(topic.partitions[count - 1] for topic in there if count - 1 in topic.partitions)
         place = (request.from_ns, request.to_ns, request.operations)
         what, tells = f"growth of topic {name} to {count} partitions", _tells(log, metadata, name)
-        yield Acknowledgement("partitions", what, name, *place, records, tells)
+        yield Acknowledgement("partitions", what, name, *place, last, tells, _partitions(there, count))
 
 
 def _tells(log: Logged, metadata: Metadata, name: str) -> bool:

@@ -9,6 +9,7 @@ from checkers.administration import requests_of
 from checkers.columns import PartitionName
 from checkers.history import FAIL, INVOKE, History, Operation
 from checkers.replicas.observed import EVIDENCE_REPLICAS
+from checkers.topic_partitions import partitions_of
 
 COMPACT = "compact"
 
@@ -64,7 +65,6 @@ class _Node(msgspec.Struct, frozen=True):
 
 class _Topic(msgspec.Struct, frozen=True):
     name: str
-    partitions: int = 0
     config: dict[str, Any] = {}
     topic_id: str | None = None
 
@@ -90,13 +90,6 @@ class Meant(msgspec.Struct, frozen=True):
     def names(self) -> dict[int, str]:
         """Node names by id."""
         return {node.id: node.name for node in self.nodes}
-
-    @property
-    def partitions(self) -> tuple[PartitionName, ...]:
-        """Partitions whose replicas the run means to read."""
-        if EVIDENCE_REPLICAS not in self.evidence:
-            return ()
-        return tuple(PartitionName(topic.name, i) for topic in self.topics for i in range(topic.partitions))
 
     def is_of_topic(self, partition: PartitionName, topic_id: str | None) -> bool:
         """Whether a log is of the topic that the run created, and not of another one of that name."""
@@ -144,6 +137,16 @@ def meant_by(history: History) -> Meant:
     for operation in history.of("setup"):
         return msgspec.convert(operation.value, Meant)
     return Meant()
+
+
+def meant_partitions(history: History) -> frozenset[PartitionName]:
+    """Partitions whose replicas the run means to read, added ones too.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    meant = EVIDENCE_REPLICAS in meant_by(history).evidence
+    return frozenset(each.name for each in partitions_of(history) if meant)
 
 
 def committed_ends(history: History) -> dict[PartitionName, End]:

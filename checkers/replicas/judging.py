@@ -40,6 +40,7 @@ from checkers.replicas.committed import (
     Meant,
     committed_ends,
     meant_by,
+    meant_partitions,
 )
 from checkers.replicas.compacted import find_in_compacted
 from checkers.replicas.epochs import (
@@ -124,7 +125,8 @@ def check_replicas(history: History) -> CheckerResult:
         notes.setdefault(noted.partition, {})[noted.node] = noted
     judged: dict[PartitionName, ReplicaLog] = {}
     there = frozenset(batches.partitions)
-    for partition in sorted({*there, *meant.partitions}):
+    wanted = there | meant_partitions(history)
+    for partition in sorted(wanted):
         end, members = ends.get(partition), synced.get(partition)
         of_it = notes.get(partition, {})
         if partition not in there and not of_it and end is None:
@@ -138,7 +140,7 @@ def check_replicas(history: History) -> CheckerResult:
             _judge_left(history, meant, synced[partition], (logs[0], batches), findings)
         if notes and logs and end is not None and members is not None:
             _judge_notes(logs, of_it, limits, (end, members), findings)
-    for partition in sorted(notes.keys() - {*there, *meant.partitions}):
+    for partition in sorted(notes.keys() - wanted):
         of_it = notes[partition]
         _judge_elections(partition, batches, list(of_it.values()), (meant, changes), findings)
         findings.figures["own_epoch_notes"] += sum(len(noted.entries) for noted in of_it.values())

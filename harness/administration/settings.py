@@ -1,7 +1,9 @@
-"""Feature levels (KIP-584) and single configs of topics, asked for of one broker."""
+"""Feature levels (KIP-584), single configs of topics, and partitions for them, asked for of one broker."""
 
 import msgspec
 from kafka.protocol.admin import (
+    CreatePartitionsRequest,
+    CreatePartitionsResponse,
     IncrementalAlterConfigsRequest,
     IncrementalAlterConfigsResponse,
     UpdateFeaturesRequest,
@@ -52,4 +54,17 @@ def alter_topic(address: Address, topic: str, config: str, value: str) -> Settin
     request = IncrementalAlterConfigsRequest(resources=[wanted], validate_only=False)
     with Connection(*address, _TIMEOUT_S) as connection:
         (answer,) = connection.ask(request, IncrementalAlterConfigsResponse).responses
+    return SettingAnswer(answer.error_code, answer.error_message)
+
+
+def add_partitions(address: Address, topic: str, count: int, timeout_ms: int) -> SettingAnswer:
+    """Ask for a topic to have so many partitions (KIP-195), at brokers that Kafka chooses.
+
+    Raises:
+        WireError: no answer.
+    """
+    wanted = CreatePartitionsRequest.CreatePartitionsTopic(name=topic, count=count, assignments=None)
+    request = CreatePartitionsRequest(topics=[wanted], timeout_ms=timeout_ms, validate_only=False)
+    with Connection(*address, timeout_ms / 1000 + _GRACE_S) as connection:
+        (answer,) = connection.ask(request, CreatePartitionsResponse).results
     return SettingAnswer(answer.error_code, answer.error_message)

@@ -72,6 +72,7 @@ _WORDS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "remove-voter": _plain("remove voter"),
     "update-feature": lambda key, value: f"{key} to {value['level']}",
     "alter-topic": lambda key, value: f"{key} {value['config']}={value['value']}",
+    "create-partitions": lambda key, value: f"{key} to {value['count']} partitions",
     "await": _plain("await"),
     "choose": _plain("choose"),
     "gambit": lambda key, value: f"gambit {key} {value['kind']}",

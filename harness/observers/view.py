@@ -88,6 +88,12 @@ class ClusterView:
         ]
         return max(states, key=lambda one: one[:2])[2] if states else None
 
+    def size(self, topic: str) -> int:
+        """How many partitions of a topic any broker told of lately."""
+        with self._lock:
+            told = self._told(topic)
+        return max((state.partition + 1 for _, answer in told for state in answer.partitions), default=0)
+
     def tellings(self, topic: str, partition: int) -> tuple[PartitionAnswer, ...]:
         """The partition as each broker that told lately sees it."""
         with self._lock:

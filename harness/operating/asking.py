@@ -8,12 +8,13 @@ from msgspec import structs
 from checkers.history import OperationType
 from harness.administration.elections import elect_leaders
 from harness.administration.reassignments import alter_reassignments, list_reassignments
-from harness.administration.settings import SettingAnswer, alter_topic, update_feature
+from harness.administration.settings import SettingAnswer, add_partitions, alter_topic, update_feature
 from harness.administration.throttles import Move, Throttle, set_throttle, throttle_for
 from harness.administration.voters import VoterKey, add_voter, outcome_of, remove_voter
 from harness.cluster.homes import NodeHome
 from harness.operating.situation import Situation
 from harness.vocabulary.administration import (
+    AddPartitions,
     AddVoter,
     AlterTopic,
     Concrete,
@@ -28,7 +29,11 @@ from harness.wire import WireError, answers
 _PROBE_S = 0.5
 _CONTROLLER_LISTENER = "CONTROLLER"
 _REFUSED = frozenset({3, 29, 31, 35, 39, 40, 42, 44, 87})
-"""Codes of what is looked at before anything is done: names, permissions, versions, arguments, policies."""
+"""Codes of what is looked at before anything is done: names, permissions, versions, arguments, policies.
+
+INVALID_PARTITIONS (37) is none of them: a broker that lost the controller's answer asks again, and the topic
+has as many already.
+"""
 
 Address = tuple[str, int]
 
@@ -176,6 +181,8 @@ class Asking:
                 return _plain(update_feature(address, feature, level, timeout_ms))
             case AlterTopic(topic=topic, config=config, value=value):
                 return _plain(alter_topic(address, topic, config, value))
+            case AddPartitions(count=count):
+                return _plain(add_partitions(address, asked.key, count, timeout_ms))
 
     def _as_value(self, operation: Concrete, situation: Situation) -> tuple[Any, dict[str, Any]]:
         match operation:
@@ -190,6 +197,8 @@ class Asking:
                 return feature, {"level": level}
             case AlterTopic(topic=topic, config=config, value=wanted):
                 return topic, {"config": config, "value": wanted}
+            case AddPartitions(topic=topic, count=count):
+                return topic or _loaded(situation), {"count": count}
 
     def _voter(self, operation: AddVoter | RemoveVoter, voter: Node, situation: Situation) -> dict[str, Any]:
         directory = self._directory(operation, voter, situation)
@@ -239,6 +248,17 @@ class Asking:
             set_throttle(address, throttle)
         except WireError as error:
             raise NobodyToAskError(f"the limits could not be set: {error}") from error
+
+
+def _loaded(situation: Situation) -> str:
+    """Name of the workload's first topic.
+
+    Raises:
+        NobodyToAskError: nothing is known of the workload's topics.
+    """
+    if situation.loaded is None:
+        raise NobodyToAskError("nothing is known of the workload's topics")
+    return situation.loaded.name
 
 
 def _meant(operation: AddVoter | RemoveVoter, situation: Situation) -> Node:

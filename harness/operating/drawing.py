@@ -9,6 +9,8 @@ from collections.abc import Sequence
 
 from harness.operating.situation import Situation
 from harness.vocabulary.administration import (
+    AddPartitions,
+    AddSome,
     AddVoter,
     AlterSome,
     AlterTopic,
@@ -31,6 +33,9 @@ _COPIES_MIN = 2
 _ALL_SHARE = 0.2
 _THROTTLE_SHARE = 0.25
 _THROTTLE_BYTES_PER_S = 1_000_000
+_ADDED_AT_ONCE_MAX = 2
+_GROWTH_MAX = 2
+"""So many times as many partitions as it was made with a topic may get."""
 _MIN_ISR = "min.insync.replicas"
 _ALTERED: dict[str, tuple[int, ...]] = {
     _MIN_ISR: (1, 2, 2),
@@ -57,6 +62,8 @@ def drawn(operation: Drawn, situation: Situation) -> Concrete | None:
             return _voter_change(situation, source)
         case AlterSome():
             return _alteration(situation, source)
+        case AddSome():
+            return _addition(situation, source)
 
 
 def _election(operation: ElectSome, situation: Situation, source: random.Random) -> ElectLeaders | None:
@@ -117,6 +124,16 @@ def _alteration(situation: Situation, source: random.Random) -> AlterTopic | Non
     if config == _MIN_ISR and not led:
         return None
     return AlterTopic(topic, config, str(min(value, copies[topic]) if config == _MIN_ISR else value))
+
+
+def _addition(situation: Situation, source: random.Random) -> AddPartitions | None:
+    """A partition more or two, as long as the topic has not grown to its bound."""
+    topic = situation.loaded
+    if topic is None:
+        return None
+    room = _GROWTH_MAX * topic.made_with - topic.now
+    added = min(room, source.randint(1, _ADDED_AT_ONCE_MAX))
+    return AddPartitions(topic.now + added, topic.name) if added > 0 else None
 
 
 def _voter_change(situation: Situation, source: random.Random) -> AddVoter | RemoveVoter | None:

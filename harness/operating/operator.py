@@ -12,7 +12,14 @@ from harness.journal import Recorder
 from harness.operating.asking import Administered, Asked, Asking, NobodyToAskError
 from harness.operating.drawing import drawn
 from harness.operating.situation import Situation
-from harness.vocabulary.administration import AdminOperation, Concrete, Drawn, Reassign, ReassignSome
+from harness.sizes import TopicSizes
+from harness.vocabulary.administration import (
+    AddPartitions,
+    AdminOperation,
+    Concrete,
+    Drawn,
+    ReassignSome,
+)
 from harness.wire import WireError
 
 
@@ -31,12 +38,20 @@ class Operator:
         cluster: whom to ask.
         recorder: writes as the process ``admin``, or another one of that name.
         look: the cluster as it is now.
+        sizes: gets to know of partitions whose addition was acknowledged.
     """
 
-    def __init__(self, cluster: Administered, recorder: Recorder, look: Callable[[], Situation]) -> None:
+    def __init__(
+        self,
+        cluster: Administered,
+        recorder: Recorder,
+        look: Callable[[], Situation],
+        sizes: TopicSizes | None = None,
+    ) -> None:
         self._asking = Asking(cluster, look)
         self._recorder = recorder
         self._look = look
+        self._sizes = TopicSizes() if sizes is None else sizes
 
     def perform(self, operation: AdminOperation, timeout_ms: int) -> Performed:
         """Ask for an operation once; what is symbolic is decided now.
@@ -55,7 +70,10 @@ class Operator:
             asked = self._asking.prepare(concrete, situation)
         except NobodyToAskError as error:
             return Performed(OperationType.FAIL, error=str(error))
-        return self._record(concrete, asked, timeout_ms)
+        performed = self._record(concrete, asked, timeout_ms)
+        if isinstance(concrete, AddPartitions) and performed.outcome is OperationType.OK:
+            self._sizes.grew(asked.key, concrete.count)
+        return performed
 
     def settle(self) -> None:
         """Take away the limits on moving replicas that were set.
@@ -86,6 +104,10 @@ class Operator:
         return Performed(answer.outcome, answer.codes, failed)
 
 
+_FUNCTIONS = {"reassign": "alter-reassignments", "add-partitions": "create-partitions"}
+"""Kafka's names of what the vocabulary calls otherwise."""
+
+
 def _function(operation: Concrete) -> str:
     kind: str = msgspec.to_builtins(operation)["kind"]
-    return "alter-reassignments" if isinstance(operation, Reassign) else kind
+    return _FUNCTIONS.get(kind, kind)

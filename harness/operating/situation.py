@@ -8,6 +8,14 @@ from harness.vocabulary.topology import Node
 from harness.wire import PartitionAnswer, QuorumAnswer
 
 
+class TopicSize(msgspec.Struct, frozen=True):
+    """A topic, how many partitions it was made with, and how many it has as far as anybody told."""
+
+    name: str
+    made_with: int
+    now: int
+
+
 class Situation(msgspec.Struct, frozen=True):
     """The cluster at one moment, as its nodes told it lately.
 
@@ -17,6 +25,7 @@ class Situation(msgspec.Struct, frozen=True):
         partitions: the workload's partitions that a broker told of, by topic and number.
         quorum: the answer of the quorum's leader, None if none is seen.
         ongoing: reassignments that go on, None if nobody told.
+        loaded: the workload's first topic, None if nothing is known of it.
     """
 
     nodes: tuple[Node, ...]
@@ -24,6 +33,7 @@ class Situation(msgspec.Struct, frozen=True):
     partitions: dict[tuple[str, int], PartitionAnswer]
     quorum: QuorumAnswer | None
     ongoing: tuple[Ongoing, ...] | None = None
+    loaded: TopicSize | None = None
 
     def node(self, member: Member) -> Node:
         """The node that a scenario means.

@@ -4,6 +4,8 @@ Everything here is a frozen value that can be written to JSON and read back; not
 """
 
 from harness.vocabulary.administration import (
+    AddPartitions,
+    AddSome,
     AddVoter,
     AdminOperation,
     AlterSome,
@@ -123,6 +125,8 @@ from harness.vocabulary.workloads import (
 __all__ = [
     "Acknowledged",
     "Act",
+    "AddPartitions",
+    "AddSome",
     "AddVoter",
     "AdminOperation",
     "AllInSync",

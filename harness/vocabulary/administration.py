@@ -101,6 +101,18 @@ class AlterTopic(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-topic
     value: str
 
 
+class AddPartitions(msgspec.Struct, frozen=True, tag_field="kind", tag="add-partitions"):
+    """Let a topic have more partitions (KIP-195).
+
+    Attributes:
+        count: how many it is to have then, in all.
+        topic: its name; None: the first topic of the workload.
+    """
+
+    count: int
+    topic: str | None = None
+
+
 class ElectSome(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-some"):
     """An election of one type for a few of the workload's partitions, or all."""
 
@@ -135,8 +147,14 @@ class AlterSome(msgspec.Struct, frozen=True, tag_field="kind", tag="alter-some")
     draw: int = 0
 
 
-Concrete = ElectLeaders | AddVoter | RemoveVoter | Reassign | UpdateFeature | AlterTopic
-Drawn = ElectSome | ReassignSome | CancelSome | ChangeVoters | AlterSome
+class AddSome(msgspec.Struct, frozen=True, tag_field="kind", tag="add-some-partitions"):
+    """Add one partition or two to the workload's first topic, until it has twice as many as it began with."""
+
+    draw: int = 0
+
+
+Concrete = ElectLeaders | AddVoter | RemoveVoter | Reassign | UpdateFeature | AlterTopic | AddPartitions
+Drawn = ElectSome | ReassignSome | CancelSome | ChangeVoters | AlterSome | AddSome
 AdminOperation = Concrete | Drawn
 Moving = Reassign | ReassignSome | CancelSome
 """Operations that begin or end reassignments."""

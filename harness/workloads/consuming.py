@@ -36,13 +36,14 @@ class ConsumerWorker(Worker):
         self._isolation = tuple(Isolation)[(index + index // 2) % len(Isolation)]
         self._recorder = context.recorder(number, "consumer")
         self._client: LogConsumer | None = None
-        self._positions = dict.fromkeys(range(context.workload.partitions), 0)
+        self._positions = dict.fromkeys(context.partitions_of(self.topic), 0)
         self._lost: frozenset[int] = frozenset()
 
     def work(self) -> None:
         """Poll until told to stop."""
         try:
             while not self.stopping.is_set():
+                self._take_up()
                 if self._client is None and not self._begin():
                     self.stopping.wait(_REMAKE_PAUSE_S)
                 elif self._client is not None and not self._poll_once(self._client):
@@ -52,6 +53,16 @@ class ConsumerWorker(Worker):
                     self.stopping.wait(POLL_PAUSE_S)
         finally:
             self.dismiss(self._client)
+
+    def _take_up(self) -> None:
+        """Read what was added from its beginning, with a new client, whose metadata has it."""
+        added = self._context.partitions_of(self.topic)[len(self._positions) :]
+        if added:
+            self._positions |= dict.fromkeys(added, 0)
+            if self._client is not None:
+                self.dismiss(self._client)
+                self._client = None
+                self._recorder.retire()
 
     def _begin(self) -> bool:
         """Make a client and assign it everything; False if that did not come about."""

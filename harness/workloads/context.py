@@ -17,6 +17,7 @@ from harness.clients.interface import (
 )
 from harness.clients.opening import open_consumer, open_producer
 from harness.journal import Journals, Recorder
+from harness.sizes import TopicSizes
 from harness.vocabulary import LogWorkload, Workload
 from harness.workloads.values import ValueCodec
 
@@ -127,6 +128,7 @@ class Context(msgspec.Struct, Generic[W_co], frozen=True):
         brokers: every broker's OBSERVE listener, which no client cut touches.
         holds: holds connections, for workloads that are scripts; None where nobody can.
         controllers: every controller's CONTROLLER listener.
+        sizes: knows of partitions that were added to the topics.
     """
 
     workload: W_co
@@ -136,6 +138,11 @@ class Context(msgspec.Struct, Generic[W_co], frozen=True):
     brokers: tuple[Address, ...] = ()
     holds: Holds | None = None
     controllers: tuple[Address, ...] = ()
+    sizes: TopicSizes = msgspec.field(default_factory=TopicSizes)
+
+    def partitions_of(self, topic: str) -> range:
+        """Numbers of the partitions of a topic of the workload, with those that were added meanwhile."""
+        return range(max(self.workload.partitions, self.sizes.of(topic)))
 
     @property
     def topic(self) -> str:

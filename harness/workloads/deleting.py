@@ -62,7 +62,7 @@ class DeletingWorker(Worker):
 
     def do_once(self) -> None:
         """One deletion, where any record can be deleted."""
-        partition = self._random.randrange(self._context.workload.partitions)
+        partition = self._random.choice(self._context.partitions_of(self._context.topic))
         share = self._random.uniform(*_SHARE)
         first, end = self._offsets(partition)
         below = first + round(share * (end - first))

@@ -74,27 +74,30 @@ def leaderless(
     One that is dead sends nobody anywhere.
     """
     asked = [address for address in context.brokers if address not in dead]
-    everything = frozenset(
-        (topic, number) for topic in context.topics for number in range(context.workload.partitions)
-    )
     pause = Event()
     while True:
-        views = [_leaders(address, context.topics) for address in asked] or [frozenset()]
+        views = [_leaders(address, context) for address in asked] or [frozenset()]
+        everything = {(topic, number) for topic in context.topics for number in context.partitions_of(topic)}
         led = frozenset((topic, partition) for topic, partition, *_ in frozenset.intersection(*views))
         if led >= everything or time.monotonic() >= deadline:
-            return everything - led
+            return frozenset(everything - led)
         pause.wait(_PAUSE_S)
 
 
-def _leaders(address: Address, topics: tuple[str, ...]) -> frozenset[tuple[str, int, int, int]]:
-    """Topic, partition, leader and leader epoch of what has a leader, as one broker sees it."""
+def _leaders(address: Address, context: AnyContext) -> frozenset[tuple[str, int, int, int]]:
+    """Topic, partition, leader and leader epoch of what has a leader, as one broker sees it.
+
+    Partitions that were added, whatever became of that request, are learned here.
+    """
     endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
     try:
-        seen = endpoint.cluster(topics).topics
+        seen = endpoint.cluster(context.topics).topics
     except WireError:
         return frozenset()
     finally:
         endpoint.close()
+    for name, topic in seen.items():
+        context.sizes.grew(name, max((state.partition + 1 for state in topic.partitions), default=0))
     return frozenset(
         (name, state.partition, state.leader, state.leader_epoch)
         for name, topic in seen.items()
@@ -129,7 +132,7 @@ class FinalReader(Worker):
 
     def _read_topic(self) -> None:
         """List the offsets, then read one partition after the other."""
-        partitions = range(self._context.workload.partitions)
+        partitions = self._context.partitions_of(self._topic)
         listed = self._listed([p for p in partitions if (self._topic, p) not in self._missing])
         for partition in partitions:
             self._read(partition, listed)

@@ -16,6 +16,8 @@ HOME_SHARE = 0.75
 _REMAKE_PAUSE_S = 0.25
 _CATCH_UP = 5
 _ERRORS_TOLD_MAX = 3
+_GROUP, _EAGER = 4, 2
+"""Of so many producers so many, one of each library, have a new client once partitions were added."""
 
 
 class Pace:
@@ -53,11 +55,9 @@ class ProducerWorker(Worker):
         self._pace = Pace(workload.producers / workload.rate, number / workload.rate)
         self._recorder = context.recorder(number, "producer")
         self._client: LogProducer | None = None
-        everything = range(workload.partitions)
-        self._everywhere = tuple(everything)
-        self._home = tuple(p for p in everything if p % workload.producers == number) or (
-            number % workload.partitions,
-        )
+        self._number = number
+        self._everywhere: tuple[int, ...] = ()
+        self._home: tuple[int, ...] = ()
 
     def work(self) -> None:
         """Send at every turn."""
@@ -71,6 +71,7 @@ class ProducerWorker(Worker):
 
     def send_once(self) -> bool:
         """One send operation, from invocation to completion; whether everything was acknowledged."""
+        self._take_up()
         batch = self._draw()
         self._recorder.invoke("send", self._context.topic, [list(pair) for pair in batch])
         try:
@@ -83,6 +84,25 @@ class ProducerWorker(Worker):
             return False
         sent = self._client.send([self._context.record(p, value) for p, value in batch])
         return complete_send(self._recorder, batch, sent) is OperationType.OK
+
+    def _take_up(self) -> None:
+        """Write to partitions that were added, with a client that was made since, whose metadata has them.
+
+        A client that is replaced ends its process, as another one is no successor of its sequences.
+        Half of the workers make one at once; the others keep theirs, with its sequences, as long as it lives.
+        """
+        everything = self._context.partitions_of(self._context.topic)
+        if len(everything) == len(self._everywhere):
+            return
+        if self._client is not None:
+            if self._number % _GROUP >= _EAGER:
+                return
+            self.dismiss(self._client)
+            self._client = None
+            self._recorder.retire()
+        producers, count = self._context.workload.producers, len(everything)
+        self._everywhere = tuple(everything)
+        self._home = tuple(p for p in everything if p % producers == self._number) or (self._number % count,)
 
     def _draw(self) -> list[tuple[int, int]]:
         where = self._home if self._random.random() < HOME_SHARE else self._everywhere

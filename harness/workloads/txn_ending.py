@@ -29,7 +29,7 @@ def await_ended(context: Context[Any], deadline: float, missing: frozenset[Place
     """
     patience_ms = context.workload.transactions_end_ms
     bound = min(deadline, time.monotonic() + patience_ms / 1000)
-    places = ((topic, number) for topic in context.topics for number in range(context.workload.partitions))
+    places = ((topic, number) for topic in context.topics for number in context.partitions_of(topic))
     unstable = frozenset(places) - missing if patience_ms else frozenset()
     pause = Event()
     while unstable and time.monotonic() < bound:

@@ -14,7 +14,7 @@ SCENARIO = Scenario(
         loss_share=0.12,
         disks={"broker-disk": 2, "follower-disk": 2, "leader-disk": 1, "one-directory": 1, "power": 2},
         operations={"elect-preferred": 3, "elect-unclean": 2, "reassign": 4, "cancel": 1, "voters": 3},
-        changes={"alter": 1},
+        changes={"alter": 2, "add-partitions": 1},
         blinks=BLINKS,
         # None for cancel and voters: often there is nothing to take back, and no voter that can be spared.
         operations_min={"elect-preferred": 2, "elect-unclean": 1, "reassign": 2},

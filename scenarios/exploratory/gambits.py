@@ -27,6 +27,7 @@ SCENARIO = Scenario(
             "lossy-voters": 1,
         },
         operations={"elect-preferred": 2, "reassign": 1},
+        changes={"alter": 2, "add-partitions": 1},
     ),
     topology=Topology(mode=Mode.ISOLATED),
     # One is enough to take writes, so that the last replica in sync has what nobody else has.

@@ -35,7 +35,14 @@ from harness.operating.operator import Operator
 from harness.operating.situation import Situation
 from harness.readiness import await_ready
 from harness.vocabulary import Partition, Pattern
-from harness.vocabulary.administration import AddVoter, AlterTopic, Concrete, Reassign, controller
+from harness.vocabulary.administration import (
+    AddPartitions,
+    AddVoter,
+    AlterTopic,
+    Concrete,
+    Reassign,
+    controller,
+)
 from harness.wire import Endpoint, PartitionAnswer, WireError
 from tests.cluster.test_reassignments import configs
 from tests.harness.waiting import wait_until
@@ -219,7 +226,7 @@ def test_what_was_cut_off_is_unknown_until_the_evidence_tells(ground: Ground, tm
 
     ground.gather()
     history = read_history(tmp_path)
-    kinds = ("elect-leaders", "alter-reassignments", "alter-topic", "add-voter")
+    kinds = ("elect-leaders", "alter-reassignments", "alter-topic", "add-voter", "create-partitions")
     ends = {o.f: o.type for o in history.operations if o.f in kinds}
     assert ends == dict.fromkeys(kinds, OperationType.INFO) | {"elect-leaders": OperationType.INVOKE}
     elections, moves = check_elections(history).figures, check_reassignments(history).figures
@@ -288,6 +295,7 @@ def the_network_is_cut(ground: Ground) -> None:
     cut.inject()
     try:
         assert cut.took_effect()
+        assert ground.perform(AddPartitions(4, NAME), asked.name) is OperationType.INFO
         assert ground.perform(AddVoter(controller(1)), asked.name) is OperationType.INFO
         assert ground.perform(AlterTopic(NAME, CONFIG, VALUE), asked.name) is OperationType.INFO
     finally:

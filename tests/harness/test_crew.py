@@ -15,6 +15,8 @@ from harness.faults.contract import Bench
 from harness.journal import Clock, Journals
 from harness.ledger import Ledger, pending_undos, read_ledger
 from harness.observers.view import FRESH_S, ClusterView
+from harness.operating.situation import TopicSize
+from harness.sizes import TopicSizes
 from harness.vocabulary import FixedSchedule, Kill, LogWorkload, Pause, Step, Topology, broker
 from harness.wire import PartitionAnswer, QuorumAnswer, TopicAnswer
 from tests.harness.recorded import recorded
@@ -71,6 +73,7 @@ def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.Mon
         ledger=None,
         cluster=SimpleNamespace(nodes=Topology().nodes(), ended=frozenset({"n2"})),
         topics=[topic],
+        sizes=TopicSizes(),
         plan=SimpleNamespace(scenario=scenario),
     )
     sight = Crew(stage, view, lambda: None, threading.Event())._sight(frozenset({"n3"}))
@@ -84,6 +87,20 @@ def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.Mon
     assert copies.now_ms > 0
 
 
+def test_partitions_that_were_added_are_known_by_whoever_told_of_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rig = Rig(tmp_path, monkeypatch)
+    assert rig.crew._situation().loaded == TopicSize("t", 0, 0)
+    rig.view.saw_topics("n1", told(1, 2, 3))
+    situation = rig.crew._situation()
+    assert situation.loaded == TopicSize("t", 0, 1)
+    assert list(situation.partitions) == [("t", 0)]
+    rig.sizes.grew("t", 3)  # acknowledged, and no broker tells of it yet
+    assert [states for _, states in sorted(rig.crew._copies().told.items())][1:] == [(), ()]
+    rig.told()
+
+
 class Rig:
     """A crew on a stage of paper, whose faults do nothing."""
 
@@ -91,18 +108,20 @@ class Rig:
         self.folder = folder
         self.cancelled = threading.Event()
         self.journals = Journals(folder, "abc", Clock())
+        self.sizes, self.view = TopicSizes(), ClusterView()
         nodes = Topology().nodes()
         stage: Any = SimpleNamespace(
             journals=self.journals,
             ledger=Ledger(folder),
             cluster=SimpleNamespace(nodes=nodes, ended=frozenset()),
             topics=[SimpleNamespace(name="t", partitions=())],
+            sizes=self.sizes,
             plan=SimpleNamespace(scenario=SimpleNamespace(workload=LogWorkload())),
         )
         monkeypatch.setattr(module, "bench_of", lambda _: Bench(nodes, {}, {}, {}))
         for where in ("harness.nemesis.activate", "harness.operating.blinking.activate"):
             monkeypatch.setattr(where, lambda _spec, _fault, resolved, _bench: Fake(resolved.node.name))
-        self.crew = Crew(stage, ClusterView(), lambda: None, self.cancelled)
+        self.crew = Crew(stage, self.view, lambda: None, self.cancelled)
 
     def told(self) -> dict[str, str]:
         """How each injection and heal ended."""

@@ -8,9 +8,11 @@ from hypothesis import strategies as st
 from harness.administration.reassignments import Ongoing
 from harness.operating.conditions import judged
 from harness.operating.drawing import drawn
-from harness.operating.situation import Situation
+from harness.operating.situation import Situation, TopicSize
 from harness.vocabulary import (
     Acknowledged,
+    AddPartitions,
+    AddSome,
     AddVoter,
     AlterSome,
     AlterTopic,
@@ -205,12 +207,32 @@ def test_nobody_asks_for_more_in_sync_while_nobody_leads() -> None:
     assert all(one == without for one, without in asked if one not in limits)
 
 
+@given(st.integers(0, 1 << 16), st.integers(1, 8), st.integers(0, 20))
+def test_a_topic_gets_twice_as_many_partitions_at_most(draw: int, made_with: int, more: int) -> None:
+    now = made_with + more
+    asked = drawn(AddSome(draw), msgspec.structs.replace(SITUATION, loaded=TopicSize("t", made_with, now)))
+    if more >= made_with:
+        assert asked is None
+    else:
+        assert isinstance(asked, AddPartitions)
+        assert asked.topic == "t"
+        assert now < asked.count <= min(now + 2, 2 * made_with)
+
+
+def test_both_one_partition_and_two_are_added() -> None:
+    situation = msgspec.structs.replace(SITUATION, loaded=TopicSize("t", 6, 6))
+    assert {drawn(AddSome(draw), situation) for draw in range(20)} == {
+        AddPartitions(7, "t"),
+        AddPartitions(8, "t"),
+    }
+
+
 def test_cancelling_asks_for_everything() -> None:
     assert drawn(CancelSome(1), SITUATION) == Reassign((("t", 0, None), ("t", 1, None)))
 
 
 @pytest.mark.parametrize(
-    "operation", [ElectSome(ElectionType.PREFERRED), ReassignSome(), CancelSome(), AlterSome()]
+    "operation", [ElectSome(ElectionType.PREFERRED), ReassignSome(), CancelSome(), AlterSome(), AddSome()]
 )
 def test_of_nothing_known_nothing_is_asked(operation: Drawn) -> None:
     assert drawn(operation, msgspec.structs.replace(SITUATION, partitions={})) is None

@@ -18,9 +18,11 @@ from harness.operating import asking
 from harness.operating import operator as module
 from harness.operating.acting import Acting
 from harness.operating.operator import Operator
-from harness.operating.situation import Situation
+from harness.operating.situation import Situation, TopicSize
+from harness.sizes import TopicSizes
 from harness.vocabulary import (
     Act,
+    AddPartitions,
     AddVoter,
     AdminOperation,
     AlterTopic,
@@ -64,13 +66,15 @@ class Bench:
         )
         self.answers["list_reassignments"] = ()
         asked = ("elect_leaders", "alter_reassignments", "list_reassignments", "add_voter", "remove_voter")
-        for name in (*asked, "update_feature"):
+        for name in (*asked, "update_feature", "add_partitions"):
             monkeypatch.setattr(asking, name, self._answering(name))
         monkeypatch.setattr(asking, "alter_topic", self._answering("alter_topic"))
         monkeypatch.setattr(asking, "set_throttle", self._answering("set_throttle"))
         monkeypatch.setattr(module, "remove_throttle", self._answering("remove_throttle"))
         self.journals = Journals(folder, "run", Clock())
-        self.operator = Operator(self, Recorder(self.journals.open("admin"), "admin"), lambda: self.situation)
+        self.sizes = TopicSizes()
+        recorder = Recorder(self.journals.open("admin"), "admin")
+        self.operator = Operator(self, recorder, lambda: self.situation, self.sizes)
 
     def home(self, node: Node) -> NodeHome:
         return NodeHome(self.folder / node.name, self.folder / node.name)
@@ -256,6 +260,7 @@ def test_a_limit_stays_known_until_it_is_taken_away(bench: Bench) -> None:
     [
         (UpdateFeature("kraft.version", 1), "update_feature", "update-feature", "kraft.version"),
         (AlterTopic("t", "retention.ms", "5"), "alter_topic", "alter-topic", "t"),
+        (AddPartitions(8, "t"), "add_partitions", "create-partitions", "t"),
     ],
 )
 def test_settings(bench: Bench, operation: AdminOperation, name: str, f: str, key: str) -> None:
@@ -264,6 +269,24 @@ def test_settings(bench: Bench, operation: AdminOperation, name: str, f: str, ke
     assert completion(bench)[1:3] == (f, key)
     bench.answers[name] = SettingAnswer(0, None)
     assert bench.operator.perform(operation, 500).outcome is OK
+
+
+def test_partitions_are_known_once_their_addition_is_acknowledged(bench: Bench) -> None:
+    bench.situation = msgspec.structs.replace(bench.situation, loaded=TopicSize("log-0", 6, 6))
+    for code, outcome, known in ((37, INFO, 0), (7, INFO, 0), (40, FAIL, 0), (0, OK, 8)):
+        bench.answers["add_partitions"] = SettingAnswer(code, None)
+        assert bench.operator.perform(AddPartitions(8), 500).outcome is outcome
+        assert bench.sizes.of("log-0") == known
+    bench.answers["add_partitions"] = WireError("timed out")
+    assert bench.operator.perform(AddPartitions(9), 500).outcome is INFO
+    assert bench.sizes.of("log-0") == 8
+    assert bench.asked[-1] == ("add_partitions", "log-0", 9, 500)
+    assert {(o.f, o.key) for o in bench.operations()} == {("create-partitions", "log-0")}
+
+
+def test_of_no_topic_nothing_is_asked(bench: Bench) -> None:
+    performed = bench.operator.perform(AddPartitions(8), 500)
+    assert (performed.outcome, performed.error) == (FAIL, "nothing is known of the workload's topics")
 
 
 def test_nobody_answers(bench: Bench) -> None:

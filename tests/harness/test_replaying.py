@@ -7,6 +7,7 @@ from harness.replaying import MisfitError, Resolution, differences, resolution_o
 from harness.schedule import Planned, decode, encode
 from harness.vocabulary import (
     Act,
+    AddPartitions,
     AddVoter,
     AlterTopic,
     Await,
@@ -158,6 +159,7 @@ def test_admin_operations_are_those_that_were_asked_for() -> None:
     admin.add(5_000, invoke, "remove-voter", 2, {"directory_id": "d", "to": "b1"})
     admin.add(6_000, invoke, "update-feature", "kraft.version", {"level": 1, "to": "b1"})
     admin.add(7_000, invoke, "alter-topic", "t", {"config": "c", "value": "v", "to": "b1"})
+    admin.add(8_000, invoke, "create-partitions", "t", {"count": 8, "to": "b1"})
 
     acts = resolved(schedule, runner, admin).schedule.acts
 
@@ -169,6 +171,7 @@ def test_admin_operations_are_those_that_were_asked_for() -> None:
         Act(5_000, RemoveVoter(broker(2))),
         Act(6_000, UpdateFeature("kraft.version", 1)),
         Act(7_000, AlterTopic("t", "c", "v")),
+        Act(8_000, AddPartitions(8, "t")),
     )
 
 

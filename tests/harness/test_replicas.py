@@ -20,7 +20,6 @@ from harness.disks import gather_disks
 from harness.errors import EngineError
 from harness.journal import Clock, Journals, Recorder
 from harness.vocabulary import Node, Topology
-from harness.wire import PartitionAnswer, TopicAnswer
 from tests.harness.fake_segments import Producer, batch, control_batch, marker, write_log
 
 ALICE = Producer(9001, 0, 0)
@@ -82,8 +81,6 @@ def cluster(tmp_path: Path) -> FakeCluster:
 
 def gathered(cluster: FakeCluster, settle_bound_s: float = 0.0) -> History:
     """The history of a run whose evidence was gathered from that cluster, and nothing else happened."""
-    partition = PartitionAnswer(0, 1, 2, (1, 2, 3), (1, 2, 3), None)
-    topic = TopicAnswer("log-0", "pl2yURLxReyXmuf8pnFOsg", 0, (partition,))
     journals = Journals(cluster.folder, "run", Clock())
     runner = Recorder(journals.open("runner"), "runner")
     nodes = [{"name": node.name, "id": node.id} for node in cluster.nodes]
@@ -100,7 +97,7 @@ def gathered(cluster: FakeCluster, settle_bound_s: float = 0.0) -> History:
     asked = {"client": "c", "isolation": "read_uncommitted", "partition": 0}
     with runner.operation("final-read", "log-0", asked) as outcome:
         outcome.ok({**asked, "start": 0, "end": 4, "position": 4, "records": [[0, [0, 1, 3], [1, 2, 3]]]})
-    gather_disks(cluster, [topic], journals, settle_bound_s)
+    gather_disks(cluster, [("log-0", 0)], journals, settle_bound_s)
     journals.close()
     return read_history(cluster.folder)
 

@@ -95,6 +95,19 @@ def test_a_broker_that_is_dead_is_not_asked_who_leads(bench: Bench) -> None:
     assert {operation.type for operation in bench.completions()} == {OK}
 
 
+def test_what_brokers_tell_of_is_read_whoever_added_it(bench: Bench) -> None:
+    bench.log.partitions.append([b"run:91"])
+    bench.lead(1, 1, 1, 1)
+    reads = bench.read()
+    assert {(read.type, read.value["partition"]) for read in reads} == {(OK, number) for number in range(4)}
+    assert [read.value["end"] for read in reads if read.value["partition"] == 3] == [1] * 4
+
+
+def test_what_was_added_and_no_broker_tells_of_is_missed(bench: Bench) -> None:
+    bench.context.sizes.grew("log-0", 4)
+    assert leaderless(bench.context, bench.time.monotonic()) == {("log-0", 3)}
+
+
 def test_final_readers_are_processes_of_their_own(bench: Bench) -> None:
     assert {operation.process for operation in bench.read()} == {4, 5, 6, 7}
     assert bench.context.workers == 8 + FINAL_WORKERS

@@ -326,3 +326,74 @@ def test_an_invocation_is_on_disk_before_its_request_leaves(tmp_path: Path) -> N
     _, line = (tmp_path / "history-worker-0.jsonl").read_bytes().splitlines()
     operation = msgspec.json.decode(line, type=Operation)
     assert (operation.type, len(operation.value)) == (INVOKE, 4)
+
+
+class TestAddedPartitions:
+    """Four partitions become six while the load goes on."""
+
+    @staticmethod
+    def grown(folder: Path, **workload: Any) -> Bench:
+        bench = Bench(folder, msgspec.structs.replace(WORKLOAD, **workload))
+        bench.log.partitions += [[], []]
+        return bench
+
+    @staticmethod
+    def written(bench: Bench) -> dict[int, set[int]]:
+        """Partitions that each worker sent to, by its number."""
+        found: dict[int, set[int]] = {}
+        for operation in bench.operations("send"):
+            worker_number = int(operation.process) % bench.context.workers
+            found.setdefault(worker_number, set()).update(entry[0] for entry in operation.value)
+        return found
+
+    @staticmethod
+    def cut(bench: Bench) -> list[Operation]:
+        return [operation for operation in bench.operations("send") if operation.type is INFO]
+
+    def test_they_are_written_and_read_from_their_beginnings(self, tmp_path: Path) -> None:
+        bench = self.grown(tmp_path)
+        bench.load.start()
+        wait_until(lambda: bench.count("send", OK) >= 10 and bench.count("poll", OK) >= 10)
+        assert all(partitions <= {0, 1, 2, 3} for partitions in self.written(bench).values())
+        bench.context.sizes.grew("log-0", 6)
+        wait_until(lambda: all(partitions >= {4, 5} for partitions in self.written(bench).values()))
+        wait_until(lambda: {4, 5} <= {partition for partition, *_ in polled(bench.operations("poll"))})
+        bench.load.stop(BOUND_S)
+        bench.journals.close()
+        assert bench.log.closed == len(bench.log.made)
+        for number in (2, 3):
+            mine = [o for o in bench.operations("poll") if int(o.process) % bench.context.workers == number]
+            for partition in range(6):
+                offsets = [offset for p, offset, _ in polled(mine) if p == partition]
+                assert offsets == list(range(len(offsets)))
+
+    def test_whoever_gets_another_client_is_another_process(self, tmp_path: Path) -> None:
+        bench = self.grown(tmp_path)
+        bench.load.start()
+        wait_until(lambda: {o.process for o in bench.operations("send")} == {0, 1})
+        wait_until(lambda: {o.process for o in bench.operations("assign")} == {2, 3})
+        bench.context.sizes.grew("log-0", 6)
+        wait_until(lambda: len({o.process for o in bench.operations("send")}) == 4)
+        wait_until(lambda: len({o.process for o in bench.operations("assign")}) == 4)
+        bench.load.stop(BOUND_S)
+        bench.journals.close()
+        told = bench.operations()
+        assert {o.process for o in told if o.type is INFO} == set()
+        for number in range(4):
+            later = [o for o in told if o.process == number + bench.context.workers]
+            before = [o for o in told if o.process == number]
+            assert before[-1].time_ns <= later[0].time_ns
+
+    def test_half_of_the_producers_keep_their_clients(self, tmp_path: Path) -> None:
+        bench = self.grown(tmp_path, producers=4, consumers=0)
+        bench.load.start()
+        wait_until(lambda: len(self.written(bench)) == 4)
+        bench.context.sizes.grew("log-0", 6)
+        wait_until(lambda: all(self.written(bench)[number] >= {4, 5} for number in (0, 1)))
+        assert all(self.written(bench)[number] <= {0, 1, 2, 3} for number in (2, 3))
+        bench.log.on_send = lambda _record: Sent(INFO, error="cut")
+        wait_until(lambda: len({int(o.process) % bench.context.workers for o in self.cut(bench)}) == 4)
+        bench.log.on_send = lambda _record: None
+        wait_until(lambda: all(self.written(bench)[number] >= {4, 5} for number in (2, 3)))
+        bench.load.stop(BOUND_S)
+        bench.journals.close()

@@ -2,6 +2,7 @@
 
 from tests.mutations.families import (
     acknowledgements,
+    additions,
     administration,
     batches,
     checkpoints,
@@ -40,6 +41,7 @@ from tests.mutations.suite import Case, cases
 __all__ = [
     "Case",
     "acknowledgements",
+    "additions",
     "administration",
     "batches",
     "cases",

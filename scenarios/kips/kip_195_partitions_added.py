@@ -1,0 +1,60 @@
+"""kips/kip-195-partitions-added: a topic gets partitions while its leaders and the controller are killed."""
+
+from harness.vocabulary import (
+    Acknowledged,
+    AddPartitions,
+    Await,
+    Heal,
+    Inject,
+    Kill,
+    LeadsQuorum,
+    LogWorkload,
+    Mode,
+    Pass,
+    Perform,
+    Scenario,
+    ScriptedSchedule,
+    Target,
+    Topology,
+    broker,
+)
+
+_DONE, _THERE_ALREADY = 0, 37
+
+SCENARIO = Scenario(
+    summary="Add partitions while a leader is away, as the controller is killed, and while it is away.",
+    why=(
+        "A partition is made by one record of the metadata log, and by each broker on its own disk: who was "
+        "away, or led the quorum no more, has to make it later, and nothing written there may be lost."
+    ),
+    schedule=ScriptedSchedule(
+        moves=(
+            Await(Acknowledged(200)),
+            Perform(AddPartitions(4), expect=(_DONE, _THERE_ALREADY), until_ms=10_000),
+            Await(Acknowledged(200)),
+            Inject("leader", Kill(Target.PARTITION_LEADER)),
+            Perform(AddPartitions(5), expect=(_DONE, _THERE_ALREADY), until_ms=20_000),
+            Pass(6_000),
+            Heal("leader"),
+            Await(Acknowledged(200)),
+            Perform(AddPartitions(6), background=True),
+            Inject("controller", Kill(Target.ACTIVE_CONTROLLER)),
+            Await(LeadsQuorum()),
+            Perform(AddPartitions(7), expect=(_DONE, _THERE_ALREADY), until_ms=20_000),
+            Pass(6_000),
+            Heal("controller"),
+            Await(Acknowledged(200)),
+            Inject("broker", Kill(broker(2))),
+            Perform(AddPartitions(8), expect=(_DONE, _THERE_ALREADY), until_ms=20_000),
+            Pass(6_000),
+            Heal("broker"),
+            Await(Acknowledged(200)),
+            Pass(3_000),
+        ),
+        duration_ms=60_000,
+    ),
+    topology=Topology(mode=Mode.ISOLATED),
+    # One is enough to take writes: what is added while a broker is away may have two copies in sync, or one.
+    workload=LogWorkload(partitions=3, rate=100, min_insync_replicas=1),
+    ticket="KIP-195, KIP-631",
+)
