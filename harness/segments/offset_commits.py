@@ -80,7 +80,7 @@ def _batch(data: bytes, header: np.void) -> Batch:
     if attributes & (_TRANSACTIONAL | _CONTROL):
         rows: list[Row] | None = []
     else:
-        rows = None if attributes & _COMPRESSED else _rows(data, base, count)
+        rows = None if attributes & _COMPRESSED else _rows(data, range(base, end), count)
     return Batch(base, end, int(header["leader_epoch"]), count == end - base, rows)
 
 
@@ -93,19 +93,19 @@ class _Record(NamedTuple):
     end: int
 
 
-def _rows(data: bytes, base: int, count: int) -> list[Row] | None:
+def _rows(data: bytes, offsets: range, count: int) -> list[Row] | None:
     found: list[Row] = []
     at = HEADER_BYTES
     for _ in range(count):
         record = _record(data, at)
-        if record is None:
+        if record is None or offsets.start + record.delta not in offsets:
             return None
         try:
             row = commit_of(record.key, record.value)
         except ValueError:
             return None
         if row is not None:
-            found.append((base + record.delta, *row))
+            found.append((offsets.start + record.delta, *row))
         at = record.end
     return found
 

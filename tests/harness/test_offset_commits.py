@@ -17,10 +17,20 @@ def rows_of(data: bytes) -> list[object]:
     return [one.rows for one in read_commits(data).batches]
 
 
-def test_a_commit_by_its_bytes() -> None:
-    told_key = bytes.fromhex("0001 0003 672d31 0006 746f7069632d 00000005")
-    told_value = bytes.fromhex("0003 0000000000000abc ffffffff 0000 0000018bcfe56800")
-    assert commit_of(told_key, told_value) == ("g-1", "topic-", 5, 0xABC)
+@pytest.mark.parametrize(
+    "written",
+    [
+        "0000 0000000430e23402 00016d 0000018bcfe56800",
+        "0001 0000000430e23402 00016d 0000018bcfe56800 ffffffffffffffff",
+        "0002 0000000430e23402 00016d 0000018bcfe56800",
+        "0003 0000000430e23402 ffffffff 00016d 0000018bcfe56800",
+        "0004 0000000430e23402 ffffffff 026d 0000018bcfe56800 00",
+    ],
+)
+def test_what_kafka_4_3_1_writes(written: str) -> None:
+    """The bytes are those of its own OffsetCommitKey and OffsetCommitValue, in every version."""
+    told_key = bytes.fromhex("0001 0009 6772757070652dc3bc 0009 6f6666736574732d30 00000005")
+    assert commit_of(told_key, bytes.fromhex(written)) == ("gruppe-ü", "offsets-0", 5, 18_000_000_002)
 
 
 @pytest.mark.parametrize("version", [0, 1])
@@ -82,11 +92,13 @@ def test_commits_within_transactions_and_their_ends_are_no_rows() -> None:
 
 def test_what_is_compressed_or_can_not_be_read_is_told_apart_from_nothing() -> None:
     odd = (key("g", "t", 0), b"\0")
+    astray = bytearray(batch(2, commit(7), deltas=(1,)))
+    struct.pack_into(">i", astray, 23, 0)
     squeezed = with_attributes(batch(0, commit(7)), 1)
     too_many = bytearray(batch(3, commit(7)))
     struct.pack_into(">i", too_many, 57, 2)
-    data = squeezed + batch(1, commit(7), odd) + checked(too_many)
-    assert rows_of(data) == [None, None, None]
+    data = squeezed + batch(1, commit(7), odd) + checked(too_many) + checked(astray)
+    assert rows_of(data) == [None, None, None, None]
 
 
 def test_a_batch_that_compaction_has_thinned() -> None:
