@@ -276,6 +276,20 @@ class EndsSeen(msgspec.Struct, frozen=True):
     nodes: dict[str, dict[str, list[tuple[Partition, Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]]]]]
 
 
+CommitWritten = tuple[Offset, str, str, Partition, Offset]
+"""A record: offset in the log, group, topic, partition, committed offset."""
+LeaderEpoch = Annotated[int, msgspec.Meta(ge=-1, lt=2**31)]
+CommitsStretch = tuple[Partition, LeaderEpoch, Offset, Offset, LeaderEpoch | None, list[CommitWritten] | None]
+"""Partition of the offsets topic, leader epoch, begin and end, epoch of what stands before it, records."""
+
+
+class CommitsSeen(msgspec.Struct, frozen=True):
+    """What groups committed, by the brokers' logs: stretches that were read for the first time."""
+
+    began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    stretches: list[CommitsStretch]
+
+
 class Fault(msgspec.Struct, frozen=True):
     """A fault that is about to be injected or healed; of which gambit, where it is of one; or a blink."""
 

@@ -27,6 +27,7 @@ class Source(StrEnum):
     REASSIGNMENTS = "reassignments under way"
     OFFSETS = "offsets that leaders told"
     ENDS = "ends of replicas' logs"
+    COMMITS = "commits in the offsets topic"
     DISKS = "the nodes' disks"
 
 
@@ -43,6 +44,7 @@ _JOURNALS = {
     Source.REASSIGNMENTS: re.compile(r"observer-reassignments"),
     Source.OFFSETS: re.compile(r"observer-offsets"),
     Source.ENDS: re.compile(r"observer-ends"),
+    Source.COMMITS: re.compile(r"observer-commits"),
     Source.DISKS: re.compile(r"replicas"),
 }
 """Names of the journals of each source, see docs/histories.md."""

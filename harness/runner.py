@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from checkers.coordinators import OFFSETS_TOPIC
 from checkers.history import History
 from checkers.judge import judge
 from checkers.reading import read_history
@@ -35,6 +36,7 @@ from harness.healing import bench_of
 from harness.journal import JournalError, Recorder
 from harness.mishaps import Mishaps
 from harness.observers import Observers
+from harness.observers.commits import COMMITTING
 from harness.planning import RunPlan
 from harness.recovery import await_recovery, await_settled
 from harness.schedule import moves_replicas
@@ -224,6 +226,7 @@ def _observed(stage: Stage, context: Context[Any]) -> Iterator[Observers]:
     """Observers that look on from here to the end of the block."""
     moving = moves_replicas(stage.plan.schedule)
     loaded = tuple(topic.name for topic in stage.plan.scenario.workload.topics if topic.loaded)
+    committing = isinstance(stage.plan.scenario.workload, COMMITTING)
     observers = Observers(
         stage.cluster,
         context.topics,
@@ -231,7 +234,8 @@ def _observed(stage: Stage, context: Context[Any]) -> Iterator[Observers]:
         OBSERVE_INTERVAL_MS,
         reassignments=moving,
         offsets=bool(loaded) and isinstance(stage.plan.scenario.schedule, RandomSchedule),
-        ends=loaded,
+        ends=(*loaded, OFFSETS_TOPIC) if committing else loaded,
+        commits=committing,
     )
     watcher = NodeWatcher(stage.cluster.containers, stage.journals.open("nodes", "observer"))
     with ExitStack() as ending:

@@ -8,7 +8,7 @@ Evidence is the metadata log that reaches farthest, record by record, topics of 
 2. Epochs and blocks of producers' ids grow (`counters`).
 3. What was sent while too few replicas were in sync, or while one of them was down, is neither acknowledged
    nor returned before that is over (`zones`, `acknowledged`).  What was acknowledged or returned is in the
-   log of every member of the ISR, as its disk shows (`copies`).
+   log of every member of the ISR, as its disk shows (`copies`), and so is what groups committed (`commits`).
 4. Replicas have what they had when their brokers start again, and no leader's high watermark is beyond a
    member of its ISR (`ends`).
 5. Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers tell of what is
@@ -25,7 +25,8 @@ from checkers.loading import columns_of
 from checkers.metadata_log import append_times, farthest
 from checkers.partitions.acknowledged import Found, Records
 from checkers.partitions.brokers import answers_of
-from checkers.partitions.copies import Lack, ends_of, lacking_copies
+from checkers.partitions.commits import Committed
+from checkers.partitions.copies import Lack, Told, ends_of, lacking_copies
 from checkers.partitions.ends import figures as figures_of_ends
 from checkers.partitions.ends import find_ends
 from checkers.partitions.kinds import (
@@ -126,7 +127,9 @@ class _Blamed:
                 "ends_read": sum(len(ends.end) for ends in ends_of(scene.history).values()),
             }
             self.found += self._in(below, down, records)
-            self.found += lacking_copies(scene, columns_of(scene.history), end_ns)
+            committed = Committed(scene)
+            self.figures |= committed.figures
+            self.found += lacking_copies(scene, [Told(columns_of(scene.history)), committed], end_ns)
 
     def _in(self, below: list[Zone], down: list[Zone], records: Records) -> Iterator[Found]:
         for zone in below:

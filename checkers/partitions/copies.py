@@ -10,9 +10,9 @@ fault of a disk on nothing is concluded about it until it has come into the ISR 
 """
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import msgspec
 import numpy as np
@@ -55,19 +55,31 @@ class Had(NamedTuple):
 
     Attributes:
         kind: what is found where a member lacks one.
-        row: of the sends, or of the reads.
+        text: what the record of a row is, as the beginning of a sentence.
+        verb: what was done when it was told of.
         sent_ns: when it was sent, nanoseconds.
         told_ns: when it was acknowledged, or returned.
         offset: where it stands.
         op: index of the operation that tells.
+        epoch: the leader epoch in which it was appended; `NONE` where nobody tells.
     """
 
     kind: AnomalyKind
-    row: Integers
+    text: Callable[[int], str]
+    verb: str
     sent_ns: Integers
     told_ns: Integers
     offset: Integers
     op: Integers
+    epoch: Integers
+
+
+class Tables(Protocol):
+    """What members of the ISR must have."""
+
+    def of(self, partition: PartitionName) -> Sequence[Had]:
+        """Records of one partition."""
+        ...
 
 
 class Lack(NamedTuple):
@@ -79,7 +91,10 @@ class Lack(NamedTuple):
 
 
 class _Stretch(NamedTuple):
-    """A time in which one broker led, and another one, or it itself, was in the ISR all along."""
+    """A time in which one broker led, and another one, or it itself, was in the ISR all along.
+
+    `epochs` are the first and the last leader epoch of that leadership.
+    """
 
     partition: PartitionName
     leader: int
@@ -87,6 +102,7 @@ class _Stretch(NamedTuple):
     member: str
     from_ns: int
     to_ns: int
+    epochs: tuple[int, int]
     why: tuple[str, ...]
 
 
@@ -108,28 +124,32 @@ def ends_of(history: History) -> Mapping[tuple[PartitionName, str], Ends]:
     return {place: Ends(*np.array(told, dtype=np.int64).T) for place, told in rows.items()}
 
 
-def lacking_copies(scene: Scene, columns: Columns, end_ns: int) -> Iterator[Lack]:
+def lacking_copies(scene: Scene, tables: Iterable[Tables], end_ns: int) -> Iterator[Lack]:
     """Looks that show a member of the ISR without a record that was acknowledged or returned before.
 
     Args:
         scene: the history.
-        columns: the history's.
+        tables: what members must have.
         end_ns: until when the metadata log tells everything, nanoseconds.
     """
     looks = ends_of(scene.history)
-    told, looked_at = _Told(columns), {partition for partition, _ in looks}
+    looked_at = {partition for partition, _ in looks}
     all_states = scene.changes.states.items()
     judged = [(p, s) for p, s in all_states if p in looked_at and not _made_again(s)]
     for partition, states in judged:
-        had = told.of(partition)
+        had = [one for table in tables for one in table.of(partition)]
         for stretch in _stretches(scene, partition, states, end_ns):
             ends = looks.get((partition, stretch.member))
             if ends is not None:
-                yield from _lacking(columns, stretch, ends, had)
+                yield from _lacking(stretch, ends, had)
 
 
-class _Told:
-    """What was acknowledged, and what was returned."""
+class Told:
+    """Records that were acknowledged, and those that were returned.
+
+    Args:
+        columns: the history's.
+    """
 
     def __init__(self, columns: Columns) -> None:
         self._columns = columns
@@ -149,21 +169,28 @@ class _Told:
         return (
             Had(
                 ACKED_WITHOUT_MEMBER,
-                sent,
+                lambda row: self._named(partition, sends.value[sent[row]]),
+                "acknowledged",
                 sends.invoked_ns[sent],
                 sends.completed_ns[sent],
                 sends.offset[sent],
                 sends.complete_op[sent],
+                np.full(len(sent), NONE),
             ),
             Had(
                 READ_WITHOUT_MEMBER,
-                read,
+                lambda row: self._named(partition, reads.value[read[row]]),
+                "returned",
                 sent_ns,
                 calls.completed_ns[call],
                 reads.offset[read],
                 calls.op[call],
+                np.full(len(read), NONE),
             ),
         )
+
+    def _named(self, partition: PartitionName, value: int) -> str:
+        return f"Record {self._columns.value_named(value)} of {partition}"
 
     def _sent_ns(self, values: Integers) -> Integers:
         """When each of these was sent; -1 of those that nobody sent."""
@@ -206,6 +233,7 @@ def _stretches(
                     names[member],
                     span.from_ns,
                     to_ns,
+                    (led[0][0].leader_epoch, led[-1][0].leader_epoch),
                     tuple(dict.fromkeys(why)),
                 )
 
@@ -225,10 +253,12 @@ def _unstruck(scene: Scene, partition: PartitionName, node: str, from_ns: int, t
     )
 
 
-def _lacking(columns: Columns, stretch: _Stretch, ends: Ends, had: Sequence[Had]) -> Iterator[Lack]:
+def _lacking(stretch: _Stretch, ends: Ends, had: Sequence[Had]) -> Iterator[Lack]:
     within = np.flatnonzero((ends.began_ns >= stretch.from_ns) & (ends.time_ns <= stretch.to_ns))
     for one in had:
-        of_it = np.flatnonzero((one.sent_ns >= stretch.led_from_ns) & (one.told_ns <= stretch.to_ns))
+        in_time = (one.sent_ns >= stretch.led_from_ns) & (one.told_ns <= stretch.to_ns)
+        first, last = stretch.epochs
+        of_it = np.flatnonzero(in_time & ((one.epoch == NONE) | ((one.epoch >= first) & (one.epoch <= last))))
         if not len(of_it) or not len(within):
             continue
         # The highest offset that had been told when each look began.
@@ -236,7 +266,7 @@ def _lacking(columns: Columns, stretch: _Stretch, ends: Ends, had: Sequence[Had]
         before = np.searchsorted(one.told_ns[of_it], ends.began_ns[within], side="left") - 1
         behind = within[(before >= 0) & (ends.end[within] <= highest[np.maximum(before, 0)])]
         if len(behind):
-            finding = _Finding(columns, stretch, ends, one, of_it)
+            finding = _Finding(stretch, ends, one, of_it)
             examples = [finding.of(look) for look in behind[:EXAMPLES_PER_ANOMALY].tolist()]
             yield Lack(one.kind, len(behind), examples)
 
@@ -244,7 +274,6 @@ def _lacking(columns: Columns, stretch: _Stretch, ends: Ends, had: Sequence[Had]
 class _Finding(NamedTuple):
     """What a finding tells of: a stretch, what was read in it, and which records count in it."""
 
-    columns: Columns
     stretch: _Stretch
     ends: Ends
     had: Had
@@ -256,9 +285,9 @@ class _Finding(NamedTuple):
         end, began_ns = int(self.ends.end[look]), int(self.ends.began_ns[look])
         first = int(rows[(had.told_ns[rows] < began_ns) & (had.offset[rows] >= end)][0])
         until = f"to {_s(stretch.to_ns)} at least."
-        told = f"at offset {int(had.offset[first])}, was {self._verb} at {_s(int(had.told_ns[first]))}"
+        told = f"at offset {int(had.offset[first])}, was {had.verb} at {_s(int(had.told_ns[first]))}"
         return had.kind.found(
-            f"Record {self._value(first)} of {stretch.partition}, {told}; at {_s(began_ns)} the log of"
+            f"{had.text(first)}, {told}; at {_s(began_ns)} the log of"
             f" {stretch.member}, which was in sync, ended at {end}.",
             subject=str(stretch.partition),
             time_ns=began_ns,
@@ -269,15 +298,6 @@ class _Finding(NamedTuple):
                 *stretch.why,
             ),
         )
-
-    @property
-    def _verb(self) -> str:
-        return "acknowledged" if self.had.kind is ACKED_WITHOUT_MEMBER else "returned"
-
-    def _value(self, place: int) -> object:
-        acked = self.had.kind is ACKED_WITHOUT_MEMBER
-        table = self.columns.sends.value if acked else self.columns.reads.value
-        return self.columns.value_named(table[self.had.row[place]])
 
 
 def _s(time_ns: int) -> str:

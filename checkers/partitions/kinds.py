@@ -90,6 +90,14 @@ READ_WITHOUT_MEMBER = AnomalyKind(
     guarantee="Readers are given only what every replica in sync has.",
     source="Kafka documentation, Design, Replication; Kafka's Partition.maybeIncrementLeaderHW",
 )
+COMMITTED_WITHOUT_MEMBER = AnomalyKind(
+    id="committed-without-member",
+    meaning="A group's commit was acknowledged although a member of the ISR of its partition of the offsets "
+    "topic did not have the record: the log of that member ended before it later.",
+    guarantee="An offset commit is acknowledged once all replicas in sync have it.",
+    source="Kafka documentation, Distribution, Consumer Offset Tracking; "
+    "org.apache.kafka.deferred.DeferredEventQueue",
+)
 TWO_LEADERS = AnomalyKind(
     id="two-partition-leaders",
     meaning="Brokers told of two leaders of a partition in one leader epoch.",
@@ -145,6 +153,7 @@ ANOMALIES = by_id(
     ACKED_BELOW_MIN_ISR,
     ACKED_WITHOUT_MEMBER,
     READ_WITHOUT_MEMBER,
+    COMMITTED_WITHOUT_MEMBER,
     LEADER_OUTSIDE_ISR,
     ISR_OUTSIDE_REPLICAS,
     ISR_AND_ELR,

@@ -17,7 +17,7 @@ from harness.observers.observer import Observer
 from harness.segments.compiled import HEADER_BYTES
 
 NAME = "observer-ends"
-_SEGMENT = re.compile(r"(\d{20})\.log")
+SEGMENT = re.compile(r"(\d{20})\.log")
 _REPLICA = re.compile(r"(.+)-(\d+)")
 _HEADER = struct.Struct(">qiib4sHi")
 """Base offset, length, leader epoch, format version, checksum, attributes, distance of the last offset."""
@@ -64,7 +64,7 @@ class LogEndsObserver(Observer):
         return found
 
     def _replicas(self, disk: Path) -> Iterator[tuple[str, int, Path]]:
-        for name in sorted(_names(disk)):
+        for name in sorted(names_in(disk)):
             told = _REPLICA.fullmatch(name)
             if told is not None and told[1] in self._topics:
                 yield told[1], int(told[2]), disk / name
@@ -91,7 +91,7 @@ class LogEnd:
         Raises:
             OSError: a segment is there but may not be read.
         """
-        segments = [name for name in _names(self._folder) if _SEGMENT.fullmatch(name)]
+        segments = [name for name in names_in(self._folder) if SEGMENT.fullmatch(name)]
         try:
             return self._read(max(segments)) if segments else None
         except FileNotFoundError:
@@ -138,7 +138,12 @@ class LogEnd:
             self._position, self._end = following, base + last + 1
 
 
-def _names(folder: Path) -> list[str]:
+def names_in(folder: Path) -> list[str]:
+    """What lies in a folder; nothing where it is not there, or its disk has no power.
+
+    Raises:
+        OSError: it may not be read.
+    """
     with suppress(FileNotFoundError, NotADirectoryError):
         try:
             return [entry.name for entry in folder.iterdir()]

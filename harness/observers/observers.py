@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Protocol
 
 from harness.journal import Journals
+from harness.observers.commits import CommitsObserver
 from harness.observers.ends import LogEndsObserver
 from harness.observers.offsets import OffsetsObserver
 from harness.observers.partitions import PartitionObserver
@@ -20,6 +21,8 @@ ASK_TIMEOUT_S = 1.5
 STOP_BOUND_S = 5.0
 ENDS_INTERVAL_S = 0.1
 """Between two looks at where logs end, seconds."""
+COMMITS_INTERVAL_S = 0.25
+"""Between two looks at what groups commit, seconds: a segment that is rolled waits longer to be cleaned."""
 
 Address = tuple[str, int]
 
@@ -62,6 +65,7 @@ class Observers:
         reassignments: whether to look for reassignments too.
         offsets: whether to ask where partitions begin and end, too.
         ends: topics of which to read on the disks where replicas' logs end.
+        commits: whether to read on the disks what groups commit.
 
     Attributes:
         view: the latest that they saw.
@@ -77,6 +81,7 @@ class Observers:
         reassignments: bool = False,
         offsets: bool = False,
         ends: tuple[str, ...] = (),
+        commits: bool = False,
     ) -> None:
         self.view = ClusterView()
         interval_s = interval_ms / 1000
@@ -97,10 +102,13 @@ class Observers:
             self._observers.append(
                 ReassignmentObserver(journals, listeners, self.view, interval_s, ASK_TIMEOUT_S)
             )
+        brokers = [node for node in cluster.nodes if node.name in cluster.observe_listeners]
         if ends:
-            brokers = [node for node in cluster.nodes if node.name in cluster.observe_listeners]
             disks = {node.name: cluster.disks(node) for node in brokers}
             self._observers.append(LogEndsObserver(journals, disks, ends, ENDS_INTERVAL_S))
+        if commits:
+            disks = {node.name: cluster.disks(node) for node in brokers}
+            self._observers.append(CommitsObserver(journals, disks, COMMITS_INTERVAL_S))
         if offsets:
             ids = {node.name: node.id for node in cluster.nodes}
             leaders = {name: (ids[name], address) for name, address in cluster.observe_listeners.items()}

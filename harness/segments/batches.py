@@ -165,12 +165,12 @@ def _record_fields(data: bytes, position: int) -> tuple[bytes, bytes] | None:
     numbers = []
     at: int | None = position
     for skipped in (0, 1, 0, 0):  # length; then, after the attributes, timestamp, offset, key length
-        number, at = _varint(data, at + skipped) if at is not None else (0, None)
+        number, at = varint(data, at + skipped) if at is not None else (0, None)
         numbers.append(number)
     if at is None or not 0 <= numbers[3] <= len(data) - at:
         return None
     key, at = data[at : at + numbers[3]], at + numbers[3]
-    size, at = _varint(data, at)
+    size, at = varint(data, at)
     return (key, data[at : at + size]) if at is not None and size >= 0 else None
 
 
@@ -195,13 +195,13 @@ def _left(data: bytes, positions: Positions, columns: dict[str, NDArray[Any]]) -
 
 def _offset_delta(data: bytes, position: int) -> tuple[int, int] | None:
     """Distance of a record's offset, and where the next record begins; None where there is no record."""
-    size, start = _varint(data, position)
-    _, at = _varint(data, start + 1) if start is not None else (0, None)
-    delta, at = _varint(data, at) if at is not None else (0, None)
+    size, start = varint(data, position)
+    _, at = varint(data, start + 1) if start is not None else (0, None)
+    delta, at = varint(data, at) if at is not None else (0, None)
     return None if start is None or at is None or start + size < at else (delta, start + size)
 
 
-def _varint(data: bytes, position: int) -> tuple[int, int | None]:
+def varint(data: bytes, position: int) -> tuple[int, int | None]:
     """A zigzag number of variable length and the position after it, None where it does not end."""
     value = 0
     for index, byte in enumerate(data[position : position + 2 * _VARINT_BYTES_MAX]):

@@ -27,6 +27,7 @@ def told(*names: str) -> History:
         ("observer-reassignments", Source.REASSIGNMENTS),
         ("observer-offsets", Source.OFFSETS),
         ("observer-ends", Source.ENDS),
+        ("observer-commits", Source.COMMITS),
         ("replicas", Source.DISKS),
     ],
 )

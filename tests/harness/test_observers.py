@@ -282,3 +282,17 @@ def test_of_two_brokers_the_one_with_the_newer_leader_epoch_is_believed() -> Non
     assert view.leader_of("t", 1) is None
     assert view.partition("t", 5) is None
     assert view.leader_of("unknown", 0) is None
+
+
+def test_who_reads_disks_is_there_where_it_is_asked_for(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Bench, "disks", lambda self, node: (self.disk(node),), raising=False)
+    folder = bench.folder / "more"
+    folder.mkdir()
+    journals = Journals(folder, "run", Clock())
+    Observers(bench, ("log-0",), journals, ends=("__consumer_offsets",), commits=True)
+    journals.close()
+    names = {path.name for path in folder.iterdir()}
+    assert {"history-observer-ends.jsonl", "history-observer-commits.jsonl"} <= names
+    assert not [*bench.folder.glob("history-observer-commits*")]

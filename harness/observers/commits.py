@@ -1,0 +1,177 @@
+"""What groups commit, read from the brokers' files of ``__consumer_offsets`` as it is written.
+
+Compaction removes a commit that a later one replaces, so of most of them nothing is left at a run's end.  A
+record is told once, whichever replica had it first, and with it which part of the log was read: who judges
+must know that no other record stands there.
+"""
+
+import errno
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from checkers.coordinators import OFFSETS_TOPIC
+from harness.journal import Journals
+from harness.observers.ends import SEGMENT, names_in
+from harness.observers.observer import Observer
+from harness.segments.compiled import HEADER_BYTES
+from harness.segments.offset_commits import Batch, Row, read_commits
+from harness.vocabulary import GroupsWorkload, OffsetsWorkload
+
+NAME = "observer-commits"
+COMMITTING = (OffsetsWorkload, GroupsWorkload)
+"""Workloads whose clients commit offsets outside transactions."""
+READ_BYTES_MAX = 2**23
+"""So much of a file is read at once."""
+_REPLICA = re.compile(re.escape(OFFSETS_TOPIC) + r"-(\d+)")
+_NOTHING_BEFORE = -1
+
+
+class Placed(NamedTuple):
+    """A batch, and the leader epoch of what stands just before it in the log.
+
+    Attributes:
+        batch: the batch.
+        before: -1 where the batch is the log's first, at offset 0; None where that is not known.
+    """
+
+    batch: Batch
+    before: int | None
+
+
+class CommitsObserver(Observer):
+    """Reads on in every replica of the offsets topic.
+
+    Args:
+        journals: where to write.
+        disks: broker's name to the folders of its log directories, as the host sees them.
+        interval_s: between looks.
+    """
+
+    def __init__(self, journals: Journals, disks: Mapping[str, Sequence[Path]], interval_s: float) -> None:
+        super().__init__(journals, NAME, interval_s)
+        self._disks = tuple(folder for folders in disks.values() for folder in folders)
+        self._logs: dict[Path, CommitsLog] = {}
+        self._known: set[tuple[int, int, int, int | None]] = set()
+
+    def look(self) -> None:
+        """Tell what was written since; a disk that can't be read now is left out."""
+        began_ns = self.clock.now_ns()
+        stretches: list[list[object]] = []
+        for disk in self._disks:
+            for name in sorted(names_in(disk)):
+                told = _REPLICA.fullmatch(name)
+                if told is not None:
+                    log = self._logs.setdefault(disk / name, CommitsLog(disk / name))
+                    stretches += joined(int(told[1]), self._new(int(told[1]), log.read()))
+        if stretches:
+            self.tell("commits", None, began_ns, {"stretches": stretches})
+
+    def _new(self, partition: int, placed: Sequence[Placed]) -> Iterator[Placed]:
+        """What no replica told yet; batches that compaction has thinned tell nothing."""
+        for batch, before in placed:
+            place = (partition, batch.leader_epoch, batch.first, before)
+            if batch.whole and place not in self._known:
+                self._known.add(place)
+                yield Placed(batch, before)
+
+
+def joined(partition: int, placed: Iterator[Placed]) -> list[list[object]]:
+    """Stretches as docs/histories.md has them; batches that follow upon each other make one."""
+    found: list[tuple[Batch, int | None]] = []
+    for batch, before in placed:
+        last = found[-1][0] if found else None
+        if (
+            last is not None
+            and (last.leader_epoch, last.end) == (batch.leader_epoch, batch.first)
+            and last.rows is not None
+            and batch.rows is not None
+        ):
+            rows: list[Row] = [*last.rows, *batch.rows]
+            found[-1] = (last._replace(end=batch.end, rows=rows), found[-1][1])
+        else:
+            found.append((batch, before))
+    return [
+        [partition, batch.leader_epoch, batch.first, batch.end, before, batch.rows] for batch, before in found
+    ]
+
+
+class CommitsLog:
+    """One replica's log; reads on where it ended last time, through every segment.
+
+    Args:
+        folder: of the replica; it need not be there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._segment = ""
+        self._file = 0
+        self._position = 0
+        self._last = (0, b"")
+        self._end: int | None = None
+        self._epoch = _NOTHING_BEFORE
+
+    def read(self) -> list[Placed]:
+        """Whole batches that were not read yet; after a truncation all that is there.
+
+        Raises:
+            OSError: a segment is there but may not be read.
+        """
+        found: list[Placed] = []
+        try:
+            self._read(sorted(name for name in names_in(self._folder) if SEGMENT.fullmatch(name)), found)
+        except FileNotFoundError:
+            self._segment = ""  # cleaned, truncated or deleted since the folder was read
+        except OSError as error:
+            if error.errno != errno.EIO:  # a disk without power
+                raise
+        return found
+
+    def _read(self, segments: Sequence[str], found: list[Placed]) -> None:
+        if self._segment not in segments:
+            self._begin_anew()
+        for segment in segments:
+            if segment >= self._segment:
+                self._read_segment(segment, found)
+
+    def _begin_anew(self) -> None:
+        self._segment, self._position, self._end = "", 0, None
+        self._last = (0, b"")
+
+    def _read_segment(self, segment: str, found: list[Placed]) -> None:
+        descriptor = os.open(self._folder / segment, os.O_RDONLY)
+        try:
+            file = os.fstat(descriptor).st_ino
+            if segment != self._segment:
+                self._segment, self._file, self._position, self._last = segment, file, 0, (0, b"")
+            elif file != self._file or not self._stands(descriptor):
+                self._file, self._position, self._last, self._end = file, 0, (0, b""), None
+            while self._go_on(descriptor, found):
+                pass
+        finally:
+            os.close(descriptor)
+
+    def _stands(self, descriptor: int) -> bool:
+        """Whether the last batch that was read is still there: the log may have been truncated since."""
+        position, header = self._last
+        return os.pread(descriptor, len(header), position) == header
+
+    def _go_on(self, descriptor: int, found: list[Placed]) -> bool:
+        """Read what is there, up to a bound; whether there may be more."""
+        data = os.pread(descriptor, READ_BYTES_MAX, self._position)
+        part = read_commits(data)
+        for batch in part.batches:
+            found.append(Placed(batch, self._before(batch)))
+            self._end, self._epoch = batch.end, batch.leader_epoch
+        if part.batches:
+            self._last = (self._position + part.last, data[part.last : part.last + HEADER_BYTES])
+        self._position += part.size
+        return bool(part.batches) and len(data) == READ_BYTES_MAX
+
+    def _before(self, batch: Batch) -> int | None:
+        if not batch.first:
+            return _NOTHING_BEFORE
+        return self._epoch if self._end == batch.first else None
