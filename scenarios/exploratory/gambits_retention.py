@@ -4,7 +4,7 @@ from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="Segments rolled, and removed at an age of fifteen seconds, while copies end or have to truncate.",
+    summary="Segments rolled, and removed at an age of 15 seconds, while copies end or have to truncate.",
     why=(
         "Each copy decides by itself what is too old, and a follower that comes back may have to begin where "
         "the leader's log does by now. A defect here removes young records too, or leaves a hole in a log."
@@ -28,5 +28,5 @@ SCENARIO = Scenario(
     workload=LogWorkload(
         config={"retention.ms": "15000", "segment.ms": "1000", "file.delete.delay.ms": "1000"},
     ),
-    ticket="KIP-101, KIP-32, Kafka documentation, Topic configs, retention.ms",
+    ticket="KIP-101, KIP-32",
 )
