@@ -18,6 +18,7 @@ from harness.observers.view import ClusterView
 from harness.operating.acting import Acting
 from harness.operating.operator import Operator, Performed
 from harness.operating.timed import TimedError
+from harness.sizes import TopicSizes
 from harness.vocabulary import Act, AlterTopic, FixedSchedule, Kill, Topology
 from harness.vocabulary.scenario import Step
 from harness.workloads.worker import WorkloadError
@@ -115,6 +116,7 @@ class Rig:
             ledger=None,
             cluster=SimpleNamespace(nodes=nodes),
             topics=[SimpleNamespace(name="t", partitions=())],
+            sizes=TopicSizes(),
         )
         monkeypatch.setattr(module, "bench_of", lambda _: cast("Bench", None))
         monkeypatch.setattr(module, "Operator", Standing)
