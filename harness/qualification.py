@@ -113,7 +113,7 @@ PRESETS: Mapping[str, Preset] = {
     ),
     "release": Preset(
         "A day of one machine, sharded: as nightly, with seeds enough to compare figures.",
-        _entries(chaos=16, workloads=6, gambits=12, scripts=6, duration_s=90),
+        _entries(chaos=16, workloads=6, gambits=11, scripts=6, duration_s=90),
         control_seeds=3,
         required=_REACHED_ALL,
     ),
