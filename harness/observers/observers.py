@@ -103,11 +103,10 @@ class Observers:
                 ReassignmentObserver(journals, listeners, self.view, interval_s, ASK_TIMEOUT_S)
             )
         brokers = [node for node in cluster.nodes if node.name in cluster.observe_listeners]
+        disks = {node.name: cluster.disks(node) for node in brokers} if ends or commits else {}
         if ends:
-            disks = {node.name: cluster.disks(node) for node in brokers}
             self._observers.append(LogEndsObserver(journals, disks, ends, ENDS_INTERVAL_S))
         if commits:
-            disks = {node.name: cluster.disks(node) for node in brokers}
             self._observers.append(CommitsObserver(journals, disks, COMMITS_INTERVAL_S))
         if offsets:
             ids = {node.name: node.id for node in cluster.nodes}

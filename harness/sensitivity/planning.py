@@ -19,7 +19,7 @@ from harness.qualification import Preset
 from harness.schedule import Planned, faults_alone, gambits_of, operations_of, plan
 from harness.seeded_bugs.header import SeededBug, loads_of
 from harness.vocabulary.administration import AlterTopic, CancelSome, ElectLeaders, Member, Reassign
-from harness.vocabulary.faults import Among, Fault, Partition, Target
+from harness.vocabulary.faults import Among, Fault, PacketLoss, Partition, Target
 from harness.vocabulary.gambits import AlterThere, AskThere, ElectThere, MoveThere, Part, Strike
 from harness.vocabulary.scenario import RandomSchedule
 from harness.vocabulary.topology import Mode, Role
@@ -166,7 +166,7 @@ def _draws_of(planned: Planned, *, of_brokers: bool) -> Iterator[str]:
 
 def _of_controllers(whom: Part | Target, fault: Fault) -> bool:
     """Whether a fault is for somebody who is a controller, whatever else they may be."""
-    if isinstance(fault, Partition) and fault.among is Among.CONTROLLERS:
+    if isinstance(fault, Partition | PacketLoss) and fault.among is Among.CONTROLLERS:
         return True
     if isinstance(whom, Member):
         return whom.role is Role.CONTROLLER

@@ -12,7 +12,9 @@ from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.header import Area, SeededBug
 from harness.seeded_bugs.reach import stage_in
 from harness.seeded_bugs.traces import Stage
+from harness.sensitivity import planning
 from harness.sensitivity.planning import Budget, Controls, Slot, drawn_runs, draws_of, fits, in_order, slots
+from harness.vocabulary.faults import Among, LossPattern, PacketLoss, Partition, Pattern, Target
 from harness.vocabulary.topology import Mode, Role
 from results.sensitivity import Reach
 
@@ -138,6 +140,13 @@ def test_a_bug_of_brokers_takes_what_befalls_brokers() -> None:
     assert fits(bug(faults="power-loss"), copies)
     chaos = "exploratory/chaos"  # where every controller is a broker too
     assert draws_of(chaos) == draws_of(chaos, of_brokers=True)
+
+
+@pytest.mark.parametrize("fault", [Partition(Pattern.HALVES), PacketLoss(LossPattern.MESH)])
+def test_what_is_cut_among_controllers_befalls_them_alone(fault: Partition | PacketLoss) -> None:
+    among = msgspec.structs.replace(fault, among=Among.CONTROLLERS)
+    assert planning._of_controllers(Target.RANDOM, among)
+    assert not planning._of_controllers(Target.RANDOM, fault)
 
 
 def test_loads_that_only_some_scenarios_have_are_asked_for_by_a_word() -> None:
