@@ -17,7 +17,7 @@ from harness.catalogue import load_scenario
 from harness.planning import RunOptions
 from harness.qualification import Preset
 from harness.schedule import Planned, faults_alone, gambits_of, operations_of, plan
-from harness.seeded_bugs.header import SeededBug, loads_of
+from harness.seeded_bugs.header import Area, SeededBug, loads_of
 from harness.vocabulary.administration import AlterTopic, CancelSome, ElectLeaders, Member, Reassign
 from harness.vocabulary.faults import Among, Fault, PacketLoss, Partition, Target
 from harness.vocabulary.gambits import AlterThere, AskThere, ElectThere, MoveThere, Part, Strike
@@ -28,6 +28,10 @@ from harness.vocabulary.version import parse_version
 _SEEDS = 1_000_000_000
 """Seeds of runs are below this one: so many that no two controls are the same run."""
 _CONTROLLERS = frozenset({Target.ACTIVE_CONTROLLER, Target.VOTER, Target.QUORUM_FOLLOWER})
+_BROKERS = frozenset({Target.PARTITION_LEADER, Target.BROKER})
+_ALONE = {Among.CONTROLLERS: Role.CONTROLLER, Among.BROKERS: Role.BROKER}
+_OF_THE_QUORUM = frozenset({Area.KRAFT, Area.VOTERS})
+"""Areas of bugs that lie in how controllers vote and replicate: no fault of a broker comes near them."""
 _PARTS_OF_QUORUM = ("controller", "voter-")
 """How the parts begin that a choice of the quorum gives; see `ChooseQuorum`."""
 _SCHEDULES = 24
@@ -129,8 +133,7 @@ def fits(bug: SeededBug, scenario: str) -> bool:
     return _loaded(bug, scenario) and (not bug.faults or _often(bug, scenario) > 0)
 
 
-@functools.cache
-def draws_of(name: str, *, of_brokers: bool = False) -> Mapping[str, float]:
+def draws_of(name: str, whom: Role | None = None) -> Mapping[str, float]:
     """How often a scenario's random schedule draws each fault and admin operation, by gambits too.
 
     Blinks are left out: every exploratory schedule has them, and a bug that a blink is enough for has them
@@ -138,39 +141,48 @@ def draws_of(name: str, *, of_brokers: bool = False) -> Mapping[str, float]:
 
     Args:
         name: the scenario's.
-        of_brokers: leave out faults that befall controllers alone, where these are no brokers.
+        whom: leave out faults that befall nodes of the other role alone, where no node has both.
 
     Returns:
         Mean numbers per schedule of the scenario's length; what none of its first schedules has is not there.
     """
+    combined = load_scenario(name).topology.mode is Mode.COMBINED
+    totals: Counter[str] = Counter()
+    for (role, tag), count in _drawn_in(name).items():
+        if combined or whom is None or role in (whom, None):
+            totals[tag] += count
+    return {tag: count / _SCHEDULES for tag, count in totals.items()}
+
+
+@functools.cache
+def _drawn_in(name: str) -> Mapping[tuple[Role | None, str], int]:
+    """What the first schedules of a scenario have, and the role of those whom it befalls; see `_befallen`."""
     scenario = load_scenario(name)
     schedule = scenario.schedule
     if not isinstance(schedule, RandomSchedule):
         return {}
-    combined = scenario.topology.mode is Mode.COMBINED
     drawn = (plan(schedule, scenario.topology, seed) for seed in range(_SCHEDULES))
-    counts = Counter(tag for one in drawn for tag in _draws_of(one, of_brokers=of_brokers and not combined))
-    return {tag: count / _SCHEDULES for tag, count in counts.items()}
+    return Counter(each for one in drawn for each in _draws_of(one))
 
 
-def _draws_of(planned: Planned, *, of_brokers: bool) -> Iterator[str]:
+def _draws_of(planned: Planned) -> Iterator[tuple[Role | None, str]]:
     alone = ((fault.target, fault) for fault in faults_alone(planned))
     moves = tuple(move for gambit in gambits_of(planned) for move in gambit.moves)
     struck = ((blow.at, blow.fault) for move in moves if isinstance(move, Strike) for blow in move.blows)
-    for whom, fault in (*alone, *struck):
-        if not (of_brokers and _of_controllers(whom, fault)):
-            yield _tag(fault)
-    yield from (_tag(operation) for operation in operations_of(planned))
-    yield from (_tag_there(move.what) for move in moves if isinstance(move, AskThere))
+    yield from ((_befallen(at, fault), _tag(fault)) for at, fault in (*alone, *struck))
+    yield from ((None, _tag(operation)) for operation in operations_of(planned))
+    yield from ((None, _tag_there(move.what)) for move in moves if isinstance(move, AskThere))
 
 
-def _of_controllers(whom: Part | Target, fault: Fault) -> bool:
-    """Whether a fault is for somebody who is a controller, whatever else they may be."""
-    if isinstance(fault, Partition | PacketLoss) and fault.among is Among.CONTROLLERS:
-        return True
-    if isinstance(whom, Member):
-        return whom.role is Role.CONTROLLER
-    return whom in _CONTROLLERS or (not isinstance(whom, Target) and whom.startswith(_PARTS_OF_QUORUM))
+def _befallen(at: Part | Target, fault: Fault) -> Role | None:
+    """The role of those whom a fault is for, if it can be for no others."""
+    if isinstance(fault, Partition | PacketLoss) and fault.among in _ALONE:
+        return _ALONE[fault.among]
+    if isinstance(at, Member):
+        return at.role
+    if isinstance(at, Target):
+        return Role.CONTROLLER if at in _CONTROLLERS else Role.BROKER if at in _BROKERS else None
+    return Role.CONTROLLER if at.startswith(_PARTS_OF_QUORUM) else Role.BROKER
 
 
 def _tag_there(what: ElectThere | AlterThere | MoveThere) -> str:
@@ -222,11 +234,18 @@ def _in_drawn_order(bug: SeededBug, runs: Iterable[Drawn], source: random.Random
 def _often(bug: SeededBug, scenario: str) -> float:
     """How many faults and operations that a bug takes are in a schedule of a scenario, in the mean.
 
-    What befalls controllers does nothing to a bug that brokers alone have.  The other way round it may: when
-    a broker ends, controllers decide who is in sync and who leads.
+    What befalls controllers does nothing to a bug that brokers alone have.  What befalls brokers does nothing
+    to votes and to the log of the quorum, but something to other bugs of controllers: when a broker ends,
+    they decide who is in sync and who leads.
     """
-    drawn = draws_of(scenario, of_brokers=bug.nodes == (Role.BROKER,))
+    drawn = draws_of(scenario, _near(bug))
     return sum(drawn.get(fault, 0) for fault in bug.faults)
+
+
+def _near(bug: SeededBug) -> Role | None:
+    if bug.area in _OF_THE_QUORUM:
+        return Role.CONTROLLER
+    return Role.BROKER if bug.nodes == (Role.BROKER,) else None
 
 
 def _source(seed: int, slot: Slot, what: str) -> random.Random:

@@ -14,7 +14,8 @@ from harness.seeded_bugs.reach import stage_in
 from harness.seeded_bugs.traces import Stage
 from harness.sensitivity import planning
 from harness.sensitivity.planning import Budget, Controls, Slot, drawn_runs, draws_of, fits, in_order, slots
-from harness.vocabulary.faults import Among, LossPattern, PacketLoss, Partition, Pattern, Target
+from harness.vocabulary.administration import Member, broker, controller
+from harness.vocabulary.faults import Among, Kill, LossPattern, PacketLoss, Partition, Pattern, Target
 from harness.vocabulary.topology import Mode, Role
 from results.sensitivity import Reach
 
@@ -23,11 +24,15 @@ NIGHTLY = PRESETS["nightly"]
 
 
 def bug(
-    name: str = "forgets", faults: str = "", workloads: str = "log", node: Role = Role.BROKER
+    name: str = "forgets",
+    faults: str = "",
+    workloads: str = "log",
+    node: Role = Role.BROKER,
+    area: Area = Area.REPLICATION,
 ) -> SeededBug:
     return SeededBug(
         name=name,
-        area=Area.REPLICATION,
+        area=area,
         summary="A leader forgets.",
         breaks="What was taken is kept.",
         source="KIP-1",
@@ -133,20 +138,45 @@ def test_what_gambits_strike_and_ask_for_is_drawn_too() -> None:
 
 def test_a_bug_of_brokers_takes_what_befalls_brokers() -> None:
     power, copies = "exploratory/gambits-power", "exploratory/gambits-copies-power"
-    assert draws_of(power)["power-loss"] > draws_of(power, of_brokers=True).get("power-loss", 0)
-    assert draws_of(copies, of_brokers=True)["power-loss"] > 0
+    assert draws_of(power)["power-loss"] > draws_of(power, Role.BROKER).get("power-loss", 0)
+    assert draws_of(copies, Role.BROKER)["power-loss"] > 0
     assert fits(bug(faults="power-loss", node=Role.CONTROLLER), power)
     assert not fits(bug(faults="power-loss"), power)
     assert fits(bug(faults="power-loss"), copies)
     chaos = "exploratory/chaos"  # where every controller is a broker too
-    assert draws_of(chaos) == draws_of(chaos, of_brokers=True)
+    assert draws_of(chaos) == draws_of(chaos, Role.BROKER) == draws_of(chaos, Role.CONTROLLER)
+
+
+def test_a_bug_of_the_quorum_takes_what_befalls_controllers() -> None:
+    power, copies = "exploratory/gambits-power", "exploratory/gambits-copies-power"
+    voting = bug(faults="power-loss", node=Role.CONTROLLER, area=Area.KRAFT)
+    assert fits(voting, power)
+    assert not fits(voting, copies)
+    assert fits(bug(faults="power-loss", node=Role.CONTROLLER), copies)
+
+
+@pytest.mark.parametrize(
+    ("at", "role"),
+    [
+        (Target.ACTIVE_CONTROLLER, Role.CONTROLLER),
+        (Target.PARTITION_LEADER, Role.BROKER),
+        (Target.RANDOM, None),
+        (controller(1), Role.CONTROLLER),
+        (broker(1), Role.BROKER),
+        ("voter-1", Role.CONTROLLER),
+        ("follower-1", Role.BROKER),
+    ],
+)
+def test_a_fault_befalls_whom_it_is_for(at: Target | Member | str, role: Role | None) -> None:
+    assert planning._befallen(at, Kill()) is role
 
 
 @pytest.mark.parametrize("fault", [Partition(Pattern.HALVES), PacketLoss(LossPattern.MESH)])
-def test_what_is_cut_among_controllers_befalls_them_alone(fault: Partition | PacketLoss) -> None:
-    among = msgspec.structs.replace(fault, among=Among.CONTROLLERS)
-    assert planning._of_controllers(Target.RANDOM, among)
-    assert not planning._of_controllers(Target.RANDOM, fault)
+def test_what_is_cut_among_nodes_of_one_role_befalls_them_alone(fault: Partition | PacketLoss) -> None:
+    roles = {Among.CONTROLLERS: Role.CONTROLLER, Among.BROKERS: Role.BROKER, Among.ALL: None}
+    for among, role in roles.items():
+        cut = msgspec.structs.replace(fault, among=among)
+        assert planning._befallen(Target.RANDOM, cut) is role
 
 
 def test_loads_that_only_some_scenarios_have_are_asked_for_by_a_word() -> None:
