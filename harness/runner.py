@@ -49,6 +49,7 @@ from harness.vocabulary import RandomSchedule
 from harness.watchdog import watched
 from harness.wire import WireError
 from harness.workloads.context import Context, clients_for
+from harness.workloads.deleting import Deletions
 from harness.workloads.final_read import end_by, final_readers
 from harness.workloads.load import Load
 from harness.workloads.opening import implementation_of
@@ -197,7 +198,7 @@ def _play(stage: Stage, mishaps: Mishaps, cancelled: threading.Event) -> None:
     context = _context(stage)
     with mishaps.survived("observing"), _observed(stage, context) as observers:
         with mishaps.survived("the load"), _loaded(stage, context) as load:
-            crew = Crew(stage, observers.view, lambda: _check(load, observers), cancelled)
+            crew = Crew(stage, observers.view, lambda: _check(load, observers), cancelled, Deletions(context))
             _carry_out(stage, crew, mishaps, cancelled)
             if not cancelled.is_set():
                 with mishaps.survived("recovery"):
