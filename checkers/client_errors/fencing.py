@@ -137,8 +137,9 @@ def _timed_out(setup: Setup, call: Call, producer: Call | None) -> bool:
 
     What its producer asked for when it initialised goes before what the workload has.
     """
-    own = None if producer is None else (producer.begun.value or {}).get("timeout_ms")
-    timeout_ms = setup.workload.transaction_timeout_ms if own is None else own
+    asked = None if producer is None else producer.begun.value
+    own = asked.get("timeout_ms") if isinstance(asked, dict) else None
+    timeout_ms = own if isinstance(own, int) else setup.workload.transaction_timeout_ms
     if timeout_ms is None or call.ended is None:
         return True
     return call.ended.time_ns - call.begun.time_ns >= timeout_ms * _NS_PER_MS
