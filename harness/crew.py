@@ -24,6 +24,7 @@ from harness.taking import Taking
 from harness.vocabulary.moves import ScriptedSchedule
 from harness.vocabulary.scenario import FixedSchedule
 from harness.wire import Endpoint, PartitionAnswer, WireError
+from harness.workloads.deleting import Deletions
 
 _BESIDE_BOUND_S = 90.0
 """For the operation that is going on at the end: before a throttled reassignment each broker is asked, one
@@ -40,12 +41,19 @@ class Crew:
         view: what observers saw last.
         check: raises when a worker or an observer has died.
         cancelled: set to end the schedule early.
+        deletions: of records, for gambits that ask for them.
     """
 
     def __init__(
-        self, stage: Stage, view: ClusterView, check: Callable[[], None], cancelled: threading.Event
+        self,
+        stage: Stage,
+        view: ClusterView,
+        check: Callable[[], None],
+        cancelled: threading.Event,
+        deletions: Deletions,
     ) -> None:
         self._stage = stage
+        self._deletions = deletions
         self._view = view
         self._check = check
         self._cancelled = cancelled
@@ -119,7 +127,7 @@ class Crew:
 
     def _gambits(self) -> GambitCourse:
         recorder = Recorder(self._stage.journals.open("gambits", "script"), "gambits")
-        around = Surroundings(self._situation, self._stage.tally)
+        around = Surroundings(self._situation, self._stage.tally, self._deletions)
         # The first operator performs what the schedule has at given times.
         return GambitCourse(self.nemesis, lambda: self._hire(least=2), recorder, around, self._cancelled)
 

@@ -32,6 +32,7 @@ from harness.gambits_of_copies import (
     stale_elected,
     torn_writes,
     trimmed_log,
+    trimmed_while_held,
 )
 from harness.gambits_of_topics import (
     absent_replica,
@@ -41,7 +42,15 @@ from harness.gambits_of_topics import (
     reassignment,
     switched_configs,
 )
-from harness.gambits_of_voters import departing_leader, lossy_voters, overlapping_changes, uncommitted_voters
+from harness.gambits_of_voters import (
+    colliding_elections,
+    departing_leader,
+    lagging_candidate,
+    lossy_voters,
+    overlapping_changes,
+    uncommitted_voters,
+    wiped_voter,
+)
 from harness.vocabulary.administration import (
     AlterSome,
     Drawn,
@@ -73,6 +82,7 @@ from harness.vocabulary.gambits import (
     InSyncAlone,
     LedBy,
     LedByAnother,
+    Linger,
     Mend,
     OutOfSync,
     Part,
@@ -286,19 +296,6 @@ def _flapping(source: random.Random, _: Topology) -> Script:
     return (*moves, Until(AllInSync(), BACK_MS))
 
 
-def _colliding_elections(source: random.Random, topology: Topology) -> Script:
-    """All voters frozen until none has heard of the leader for too long; they go on within milliseconds."""
-    voters = ("controller", *(f"voter-{n}" for n in range(1, len(topology.voters()))))
-    blows = blows_at([(part, Pause()) for part in shuffled(source, voters)])
-    return (
-        ChooseQuorum(fresh_draw(source)),
-        Strike(blows),
-        Pass(source.randint(1_500, 3_000)),
-        Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, AT_ONCE_MS)),
-        Until(AllInSync(), BACK_MS),
-    )
-
-
 def _voters_power(source: random.Random, topology: Topology) -> Script:
     """Power lost by a majority of the voters, or all, right after a change was acknowledged."""
     voters = len(topology.voters())
@@ -337,7 +334,7 @@ GAMBITS: dict[str, Recipe] = {
     "rolling-bounce": Recipe(_rolling_bounce, copies=2),
     "cut-off-controller": Recipe(_cut_off_controller, copies=1, isolated=True),
     "flapping": Recipe(_flapping),
-    "colliding-elections": Recipe(_colliding_elections, copies=1, isolated=True),
+    "colliding-elections": Recipe(colliding_elections, copies=1, isolated=True),
     "voters-power": Recipe(_voters_power, copies=1, isolated=True, disks=True),
     "copies-power": Recipe(copies_power, isolated=True, disks=True),
     "reassignment": Recipe(reassignment, copies=4, isolated=True),
@@ -359,6 +356,9 @@ GAMBITS: dict[str, Recipe] = {
     "uncommitted-voters": Recipe(uncommitted_voters, copies=1, isolated=True, voters=3),
     "lossy-voters": Recipe(lossy_voters, copies=1, isolated=True),
     "lossy-sends": Recipe(lossy_sends, isolated=True),
+    "wiped-voter": Recipe(wiped_voter, copies=1, isolated=True, voters=3),
+    "lagging-candidate": Recipe(lagging_candidate, copies=1, isolated=True),
+    "trimmed-while-held": Recipe(trimmed_while_held, isolated=True),
 }
 """Gambits that a random schedule draws from, by their names there."""
 
@@ -383,7 +383,7 @@ def _about_ms(move: GambitMove) -> int:
             return 1_500 + apart_ms * (len(names) - 1)
         case Until(AllInSync()):
             return 500
-        case Until():
+        case Until() | Linger():
             return 1_500
         case _:
             return 100

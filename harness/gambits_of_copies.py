@@ -47,11 +47,14 @@ from harness.vocabulary.gambits import (
     Blow,
     ChooseCopies,
     ChooseNewcomers,
+    DeleteThere,
     ElectThere,
     GambitMove,
     InSyncAlone,
     Leaderless,
+    LedBy,
     LedByAnother,
+    Linger,
     Mend,
     MoveThere,
     OutOfSync,
@@ -67,6 +70,10 @@ _LATE_MS = (4_000, 8_000)
 _HELD_MS = (200, 6_000)
 """TCP sends again after 0.2 s, and then after twice as long each time."""
 _LOST_PERCENT = (20, 60)
+_BEFORE_FENCED_MS = (500, 1_000)
+"""With the proofs of faults shorter than `broker.session.timeout.ms`; a deletion is asked for by then."""
+_BEFORE_OUT_OF_SYNC_MS = (500, 2_000)
+"""The same for `replica.lag.time.max.ms`: who reaches controllers is not fenced."""
 
 
 def cancelled_copy(source: random.Random, _: Topology) -> Script:
@@ -168,6 +175,30 @@ def trimmed_log(source: random.Random, _: Topology) -> Script:
         ChooseCopies(fresh_draw(source), copies=len(COPIES)),
         altered("segment.ms", source.choice(SEGMENT_MS)),
         *rounds,
+    )
+
+
+def trimmed_while_held(source: random.Random, _: Topology) -> Script:
+    """One follower held back while oldest records are deleted; the rest ends, and it goes on and leads.
+
+    It is held too shortly to be fenced or to leave the ISR, so that until it has done it too the deletion is
+    not to be answered.
+    """
+    deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
+    hold, within_ms = source.choice(((Pause(), _BEFORE_FENCED_MS), (deaf, _BEFORE_OUT_OF_SYNC_MS)))
+    rest = blows_at([(part, Kill()) for part in shuffled(source, ("leader", "follower-2"))], first=2)
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        Strike((Blow("f1", "follower-1", hold),)),
+        DeleteThere(source.randint(10, 60) / 100),
+        Linger(RecordsDeleted(), source.randint(*within_ms)),
+        Strike(rest, source.randint(0, AT_ONCE_MS)),
+        Mend(("f1",)),
+        Until(LedBy("follower-1"), SEVERAL_S_MS),
+        # Others read meanwhile; where two are to be in sync nothing is acknowledged.
+        Linger(Acknowledged(source.randint(20, 200)), 2_500),
+        Mend(shuffled(source, [blow.name for blow in rest]), source.randint(0, 2_000)),
+        Until(AllInSync(), BACK_MS),
     )
 
 

@@ -49,6 +49,7 @@ from harness.vocabulary import RandomSchedule
 from harness.watchdog import watched
 from harness.wire import WireError
 from harness.workloads.context import Context, clients_for
+from harness.workloads.deleting import Deletions
 from harness.workloads.final_read import end_by, final_readers
 from harness.workloads.load import Load
 from harness.workloads.opening import implementation_of
@@ -59,6 +60,8 @@ SETTLED_BOUND_S = 30.0
 """How long the load waits for brokers that fell silent after they had been ready: hosts stall at starts."""
 TRAFFIC_BOUND_S = 20.0
 """How long a run waits for the traffic that its assumptions ask for; without it the verdict is unknown."""
+LIFTED_BOUND_S = 15.0
+LIFT_PAUSE_S = 0.5
 
 
 class Host(msgspec.Struct, frozen=True):
@@ -197,9 +200,11 @@ def _play(stage: Stage, mishaps: Mishaps, cancelled: threading.Event) -> None:
     context = _context(stage)
     with mishaps.survived("observing"), _observed(stage, context) as observers:
         with mishaps.survived("the load"), _loaded(stage, context) as load:
-            crew = Crew(stage, observers.view, lambda: _check(load, observers), cancelled)
+            crew = Crew(stage, observers.view, lambda: _check(load, observers), cancelled, Deletions(context))
             _carry_out(stage, crew, mishaps, cancelled)
             if not cancelled.is_set():
+                with mishaps.survived("lifting limits"):
+                    _lift(stage, crew, cancelled)
                 with mishaps.survived("recovery"):
                     _recover(stage, context, cancelled)
                 _settle(stage, crew)
@@ -301,11 +306,27 @@ def _recover(stage: Stage, context: Context[Any], cancelled: threading.Event) ->
         stage.tell("recover", complaint)
 
 
-def _settle(stage: Stage, crew: Crew) -> None:
+def _lift(stage: Stage, crew: Crew, cancelled: threading.Event) -> None:
+    """Recovery is bounded, so it is not to be slowed down by limits; brokers that just began answer soon."""
+    deadline = time.monotonic() + LIFTED_BOUND_S
+    while stays := _limited(crew):
+        if time.monotonic() > deadline or cancelled.wait(LIFT_PAUSE_S):
+            stage.tell("heal", stays)
+            return
+
+
+def _limited(crew: Crew) -> str | None:
+    """Take limits on moving replicas away; why some stay."""
     try:
         crew.settle()
     except WireError as error:
-        stage.tell("recover", f"limits on moving replicas stay: {error}")
+        return f"limits on moving replicas stay: {error}"
+    return None
+
+
+def _settle(stage: Stage, crew: Crew) -> None:
+    if stays := _limited(crew):
+        stage.tell("recover", stays)
     for complaint in crew.end_retention():
         stage.tell("recover", complaint)
 

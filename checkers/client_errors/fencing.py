@@ -55,7 +55,7 @@ def refusals(history: History, setup: Setup) -> Iterator[Anomaly]:
     """Refusals that nothing explains; illegal where nothing leaves a doubt either."""
     for call in refused_transactions(history):
         producer = _producer(history, call)
-        if not _rivals(history, call, producer) and not _timed_out(setup, call):
+        if not _rivals(history, call, producer) and not _timed_out(setup, call, producer):
             yield _found(history, call, producer)
 
 
@@ -132,9 +132,14 @@ def _rivals(history: History, call: Call, producer: Call | None) -> bool:
     )
 
 
-def _timed_out(setup: Setup, call: Call) -> bool:
-    """Whether a transaction may have exceeded its timeout; also where that is not known."""
-    timeout_ms = setup.workload.transaction_timeout_ms
+def _timed_out(setup: Setup, call: Call, producer: Call | None) -> bool:
+    """Whether a transaction may have exceeded its timeout; also where that is not known.
+
+    What its producer asked for when it initialised goes before what the workload has.
+    """
+    asked = None if producer is None else producer.begun.value
+    own = asked.get("timeout_ms") if isinstance(asked, dict) else None
+    timeout_ms = own if isinstance(own, int) else setup.workload.transaction_timeout_ms
     if timeout_ms is None or call.ended is None:
         return True
     return call.ended.time_ns - call.begun.time_ns >= timeout_ms * _NS_PER_MS

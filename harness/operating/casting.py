@@ -6,8 +6,17 @@ import msgspec
 
 from harness.operating.conditions import Seen, judged
 from harness.operating.situation import Situation
-from harness.vocabulary.administration import AlterTopic, Concrete, ElectLeaders, Member, Reassign
+from harness.vocabulary.administration import (
+    AddVoter,
+    AlterTopic,
+    Concrete,
+    ElectLeaders,
+    Member,
+    Reassign,
+    RemoveVoter,
+)
 from harness.vocabulary.gambits import (
+    AddPart,
     AllInSync,
     AlterThere,
     BeingAdded,
@@ -23,11 +32,14 @@ from harness.vocabulary.gambits import (
     LedBy,
     LedByAnother,
     MoveThere,
+    Observing,
     OutOfSync,
     Part,
     QuorumLed,
     QuorumLedByAnother,
+    RemovePart,
     Situational,
+    There,
 )
 from harness.vocabulary.moves import NothingMoves
 from harness.vocabulary.topology import Node, Role
@@ -95,12 +107,22 @@ def has_part(chosen: Cast, situation: Situation) -> bool:
     return all(node.id == leads[part] for part, node in chosen.parts.items() if part in leads)
 
 
-def asked_there(what: MoveThere | AlterThere | ElectThere, chosen: Cast, nodes: Sequence[Node]) -> Concrete:
+def asked_there(what: There, chosen: Cast, nodes: Sequence[Node]) -> Concrete:
     """What is asked for, given the partition and who was chosen.
 
     Raises:
         LookupError: no partition was chosen, or nobody has a part that is named.
     """
+    match what:
+        case AddPart(part):
+            return AddVoter(member_of(chosen.node(part, nodes), nodes))
+        case RemovePart(part):
+            return RemoveVoter(member_of(chosen.node(part, nodes), nodes))
+        case MoveThere() | AlterThere() | ElectThere():
+            return _of_chosen(what, chosen, nodes)
+
+
+def _of_chosen(what: MoveThere | AlterThere | ElectThere, chosen: Cast, nodes: Sequence[Node]) -> Concrete:
     if chosen.where is None:
         raise LookupError("no partition was chosen")
     topic, number = chosen.where
@@ -134,6 +156,10 @@ def come_about(condition: Situational, chosen: Cast, situation: Situation) -> Se
             return _of_quorum(None, situation)
         case QuorumLedByAnother(part):
             return _of_quorum(chosen.node(part, situation.nodes), situation)
+        case Observing(part):
+            quorum = situation.quorum
+            ids = [] if quorum is None else [replica.id for replica in quorum.observers]
+            return Seen(chosen.node(part, situation.nodes).id in ids, ids)
         case NothingMoves():
             return judged(condition, situation, acked=0)
         case LedBy() | LedByAnother() | InSyncAlone() | OutOfSync() | BeingAdded() | Leaderless():

@@ -31,8 +31,10 @@ from harness.wire import QuorumAnswer
 _VOTERS_MIN = 3
 _COPIES_MIN = 2
 _ALL_SHARE = 0.2
-_THROTTLE_SHARE = 0.25
-_THROTTLE_BYTES_PER_S = 1_000_000
+_THROTTLE_SHARE = 0.4
+_THROTTLES_BYTES_PER_S = (10_000, 20_000, 1_000_000)
+"""A quota counts ten seconds (KIP-73): a copy of more than it allows in that time stays behind for seconds.
+The last one slows nothing down here, and only has limits set."""
 _ADDED_AT_ONCE_MAX = 2
 _GROWTH_MAX = 2
 """So many times as many partitions as it was made with a topic may get."""
@@ -83,7 +85,7 @@ def _reassignment(situation: Situation, source: random.Random) -> Reassign | Non
     topic, number = source.choice(known)
     now = list(situation.partitions[topic, number].replicas)
     wanted = _replicas(now, brokers, source)
-    throttle = _THROTTLE_BYTES_PER_S if source.random() < _THROTTLE_SHARE else None
+    throttle = source.choice(_THROTTLES_BYTES_PER_S) if source.random() < _THROTTLE_SHARE else None
     # Who takes back what goes on is let down by Kafka (docs/findings.md), every time: nothing new.
     going_on = [one for one in situation.ongoing if (one.topic, one.partition) == (topic, number)]
     leaving = {broker for one in going_on for broker in one.removing}

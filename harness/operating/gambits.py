@@ -29,9 +29,11 @@ from harness.vocabulary.gambits import (
     ChooseNewcomers,
     ChooseQuorum,
     ChooseSuccessor,
+    DeleteThere,
     Gambit,
     GambitMove,
     Given,
+    Linger,
     Mend,
     RecordsDeleted,
     Strike,
@@ -39,6 +41,7 @@ from harness.vocabulary.gambits import (
     Until,
 )
 from harness.vocabulary.moves import Acknowledged, Pass
+from harness.workloads.deleting import Deletions, OneDeletion
 from harness.workloads.worker import join_all
 
 _LOOK_PAUSE_S = 0.05
@@ -53,10 +56,12 @@ class Surroundings(NamedTuple):
     Attributes:
         look: the cluster as it is now, with the partitions of a topic that is not the workload's.
         tally: counts acknowledged records, topics that were removed, and deletions of records.
+        deletions: makes those that scripts ask for.
     """
 
     look: Callable[[str | None], Situation]
     tally: Tally
+    deletions: Deletions
 
 
 class GambitCourse:
@@ -85,6 +90,7 @@ class GambitCourse:
         self._cancelled = cancelled
         self._operators: list[Operator] = []
         self._asking: list[Background] = []
+        self._deleting: list[OneDeletion] = []
 
     def play(self, name: str, gambit: Gambit, until_ns: int) -> None:
         """Make the moves of a gambit; the first that does not come about ends it.
@@ -119,6 +125,7 @@ class GambitCourse:
             KrucibleError: asking came to an unforeseen end.
         """
         join_all(self._asking, max((worker.bound_s for worker in self._asking), default=0.0) + _GRACE_S)
+        join_all(self._deleting, OneDeletion.bound_s + _GRACE_S)
 
     def _moved(self, played: "_Played") -> str | None:
         """Make the moves; why the last of them did not come about, None if all did."""
@@ -146,12 +153,15 @@ class GambitCourse:
                 return None if ended else "not seen to be over"
             case Until():
                 return self._awaited(move, played)
+            case DeleteThere(share):
+                return self._delete(share, played.cast.where)
+            case Linger():
+                self._awaited(move, played)
             case Pass(ms):
                 self._cancelled.wait(ms / 1000)
-                return None
             case Ask() | AskThere():
                 self._ask(move, played)
-                return None
+        return None
 
     def _ask(self, move: Ask | AskThere, played: "_Played") -> None:
         match move:
@@ -163,6 +173,15 @@ class GambitCourse:
         self._asking.append(worker)
         worker.start()
         worker.join(worker.bound_s if move.answered else 0.0)
+
+    def _delete(self, share: float, where: tuple[str, int] | None) -> str | None:
+        """Why nothing is deleted; None once a deletion has begun, which waits for those before it."""
+        if where is None:
+            return "no partition was chosen"
+        join_all(self._deleting, OneDeletion.bound_s + _GRACE_S)
+        self._deleting = [self._around.deletions.one(where, share)]
+        self._deleting[0].start()
+        return None
 
     def _struck(self, move: Strike, played: "_Played") -> str | None:
         nodes = self._around.look(None).nodes
@@ -199,7 +218,7 @@ class GambitCourse:
             outcome.ok(asked | told)
         return None
 
-    def _awaited(self, move: Until, played: "_Played") -> str | None:
+    def _awaited(self, move: Until | Linger, played: "_Played") -> str | None:
         acked, removed = self._around.tally.acked, self._around.tally.removed
         asked = {"condition": msgspec.to_builtins(move.condition), "within_ms": move.within_ms}
         where = played.cast.where

@@ -18,9 +18,27 @@ from harness.planning import RunOptions
 from harness.qualification import Preset
 from harness.schedule import Planned, faults_alone, gambits_of, operations_of, plan
 from harness.seeded_bugs.header import Area, SeededBug, loads_of
-from harness.vocabulary.administration import AlterTopic, CancelSome, ElectLeaders, Member, Reassign
+from harness.vocabulary.administration import (
+    AddVoter,
+    AlterTopic,
+    CancelSome,
+    ElectLeaders,
+    Member,
+    Reassign,
+    RemoveVoter,
+)
 from harness.vocabulary.faults import Among, Fault, PacketLoss, Partition, Target
-from harness.vocabulary.gambits import AlterThere, AskThere, ElectThere, MoveThere, Part, Strike
+from harness.vocabulary.gambits import (
+    AddPart,
+    AlterThere,
+    AskThere,
+    ElectThere,
+    MoveThere,
+    Part,
+    RemovePart,
+    Strike,
+    There,
+)
 from harness.vocabulary.scenario import RandomSchedule
 from harness.vocabulary.topology import Mode, Role
 from harness.vocabulary.version import parse_version
@@ -185,8 +203,12 @@ def _befallen(at: Part | Target, fault: Fault) -> Role | None:
     return Role.CONTROLLER if at.startswith(_PARTS_OF_QUORUM) else Role.BROKER
 
 
-def _tag_there(what: ElectThere | AlterThere | MoveThere) -> str:
+def _tag_there(what: There) -> str:
     match what:
+        case AddPart():
+            return _tag(AddVoter)
+        case RemovePart():
+            return _tag(RemoveVoter)
         case ElectThere():
             return _tag(ElectLeaders)
         case AlterThere():

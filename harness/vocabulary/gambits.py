@@ -171,6 +171,12 @@ class QuorumLed(msgspec.Struct, frozen=True, tag_field="kind", tag="quorum-led")
     """The quorum has a leader that knows what is committed."""
 
 
+class Observing(msgspec.Struct, frozen=True, tag_field="kind", tag="observing"):
+    """The quorum's leader tells of a node as an observer: it fetches, and with that disk it has no vote."""
+
+    part: Part
+
+
 class BeingAdded(msgspec.Struct, frozen=True, tag_field="kind", tag="being-added"):
     """The chosen partition has a node among its replicas, and the node is not in sync."""
 
@@ -186,6 +192,7 @@ Situational = (
     | AllInSync
     | QuorumLed
     | QuorumLedByAnother
+    | Observing
     | BeingAdded
     | NothingMoves
 )
@@ -202,10 +209,21 @@ class RecordsDeleted(msgspec.Struct, frozen=True, tag_field="kind", tag="records
     """Records of the chosen partition were deleted on request, and that was acknowledged, since then."""
 
 
+Awaited = Situational | Acknowledged | TopicsRemoved | RecordsDeleted
+"""Conditions that a gambit may wait for."""
+
+
 class Until(msgspec.Struct, frozen=True, tag_field="move", tag="until"):
     """Wait for a condition; the gambit ends if it does not come about within the bound."""
 
-    condition: Situational | Acknowledged | TopicsRemoved | RecordsDeleted
+    condition: Awaited
+    within_ms: int
+
+
+class Linger(msgspec.Struct, frozen=True, tag_field="move", tag="linger"):
+    """Wait for a condition, and go on whether it came about within the bound or not."""
+
+    condition: Awaited
     within_ms: int
 
 
@@ -246,19 +264,45 @@ class ElectThere(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-there
     type: ElectionType
 
 
+class AddPart(msgspec.Struct, frozen=True, tag_field="kind", tag="add-part"):
+    """Add a node to the voters, with the directory id that lies on its disk then."""
+
+    part: Part
+
+
+class RemovePart(msgspec.Struct, frozen=True, tag_field="kind", tag="remove-part"):
+    """Remove a node from the voters, with the directory id by which the leader has it among them."""
+
+    part: Part
+
+
+There = MoveThere | AlterThere | ElectThere | AddPart | RemovePart
+"""What can be asked for of those who were chosen."""
+
+
 class AskThere(msgspec.Struct, frozen=True, tag_field="move", tag="ask-there"):
-    """Ask for something that concerns the chosen partition; whatever the answer is, the gambit goes on.
+    """Ask for something that concerns what was chosen; whatever the answer is, the gambit goes on.
 
     Attributes:
         what: what is asked for.
         answered: whether the next move waits for the answer, for a few seconds at most.
     """
 
-    what: MoveThere | AlterThere | ElectThere
+    what: There
     answered: bool = True
 
 
-GambitMove = Choice | Strike | Mend | Until | Pass | Ask | AskThere
+class DeleteThere(msgspec.Struct, frozen=True, tag_field="move", tag="delete-there"):
+    """Ask for the oldest records of the chosen partition to be deleted; nobody waits for the answer.
+
+    Attributes:
+        share: how many of those that it has, 0 to 1.
+    """
+
+    share: float
+
+
+GambitMove = Choice | Strike | Mend | Until | Linger | Pass | Ask | AskThere | DeleteThere
 
 
 class Gambit(msgspec.Struct, frozen=True):

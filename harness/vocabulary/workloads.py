@@ -229,11 +229,17 @@ class CopyWorkload(TransactionalWorkload, frozen=True, tag="copy"):
     Attributes:
         group: id of the group.
         poll_records_max: records copied by one transaction at most.
+        lapsing: how many members, the last of them, keep a transaction open past its timeout now and then.
+        lapsing_interval_ms: mean time between those of one member.
+        lapsing_timeout_ms: after so long the coordinator aborts transactions of these members.
     """
 
     transactors: int = 3
     group: str = "copy-0"
     poll_records_max: int = 40
+    lapsing: int = 2
+    lapsing_interval_ms: int = 10_000
+    lapsing_timeout_ms: int = 3_000
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:

@@ -3,6 +3,9 @@
 Members of one group copy the records of a topic to the same partition of another one, each as a new value,
 and commit the group's offsets in the same transactions.  Some transactions are aborted on purpose and done
 again.  After an error a member leaves, initialises anew and begins where the group's offsets say.
+
+Some members keep a transaction open now and then until the coordinator has aborted it, and go on with it as
+if it had not: with what is left to copy, the offsets and the commit.
 """
 
 import random
@@ -27,6 +30,8 @@ COMMIT_SHARE = 0.9
 _POLL_WAIT_S = 0.5
 _REMAKE_PAUSE_S = 0.25
 _OFFSETS_S = 5.0
+_LATE_S = (0.0, 3.0)
+"""Long enough for coordinators that look for timeouts once a second; a group waits longer for its members."""
 
 CopyContext = Context[CopyWorkload]
 Join = Callable[[ClientKind, GroupOptions], GroupConsumer]
@@ -67,7 +72,13 @@ class CopyingWorker(Worker):
         self._values = Values(number)
         self._random = random.Random(number)
         staff = Staff(context.recorder(number, "copier"), self.stopping, self.dismiss)
-        self._transactor = Transactor(context, staff, self._kind, f"copy-{index}", make)
+        workload = context.workload
+        lapses = index >= workload.transactors - workload.lapsing
+        timeout_ms = workload.lapsing_timeout_ms if lapses else None
+        self._lapses = _Lapses(workload, number) if lapses else None
+        self._transactor = Transactor(
+            context, staff, self._kind, f"copy-{index}", make, timeout_ms=timeout_ms
+        )
         self._member: GroupConsumer | None = None
 
     def work(self) -> None:
@@ -114,16 +125,39 @@ class CopyingWorker(Worker):
         sends = tuple(Send(target, message.partition, self._values.draw()) for message in messages)
         positions = {message.partition: message.offset + 1 for message in messages}
         consumed = [[source, *stretch] for stretch in grouped(messages, self._context.codec)]
-        return Intent(
+        intent = Intent(
             sends,
             commits=self._random.random() < COMMIT_SHARE,
             offsets=GroupOffsets(self._context.workload.group, source, positions, membership),
             consumed=consumed,
         )
+        return intent if self._lapses is None else self._lapses.perhaps(intent)
 
     def _leave(self) -> None:
         member, self._member = self._member, None
         self.dismiss(member)
+
+
+class _Lapses:
+    """Draws which transactions of a member are kept open past their timeout, at irregular times."""
+
+    def __init__(self, workload: CopyWorkload, number: int) -> None:
+        self._random = random.Random(number)
+        self._mean_s = workload.lapsing_interval_ms / 1000
+        self._timeout_s = workload.lapsing_timeout_ms / 1000
+        self._due = self._next()
+
+    def perhaps(self, intent: Intent) -> Intent:
+        """The transaction, kept open if it is time for one; its commit is asked for then."""
+        if time.monotonic() < self._due:
+            return intent
+        open_s = self._timeout_s + self._random.uniform(*_LATE_S)
+        self._due = self._next() + open_s
+        late = self._random.randrange(len(intent.sends))
+        return intent._replace(commits=True, pause_s=open_s, late=late)
+
+    def _next(self) -> float:
+        return time.monotonic() + self._random.uniform(0.5, 1.5) * self._mean_s
 
 
 class OffsetsReader(Worker):

@@ -2,6 +2,7 @@
 
 import random
 from collections.abc import Callable
+from typing import Any
 
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
@@ -10,15 +11,21 @@ from checkers.history import OperationType
 from harness.clients.bounded import within
 from harness.clients.confluent import client_config
 from harness.clients.interface import ClientFailedError, ClientKind, Isolation, LogConsumer, ReadError
-from harness.journal import describe
-from harness.workloads.context import REQUEST_MS, LogContext
-from harness.workloads.worker import Worker
+from harness.journal import Recorder, describe
+from harness.workloads.context import REQUEST_MS, Context, LogContext
+from harness.workloads.worker import CLOSE_BOUND_S, Worker
 
 _SHARE = (0.1, 0.4)
 """Of the records that there are, so many of the oldest go."""
 _OFFSETS_TIMEOUT_S = 2.0
 _BOUND_S = 2.5
-_CLOSE_S = 2.0
+_ROLE = "deleter"
+_ALONE = "deleter-alone"
+"""Who deletes at a script's word, beside the workload's own."""
+
+AnyContext = Context[Any]
+Where = tuple[str, int]
+"""A partition: its topic and number."""
 
 Delete = Callable[[tuple[str, ...], str, int, int], None]
 """Asks servers to delete the records of a topic's partition below an offset, as `delete_records` does."""
@@ -44,33 +51,24 @@ def delete_records(bootstrap: tuple[str, ...], topic: str, partition: int, below
         raise
 
 
-class DeletingWorker(Worker):
-    """One process, which deletes from a partition drawn at random at irregular times."""
+class _Deletes(Worker):
+    """One who deletes the oldest records of partitions."""
 
-    def __init__(self, context: LogContext, number: int, delete: Delete = delete_records) -> None:
-        super().__init__(f"deleting-{number}")
+    def __init__(self, name: str, context: AnyContext, recorder: Recorder, delete: Delete) -> None:
+        super().__init__(name)
         self._context = context
+        self._recorder = recorder
         self._asking = delete
-        self._random = random.Random(number)
-        self._recorder = context.recorder(number, "deleter")
 
-    def work(self) -> None:
-        """Delete until told to stop."""
-        mean_s = self._context.workload.deletions_interval_ms / 1000
-        while not self.stopping.wait(self._random.uniform(0.5, 1.5) * mean_s):
-            self.do_once()
-
-    def do_once(self) -> None:
-        """One deletion, where any record can be deleted."""
-        partition = self._random.choice(self._context.partitions_of(self._context.topic))
-        share = self._random.uniform(*_SHARE)
-        first, end = self._offsets(partition)
+    def delete(self, topic: str, partition: int, share: float) -> None:
+        """One deletion of a share of what there is, where any record can be deleted."""
+        first, end = self._offsets(topic, partition)
         below = first + round(share * (end - first))
         if below > first:
-            self._ask(partition, below)
+            self._ask(topic, partition, below)
 
-    def _ask(self, partition: int, below: int) -> None:
-        topic, where = self._context.topic, [[partition, below]]
+    def _ask(self, topic: str, partition: int, below: int) -> None:
+        where = [[partition, below]]
         self._recorder.invoke("delete-records", topic, where)
         try:
             self._asking(self._context.bootstrap, topic, partition, below)
@@ -79,15 +77,69 @@ class DeletingWorker(Worker):
             return
         self._recorder.complete(OperationType.OK, where)
 
-    def _offsets(self, partition: int) -> tuple[int, int]:
+    def _offsets(self, topic: str, partition: int) -> tuple[int, int]:
         """Where a partition begins and ends; nothing where no broker tells."""
         client: LogConsumer | None = None
         try:
-            client = self._context.clients.consumer(
-                ClientKind.CONFLUENT, self._context.topic, Isolation.READ_UNCOMMITTED
-            )
+            client = self._context.clients.consumer(ClientKind.CONFLUENT, topic, Isolation.READ_UNCOMMITTED)
             return client.offsets([partition], _OFFSETS_TIMEOUT_S)[partition]
         except (ClientFailedError, ReadError):
             return 0, 0
         finally:
             self.dismiss(client)
+
+
+class DeletingWorker(_Deletes):
+    """One process, which deletes from a partition drawn at random at irregular times."""
+
+    def __init__(self, context: LogContext, number: int, delete: Delete = delete_records) -> None:
+        super().__init__(f"deleting-{number}", context, context.recorder(number, _ROLE), delete)
+        self._mean_s = context.workload.deletions_interval_ms / 1000
+        self._random = random.Random(number)
+
+    def work(self) -> None:
+        """Delete until told to stop."""
+        while not self.stopping.wait(self._random.uniform(0.5, 1.5) * self._mean_s):
+            self.do_once()
+
+    def do_once(self) -> None:
+        """One deletion, where any record can be deleted."""
+        partition = self._random.choice(self._context.partitions_of(self._context.topic))
+        self.delete(self._context.topic, partition, self._random.uniform(*_SHARE))
+
+
+class OneDeletion(_Deletes):
+    """A deletion of some of the oldest records of one partition."""
+
+    bound_s = _OFFSETS_TIMEOUT_S + _BOUND_S + CLOSE_BOUND_S
+
+    def __init__(
+        self, context: AnyContext, recorder: Recorder, where: Where, share: float, delete: Delete
+    ) -> None:
+        super().__init__("one-deletion", context, recorder, delete)
+        self._where = where
+        self._share = share
+
+    def work(self) -> None:
+        """Delete once."""
+        self.delete(*self._where, self._share)
+
+
+class Deletions:
+    """Makes single deletions, for one process of the history: the next is made when the last has ended.
+
+    Args:
+        context: the run's.
+        delete: asks servers.
+    """
+
+    def __init__(self, context: AnyContext, delete: Delete = delete_records) -> None:
+        self._context = context
+        self._delete = delete
+        self._recorder: Recorder | None = None
+
+    def one(self, where: Where, share: float) -> OneDeletion:
+        """Of a share of the records of a partition, by its topic and number."""
+        if self._recorder is None:
+            self._recorder = Recorder(self._context.journals.open(_ALONE, _ROLE), _ALONE)
+        return OneDeletion(self._context, self._recorder, where, share, self._delete)

@@ -1,9 +1,10 @@
-"""Transactions that are not ended in time: left alone, committed too late, or aborted by an administrator.
+"""Transactions that are not ended in time: left alone, gone on with too late, or aborted by an administrator.
 
 Each takes one of a few transactional ids that nobody else has, sends a record to each of some partitions,
 request by request, and is looked at: its coordinator is asked for the transaction, the partitions' leaders
 are asked for the producer (KIP-664).  An administrator's abort is for transactions that nobody will end, and
-comes to those alone.
+comes to those alone.  What a zombie sends after the timeout is told as a transaction of its own, of whose end
+nothing is known: it may be a part of the first one, where that was not aborted yet.
 """
 
 import random
@@ -52,6 +53,7 @@ class Lapse(StrEnum):
 
     LEFT = "left"
     COMMITTED_LATE = "committed late"
+    SENT_LATE = "sent late"
     ABORTED_BY_ADMIN = "aborted by an administrator"
 
 
@@ -119,16 +121,35 @@ class LapsingWorker(Worker):
             self._abort(opened)
         elif lapse is Lapse.COMMITTED_LATE:
             self._commit_late(opened)
+        elif lapse is Lapse.SENT_LATE:
+            self._send_late(opened, topic)
 
     def _commit_late(self, opened: Open) -> None:
         """Ask for the commit after the timeout, unless the load ends before."""
-        timeout_s = self._context.workload.lapsing_timeout_ms / 1000
-        stopped = self.stopping.wait(timeout_s + self._random.uniform(*_LATE_S))
-        if stopped:
+        if self._stopped_in_time():
             self._recorder.complete(OperationType.FAIL, opened.value, _NEVER_ASKED)
             return
         self._describe(opened)
         self._commit(opened)
+
+    def _send_late(self, opened: Open, topic: TopicAnswer) -> None:
+        """Send one more record after the timeout where the first is, unless the load ends before."""
+        there = [mop[2] for mop in opened.value["mops"] if mop[-1] is not None]
+        if self._stopped_in_time() or not there:
+            return
+        sends: list[list[Any]] = [["send", topic.name, number, self._values.draw()] for number in there]
+        value: dict[str, Any] = {"client": CLIENT, "end": "commit", "mops": sends}
+        self._recorder.invoke("txn", opened.producer.transactional_id, value)
+        offsets = [
+            self._send(opened.producer, topic, mop, opened.leaders[mop[2]], sequence=1) for mop in sends
+        ]
+        mops = [[*mop, offset] for mop, offset in zip(sends, offsets, strict=True)]
+        self._recorder.complete(OperationType.FAIL, value | {"ended": None, "mops": mops}, _NEVER_ASKED)
+
+    def _stopped_in_time(self) -> bool:
+        """Let the timeout pass, and some time more; whether the load ends before that."""
+        timeout_s = self._context.workload.lapsing_timeout_ms / 1000
+        return self.stopping.wait(timeout_s + self._random.uniform(*_LATE_S))
 
     def _look(self, name: str) -> tuple[int, TopicAnswer]:
         """Id of a name's coordinator, and the topic, as some broker knows them."""
@@ -195,7 +216,7 @@ class LapsingWorker(Worker):
         return f"error {code}" if code else None
 
     def _send(
-        self, producer: ProducerState, topic: TopicAnswer, mop: Sequence[Any], leader: int
+        self, producer: ProducerState, topic: TopicAnswer, mop: Sequence[Any], leader: int, sequence: int = 0
     ) -> int | None:
         """The offset of a record, None where it was not acknowledged; sent once."""
         _, _, partition, value = mop
@@ -203,7 +224,13 @@ class LapsingWorker(Worker):
         try:
             with self._connected(leader) as connection:
                 answer = produce(
-                    connection, producer, topic, partition, sequence=0, value=record, protocol=Protocol.V1
+                    connection,
+                    producer,
+                    topic,
+                    partition,
+                    sequence=sequence,
+                    value=record,
+                    protocol=Protocol.V1,
                 )
         except WireError:
             return None

@@ -22,6 +22,7 @@ STEP_S = 2.5
 """How long one step may take; an instance that takes longer is given up."""
 _ABORT_S = 1.5
 _ERRORS_TOLD_MAX = 3
+_NOT_SENT = Sent(OperationType.FAIL, error="not sent: others before it were not acknowledged")
 
 TransactionalContext = Context[TransactionalWorkload]
 Make = Callable[[ClientKind, TransactionalOptions], TransactionalProducer]
@@ -43,6 +44,7 @@ class Intent(NamedTuple):
         sends: its records.
         commits: whether it is meant to be committed; aborted on purpose otherwise.
         pause_s: how long it stays open before it is ended.
+        late: how many of its records, the last of them, and the offsets with them, are sent after that time.
         offsets: offsets that it commits for a group.
         consumed: the records that it answers, as a history has them.
     """
@@ -50,6 +52,7 @@ class Intent(NamedTuple):
     sends: tuple[Send, ...]
     commits: bool = True
     pause_s: float = 0.0
+    late: int = 0
     offsets: GroupOffsets | None = None
     consumed: list[Any] | None = None
 
@@ -85,21 +88,39 @@ class Staff(NamedTuple):
 
 
 class Transactor:
-    """One instance of a transactional producer after the other, under one transactional id."""
+    """One instance of a transactional producer after the other, under one transactional id.
+
+    Args:
+        context: the run's.
+        staff: of the worker that it works for.
+        kind: whose library.
+        name: the transactional id.
+        make: makes producers.
+        timeout_ms: of its transactions; None: as the workload has it.
+    """
 
     def __init__(
-        self, context: TransactionalContext, staff: Staff, kind: ClientKind, name: str, make: Make
+        self,
+        context: TransactionalContext,
+        staff: Staff,
+        kind: ClientKind,
+        name: str,
+        make: Make,
+        *,
+        timeout_ms: int | None = None,
     ) -> None:
         self._codec = context.codec
         self._staff = staff
         self._kind = kind
         self._name = name
         self._make = make
-        workload = context.workload
+        self._who: dict[str, Any] = {"client": kind}
+        if timeout_ms is not None:
+            self._who["timeout_ms"] = timeout_ms
         self._options = TransactionalOptions(
             context.bootstrap,
             name,
-            workload.transaction_timeout_ms,
+            context.workload.transaction_timeout_ms if timeout_ms is None else timeout_ms,
             delivery_ms=DELIVERY_MS,
             request_ms=REQUEST_MS,
         )
@@ -112,7 +133,7 @@ class Transactor:
 
     def initialise(self) -> bool:
         """Make a new instance and initialise it; whether that came about."""
-        who = {"client": self._kind}
+        who = self._who
         nobody = {**who, "producer_id": None, "epoch": None}
         recorder = self._staff.recorder
         recorder.invoke("init-transactions", self._name, who)
@@ -161,9 +182,13 @@ class Transactor:
         except TransactionError as error:
             return _End(OperationType.FAIL, None, f"nothing was sent: {error}")
         records = [TopicRecord(s.topic, s.partition, self._codec.encode(s.value)) for s in intent.sends]
-        sent += client.send(records)
-        trouble = _trouble(sent) or _offsets_trouble(client, intent)
+        early = len(records) - intent.late
+        sent += client.send(records[:early])
+        trouble = _trouble(sent) or (None if intent.late else _offsets_trouble(client, intent))
         self._staff.stopping.wait(intent.pause_s)
+        if intent.late:
+            sent += client.send(records[early:]) if trouble is None else [_NOT_SENT] * intent.late
+            trouble = _trouble(sent) or _offsets_trouble(client, intent)
         ending_ns = self._staff.recorder.journal.clock.now_ns()
         commits = intent.commits and trouble is None
         end = _committed(client) if commits else _aborted(client, trouble)

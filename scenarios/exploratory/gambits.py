@@ -25,6 +25,7 @@ SCENARIO = Scenario(
             "cut-off-controller": 2,
             "colliding-elections": 2,
             "lossy-voters": 1,
+            "lagging-candidate": 2,
         },
         operations={"elect-preferred": 2, "reassign": 1},
         changes={"alter": 2, "add-partitions": 1},

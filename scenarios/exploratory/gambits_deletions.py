@@ -12,6 +12,7 @@ SCENARIO = Scenario(
     schedule=mostly_gambits(
         {
             "trimmed-log": 6,
+            "trimmed-while-held": 4,
             "torn-writes": 3,
             "interrupted-cleaning": 5,
             "interrupted-truncation": 4,

@@ -10,7 +10,13 @@ SCENARIO = Scenario(
         "the power; a voter that remembers less than it voted for elects two leaders."
     ),
     schedule=mostly_gambits(
-        {"voters-power": 5, "colliding-elections": 1, "cut-off-controller": 1, "flapping": 1},
+        {
+            "voters-power": 5,
+            "lagging-candidate": 3,
+            "colliding-elections": 1,
+            "cut-off-controller": 1,
+            "flapping": 1,
+        },
         operations={},
         change_gap_ms=(1_000, 4_000),
     ),

@@ -4,7 +4,7 @@ from harness.vocabulary import LogWorkload, Mode, Scenario, Topology
 from scenarios.gambit_schedules import mostly_gambits
 
 SCENARIO = Scenario(
-    summary="Voters leave and join, two at once and the leader too; leaders go, and links lose packets.",
+    summary="Voters leave, join and lose disks, two leave at once, leaders go, and links lose packets.",
     why=(
         "A change of the voters counts as soon as it is in a log, and is taken back with it: where a leader "
         "goes in between, nodes may count votes by different sets."
@@ -14,6 +14,8 @@ SCENARIO = Scenario(
             "departing-leader": 4,
             "overlapping-changes": 4,
             "uncommitted-voters": 3,
+            "wiped-voter": 4,
+            "lagging-candidate": 3,
             "cut-off-controller": 1,
             "colliding-elections": 1,
             "lossy-voters": 3,

@@ -20,12 +20,12 @@ from results.store import find_run, load_verdict
 
 pytestmark = pytest.mark.cluster
 CLEANING = ("interrupted-cleaning", "interrupted-truncation")
-DELETIONS = (*CLEANING, "trimmed-log", "torn-writes")
+DELETIONS = (*CLEANING, "trimmed-log", "torn-writes", "trimmed-while-held")
 MOVES = ("reassignment", "cancelled-copy")
 METADATA = ("absent-replica", "late-reports")
 PIPELINED = ("held-sends", "refused-batches", "lossy-sends")
 TRANSACTIONS = ("transaction-coordinator", "held-requests")
-VOTERS = ("departing-leader", "overlapping-changes", "uncommitted-voters")
+VOTERS = ("departing-leader", "overlapping-changes", "uncommitted-voters", "wiped-voter")
 POWER = ("voters-power", "copies-power", "eligible-again")
 ELSEWHERE = {*DELETIONS, *TRANSACTIONS, *POWER, *MOVES, *PIPELINED, *METADATA, *VOTERS, "group-coordinator"}
 """Those that need another workload, more nodes, or disks of their own."""

@@ -21,6 +21,7 @@ from harness.operating.timed import TimedError
 from harness.sizes import TopicSizes
 from harness.vocabulary import Act, AlterTopic, FixedSchedule, Kill, Topology
 from harness.vocabulary.scenario import Step
+from harness.workloads.deleting import Deletions
 from harness.workloads.worker import WorkloadError
 
 ACT = Act(0, AlterTopic("t", "retention.ms", "5"))
@@ -122,7 +123,8 @@ class Rig:
         monkeypatch.setattr(module, "Operator", Standing)
         monkeypatch.setattr("harness.nemesis.activate", activate)
         cancelled = threading.Event()
-        self.crew = Crew(cast("Any", stage), ClusterView(), lambda: None, cancelled)
+        deletions = cast("Deletions", None)
+        self.crew = Crew(cast("Any", stage), ClusterView(), lambda: None, cancelled, deletions)
         await_moment = self.crew.nemesis._await
 
         def once_performed(moment_ns: int) -> None:

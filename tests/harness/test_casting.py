@@ -1,10 +1,13 @@
 """Parts of gambits and what gambits wait for, by situations written by hand."""
 
 import pytest
+from msgspec import structs
 
 from harness.operating.casting import Cast, asked_there, cast, come_about, has_part, member_of
 from harness.operating.situation import Situation
 from harness.vocabulary import (
+    AddPart,
+    AddVoter,
     AllInSync,
     AlterThere,
     AlterTopic,
@@ -24,10 +27,13 @@ from harness.vocabulary import (
     Mode,
     MoveThere,
     NothingMoves,
+    Observing,
     OutOfSync,
     QuorumLed,
     QuorumLedByAnother,
     Reassign,
+    RemovePart,
+    RemoveVoter,
     Topology,
     broker,
     controller,
@@ -241,6 +247,22 @@ def test_who_is_being_added_has_a_place_and_is_not_in_sync() -> None:
     elsewhere = situation(partition(1, 1, (1,), (1, 3)))
     seen = come_about(BeingAdded("follower-1"), CHOSEN, elsewhere)
     assert (seen.holds, seen.saw["replicas"]) == (False, (1, 3))
+
+
+def test_voters_that_join_or_leave_have_a_part_and_no_partition() -> None:
+    chosen = Cast({"voter-1": BY_NAME["c3"]})
+    assert asked_there(AddPart("voter-1"), chosen, NODES) == AddVoter(controller(3))
+    assert asked_there(RemovePart("voter-1"), chosen, NODES) == RemoveVoter(controller(3))
+    with pytest.raises(LookupError, match="nobody is voter-2"):
+        asked_there(RemovePart("voter-2"), chosen, NODES)
+
+
+def test_who_observes_is_told_by_the_quorums_leader() -> None:
+    chosen = Cast({"voter-1": BY_NAME["c3"]})
+    told = structs.replace(quorum(), observers=(Replica(1, "dir-1", 8, 0, 0), Replica(103, "new", 8, 0, 0)))
+    for led, holds in ((quorum(), False), (told, True), (None, False)):
+        assert come_about(Observing("voter-1"), chosen, situation(led=led)).holds is holds
+    assert come_about(Observing("voter-1"), chosen, situation(led=told)).saw == [1, 103]
 
 
 def test_nothing_moves_where_somebody_told_so() -> None:

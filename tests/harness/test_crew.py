@@ -19,6 +19,7 @@ from harness.operating.situation import TopicSize
 from harness.sizes import TopicSizes
 from harness.vocabulary import FixedSchedule, Kill, LogWorkload, Pause, Step, Topology, broker
 from harness.wire import PartitionAnswer, QuorumAnswer, TopicAnswer
+from harness.workloads.deleting import Deletions
 from tests.harness.recorded import recorded
 
 
@@ -76,7 +77,8 @@ def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.Mon
         sizes=TopicSizes(),
         plan=SimpleNamespace(scenario=scenario),
     )
-    sight = Crew(stage, view, lambda: None, threading.Event())._sight(frozenset({"n3"}))
+    crew = Crew(stage, view, lambda: None, threading.Event(), cast("Deletions", None))
+    sight = crew._sight(frozenset({"n3"}))
     journals.close()
 
     assert (sight.active_controller, sight.leaders, sight.down) == (2, (1,), {"n3"})
@@ -121,7 +123,7 @@ class Rig:
         monkeypatch.setattr(module, "bench_of", lambda _: Bench(nodes, {}, {}, {}))
         for where in ("harness.nemesis.activate", "harness.operating.blinking.activate"):
             monkeypatch.setattr(where, lambda _spec, _fault, resolved, _bench: Fake(resolved.node.name))
-        self.crew = Crew(stage, self.view, lambda: None, self.cancelled)
+        self.crew = Crew(stage, self.view, lambda: None, self.cancelled, cast("Deletions", None))
 
     def told(self) -> dict[str, str]:
         """How each injection and heal ended."""

@@ -27,6 +27,7 @@ from harness.vocabulary import (
     ChooseCopies,
     ChooseNewcomers,
     ChooseSuccessor,
+    DeleteThere,
     ElectionType,
     ElectLeaders,
     Fault,
@@ -35,6 +36,7 @@ from harness.vocabulary import (
     Given,
     Kill,
     LedByAnother,
+    Linger,
     Mend,
     Mode,
     Pass,
@@ -47,7 +49,8 @@ from harness.vocabulary import (
     broker,
 )
 from harness.wire import PartitionAnswer
-from harness.workloads.worker import WorkloadError
+from harness.workloads.deleting import Deletions, OneDeletion
+from harness.workloads.worker import Worker, WorkloadError
 from tests.harness.recorded import recorded
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
@@ -75,6 +78,7 @@ class Bench:
         self.asking: Callable[[], None] = lambda: None
         self.asked_for: list[AdminOperation] = []
         self.tally = Tally()
+        self.deleting: list[tuple[tuple[str, int], float]] = []
 
     def strike(self, gambit: str, faults: Mapping[str, Fault], apart_ms: int) -> bool:
         self.done += [
@@ -96,6 +100,9 @@ class Bench:
         self.asking()
         return Performed(OK)
 
+    def one(self, where: tuple[str, int], share: float) -> "OneDeletion":
+        return cast("OneDeletion", Deletion(self.asking, lambda: self.deleting.append((where, share))))
+
     def look(self, topic: str | None) -> Situation:
         self.looked.append(topic)
         state = PartitionAnswer(0, self.leader, 4, (1, 2, 3), (1, 2, 3), None)
@@ -104,7 +111,7 @@ class Bench:
     def play(self, *moves: GambitMove, until_ns: int = LATER_NS) -> Operation:
         journals = Journals(self.folder, "run", Clock())
         recorder = Recorder(journals.open("gambits"), "gambits")
-        around = Surroundings(self.look, self.tally)
+        around = Surroundings(self.look, self.tally, cast("Deletions", self))
         course = GambitCourse(cast("Nemesis", self), self.hire, recorder, around, self.cancelled)
         try:
             course.play("g1", Gambit(0, "test", moves, 10), until_ns)
@@ -118,6 +125,18 @@ class Bench:
         assert [o.type is OperationType.INVOKE for o in every] == [True, False] * (len(every) // 2)
         assert {o.key for o in every} == {"g1"}
         return every[1::2]
+
+
+class Deletion(Worker):
+    """One that waits for what the test says."""
+
+    def __init__(self, first: Callable[[], None], then: Callable[[], None]) -> None:
+        super().__init__("deletion")
+        self._first, self._then = first, then
+
+    def work(self) -> None:
+        self._first()
+        self._then()
 
 
 @pytest.fixture
@@ -251,6 +270,30 @@ def test_a_deletion_of_the_chosen_partition_is_waited_for(bench: Bench) -> None:
 def test_what_concerns_the_partition_names_it(bench: Bench) -> None:
     assert bench.play(CHOOSE, AskThere(AlterThere("segment.ms", "100"))).type is OK
     assert bench.asked_for == [AlterTopic("t", "segment.ms", "100")]
+
+
+def test_records_of_the_partition_are_deleted_and_nobody_waits(bench: Bench) -> None:
+    let_go = threading.Event()
+    bench.asking = lambda: cast("Any", let_go.wait(60))
+    threading.Timer(0.1, let_go.set).start()
+    moves = (CHOOSE, DeleteThere(0.5), Linger(RecordsDeleted(), 0), DeleteThere(0.25))
+    assert bench.play(*moves).type is OK
+    assert bench.deleting == [(("t", 0), 0.5), (("t", 0), 0.25)], "the second waits for the first"
+
+
+def test_without_a_partition_no_records_are_deleted(bench: Bench) -> None:
+    ended = bench.play(DeleteThere(0.5))
+    assert (ended.type, ended.error) == (INFO, "move 1, delete-there: no partition was chosen")
+    assert bench.deleting == []
+
+
+def test_who_lingers_goes_on_whether_it_comes_about_or_not(bench: Bench) -> None:
+    ended = bench.play(CHOOSE, Linger(MOVED.condition, 0), Linger(AllInSync(), 60_000), ASK)
+    assert (ended.type, ended.value["made"]) == (OK, 4)
+    _, lingered, came, _ = bench.told()
+    assert (lingered.f, lingered.type, lingered.value["saw"]["leader"]) == ("await", INFO, 1)
+    assert came.type is OK
+    assert len(bench.asked_for) == 1
 
 
 def test_parts_of_another_run_tell_whether_they_are_as_then(bench: Bench) -> None:

@@ -29,6 +29,7 @@ from harness.schedule import (
 )
 from harness.vocabulary import (
     Acknowledged,
+    AddPart,
     AddVoter,
     AllInSync,
     AlterThere,
@@ -41,6 +42,7 @@ from harness.vocabulary import (
     ChooseNewcomers,
     ChooseQuorum,
     ChooseSuccessor,
+    DeleteThere,
     DiskKind,
     ElectionType,
     ElectThere,
@@ -51,13 +53,16 @@ from harness.vocabulary import (
     HeldRequests,
     Kill,
     Leaderless,
+    LedBy,
     LedByAnother,
+    Linger,
     LossPattern,
     LostAnswers,
     Mend,
     Mode,
     MoveThere,
     NothingMoves,
+    Observing,
     OutOfSync,
     PacketLoss,
     Partition,
@@ -65,15 +70,19 @@ from harness.vocabulary import (
     Pause,
     PowerLoss,
     Quorum,
+    QuorumLedByAnother,
     RandomSchedule,
     RecordsDeleted,
+    RemovePart,
     RemoveVoter,
+    Scope,
     Stop,
     Strike,
     TopicsRemoved,
     Topology,
     TornWrite,
     Until,
+    WipeDisk,
     controller,
 )
 
@@ -138,6 +147,8 @@ def test_a_script_can_be_played_as_it_is_written(seed: int, kind: str) -> None:
                 assert known, "no partition was chosen"
             case AskThere(MoveThere(wanted)):
                 assert set(wanted or ()) <= known
+            case AskThere(AddPart(part) | RemovePart(part)):
+                assert part in known
             case Strike(blows, apart_ms):
                 begun += [blow.name for blow in blows]
                 assert {blow.at for blow in blows if isinstance(blow.at, str)} <= known
@@ -146,7 +157,7 @@ def test_a_script_can_be_played_as_it_is_written(seed: int, kind: str) -> None:
             case Mend(names):
                 ended += names
                 assert set(ended) <= set(begun)
-            case Until(condition, within_ms):
+            case Until(condition, within_ms) | Linger(condition, within_ms):
                 parts = msgspec.to_builtins(condition)
                 assert {parts["part"]} <= known if isinstance(parts.get("part"), str) else True
                 assert within_ms <= 30_000, "a condition is waited for in vain"
@@ -438,6 +449,128 @@ def test_voters_leave_while_the_leader_can_not_commit_it() -> None:
     assert order == {once, (Ask, Ask, Strike, Mend, Strike, Mend, Ask), twice}
 
 
+def _away(moves: tuple[GambitMove, ...]) -> list[tuple[set[str], int]]:
+    """Who is away at once, beside the first blow's target, and how long they stay so at least."""
+    strikes = [place for place, move in enumerate(moves) if isinstance(move, Strike)][1:]
+    found = []
+    for place in strikes:
+        struck = moves[place]
+        assert isinstance(struck, Strike)
+        passes = next(move for move in moves[place:] if isinstance(move, Pass))
+        found.append(({str(blow.at) for blow in struck.blows}, passes.ms))
+    return found
+
+
+@pytest.mark.parametrize(("voters", "others"), [(3, 1), (4, 1), (5, 2)])
+def test_without_a_wiped_voter_the_rest_lacks_one_vote(voters: int, others: int) -> None:
+    topology = Topology(mode=Mode.ISOLATED, controllers=voters)
+    seen: Counter[object] = Counter()
+    for seed in range(60):
+        moves = script("wiped-voter", seed, topology)
+        first = next(move for move in moves if isinstance(move, Strike))
+        (blow,) = first.blows
+        assert isinstance(blow.fault, WipeDisk)
+        assert (blow.at, blow.fault.scope, blow.fault.new_directory_id) == ("voter-1", Scope.ALL, True)
+        assert blow.fault.sparing, "what is committed stays on the disks of a majority"
+        away = _away(moves)
+        for parts, ms in away:
+            assert len(parts) == others
+            assert voters - 1 - others == voters // 2, "one short of a majority"
+            assert parts <= {"controller", *(f"voter-{n}" for n in range(2, voters))}
+            assert ms >= 2_500, "longer than voters wait for a leader"
+        asked = [move for move in moves if isinstance(move, Ask) and move.operation != AddVoter()]
+        assert len(asked) == (len(away) == 1)
+        places = [place for place, move in enumerate(moves) if isinstance(move, Strike)]
+        seen["rounds", len(away)] += 1
+        seen["leader", "controller" in away[0][0]] += 1
+        seen["back first", moves.index(Mend(("f1",))) < places[1]] += 1
+    assert set(seen) == {
+        *(("rounds", n) for n in (1, 2)),
+        *((what, either) for what in ("leader", "back first") for either in (True, False)),
+    }
+
+
+def test_a_wiped_voter_gets_its_vote_back_once_its_old_disk_has_none() -> None:
+    for seed in range(20):
+        moves = script("wiped-voter", seed)
+        removed, added = AskThere(RemovePart("voter-1")), AskThere(AddPart("voter-1"))
+        assert moves[-5:] == (
+            removed,
+            removed,
+            Until(Observing("voter-1"), 15_000),
+            added,
+            Until(AllInSync(), 30_000),
+        )
+        assert isinstance(moves[-6], Until), "a leader is there to be asked"
+
+
+def test_a_voter_that_misses_changes_is_back_when_the_leader_has_gone() -> None:
+    seen: dict[str, set[object]] = {"lag": set(), "goes": set(), "held": set(), "within": set()}
+    for seed in range(60):
+        moves = script("lagging-candidate", seed, Topology(mode=Mode.ISOLATED, controllers=4))
+        assert [type(move) for move in moves[:-1]] == 2 * [
+            ChooseQuorum, Strike, Ask, Pass, Strike, Mend, Until, Pass, Mend
+        ]  # fmt: skip
+        for _, lag, ask, wait, gone, mended, led, _, back in (moves[:9], moves[9:18]):
+            (blow,) = lag.blows
+            assert blow.at == "voter-1"
+            assert ask.answered, "what it misses is committed"
+            leader, *held = gone.blows
+            assert leader.at == "controller"
+            assert gone.apart_ms == 0
+            assert mended.names == (blow.name, *(one.name for one in held)), "it is the first to go on"
+            assert (mended.apart_ms >= 1_500) == bool(held)
+            assert led.condition == QuorumLedByAnother("controller")
+            assert back.names == (leader.name,)
+            assert {(one.at, type(one.fault)) for one in held} in (
+                set(),
+                {("voter-2", Pause), ("voter-3", Pause)},
+            )
+            seen["lag"].add(type(blow.fault))
+            seen["goes"].add(type(leader.fault))
+            seen["held"].add(bool(held))
+            seen["within"].add(wait.ms <= 700)
+            assert wait.ms <= 700 or wait.ms >= 2_000
+    assert seen == {
+        "lag": {Pause, Partition},
+        "goes": {Kill, Pause, Partition},
+        "held": {True, False},
+        "within": {True, False},
+    }
+
+
+def test_voters_with_disks_of_their_own_may_lose_power_as_they_lead() -> None:
+    faults = {
+        type(blow.fault)
+        for seed in range(40)
+        for move in _strikes("lagging-candidate", seed)
+        for blow in move.blows
+        if blow.at == "controller"
+    }
+    assert faults == {Kill, Pause, Partition, PowerLoss}
+
+
+def test_records_are_deleted_while_a_follower_is_held_that_leads_next() -> None:
+    holds: dict[type, set[bool]] = {}
+    for seed in range(40):
+        _, hold, delete, lingers, gone, mended, led, *_ = script("trimmed-while-held", seed)
+        assert isinstance(hold, Strike)
+        (blow,) = hold.blows
+        assert blow.at == "follower-1"
+        assert isinstance(delete, DeleteThere)
+        assert 0.1 <= delete.share <= 0.6
+        assert isinstance(lingers, Linger)
+        assert lingers.condition == RecordsDeleted()
+        longest = 1_000 if isinstance(blow.fault, Pause) else 2_000
+        assert 500 <= lingers.within_ms <= longest, "it is neither fenced nor out of sync"
+        assert isinstance(gone, Strike)
+        assert {(one.at, type(one.fault)) for one in gone.blows} == {("leader", Kill), ("follower-2", Kill)}
+        assert mended == Mend(("f1",))
+        assert led == Until(LedBy("follower-1"), 15_000)
+        holds.setdefault(type(blow.fault), set()).add(lingers.within_ms > 1_000)
+    assert holds == {Pause: {False}, Partition: {True, False}}
+
+
 def test_sends_are_held_while_another_leads_and_not() -> None:
     moved = Counter()
     for seed in range(20):
@@ -558,7 +691,12 @@ def test_what_a_topology_does_not_fit_is_not_drawn() -> None:
     assert folders == {kind for kind, recipe in GAMBITS.items() if not recipe.disks and recipe.copies <= 3}
     static = msgspec.structs.replace(ISOLATED, quorum=Quorum.STATIC)
     unchanged = {gambit.kind for seed in range(40) for gambit in drawn(seed, static).gambits}
-    assert folders - unchanged == {"departing-leader", "overlapping-changes", "uncommitted-voters"}
+    assert folders - unchanged == {
+        "departing-leader",
+        "overlapping-changes",
+        "uncommitted-voters",
+        "wiped-voter",
+    }
     two = Topology(mode=Mode.ISOLATED, brokers=2, disk=DiskKind.LOOP_XFS)
     small = {gambit.kind for seed in range(30) for gambit in drawn(seed, two).gambits}
     assert small == {kind for kind, recipe in GAMBITS.items() if recipe.copies <= 2}

@@ -1,5 +1,7 @@
 """Conditions and drawn operations, by situations written by hand; both are pure."""
 
+from collections import Counter
+
 import msgspec
 import pytest
 from hypothesis import given
@@ -172,6 +174,15 @@ def test_no_reassignment_takes_a_removal_back(draw: int) -> None:
         assert replicas is not None
         assert 3 not in replicas
         assert len(replicas) >= 2
+
+
+def test_some_moves_are_slow() -> None:
+    there = msgspec.structs.replace(SITUATION, ongoing=())
+    asked = [drawn(ReassignSome(draw), there) for draw in range(400)]
+    rates = Counter(one.throttle_bytes_per_s for one in asked if isinstance(one, Reassign))
+    assert set(rates) == {None, 10_000, 20_000, 1_000_000}
+    assert 0.5 < rates[None] / rates.total() < 0.7
+    assert min(rates.values()) > 0.08 * rates.total()
 
 
 def test_nothing_is_moved_where_nobody_tells_what_moves_already() -> None:

@@ -55,6 +55,35 @@ def test_limits_that_nobody_takes_away_are_told() -> None:
     stage.tell.assert_called_once_with("recover", "limits on moving replicas stay: no broker answers")
 
 
+def test_limits_are_taken_away_before_recovery_as_soon_as_brokers_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(runner, "LIFT_PAUSE_S", 0.001)
+    crew, stage = MagicMock(), MagicMock()
+    crew.settle.side_effect = [WireError("brokers 2 keep their rates"), WireError("again"), None]
+
+    runner._lift(stage, crew, threading.Event())
+
+    assert crew.settle.call_count == 3
+    stage.tell.assert_not_called()
+
+
+@pytest.mark.parametrize("cancelled", [True, False])
+def test_limits_that_stay_into_the_recovery_are_told(
+    monkeypatch: pytest.MonkeyPatch, *, cancelled: bool
+) -> None:
+    monkeypatch.setattr(runner, "LIFTED_BOUND_S", 60.0 if cancelled else -1.0)
+    crew, stage, over = MagicMock(), MagicMock(), threading.Event()
+    crew.settle.side_effect = WireError("no broker answers")
+    if cancelled:
+        over.set()
+
+    runner._lift(stage, crew, over)
+
+    crew.settle.assert_called_once_with()
+    stage.tell.assert_called_once_with("heal", "limits on moving replicas stay: no broker answers")
+
+
 def test_retention_that_goes_on_is_told() -> None:
     crew, stage = MagicMock(), MagicMock()
     crew.end_retention.return_value = ["retention.ms of log-0 is still told by 1 of 3 brokers"]
@@ -76,7 +105,7 @@ class Play:
         crew = SimpleNamespace(carry_out=lambda _schedule: self.reach("schedule"), nemesis=self.nemesis)
         monkeypatch.setattr(runner, "Crew", lambda *_: crew)
         monkeypatch.setattr(runner, "_context", lambda _stage: None)
-        for name in ("recover", "settle", "read_everything", "gather_evidence"):
+        for name in ("lift", "recover", "settle", "read_everything", "gather_evidence"):
             monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name: self.reach(name))
         for name in ("observed", "loaded"):
             monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name: self.around(name))
@@ -116,8 +145,8 @@ def play(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Play:
 
 
 ALL = [
-    "start", "schedule", "heal", "recover", "settle", "end of loaded", "read_everything", "end of observed",
-    "gather_evidence", "end of the history", "removal",
+    "start", "schedule", "heal", "lift", "recover", "settle", "end of loaded", "read_everything",
+    "end of observed", "gather_evidence", "end of the history", "removal",
 ]  # fmt: skip
 
 
@@ -128,7 +157,7 @@ def test_a_run_in_order(play: Play) -> None:
 
 @pytest.mark.parametrize(
     "where",
-    ["schedule", "recover", "end of loaded", "read_everything", "end of observed", "gather_evidence"],
+    ["schedule", "lift", "recover", "end of loaded", "read_everything", "end of observed", "gather_evidence"],
 )
 def test_a_mishap_prevents_neither_healing_nor_reading_nor_evidence(play: Play, where: str) -> None:
     play.raised[where] = DIED

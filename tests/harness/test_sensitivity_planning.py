@@ -16,6 +16,7 @@ from harness.sensitivity import planning
 from harness.sensitivity.planning import Budget, Controls, Slot, drawn_runs, draws_of, fits, in_order, slots
 from harness.vocabulary.administration import Member, broker, controller
 from harness.vocabulary.faults import Among, Kill, LossPattern, PacketLoss, Partition, Pattern, Target
+from harness.vocabulary.gambits import AddPart, RemovePart
 from harness.vocabulary.topology import Mode, Role
 from results.sensitivity import Reach
 
@@ -134,6 +135,12 @@ def test_what_gambits_strike_and_ask_for_is_drawn_too() -> None:
     assert "reassign" in new_in("gambits-reassignments", "gambits-txn")
     assert "power-loss" in new_in("gambits-power", "gambits")
     assert "alter-topic" in draws_of("exploratory/gambits-configs")
+
+
+def test_voters_that_gambits_wipe_and_change_are_drawn_too() -> None:
+    assert {"wipe-disk", "add-voter", "remove-voter"} <= draws_of("exploratory/gambits-voters").keys()
+    assert planning._tag_there(AddPart("voter-1")) == "add-voter"
+    assert planning._tag_there(RemovePart("voter-1")) == "remove-voter"
 
 
 def test_a_bug_of_brokers_takes_what_befalls_brokers() -> None:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pytest
 
 from checkers.history import Operation, OperationType
@@ -16,6 +17,7 @@ from harness.workloads import copy
 from harness.workloads.consuming import ConsumerWorker
 from harness.workloads.context import Context
 from harness.workloads.copy import CopyContext, CopyingWorker, copy_final_workers, copy_workers
+from harness.workloads.txn_transactor import Intent, Send
 from harness.workloads.worker import join_all
 from tests.harness.fake_log import FakeLog
 from tests.harness.fake_transactions import FakeCoordinator, Hook
@@ -30,14 +32,14 @@ EACH = 60
 class Bench:
     """A fake coordinator with records to copy, and the history."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, workload: CopyWorkload = WORKLOAD) -> None:
         self.folder = folder
         self.coordinator = FakeCoordinator()
         self.coordinator.inputs = {
             p: [f"run:{p}{n:03}".lstrip("0").encode() for n in range(EACH)] for p in (1, 2)
         }
         self.journals = Journals(folder, "run", Clock())
-        self.context: CopyContext = Context(WORKLOAD, self.journals, FakeLog(2), ("localhost:1",))
+        self.context: CopyContext = Context(workload, self.journals, FakeLog(2), ("localhost:1",))
 
     def operations(self, f: str) -> list[Operation]:
         return [operation for operation in recorded(self.folder) if operation.f == f]
@@ -45,8 +47,8 @@ class Bench:
     def done(self) -> bool:
         return self.coordinator.offsets == {("copy-in", 1): EACH, ("copy-in", 2): EACH}
 
-    def copy(self, enough: Callable[[], bool] | None = None) -> None:
-        worker = CopyingWorker(self.context, 0, self.coordinator.make, self.coordinator.join)
+    def copy(self, enough: Callable[[], bool] | None = None, index: int = 0) -> None:
+        worker = CopyingWorker(self.context, index, self.coordinator.make, self.coordinator.join)
         worker.start()
         wait_until(enough or self.done)
         worker.stopping.set()
@@ -125,6 +127,56 @@ def test_a_commit_in_doubt_that_happened_is_not_done_again(bench: Bench) -> None
     worker.stopping.set()
     assert join_all([worker], BOUND_S) == []
     assert sorted(bench.copied()) == EVERYTHING
+
+
+def test_the_last_members_keep_transactions_open_past_their_timeout(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(copy, "_LATE_S", (0.0, 0.01))
+    bench = Bench(tmp_path, msgspec.structs.replace(WORKLOAD, lapsing_interval_ms=0, lapsing_timeout_ms=20))
+    bench.copy(index=1)
+    bench.journals.close()
+    assert sorted(bench.copied()) == EVERYTHING
+    times_ms, begun = [], 0
+    for operation in bench.operations("txn"):
+        if operation.type is INVOKE:
+            begun = operation.time_ns
+        else:
+            times_ms.append((operation.time_ns - begun) / 1e6)
+    assert sum(ms >= 20 for ms in times_ms) > len(times_ms) / 2
+    assert bench.operations("init-transactions")[0].value["timeout_ms"] == 20
+
+
+def test_the_first_member_keeps_none_open(bench: Bench) -> None:
+    bench.copy()
+    assert "timeout_ms" not in bench.operations("init-transactions")[0].value
+
+
+def test_what_is_kept_open_is_to_be_committed_with_something_sent_late() -> None:
+    workload = CopyWorkload(lapsing_interval_ms=0, lapsing_timeout_ms=500)
+    sends = (Send("t", 0, 1), Send("t", 1, 2), Send("t", 1, 3))
+    seen = set()
+    for number in range(60):
+        intent = copy._Lapses(workload, number).perhaps(Intent(sends, commits=False))
+        assert intent.commits
+        assert 0.5 <= intent.pause_s <= 3.5
+        seen.add(intent.late)
+    assert seen == {0, 1, 2}, "the first record is there when the time is up"
+
+
+def test_between_two_that_are_kept_open_time_passes(monkeypatch: pytest.MonkeyPatch) -> None:
+    standing = StandingTime()
+    monkeypatch.setattr(copy, "time", standing)
+    lapses = copy._Lapses(CopyWorkload(), 3)
+    intent = Intent((Send("t", 0, 1),))
+    assert lapses.perhaps(intent) is intent
+    standing.go_on(15.0)
+    kept = lapses.perhaps(intent)
+    assert kept.pause_s >= 3.0
+    standing.go_on(kept.pause_s)
+    assert lapses.perhaps(intent) is intent
+    standing.go_on(15.0)
+    assert lapses.perhaps(intent).pause_s >= 3.0
 
 
 def test_the_groups_offsets_are_read_in_the_end(bench: Bench) -> None:

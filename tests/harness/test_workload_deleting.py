@@ -9,7 +9,7 @@ from harness.clients import ClientFailedError
 from harness.journal import Clock, Journals
 from harness.vocabulary import LogWorkload
 from harness.workloads.context import Context, LogContext
-from harness.workloads.deleting import DeletingWorker, delete_records
+from harness.workloads.deleting import DeletingWorker, Deletions, delete_records
 from harness.workloads.log import log_workers
 from harness.workloads.worker import join_all
 from tests.harness.fake_log import FakeLog
@@ -94,6 +94,28 @@ def test_where_nobody_answers_nothing_is_deleted(
     monkeypatch.setattr(log, "consumer", consumer)
     DeletingWorker(context_of(tmp_path, log), 2).do_once()
     assert recorded(tmp_path) == []
+
+
+def test_a_script_has_records_of_one_partition_deleted(
+    tmp_path: Path, log: FakeLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(log, monkeypatch, 100, 1100)
+    asked: list[tuple[str, int, int]] = []
+    context = context_of(tmp_path, log)
+    deletions = Deletions(context, lambda _, *where: asked.append(where))
+    assert [*tmp_path.glob("*deleter*")] == [], "who deletes nothing has no journal"
+    for share in (0.5, 0.25):
+        one = deletions.one(("log-0", 0), share)
+        one.start()
+        assert join_all([one], BOUND_S) == []
+    context.journals.close()
+    assert asked == [("log-0", 0, 600), ("log-0", 0, 350)]
+    told = [(o.process, o.f, o.type, o.key, o.value) for o in recorded(tmp_path, "deleter-alone")]
+    assert told == [
+        ("deleter-alone", "delete-records", kind, "log-0", [[0, below]])
+        for below in (600, 350)
+        for kind in (INVOKE, OK)
+    ]
 
 
 def test_one_process_more_where_records_are_deleted(tmp_path: Path, log: FakeLog) -> None:

@@ -1,6 +1,7 @@
 """Transactions keep their books: a history says no more of one than is known."""
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -8,7 +9,7 @@ import pytest
 
 from checkers.history import Operation, OperationType
 from harness.clients import ClientFailedError, ClientKind
-from harness.clients.transactional import TransactionError
+from harness.clients.transactional import TransactionalOptions, TransactionalProducer, TransactionError
 from harness.journal import Clock, Journals
 from harness.vocabulary import TxnWorkload
 from harness.workloads import txn
@@ -95,6 +96,56 @@ def test_the_end_was_asked_for_after_a_time_between_the_records_and_the_answer(
     begun, ended = bench.operations("txn")
     assert begun.time_ns + 10_000_000 <= ended.value["ending_ns"] <= ended.time_ns
     assert "ending_ns" not in begun.value
+
+
+def test_what_is_left_to_send_is_sent_after_the_time_that_it_stays_open(bench: Bench) -> None:
+    sent: list[int] = []
+    bench.coordinator.on_send = lambda _name: sent.append(time.monotonic_ns())
+    transactor = bench.transactor()
+    transactor.initialise()
+    assert transactor.carry_out(TWO._replace(pause_s=0.01, late=1))
+    first, second = sent
+    assert second >= first + 10_000_000
+    assert [mop[4] for mop in bench.ended().value["mops"]] == [0, 1]
+    assert bench.coordinator.committed == [b"run:5000000001", b"run:5000000002"]
+
+
+def test_of_one_that_is_refused_nothing_more_is_sent(bench: Bench) -> None:
+    bench.coordinator.on_send = always(TransactionError("refused"))
+    transactor = bench.transactor()
+    transactor.initialise()
+    assert not transactor.carry_out(TWO._replace(late=1))
+    assert [mop[4] for mop in bench.ended().value["mops"]] == [None, None]
+    assert (bench.ended().type, bench.coordinator.records) == (FAIL, [])
+
+
+def test_a_zombie_whose_late_records_are_refused_does_not_commit(bench: Bench) -> None:
+    errors: list[Exception | None] = [None, TransactionError("fenced")]
+    bench.coordinator.on_send = lambda _name: errors.pop(0)
+    transactor = bench.transactor()
+    transactor.initialise()
+    assert not transactor.carry_out(TWO._replace(late=1))
+    ended = bench.ended()
+    assert (ended.type, ended.error, ended.value["ended"]) == (FAIL, "fenced", "abort")
+    assert [mop[4] for mop in ended.value["mops"]] == [0, None]
+    assert bench.coordinator.committed == []
+
+
+def test_a_timeout_of_its_own_is_asked_for_and_told(bench: Bench) -> None:
+    asked: list[int] = []
+
+    def make(kind: ClientKind, options: TransactionalOptions) -> TransactionalProducer:
+        asked.append(options.transaction_timeout_ms)
+        return bench.coordinator.make(kind, options)
+
+    staff = Staff(bench.context.recorder(7), threading.Event(), lambda _: None)
+    own = Transactor(bench.context, staff, ClientKind.CONFLUENT, "txn-0", make, timeout_ms=300)
+    usual = Transactor(bench.context, staff, ClientKind.CONFLUENT, "txn-1", make)
+    assert own.initialise()
+    assert usual.initialise()
+    assert asked == [300, WORKLOAD.transaction_timeout_ms]
+    told = [o.value.get("timeout_ms") for o in bench.operations("init-transactions")]
+    assert told == [300, 300, None, None]
 
 
 def test_an_initialisation_tells_who_the_producer_is(bench: Bench) -> None:

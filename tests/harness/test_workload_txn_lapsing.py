@@ -19,6 +19,7 @@ from kafka.protocol.producer import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
+from kafka.record import MemoryRecords
 
 from checkers.descriptions import check_descriptions
 from checkers.history import Operation, OperationType
@@ -36,6 +37,7 @@ from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 MARKERS, PRODUCERS, TRANSACTIONS = 27, 61, 65
+OLD_EPOCH = 47
 NUMBER = 12
 
 
@@ -218,6 +220,54 @@ def test_a_commit_that_comes_too_late_ends_as_it_is_answered(
     assert (operation.type, operation.value["ended"]) == (fate, ended)
     assert operation.value["ending_ns"] > operation.value["sent_ns"]
     assert bench.broker.ended == [True]
+
+
+def test_what_is_sent_too_late_is_told_by_itself(bench: Bench) -> None:
+    answers, errors = bench.broker.answers[PRODUCE], [0, 0, OLD_EPOCH, OLD_EPOCH]
+
+    def produced(request: Any) -> Any:
+        bench.broker.produce_error = errors.pop(0)
+        return answers(request)
+
+    bench.broker.answers[PRODUCE] = produced
+    bench.worker.do_once(Lapse.SENT_LATE)
+    assert errors == []
+    first, late = [o for o in bench.operations() if o.f == "txn" and o.type is not INVOKE]
+    assert late.time_ns >= first.time_ns + 30_000_000, "after its timeout"
+    assert sorted(mop[2] for mop in late.value["mops"]) == [0, 1]
+    assert {mop[4] for mop in late.value["mops"]} == {None}
+    assert (late.type, late.error) == (FAIL, "its commit was never asked for")
+    assert {"sent_ns", "ending_ns"}.isdisjoint(late.value), "when it ended nobody knows"
+    values = [mop[3] for operation in (first, late) for mop in operation.value["mops"]]
+    assert len(set(values)) == 4
+    result = check_descriptions(read_history(bench.folder))
+    assert (result.validity, result.figures["transactions_described"]) == (Validity.VALID, 1)
+
+
+def test_late_records_follow_upon_the_first_of_their_partition(bench: Bench) -> None:
+    sequences: list[int] = []
+    answers = bench.broker.answers[PRODUCE]
+
+    def produced(request: Any) -> Any:
+        batch = MemoryRecords(request.topic_data[0].partition_data[0].records).next_batch()
+        sequences.append(batch.base_sequence)
+        return answers(request)
+
+    bench.broker.answers[PRODUCE] = produced
+    bench.worker.do_once(Lapse.SENT_LATE)
+    assert sequences == [0, 0, 1, 1]
+
+
+def test_where_the_first_is_not_nothing_is_sent_late(bench: Bench) -> None:
+    bench.broker.produce_error = 6
+    bench.worker.do_once(Lapse.SENT_LATE)
+    assert [type_ for type_, f in bench.told() if f == "txn"] == [FAIL]
+
+
+def test_a_worker_that_is_to_stop_sends_nothing_late(bench: Bench) -> None:
+    bench.worker.stopping.set()
+    bench.worker.do_once(Lapse.SENT_LATE)
+    assert [type_ for type_, f in bench.told() if f == "txn"] == [FAIL]
 
 
 def test_a_worker_that_is_to_stop_asks_for_no_commit(bench: Bench) -> None:

@@ -77,8 +77,10 @@ class Story:
         self.put(process, INVOKE, "send", key, values)
         return self.put(process, kind, "send", key, told, error)
 
-    def initialise(self, process: int, kind: OperationType | None = OK, *, took_s: float = 0.1) -> "Story":
-        self.put(process, INVOKE, "init-transactions", "txn-0", {"client": "kafka-python"})
+    def initialise(
+        self, process: int, kind: OperationType | None = OK, *, took_s: float = 0.1, **who: int
+    ) -> "Story":
+        self.put(process, INVOKE, "init-transactions", "txn-0", {"client": "kafka-python", **who})
         if kind is not None:
             self.put(process, kind, "init-transactions", "txn-0", {}, after_s=took_s)
         return self
@@ -362,6 +364,15 @@ class TestTransactions:
     @pytest.mark.parametrize(("took_s", "explained"), [(9.9, False), (10.0, True)])
     def test_a_timeout_explains_it(self, *, took_s: float, explained: bool) -> None:
         told = Story().initialise(7).transact().transact(7, INFO, STATE, took_s=took_s)
+        assert (told.anomaly() is None) is explained
+
+    @pytest.mark.parametrize(
+        ("own_ms", "took_s", "explained"), [(3_000, 2.9, False), (3_000, 3.0, True), (20_000, 10.0, False)]
+    )
+    def test_the_timeout_that_its_producer_asked_for_counts(
+        self, *, own_ms: int, took_s: float, explained: bool
+    ) -> None:
+        told = Story().initialise(7, timeout_ms=own_ms).transact().transact(7, INFO, STATE, took_s=took_s)
         assert (told.anomaly() is None) is explained
 
     def test_a_timeout_that_nobody_knows_explains_it(self) -> None:
