@@ -20,19 +20,25 @@ _OFFSETS_TIMEOUT_S = 2.0
 _BOUND_S = 2.5
 _CLOSE_S = 2.0
 
-Delete = Callable[[tuple[str, ...], str, int, int], None]
+Delete = Callable[[tuple[str, ...], str, int, int], object]
 """Asks servers to delete the records of a topic's partition below an offset, as `delete_records` does."""
 
 
-def delete_records(bootstrap: tuple[str, ...], topic: str, partition: int, below: int) -> None:
+def delete_records(bootstrap: tuple[str, ...], topic: str, partition: int, below: int) -> object:
     """Delete the records of a partition below an offset, and wait for the answer.
+
+    Returns:
+        The client, to be let go of once the answer is recorded: its end takes longer than a follower needs
+        to catch up with what was answered too early.
 
     Raises:
         ClientFailedError: it was not acknowledged; the library asks again by itself, so that it may be done.
     """
+    clients: list[AdminClient] = []
 
     def ask() -> None:
         admin = AdminClient(client_config(bootstrap, REQUEST_MS))
+        clients.append(admin)
         where = TopicPartition(topic, partition, below)
         admin.delete_records([where], request_timeout=_BOUND_S - 0.5)[where].result()
 
@@ -42,6 +48,7 @@ def delete_records(bootstrap: tuple[str, ...], topic: str, partition: int, below
         if isinstance(error.__cause__, KafkaException):
             raise ClientFailedError(describe(error.__cause__)) from error
         raise
+    return clients
 
 
 class DeletingWorker(Worker):
@@ -73,11 +80,13 @@ class DeletingWorker(Worker):
         topic, where = self._context.topic, [[partition, below]]
         self._recorder.invoke("delete-records", topic, where)
         try:
-            self._asking(self._context.bootstrap, topic, partition, below)
+            client = self._asking(self._context.bootstrap, topic, partition, below)
         except ClientFailedError as error:
             self._recorder.complete(OperationType.INFO, where, str(error))
             return
         self._recorder.complete(OperationType.OK, where)
+        self._context.deletions.acknowledged(topic, partition)
+        del client
 
     def _offsets(self, partition: int) -> tuple[int, int]:
         """Where a partition begins and ends; nothing where no broker tells."""
