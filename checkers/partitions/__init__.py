@@ -14,7 +14,7 @@ Evidence is the metadata log that reaches farthest, record by record, topics of 
 5. Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers tell of what is
    there, and go on to tell of it (`topics_told`).
 6. A broker leads no more once its own metadata names another leader (`leading`), nor once a log directory has
-   failed (`failed_directories`).
+   failed (`failed_directories`, `dead_directories`).
 """
 
 from collections import Counter
@@ -29,6 +29,7 @@ from checkers.partitions.acknowledged import Found, Records
 from checkers.partitions.brokers import answers_of
 from checkers.partitions.commits import Committed
 from checkers.partitions.copies import Lack, Told, ends_of, lacking_copies
+from checkers.partitions.dead_directories import dead_directories
 from checkers.partitions.ends import figures as figures_of_ends
 from checkers.partitions.ends import find_ends
 from checkers.partitions.failed_directories import failed_directories
@@ -66,6 +67,7 @@ def check_partitions(history: History) -> CheckerResult:
     views = [*contradictions(scene, end_ns), *topics_told(scene)]
     led: Counter[str] = Counter()
     views += [*leadership_kept(scene), *failed_directories(scene, led)]
+    views += dead_directories(scene, columns_of(history))
     views += find_ends(scene, columns_of(history)) if farthest(history) else []
     counts = Counter(anomaly.id for anomaly in (*walk.found, *views))
     blamed = _Blamed(scene, end_ns)

@@ -79,9 +79,10 @@ def _undisturbed_ns(scene: Scene, first: Answer, last: Answer) -> int:
     certain = (
         from_ns < to_ns
         and scene.changes.tells(first.partition, to_ns)
-        and _leads(scene, first, from_ns, to_ns)
+        and directory_led(scene, first.partition, first.leader, from_ns, to_ns) is not None
+        and _epoch_stays(scene, first, from_ns, to_ns)
         and one_process(scene, first.node, from_ns, to_ns)
-        and _commits(scene.history, from_ns, to_ns)
+        and commits(scene.history, from_ns, to_ns)
     )
     if not certain:
         return 0
@@ -89,12 +90,22 @@ def _undisturbed_ns(scene: Scene, first: Answer, last: Answer) -> int:
     return max(0, to_ns - from_ns - held_up_ns(disturbing, from_ns, to_ns))
 
 
-def _leads(scene: Scene, first: Answer, from_ns: int, to_ns: int) -> bool:
-    """Whether the metadata log has had a broker as the leader, with one known directory, all the time."""
+def _epoch_stays(scene: Scene, first: Answer, from_ns: int, to_ns: int) -> bool:
     states = scene.changes.possible(first.partition, from_ns, to_ns)
-    led = all((one.leader, one.leader_epoch) == (first.leader, first.leader_epoch) for one in states)
-    directories = {_directory(state, first.leader) for state in states}
-    return led and len(directories) == 1 and not directories & {None, *_RESERVED}
+    return all(state.leader_epoch == first.leader_epoch for state in states)
+
+
+def directory_led(
+    scene: Scene, partition: PartitionName, broker: int, from_ns: int, to_ns: int
+) -> str | None:
+    """Id of the directory in which a broker certainly led a partition between two times, in one leader epoch.
+
+    None where it led not all the time, or not all that time there, or where nobody told where.
+    """
+    states = scene.changes.possible(partition, from_ns, to_ns)
+    led = {(state.leader, state.leader_epoch, _directory(state, broker)) for state in states}
+    leader, _, directory = next(iter(led)) if len(led) == 1 else (None, 0, None)
+    return directory if leader == broker and directory not in _RESERVED else None
 
 
 def _directory(state: PartitionState, broker: int) -> str | None:
@@ -111,7 +122,7 @@ def _disturbs(scene: Scene, window: FaultWindow, node: str) -> bool:
     return bool(names & cut) or any(window.concerns(name) for name in names)
 
 
-def _commits(history: History, from_ns: int, to_ns: int) -> bool:
+def commits(history: History, from_ns: int, to_ns: int) -> bool:
     """Whether one controller was active in one epoch, and its high watermark rose on and on."""
     marks = [mark for mark in _marks(history) if from_ns <= mark.time_ns <= to_ns]
     if len({mark.leader for mark in marks}) != 1:

@@ -30,9 +30,11 @@ def one_life(scene: Scene, node: str, from_ns: int, until_ns: int) -> bool:
 
 
 def one_process(scene: Scene, node: str, from_ns: int, until_ns: int) -> bool:
-    """As `one_life`, by what its container told alone: pauses, and disks that died meanwhile, end nothing."""
-    to_ns = until_ns + _SEEN_WITHIN_NS
-    lives = [o for o in scene.history.observed("node") if o.node == node and o.time_ns <= to_ns]
+    """Whether a broker that answered at two times certainly was the same process, by its container alone.
+
+    Pauses, and disks that died meanwhile, end nothing.  That a process ended is seen before another answers.
+    """
+    lives = [o for o in scene.history.observed("node") if o.node == node and o.time_ns <= until_ns]
     before = [o for o in lives if o.time_ns < from_ns][-1:]
     during = [o for o in lives if o.time_ns >= from_ns]
     ended = any(o.value.get("status") == "exited" for o in [*before, *during])

@@ -1,82 +1,40 @@
 """A broker that tells that a disk failed soon leads no partition there, unless something prevents that."""
 
-from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from checkers.history import History
 from checkers.partitions import check_partitions
 from checkers.partitions.failed_directories import BOUND_NS, COMMITTING_NS
 from checkers.verdict import CheckerResult, Validity
-from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
+from tests.checkers.partitions.directory_histories import DIRECTORIES, Story
 
 LED = "failed-directory-led"
-AS_LEADER, STORAGE = 0, 56
+AS_LEADER = 0
 FROM_MS = 1000
 UNTIL_MS = FROM_MS + BOUND_NS / 1e6 + 1
-DIRECTORIES = ["792eyRB-iWnN5hXolHjMEQ", "pl2yURLxReyXmuf8pnFOsg", "MFiTHpFkTc2pb6S7PK9Bvw"]
 UNASSIGNED = "AAAAAAAAAAAAAAAAAAAAAA"
-NODES = [
-    {"name": f"n{i}", "id": i, "roles": ["broker"] if i < 3 else ["controller", "broker"]} for i in (1, 2, 3)
-]
 
 
-class Story(AdminStory):
-    """Broker 1 leads in epoch 0; broker 3 is the active controller too."""
-
-    def __init__(self, directories: list[str] | None = None) -> None:
-        super().__init__(nodes=NODES)
-        self._pending: list[tuple[float, str, dict[str, Any]]] = []
-        self.record(1, "TOPIC_RECORD", {"name": TOPIC, "topicId": TOPIC_ID})
-        told = {"replicas": [1, 2, 3], "isr": [1, 2, 3], "leader": 1, "leaderEpoch": 0}
-        placed = {} if directories == [] else {"directories": directories or DIRECTORIES}
-        self.record(2, "PARTITION_RECORD", {"partitionId": 0, "topicId": TOPIC_ID, **told, **placed})
-
-    def asked(
-        self, at_ms: float, error: int = STORAGE, leader: int = 1, epoch: int = 0, node: str = "n1"
-    ) -> None:
-        value = {
-            "began_ns": round((at_ms - 1) * 1e6),
-            "asked_ns": round(at_ms * 1e6),
-            "topics": {TOPIC: [[0, leader, epoch, error]]},
-        }
-        self.observe(at_ms + 1, "leading", value, node=node)
-
-    def fails(self, until_ms: float = UNTIL_MS, step_ms: int = 1000) -> None:
-        """It answers that its disk has failed, every second and at the end."""
-        for at_ms in range(FROM_MS, round(until_ms), step_ms):
-            self.asked(at_ms)
-        self.asked(until_ms)
-
-    def record(self, at_ms: float, kind: str, data: Mapping[str, Any]) -> None:
-        """Append a record once all are known, in the order of time."""
-        self._pending.append((at_ms, kind, dict(data)))
-
-    def commits(self, from_ms: int = 0, to_ms: int = 20_000) -> None:
-        """The active controller writes a record of no effect every half second."""
-        for at_ms in range(from_ms + 200, to_ms, 500):
-            self.record(at_ms, "NO_OP_RECORD", {})
-
-    def history(self, **told: Any) -> History:
-        for at_ms, kind, data in sorted(self._pending, key=lambda one: one[0]):
-            super().record(at_ms, kind, data)
-        self._pending.clear()
-        return super().history(**told)
+def fails(told: Story, until_ms: float = UNTIL_MS) -> None:
+    """It answers that its disk has failed, every second and at the end."""
+    for at_ms in range(FROM_MS, round(until_ms), 1000):
+        told.asked(at_ms)
+    told.asked(until_ms)
 
 
-def judged(told: AdminStory) -> CheckerResult:
+def judged(told: Story) -> CheckerResult:
     return check_partitions(told.history(began_ns=10**12))
 
 
 def failing(**made: Any) -> Story:
     told = Story(**made)
     told.commits()
-    told.fails()
+    fails(told)
     return told
 
 
-def found(told: AdminStory) -> int:
+def found(told: Story) -> int:
     return judged(told).counts.get(LED, 0)
 
 
@@ -101,7 +59,7 @@ def test_once_for_each_epoch() -> None:
 def test_who_leads_no_more_in_time() -> None:
     told = Story()
     told.commits()
-    told.fails(UNTIL_MS - 2)
+    fails(told, UNTIL_MS - 2)
     assert judged(told).counts == {}
     told = failing()
     told.changed(3000, leader=2, isr=[2, 3])
@@ -175,7 +133,7 @@ def test_faults_at_it_or_at_controllers_excuse_it(kind: str, node: str, number: 
 def test_a_fault_does_not_excuse_what_lasts_longer_than_itself_and_the_bound() -> None:
     told = Story()
     told.commits()
-    told.fails(UNTIL_MS + 501)
+    fails(told, UNTIL_MS + 501)
     told.fault(2000, 2500, "pause", "n1")
     assert found(told) == 1
 
@@ -199,11 +157,11 @@ def test_a_process_that_ended_excuses_it() -> None:
 
 def test_where_nobody_could_elect() -> None:
     told = Story()
-    told.fails()
+    fails(told)
     assert found(told) == 0
     gap_ms = COMMITTING_NS // 1_000_000
     told = Story()
-    told.fails()
+    fails(told)
     told.commits(0, 3000)
     told.commits(3000 + gap_ms, 20_000)
     assert found(told) == 0
