@@ -126,8 +126,8 @@ LEADERSHIP_KEPT = AnomalyKind(
 )
 FAILED_DIRECTORY_LED = AnomalyKind(
     id="failed-directory-led",
-    meaning="A broker went on to lead a partition in a log directory that had failed, undisturbed and under an "
-    "active controller.",
+    meaning="A broker went on to lead a partition in a log directory that had failed, undisturbed and under "
+    "an active controller.",
     guarantee="A broker tells the controller of a log directory that failed, which elects others to lead its "
     "partitions, or nobody.",
     source="KIP-112; KIP-858; Kafka's ReplicaManager.handleLogDirFailure and "
