@@ -269,6 +269,21 @@ class OffsetsSeen(msgspec.Struct, frozen=True):
     topics: dict[str, list[Listed]]
 
 
+class StartsSeen(msgspec.Struct, frozen=True):
+    """Where a broker's own logs began: rows of partition, Kafka's error code, offset."""
+
+    began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    topics: dict[str, list[tuple[Partition, int, Annotated[int, msgspec.Meta(ge=-1, le=LARGEST)]]]]
+
+
+class LeadingSeen(msgspec.Struct, frozen=True):
+    """What a broker answered as a leader: rows of partition, leader and its epoch by its metadata, error."""
+
+    began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    asked_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    topics: dict[str, list[tuple[Partition, int, int, int]]]
+
+
 class EndsSeen(msgspec.Struct, frozen=True):
     """Where replicas' logs ended on the brokers' disks: by node and topic rows of partition and end."""
 

@@ -26,6 +26,7 @@ class Source(StrEnum):
     PARTITIONS = "brokers' views of partitions"
     REASSIGNMENTS = "reassignments under way"
     OFFSETS = "offsets that leaders told"
+    STARTS = "starts of replicas' logs"
     ENDS = "ends of replicas' logs"
     COMMITS = "commits in the offsets topic"
     DISKS = "the nodes' disks"
@@ -43,6 +44,7 @@ _JOURNALS = {
     Source.PARTITIONS: re.compile(r"observer-partitions-.*"),
     Source.REASSIGNMENTS: re.compile(r"observer-reassignments"),
     Source.OFFSETS: re.compile(r"observer-offsets"),
+    Source.STARTS: re.compile(r"observer-starts-.*"),
     Source.ENDS: re.compile(r"observer-ends"),
     Source.COMMITS: re.compile(r"observer-commits"),
     Source.DISKS: re.compile(r"replicas"),

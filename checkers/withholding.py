@@ -68,11 +68,12 @@ NEEDS: Mapping[str, Needs] = {
         of_workload={"compacted": dict.fromkeys(_SURVIVAL, (Source.CLIENTS,))},
     ),
     "listed-offsets": Needs(
-        (Source.OFFSETS, Source.CLIENTS),
+        (Source.OFFSETS, Source.STARTS, Source.CLIENTS),
         {
             "stable-offset-ahead": (Source.CLIENTS,),
             "listed-start-ahead": (Source.CLIENTS,),
             "listed-start-behind": (Source.NODES,),
+            "deleted-before-followers": (Source.CLIENTS, Source.NODES),
         },
         _PERMITTED,
     ),
@@ -189,6 +190,14 @@ NEEDS: Mapping[str, Needs] = {
             "view-without-record": (Source.FAULTS,),
             "view-went-back": (Source.FAULTS, Source.NODES),
             "recovery-denied": (Source.PARTITIONS,),
+            "leadership-kept": (Source.FAULTS, Source.NODES),
+            "failed-directory-led": (
+                Source.FAULTS,
+                Source.NODES,
+                Source.QUORUM,
+                Source.PARTITIONS,
+                Source.CLIENTS,
+            ),
         },
     ),
     "elections": Needs((Source.ADMIN, Source.DISKS), {}, (Source.ADMIN, Source.FAULTS, Source.MOVES)),

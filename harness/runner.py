@@ -45,7 +45,7 @@ from harness.standby import Standby
 from harness.starting import ClusterNotReadyError
 from harness.told_configs import gather_configs
 from harness.told_coordinators import gather_coordinators
-from harness.vocabulary import RandomSchedule
+from harness.vocabulary import LogWorkload, RandomSchedule
 from harness.watchdog import watched
 from harness.wire import WireError
 from harness.workloads.context import Context, clients_for
@@ -230,8 +230,10 @@ def _context(stage: Stage) -> Context[Any]:
 def _observed(stage: Stage, context: Context[Any]) -> Iterator[Observers]:
     """Observers that look on from here to the end of the block."""
     moving = moves_replicas(stage.plan.schedule)
-    loaded = tuple(topic.name for topic in stage.plan.scenario.workload.topics if topic.loaded)
-    committing = isinstance(stage.plan.scenario.workload, COMMITTING)
+    workload = stage.plan.scenario.workload
+    loaded = tuple(topic.name for topic in workload.topics if topic.loaded)
+    committing = isinstance(workload, COMMITTING)
+    deleting = isinstance(workload, LogWorkload) and workload.deletions_interval_ms > 0
     observers = Observers(
         stage.cluster,
         context.topics,
@@ -241,6 +243,7 @@ def _observed(stage: Stage, context: Context[Any]) -> Iterator[Observers]:
         offsets=bool(loaded) and isinstance(stage.plan.scenario.schedule, RandomSchedule),
         ends=(*loaded, OFFSETS_TOPIC) if committing else loaded,
         commits=committing,
+        deletions=context.deletions if deleting else None,
     )
     watcher = NodeWatcher(stage.cluster.containers, stage.journals.open("nodes", "observer"))
     with ExitStack() as ending:

@@ -250,7 +250,7 @@ class Endpoint:
         Raises:
             WireError: no answer.
         """
-        return self._ask(_quorum)
+        return self.ask(_quorum)
 
     def cluster(self, topics: Iterable[str] | None = None, *, elr: bool = False) -> ClusterAnswer:
         """Metadata of a broker's listener.
@@ -263,7 +263,7 @@ class Endpoint:
             WireError: no answer.
         """
         names = None if topics is None else tuple(topics)
-        return self._ask(lambda connection: _cluster(connection, names, elr=elr))
+        return self.ask(lambda connection: _cluster(connection, names, elr=elr))
 
     def features(self) -> dict[str, int]:
         """Finalized feature levels by name, as the node knows them now.
@@ -272,7 +272,7 @@ class Endpoint:
             WireError: no answer.
         """
         self.close()
-        return self._ask(lambda connection: connection.features)
+        return self.ask(lambda connection: connection.features)
 
     def close(self) -> None:
         """Close the connection, if there is one."""
@@ -280,8 +280,8 @@ class Endpoint:
             self._connection.close()
             self._connection = None
 
-    def _ask(self, question: Callable[[Connection], T]) -> T:
-        """Ask; a connection that broke while idle is renewed once, a silent node is not asked twice."""
+    def ask(self, question: Callable[[Connection], T]) -> T:
+        """Ask, or raise `WireError`; what broke while idle is renewed once, a silent node not asked twice."""
         deadline_s = time.monotonic() + self.timeout_s
         if self._connection is not None:
             try:

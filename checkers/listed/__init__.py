@@ -9,9 +9,11 @@ so it must have known what was acknowledged, or told, before the next epoch can 
 3. The last stable offset does not pass a transaction that is open: ``stable-offset-ahead`` (`stable`).
 4. A log begins no later than somebody asked for, and no earlier than was acknowledged, and its start does not
    go back: ``listed-start-ahead``, ``listed-start-behind`` (`starts`).
-5. By a timestamp, and by the largest one, the right record is told: ``listed-time-wrong`` (`times`).
+5. DeleteRecords is answered once the logs of all followers in sync begin at the offset or above:
+   ``deleted-before-followers`` (`followers`).
+6. By a timestamp, and by the largest one, the right record is told: ``listed-time-wrong`` (`times`).
 
-What permits that records are gone excuses 1, 2, 3 and 5 (`checkers.licences`); what permits that deleted ones
+What permits that records are gone excuses 1, 2, 3 and 6 (`checkers.licences`); what permits that deleted ones
 come back excuses 4 (`checkers.replicas.removed`).  A coordinator that was permitted to lose what it knew of a
 transaction may end it too early: that excuses 3.  An error of Kafka's search by time is known and legal
 (`times`; docs/findings.md).
@@ -21,6 +23,7 @@ from collections import Counter
 
 from checkers.history import History
 from checkers.listed.ends import find_ahead, find_behind
+from checkers.listed.followers import find_early, starts_of
 from checkers.listed.loading import Story
 from checkers.listed.stable import find_stable_ahead
 from checkers.listed.starts import find_starts_ahead, find_starts_behind
@@ -54,4 +57,6 @@ def check_listed(history: History) -> CheckerResult:
             found += find_times(story, place, slack)
         figures.update(told.what for told in place.told)
         figures["from_former_leaders"] += sum(told.fence_ns < told.began_ns for told in place.told)
-    return result_of(CHECKER, found, figures=dict(figures), exercised=bool(story.places))
+    found += find_early(story, figures)
+    exercised = bool(story.places) or bool(starts_of(history))
+    return result_of(CHECKER, found, figures=dict(figures), exercised=exercised)

@@ -34,11 +34,17 @@ START_BEHIND = AnomalyKind(
     guarantee="What was deleted on request stays deleted, and the start of a log does not go back.",
     source="KIP-107, low watermark; Kafka protocol, DeleteRecords",
 )
+DELETED_EARLY = AnomalyKind(
+    id="deleted-before-followers",
+    meaning="DeleteRecords was acknowledged, and the log of a replica in sync began below that later.",
+    guarantee="DeleteRecords is answered once all live replicas have moved the starts of their logs.",
+    source="KIP-107; Kafka's ReplicaManager.delayedDeleteRecordsRequired and Partition.lowWatermarkIfLeader",
+)
 TIME_WRONG = AnomalyKind(
     id="listed-time-wrong",
     meaning="A leader told another record than the first since a time, or the newest, or another timestamp.",
     guarantee="The first record is told with no smaller timestamp than asked for, or that with the largest.",
     source="KIP-79; KIP-734, OffsetSpec.maxTimestamp",
 )
-ANOMALIES = by_id(END_BEHIND, END_AHEAD, STABLE_AHEAD, START_AHEAD, START_BEHIND, TIME_WRONG)
+ANOMALIES = by_id(END_BEHIND, END_AHEAD, STABLE_AHEAD, START_AHEAD, START_BEHIND, DELETED_EARLY, TIME_WRONG)
 """All of them by id."""

@@ -13,6 +13,8 @@ Evidence is the metadata log that reaches farthest, record by record, topics of 
    member of its ISR (`ends`).
 5. Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers tell of what is
    there, and go on to tell of it (`topics_told`).
+6. A broker leads no more once its own metadata names another leader (`leading`), nor once a log directory has
+   failed (`failed_directories`, `dead_directories`).
 """
 
 from collections import Counter
@@ -27,14 +29,17 @@ from checkers.partitions.acknowledged import Found, Records
 from checkers.partitions.brokers import answers_of
 from checkers.partitions.commits import Committed
 from checkers.partitions.copies import Lack, Told, ends_of, lacking_copies
+from checkers.partitions.dead_directories import dead_directories
 from checkers.partitions.ends import figures as figures_of_ends
 from checkers.partitions.ends import find_ends
+from checkers.partitions.failed_directories import failed_directories
 from checkers.partitions.kinds import (
     ACKED_BELOW_MIN_ISR,
     ACKED_WITHOUT_MEMBER,
     ANOMALIES,
     READ_WITHOUT_MEMBER,
 )
+from checkers.partitions.leading import leadership_kept, leading_of
 from checkers.partitions.topics_told import topics_told
 from checkers.partitions.views import contradictions
 from checkers.partitions.walk import Walk
@@ -60,6 +65,9 @@ def check_partitions(history: History) -> CheckerResult:
     """
     walk, scene, end_ns = Walk(history), Scene(history), _complete_ns(history)
     views = [*contradictions(scene, end_ns), *topics_told(scene)]
+    led: Counter[str] = Counter()
+    views += [*leadership_kept(scene), *failed_directories(scene, led)]
+    views += dead_directories(scene, columns_of(history))
     views += find_ends(scene, columns_of(history)) if farthest(history) else []
     counts = Counter(anomaly.id for anomaly in (*walk.found, *views))
     blamed = _Blamed(scene, end_ns)
@@ -69,9 +77,9 @@ def check_partitions(history: History) -> CheckerResult:
         CHECKER,
         [*walk.found, *views, *(anomaly for found in blamed.found for anomaly in found.anomalies)],
         counts=dict(+counts),
-        figures=walk.figures | blamed.figures | _told(history) | figures_of_ends(scene),
+        figures=walk.figures | blamed.figures | _told(history) | dict(led) | figures_of_ends(scene),
         unknown_because=_doubt(history),
-        exercised=walk.figures["states"] > 0 or bool(answers_of(history)),
+        exercised=walk.figures["states"] > 0 or bool(answers_of(history)) or bool(leading_of(history)),
     )
 
 

@@ -117,6 +117,22 @@ VIEW_WENT_BACK = AnomalyKind(
     guarantee="A broker applies committed records in their order and forgets none.",
     source="KIP-595; KIP-631; Kafka's MetadataLoader",
 )
+LEADERSHIP_KEPT = AnomalyKind(
+    id="leadership-kept",
+    meaning="A broker answered as a partition's leader although its own metadata had named another one for "
+    "ten seconds.",
+    guarantee="A broker stops to lead a partition once it knows of another leader.",
+    source="KIP-631; Kafka's ReplicaManager.applyDelta and Partition.makeFollower",
+)
+FAILED_DIRECTORY_LED = AnomalyKind(
+    id="failed-directory-led",
+    meaning="A broker went on to lead a partition in a log directory that had failed, undisturbed and under "
+    "an active controller.",
+    guarantee="A broker tells the controller of a log directory that failed, which elects others to lead its "
+    "partitions, or nobody.",
+    source="KIP-112; KIP-858; Kafka's ReplicaManager.handleLogDirFailure and "
+    "ReplicationControlManager.handleDirectoriesOffline",
+)
 RECOVERY_DENIED = AnomalyKind(
     id="recovery-denied",
     meaning="A partition that was told to have recovered had no full ISR by the metadata log, or by all "
@@ -150,6 +166,8 @@ ANOMALIES = by_id(
     VIEW_WITHOUT_RECORD,
     VIEW_WENT_BACK,
     RECOVERY_DENIED,
+    LEADERSHIP_KEPT,
+    FAILED_DIRECTORY_LED,
     ACKED_BELOW_MIN_ISR,
     ACKED_WITHOUT_MEMBER,
     READ_WITHOUT_MEMBER,

@@ -54,7 +54,7 @@ def two_leaders(scene: Scene) -> Iterator[Anomaly]:
     leaders: dict[tuple[PartitionName, int], dict[int, Answer]] = defaultdict(dict)
     for answer in answers_of(scene.history):
         for telling in answer.tellings:
-            if telling.leader != NOBODY and _is_one(scene, telling.partition):
+            if telling.leader != NOBODY and is_one(scene, telling.partition):
                 leaders[telling.partition, telling.leader_epoch].setdefault(telling.leader, answer)
     for (partition, epoch), told in leaders.items():
         if len(told) > 1:
@@ -67,7 +67,7 @@ def two_leaders(scene: Scene) -> Iterator[Anomaly]:
             )
 
 
-def _is_one(scene: Scene, partition: PartitionName) -> bool:
+def is_one(scene: Scene, partition: PartitionName) -> bool:
     """Whether a name stands for one partition all the time."""
     if scene.changes.op is not None:
         return partition in scene.changes.states
@@ -139,7 +139,7 @@ def went_back(scene: Scene) -> Iterator[Anomaly]:
             epoch, before = newest.get(place, (telling.leader_epoch, answer))
             if telling.leader_epoch >= epoch:
                 newest[place] = (telling.leader_epoch, answer)
-            elif _is_one(scene, telling.partition) and is_one_life(scene, before, answer):
+            elif is_one(scene, telling.partition) and is_one_life(scene, before, answer):
                 newest[place] = (telling.leader_epoch, answer)
                 yield VIEW_WENT_BACK.found(
                     f"{answer.node} told of leader epoch {telling.leader_epoch} of {telling.partition} at "

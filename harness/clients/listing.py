@@ -1,10 +1,11 @@
 """ListOffsets: where a broker says that the partitions begin and end which it leads, or stand at a time.
 
-One request to one broker, so that whoever was asked is who answered.  It names the leader epoch that the
-broker told, so that one that knows of another epoch refuses.
+One request to one broker, so that whoever was asked is who answered.  `list_offsets` names the leader epoch
+that the broker told, so that one that knows of another epoch refuses.  The other questions name none: they
+are to show whether a broker takes itself for the leader, and where the log of any replica begins.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple
 
@@ -16,6 +17,9 @@ _AT_MOST = 8
 """The version before those about remote storage, which answers by timestamps may wait for."""
 _ONESELF = -1
 """The id of who asks, where that is no broker."""
+_DEBUGGING = -2
+"""The id by which any replica answers, not the leader alone (`ListOffsetsRequest.DEBUGGING_REPLICA_ID`)."""
+_ANY_EPOCH = -1
 
 
 class What(StrEnum):
@@ -52,8 +56,24 @@ class Listed(NamedTuple):
     timestamp_ms: int
 
 
+class Answered(NamedTuple):
+    """What a broker answered of one partition.
+
+    Attributes:
+        partition: its number.
+        error: Kafka's code.
+        offset: what was asked for; -1 with an error.
+    """
+
+    partition: int
+    error: int
+    offset: int
+
+
 Epochs = Mapping[str, Mapping[int, int]]
 """Topic to partition to leader epoch."""
+Places = Mapping[str, Collection[int]]
+"""Topic to numbers of partitions."""
 
 
 def list_offsets(
@@ -71,6 +91,45 @@ def list_offsets(
         WireError: no answer.
     """
     timestamp = _TIMESTAMPS.get(what, since_ms)
+    request = _request(epochs, timestamp, isolation_level=int(what is What.STABLE))
+    answer = connection.ask(request, ListOffsetsResponse, at_most=_AT_MOST)
+    return {told.name: _listed(told.partitions, epochs[told.name]) for told in answer.topics}
+
+
+def ask_as_consumer(connection: Connection, places: Places) -> dict[str, list[Answered]]:
+    """Ask a broker where some partitions end, whoever it takes for their leader: only a leader tells.
+
+    Raises:
+        WireError: no answer.
+    """
+    return _answered(connection, _request(_in_any_epoch(places), _TIMESTAMPS[What.LATEST]))
+
+
+def ask_for_starts(connection: Connection, places: Places) -> dict[str, list[Answered]]:
+    """Ask a broker where its own logs of some partitions begin, whether it leads them or not.
+
+    Raises:
+        WireError: no answer.
+    """
+    request = _request(_in_any_epoch(places), _TIMESTAMPS[What.EARLIEST], replica_id=_DEBUGGING)
+    return _answered(connection, request)
+
+
+def _in_any_epoch(places: Places) -> Epochs:
+    return {name: dict.fromkeys(some, _ANY_EPOCH) for name, some in places.items()}
+
+
+def _answered(connection: Connection, request: ListOffsetsRequest) -> dict[str, list[Answered]]:
+    answer = connection.ask(request, ListOffsetsResponse, at_most=_AT_MOST)
+    return {
+        told.name: [Answered(one.partition_index, one.error_code, one.offset) for one in told.partitions]
+        for told in answer.topics
+    }
+
+
+def _request(
+    epochs: Epochs, timestamp: int | None, *, replica_id: int = _ONESELF, isolation_level: int = 0
+) -> ListOffsetsRequest:
     topic = ListOffsetsRequest.ListOffsetsTopic
     topics = [
         topic(
@@ -84,9 +143,7 @@ def list_offsets(
         )
         for name, some in epochs.items()
     ]
-    request = ListOffsetsRequest(replica_id=_ONESELF, isolation_level=int(what is What.STABLE), topics=topics)
-    answer = connection.ask(request, ListOffsetsResponse, at_most=_AT_MOST)
-    return {told.name: _listed(told.partitions, epochs[told.name]) for told in answer.topics}
+    return ListOffsetsRequest(replica_id=replica_id, isolation_level=isolation_level, topics=topics)
 
 
 def _listed(partitions: Sequence[Any], epochs: Mapping[int, int]) -> list[Listed]:

@@ -128,17 +128,20 @@ class ActiveDeadDisk(_OfDisk):
 
     def __init__(self, spec: DeadDisk, resolved: Resolved, bench: Bench) -> None:
         super().__init__(resolved, bench, spec.log_dir)
+        self._ids: list[str | None] = []
 
     @disk_errors_told()
     def inject(self) -> None:
-        """Let the disk die under the running node."""
+        """Let the disk die under the running node; which it was can be read before alone."""
+        self._ids = [directory_id_of(disk) for disk in self._disks]
         for disk in self._disks:
             shut_down(disk)
 
     def took_effect(self) -> dict[str, Any]:
         """A write fails as it does on a drive that is gone."""
         errors = [_error_of_a_write(disk) for disk in self._disks]
-        return {"error": errors[0], "running": self._containers.state()["Running"]}
+        running = self._containers.state()["Running"]
+        return {"error": errors[0], "running": running, "directory_ids": self._ids}
 
     @disk_errors_told()
     def heal(self) -> None:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from harness.deletions import Deletions
 from harness.journal import Journals
 from harness.observers.commits import CommitsObserver
 from harness.observers.ends import LogEndsObserver
@@ -12,6 +13,7 @@ from harness.observers.partitions import PartitionObserver
 from harness.observers.quorum import QuorumObserver
 from harness.observers.quorum_state import QuorumStateObserver
 from harness.observers.reassignments import ReassignmentObserver
+from harness.observers.starts import StartsObserver
 from harness.observers.view import ClusterView
 from harness.vocabulary import Node
 from harness.wire import Endpoint
@@ -66,6 +68,7 @@ class Observers:
         offsets: whether to ask where partitions begin and end, too.
         ends: topics of which to read on the disks where replicas' logs end.
         commits: whether to read on the disks what groups commit.
+        deletions: tells of deletions, after each of which to ask where logs begin; None: there are none.
 
     Attributes:
         view: the latest that they saw.
@@ -82,6 +85,7 @@ class Observers:
         offsets: bool = False,
         ends: tuple[str, ...] = (),
         commits: bool = False,
+        deletions: Deletions | None = None,
     ) -> None:
         self.view = ClusterView()
         interval_s = interval_ms / 1000
@@ -92,17 +96,20 @@ class Observers:
         for node, address in cluster.controller_listeners.items():
             endpoint = Endpoint(*address, ASK_TIMEOUT_S)
             self._observers.append(QuorumObserver(journals, node, endpoint, self.view, interval_s))
-        for node, address in cluster.observe_listeners.items():
-            endpoint = Endpoint(*address, ASK_TIMEOUT_S)
+        brokers = [node for node in cluster.nodes if node.name in cluster.observe_listeners]
+        for broker in brokers:
+            endpoint = Endpoint(*cluster.observe_listeners[broker.name], ASK_TIMEOUT_S)
             self._observers.append(
-                PartitionObserver(journals, node, endpoint, self.view, topics, interval_s=interval_s)
+                PartitionObserver(journals, broker, endpoint, self.view, topics, interval_s=interval_s)
             )
+            if deletions is not None:
+                endpoint = Endpoint(*cluster.observe_listeners[broker.name], ASK_TIMEOUT_S)
+                self._observers.append(StartsObserver(journals, broker.name, endpoint, deletions))
         if reassignments:
             listeners = cluster.observe_listeners
             self._observers.append(
                 ReassignmentObserver(journals, listeners, self.view, interval_s, ASK_TIMEOUT_S)
             )
-        brokers = [node for node in cluster.nodes if node.name in cluster.observe_listeners]
         disks = {node.name: cluster.disks(node) for node in brokers} if ends or commits else {}
         if ends:
             self._observers.append(LogEndsObserver(journals, disks, ends, ENDS_INTERVAL_S))

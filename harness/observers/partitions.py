@@ -1,9 +1,21 @@
-"""Leaders, in-sync and eligible replicas of the workload's partitions, as each broker sees them."""
+"""Leaders, in-sync and eligible replicas of the workload's partitions, as each broker sees them.
 
+Now and then the broker is also asked, as a consumer asks a leader, about every partition that it has a copy
+of: its metadata and its replicas are two things, and only the second ones serve anybody.
+"""
+
+import time
+from collections.abc import Mapping
+
+from harness.clients.listing import ask_as_consumer
 from harness.journal import Journals
 from harness.observers.observer import Observer
 from harness.observers.view import ClusterView
-from harness.wire import Endpoint, WireError
+from harness.vocabulary import Node
+from harness.wire import Endpoint, TopicAnswer, WireError
+
+LEADING_INTERVAL_S = 1.0
+"""Between two questions whether a broker takes itself for the leader."""
 
 
 class PartitionObserver(Observer):
@@ -12,18 +24,20 @@ class PartitionObserver(Observer):
     def __init__(
         self,
         journals: Journals,
-        node: str,
+        node: Node,
         endpoint: Endpoint,
         view: ClusterView,
         topics: tuple[str, ...],
         *,
         interval_s: float,
     ) -> None:
-        super().__init__(journals, f"observer-partitions-{node}", interval_s)
-        self._node = node
+        super().__init__(journals, f"observer-partitions-{node.name}", interval_s)
+        self._node = node.name
+        self._id = node.id
         self._endpoint = endpoint
         self._view = view
         self._topics = topics
+        self._next_s = time.monotonic()
 
     def look(self) -> None:
         """Ask once; a broker that is down has no view, and nothing is recorded of it."""
@@ -36,6 +50,37 @@ class PartitionObserver(Observer):
         self._view.saw_topics(self._node, known)
         topics = {name: topic.partitions for name, topic in known.items()}
         self.tell_news("partitions", self._node, began_ns, {"topics": topics})
+        if time.monotonic() >= self._next_s:
+            self._next_s = time.monotonic() + LEADING_INTERVAL_S
+            self._ask_as_consumer(began_ns, known)
+
+    def _ask_as_consumer(self, began_ns: int, known: Mapping[str, TopicAnswer]) -> None:
+        """Ask about all that the broker has just told to have a copy of."""
+        held = {
+            name: {state.partition: state for state in topic.partitions if self._id in state.replicas}
+            for name, topic in known.items()
+        }
+        places = {name: states for name, states in held.items() if states}
+        asked_ns = self.clock.now_ns()
+        if not places:
+            return
+        try:
+            told = self._endpoint.ask(lambda connection: ask_as_consumer(connection, places))
+        except WireError:
+            return
+        topics = {
+            name: [
+                (
+                    one.partition,
+                    held[name][one.partition].leader,
+                    held[name][one.partition].leader_epoch,
+                    one.error,
+                )
+                for one in answers
+            ]
+            for name, answers in told.items()
+        }
+        self.tell("leading", self._node, began_ns, {"asked_ns": asked_ns, "topics": topics})
 
     def end(self) -> None:
         """Close the connection."""

@@ -16,6 +16,7 @@ from harness.clients.interface import (
     Record,
 )
 from harness.clients.opening import open_consumer, open_producer
+from harness.deletions import Deletions
 from harness.journal import Journals, Recorder
 from harness.sizes import TopicSizes
 from harness.vocabulary import LogWorkload, Workload
@@ -129,6 +130,7 @@ class Context(msgspec.Struct, Generic[W_co], frozen=True):
         holds: holds connections, for workloads that are scripts; None where nobody can.
         controllers: every controller's CONTROLLER listener.
         sizes: knows of partitions that were added to the topics.
+        deletions: is told of deletions of records that were acknowledged.
     """
 
     workload: W_co
@@ -139,6 +141,7 @@ class Context(msgspec.Struct, Generic[W_co], frozen=True):
     holds: Holds | None = None
     controllers: tuple[Address, ...] = ()
     sizes: TopicSizes = msgspec.field(default_factory=TopicSizes)
+    deletions: Deletions = msgspec.field(default_factory=Deletions)
 
     def partitions_of(self, topic: str) -> range:
         """Numbers of the partitions of a topic of the workload, with those that were added meanwhile."""

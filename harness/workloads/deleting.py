@@ -27,19 +27,25 @@ AnyContext = Context[Any]
 Where = tuple[str, int]
 """A partition: its topic and number."""
 
-Delete = Callable[[tuple[str, ...], str, int, int], None]
+Delete = Callable[[tuple[str, ...], str, int, int], object]
 """Asks servers to delete the records of a topic's partition below an offset, as `delete_records` does."""
 
 
-def delete_records(bootstrap: tuple[str, ...], topic: str, partition: int, below: int) -> None:
+def delete_records(bootstrap: tuple[str, ...], topic: str, partition: int, below: int) -> object:
     """Delete the records of a partition below an offset, and wait for the answer.
+
+    Returns:
+        The client, to be let go of once the answer is recorded: its end takes longer than a follower needs
+        to catch up with what was answered too early.
 
     Raises:
         ClientFailedError: it was not acknowledged; the library asks again by itself, so that it may be done.
     """
+    clients: list[AdminClient] = []
 
     def ask() -> None:
         admin = AdminClient(client_config(bootstrap, REQUEST_MS))
+        clients.append(admin)
         where = TopicPartition(topic, partition, below)
         admin.delete_records([where], request_timeout=_BOUND_S - 0.5)[where].result()
 
@@ -49,6 +55,7 @@ def delete_records(bootstrap: tuple[str, ...], topic: str, partition: int, below
         if isinstance(error.__cause__, KafkaException):
             raise ClientFailedError(describe(error.__cause__)) from error
         raise
+    return clients
 
 
 class _Deletes(Worker):
@@ -71,11 +78,13 @@ class _Deletes(Worker):
         where = [[partition, below]]
         self._recorder.invoke("delete-records", topic, where)
         try:
-            self._asking(self._context.bootstrap, topic, partition, below)
+            client = self._asking(self._context.bootstrap, topic, partition, below)
         except ClientFailedError as error:
             self._recorder.complete(OperationType.INFO, where, str(error))
             return
         self._recorder.complete(OperationType.OK, where)
+        self._context.deletions.acknowledged(topic, partition)
+        del client
 
     def _offsets(self, topic: str, partition: int) -> tuple[int, int]:
         """Where a partition begins and ends; nothing where no broker tells."""

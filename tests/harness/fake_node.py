@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from kafka.protocol.admin import DescribeQuorumRequest, DescribeQuorumResponse
 from kafka.protocol.admin.topics import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
+from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 from kafka.protocol.metadata import (
     ApiVersionsRequest,
     ApiVersionsResponse,
@@ -26,9 +27,11 @@ REQUESTS = {
         MetadataRequest,
         DescribeQuorumRequest,
         DescribeTopicPartitionsRequest,
+        ListOffsetsRequest,
     )
 }
-QUORUM, METADATA, ELR, VERSIONS = 55, 3, 75, 18
+LIST, QUORUM, METADATA, ELR, VERSIONS = 2, 55, 3, 75, 18
+NOT_LEADER = 6
 
 
 class FakeNode:
@@ -44,9 +47,12 @@ class FakeNode:
     """
 
     def __init__(self) -> None:
-        self.versions = {VERSIONS: 3, METADATA: 12, QUORUM: 2, ELR: 0}
+        self.versions = {VERSIONS: 3, METADATA: 12, QUORUM: 2, ELR: 0, LIST: 8}
         self.features: dict[str, int] = {}
-        self.answers: dict[int, Callable[[Any], Any]] = {VERSIONS: self._api_versions}
+        self.answers: dict[int, Callable[[Any], Any]] = {
+            VERSIONS: self._api_versions,
+            LIST: lambda request: listed(request, lambda _topic, _partition: (NOT_LEADER, -1)),
+        }
         self.requests: dict[int, Any] = dict(REQUESTS)
         self.asked: list[tuple[int, int]] = []
         self.connections = 0
@@ -138,6 +144,31 @@ def encoded(answer: Any, version: int, correlation: int) -> bytes:
     answer.API_VERSION = version
     answer.with_header(correlation_id=correlation)
     return bytes(answer.encode(header=True, framed=True))
+
+
+def listed(request: Any, told: "Callable[[str, int], tuple[int, int]]") -> Any:
+    """What a broker answers to ListOffsets, given error and offset of each topic's partition."""
+    topic = ListOffsetsResponse.ListOffsetsTopicResponse
+    return ListOffsetsResponse(
+        throttle_time_ms=0,
+        topics=[
+            topic(
+                name=asked.name,
+                partitions=[
+                    topic.ListOffsetsPartitionResponse(
+                        partition_index=one.partition_index,
+                        error_code=error,
+                        timestamp=-1,
+                        offset=offset,
+                        leader_epoch=-1,
+                    )
+                    for one in asked.partitions
+                    for error, offset in [told(asked.name, one.partition_index)]
+                ],
+            )
+            for asked in request.topics
+        ],
+    )
 
 
 def quorum_answer(leader: int, epoch: int, hw: int, voters: dict[int, int], error: int = 0) -> Any:

@@ -268,7 +268,11 @@ def test_a_dead_disk_fails_writes_while_the_node_runs(
     ):
         fault.took_effect()
     with writes_failing(monkeypatch, errno.EIO):
-        assert fault.took_effect() == {"error": f"[Errno {errno.EIO}] no", "running": True}
+        assert fault.took_effect() == {
+            "error": f"[Errno {errno.EIO}] no",
+            "running": True,
+            "directory_ids": ["old"],
+        }
     fault.heal()
     assert fault.healed()["answers"] is True
     assert loop.done[1:] == ["unmount", "mount"]

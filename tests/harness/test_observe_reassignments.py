@@ -11,7 +11,7 @@ from harness.administration.reassignments import Ongoing
 from harness.journal import Clock, Journals
 from harness.observers import ClusterView, Observers, observers
 from harness.observers import reassignments as module
-from harness.vocabulary import Node
+from harness.vocabulary import Node, Topology
 from tests.harness.fake_moving import LIST, FakeMoving
 from tests.harness.recorded import recorded
 from tests.harness.waiting import BOUND_S, wait_until
@@ -20,7 +20,7 @@ from tests.harness.waiting import BOUND_S, wait_until
 class Bench:
     """A cluster of two brokers, of which the first is asked first."""
 
-    nodes: tuple[Node, ...] = ()
+    nodes = Topology(brokers=2, controllers=2).nodes()
     controller_listeners: dict[str, tuple[str, int]] = {}  # noqa: RUF012 - never changed
 
     def __init__(self, folder: Path, stack: ExitStack) -> None:

@@ -64,6 +64,22 @@ def test_a_tenth_to_four_tenths_of_the_oldest_records_go(
     assert (ended.type, ended.value) == (OK, begun.value)
 
 
+def test_who_listens_hears_of_what_was_acknowledged(
+    tmp_path: Path, log: FakeLog, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    filled(log, monkeypatch, 0, 1000)
+    context = context_of(tmp_path, log)
+    heard = context.deletions.heard()
+
+    def refuse(*_: object) -> None:
+        raise ClientFailedError("no answer")
+
+    DeletingWorker(context, 2, refuse).do_once()
+    assert heard.empty()
+    DeletingWorker(context, 3, lambda *_: None).do_once()
+    assert heard.get_nowait() == ("log-0", 0)
+
+
 def test_what_was_not_acknowledged_may_be_done(
     tmp_path: Path, log: FakeLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:

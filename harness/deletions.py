@@ -1,0 +1,28 @@
+"""Deletions of records that were acknowledged: told to whoever is to look at once."""
+
+import threading
+from queue import SimpleQueue
+
+Deleted = tuple[str, int]
+"""Topic and partition."""
+
+
+class Deletions:
+    """Hands what was deleted to all who listen; all threads of a run share it."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._queues: list[SimpleQueue[Deleted]] = []
+
+    def heard(self) -> "SimpleQueue[Deleted]":
+        """What is told from now on, for one listener."""
+        queue: SimpleQueue[Deleted] = SimpleQueue()
+        with self._lock:
+            self._queues.append(queue)
+        return queue
+
+    def acknowledged(self, topic: str, partition: int) -> None:
+        """Records of a partition were deleted, and that was acknowledged."""
+        with self._lock:
+            for queue in self._queues:
+                queue.put((topic, partition))

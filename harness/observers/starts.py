@@ -1,0 +1,65 @@
+"""Where the logs of one broker begin, asked right after records of them were deleted (KIP-107)."""
+
+from queue import Empty, SimpleQueue
+
+from harness.clients.listing import ask_for_starts
+from harness.deletions import Deleted, Deletions
+from harness.journal import Journals
+from harness.observers.observer import Observer
+from harness.wire import Endpoint, WireError
+
+LISTEN_S = 0.25
+"""How long news of a deletion is awaited before the end of the run is looked for."""
+
+
+class StartsObserver(Observer):
+    """Asks one broker, each in a thread of its own, so that nobody waits for one that is silent.
+
+    Followers take over the start of their leader within milliseconds: the connection is there before.
+    """
+
+    def __init__(self, journals: Journals, node: str, endpoint: Endpoint, deletions: Deletions) -> None:
+        super().__init__(journals, f"observer-starts-{node}", LISTEN_S)
+        self._node = node
+        self._endpoint = endpoint
+        self._heard: SimpleQueue[Deleted] = deletions.heard()
+
+    def work(self) -> None:
+        """Look as soon as anything was deleted, until told to stop."""
+        try:
+            self._ask({})
+            while not self.stopping.is_set():
+                self.look()
+        finally:
+            self.end()
+
+    def look(self) -> None:
+        """Wait for a deletion, and ask once for all that were told; a broker that is silent tells nothing."""
+        try:
+            heard = [self._heard.get(timeout=LISTEN_S)]
+        except Empty:
+            return
+        while not self._heard.empty():
+            heard.append(self._heard.get())
+        self._ask(places_of(heard))
+
+    def _ask(self, places: dict[str, list[int]]) -> None:
+        began_ns = self.clock.now_ns()
+        try:
+            told = self._endpoint.ask(lambda connection: ask_for_starts(connection, places))
+        except WireError:
+            return
+        if told:
+            self.tell("starts", self._node, began_ns, {"topics": told})
+
+    def end(self) -> None:
+        """Close the connection."""
+        self._endpoint.close()
+
+
+def places_of(heard: list[Deleted]) -> dict[str, list[int]]:
+    """Partitions by their topics, each once."""
+    places: dict[str, list[int]] = {}
+    for topic, partition in dict.fromkeys(heard):
+        places.setdefault(topic, []).append(partition)
+    return places
