@@ -177,7 +177,7 @@ def _require_rules(where: str, lines: Sequence[str], header: int) -> None:
     body = "\n".join(lines[header:])
     if not re.search(r"^RULE \S", body, re.MULTILINE):
         raise BugFileError(where, header + 1, "expected a Byteman rule, which begins with `RULE name`")
-    if not re.search(rf"^DO {TRIGGERED};", body, re.MULTILINE):
+    if not re.search(COUNTS, body, re.MULTILINE):
         raise BugFileError(
             where, header + 1, f"no rule counts its triggers: expected one whose DO begins `DO {TRIGGERED};`"
         )
@@ -230,3 +230,5 @@ def _below(kind: type[msgspec.Struct]) -> Iterator[type[msgspec.Struct]]:
 
 TRIGGERED = "TRIGGERED"
 """What a rule does where it counts a trigger; `harness.seeded_bugs.script` puts Byteman's words for it."""
+COUNTS = rf"^DO {TRIGGERED}(?=;|$)"
+"""The beginning of such a rule's DO: it goes on after a semicolon, or counts alone."""

@@ -5,7 +5,7 @@
 
 import re
 
-from harness.seeded_bugs.header import TRIGGERED, SeededBug
+from harness.seeded_bugs.header import COUNTS, SeededBug
 
 PREFIX = "krucible-bug"
 """What every line begins with."""
@@ -30,7 +30,7 @@ def script_of(bug: SeededBug) -> str:
     """
     reached = f'(NOT flag("{PREFIX} {bug.name}") OR {_told(bug, "reached")})'
     rules = _CONDITION.sub(lambda match: f"IF {reached} AND ({match['condition'].rstrip()})\n", bug.rules)
-    rules = re.sub(rf"^DO {TRIGGERED};", lambda _: f"DO {_counted(bug)};", rules, flags=re.MULTILINE)
+    rules = re.sub(COUNTS, lambda _: f"DO {_counted(bug)}", rules, flags=re.MULTILINE)
     return rules + _INSTALLED.format(name=bug.name, told=_told(bug, "installed"))
 
 

@@ -78,6 +78,7 @@ def test_the_load_may_be_all_that_it_takes() -> None:
         (10, "# nodes: broker", "# nodes: broker\n# extra: text", "expected the rules, got `# extra:`"),
         (10, "RULE ", "RULES ", "expected a Byteman rule"),
         (10, "DO TRIGGERED; ", "DO ", "no rule counts its triggers"),
+        (10, "DO TRIGGERED; ", "DO TRIGGERED_ALL(); ", "no rule counts its triggers"),
     ],
 )
 def test_what_is_wrong_is_told_with_its_file_and_line(line: int, old: str, new: str, problem: str) -> None:
@@ -106,6 +107,12 @@ def test_a_script_keeps_the_lines_of_its_rules_and_tells_what_becomes_of_them() 
     assert lines[16].endswith("; RETURN")
     assert lines[13] == "BIND n:int = 1"
     assert any("krucible-bug forgets installed at" in line for line in lines)
+
+
+def test_a_rule_may_count_and_do_nothing_else() -> None:
+    lines = script_of(bug(GOOD.replace("DO TRIGGERED; RETURN", "DO TRIGGERED"))).splitlines()
+    assert lines[16].startswith("DO String.valueOf(incrementCounter(")
+    assert lines[16].endswith(" + java.time.Instant.now())")
 
 
 def test_a_folder_has_each_name_once(tmp_path: Path) -> None:
