@@ -298,11 +298,48 @@ CommitsStretch = tuple[Partition, LeaderEpoch, Offset, Offset, LeaderEpoch | Non
 """Partition of the offsets topic, leader epoch, begin and end, epoch of what stands before it, records."""
 
 
+OffsetDeleted = tuple[Partition, LeaderEpoch, Offset, str, str, Partition]
+"""Partition of the offsets topic, leader epoch, offset in the log; group, topic, partition."""
+Transacted = tuple[
+    Partition, LeaderEpoch, Offset, int, Literal["data", "commit", "abort"], list[CommitWritten] | None
+]
+"""Partition of the offsets topic, leader epoch, first offset, producer id, what it is, records."""
+
+
 class CommitsSeen(msgspec.Struct, frozen=True):
-    """What groups committed, by the brokers' logs: stretches that were read for the first time."""
+    """What groups committed, by the brokers' logs: stretches that were read for the first time.
+
+    Older runs did not tell of what was deleted, nor of transactions.
+    """
 
     began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
     stretches: list[CommitsStretch]
+    deleted: list[OffsetDeleted] | None = None
+    transactional: list[Transacted] | None = None
+
+
+class CommitsLeft(msgspec.Struct, frozen=True):
+    """Which records one replica of the offsets topic had at the end, as it lay on one node's disk.
+
+    Attributes:
+        began_ns: when reading began.
+        partition: its number.
+        log_start: first offset that the node would still serve.
+        end: the offset behind the last whole batch.
+        epoch: leader epoch of that batch; -1 where there is none.
+        active: base offset of the last segment.
+        left: stretches of offsets at each of which a record stands, from one to before another.
+        error: why that is not told.
+    """
+
+    began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    partition: Partition
+    log_start: Offset = 0
+    end: Offset = 0
+    epoch: LeaderEpoch = -1
+    active: Offset = 0
+    left: list[tuple[Offset, Offset]] = []
+    error: str | None = None
 
 
 class Fault(msgspec.Struct, frozen=True):

@@ -187,6 +187,8 @@ NEEDS: Mapping[str, Needs] = {
             "acked-without-member": (Source.FAULTS, Source.NODES),
             "read-without-member": (Source.FAULTS, Source.NODES),
             "committed-without-member": (Source.FAULTS, Source.NODES, Source.COMMITS),
+            "commit-in-no-log": (*_PERMITTED, Source.CLIENTS, Source.COMMITS),
+            "commit-compacted-away": (*_PERMITTED, Source.COMMITS),
             "view-without-record": (Source.FAULTS,),
             "view-went-back": (Source.FAULTS, Source.NODES),
             "recovery-denied": (Source.PARTITIONS,),

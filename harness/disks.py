@@ -52,10 +52,13 @@ def gather_disks(
 ) -> None:
     """Record replicas of partitions, leader epochs of Kafka's own too, brokers' folders and metadata logs.
 
+    Of the offsets topic what compaction has left of it.
+
     Raises:
         JournalError: it could not be recorded.
         OSError: copies could not be written.
     """
+    from harness.commits_left import gather_commits_left  # noqa: PLC0415 - the same as ReplicaReader
     from harness.folders import gather_folders  # noqa: PLC0415 - loads NumPy, as those below do
     from harness.leader_epochs import gather_leader_epochs, partitions_of_kafka  # noqa: PLC0415 - the same
     from harness.metadata_logs import gather_metadata_logs  # noqa: PLC0415 - loads numba, half a second
@@ -67,6 +70,7 @@ def gather_disks(
     homes = {name: nodes / name for name in brokers}
     ReplicaReader(recorder, brokers, homes, settle_bound_s).gather(partitions)
     gather_leader_epochs(recorder, brokers, [*partitions, *partitions_of_kafka(brokers)])
+    gather_commits_left(recorder, brokers)
     gather_folders(recorder, brokers)
     disks = {node.name: cluster.disk(node) for node in cluster.nodes}
     gather_metadata_logs(recorder, disks, nodes, cluster.version, cluster.run_tool)

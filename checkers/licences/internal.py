@@ -26,11 +26,13 @@ class Loss(NamedTuple):
         text: what it was.
         until_ns: what was acknowledged of a request that came after this is kept; `NEVER` if nobody knows.
         from_ns: nothing was lost before this; 0 if nobody knows.
+        epoch: what was appended in this leader epoch, or later, is kept; None if nobody knows.
     """
 
     text: str
     until_ns: int
     from_ns: int = 0
+    epoch: int | None = None
 
     def meets(self, since_ns: int, until_ns: int = NEVER) -> bool:
         """Whether what was asked for no earlier than one time may have been lost by another."""
@@ -90,7 +92,7 @@ def _elected(scene: Scene, partitions: Iterable[PartitionName]) -> Iterator[Loss
             if state.unclean and allowed(scene, name, state):
                 text = f"broker {state.leader} was elected uncleanly for {name.topic}"
                 until_ns = settled_ns(scene, name, state.leader_epoch)
-                yield Loss(text, until_ns, scene.changes.span(state).from_ns)
+                yield Loss(text, until_ns, scene.changes.span(state).from_ns, state.leader_epoch)
 
 
 def _of_disks(topic: str, brokers: frozenset[int], from_ns: int, until_ns: int) -> Loss:

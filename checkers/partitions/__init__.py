@@ -9,6 +9,8 @@ Evidence is the metadata log that reaches farthest, record by record, topics of 
 3. What was sent while too few replicas were in sync, or while one of them was down, is neither acknowledged
    nor returned before that is over (`zones`, `acknowledged`).  What was acknowledged or returned is in the
    log of every member of the ISR, as its disk shows (`copies`), and so is what groups committed (`commits`).
+   The log of the offsets topic has all commits that were acknowledged (`logged`), and what compaction leaves
+   of it has the last one of each group and partition (`kept_commits`).
 4. Replicas have what they had when their brokers start again, and no leader's high watermark is beyond a
    member of its ISR (`ends`).
 5. Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers tell of what is
@@ -33,6 +35,7 @@ from checkers.partitions.dead_directories import dead_directories
 from checkers.partitions.ends import figures as figures_of_ends
 from checkers.partitions.ends import find_ends
 from checkers.partitions.failed_directories import failed_directories
+from checkers.partitions.kept_commits import CommitsKept
 from checkers.partitions.kinds import (
     ACKED_BELOW_MIN_ISR,
     ACKED_WITHOUT_MEMBER,
@@ -40,6 +43,7 @@ from checkers.partitions.kinds import (
     READ_WITHOUT_MEMBER,
 )
 from checkers.partitions.leading import leadership_kept, leading_of
+from checkers.partitions.logged import Logged
 from checkers.partitions.topics_told import topics_told
 from checkers.partitions.views import contradictions
 from checkers.partitions.walk import Walk
@@ -138,6 +142,9 @@ class _Blamed:
             committed = Committed(scene)
             self.figures |= committed.figures
             self.found += lacking_copies(scene, [Told(columns_of(scene.history)), committed], end_ns)
+            for of_log in (Logged(scene, end_ns), CommitsKept(scene)):
+                self.found += of_log.lacking()
+                self.figures |= of_log.figures
 
     def _in(self, below: list[Zone], down: list[Zone], records: Records) -> Iterator[Found]:
         for zone in below:

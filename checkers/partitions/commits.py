@@ -22,24 +22,22 @@ has that one has the first one too.  Why nothing is found where Kafka kept its w
 What was not acknowledged, or whose record was not read, is not judged.
 """
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 import numpy as np
 
-from checkers.columns import PartitionName
+from checkers.columns import NEVER, PartitionName
 from checkers.coordinators import offsets_partition
-from checkers.history import INVOKE, OK, History, Operation, once
+from checkers.history import INVOKE, OK, History, Operation
 from checkers.licences.scene import Scene
 from checkers.partitions.copies import Had
 from checkers.partitions.kinds import COMMITTED_WITHOUT_MEMBER
-from checkers.shapes import CommitsSeen, Committing, CommitWritten
+from checkers.partitions.offsets_log import Row, Where, Written, written_of
+from checkers.shapes import Committing, Txn, TxnOffsets
 
-COMMITS = "commits"
-"""Key of the observation."""
 ACKS = "offsets.commit.required.acks"
 """A config of brokers, before 4.0, by which a commit may be acknowledged before it is replicated."""
 _REGISTER = "offset/"
@@ -55,88 +53,22 @@ class _Committed(msgspec.Struct, frozen=True):
     offset: int
 
 
-class Where(NamedTuple):
-    """What a commit is about, and the offset that it commits."""
-
-    group: str
-    topic: str
-    partition: int
-    offset: int
-
-
 class Commit(NamedTuple):
-    """A commit that was acknowledged.
+    """A commit that was asked for.
 
     Attributes:
         where: what was committed.
         sent_ns: when it was asked for, nanoseconds.
-        told_ns: when it was acknowledged.
-        op: index of the operation that tells.
+        told_ns: when it was acknowledged; `NEVER` if it was not.
+        op: index of the operation that tells; of the invocation where nothing does.
+        transacted: whether it is part of a transaction.
     """
 
     where: Where
     sent_ns: int
     told_ns: int
     op: int
-
-
-class Row(NamedTuple):
-    """Where a record stands: its offset, and the leader epoch in which it was appended."""
-
-    offset: int
-    epoch: int
-
-
-class Written:
-    """What was read of one partition of the offsets topic."""
-
-    def __init__(self) -> None:
-        self.rows: dict[Where, Row] = {}
-        self.count = 0
-        self._read: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        self._before: dict[Row, int] = {}
-
-    def add(
-        self,
-        epoch: int,
-        first: int,
-        end: int,
-        before: int | None,
-        records: Iterable[CommitWritten],
-    ) -> None:
-        """Take what was read of a stretch."""
-        self._read[epoch].append((first, end))
-        if before is not None and before < epoch:
-            self._before[Row(first, epoch)] = before
-        for offset, group, topic, partition, committed in records:
-            where, row = Where(group, topic, partition, committed), Row(offset, epoch)
-            self.rows[where] = min(row, self.rows.get(where, row))
-            self.count += 1
-
-    def merge(self) -> None:
-        """Join the stretches of each epoch that adjoin; to be called once all are there."""
-        for epoch, stretches in self._read.items():
-            self._read[epoch] = _joined(stretches)
-
-    def reaches(self, row: Row) -> bool:
-        """Whether everything was read that the log has up to a record that was."""
-        at, epoch = row
-        while True:
-            first = self._beginning(at, epoch)
-            if first == 0:
-                return True
-            before = None if first is None else self._before.get(Row(first, epoch))
-            if first is None or before is None:
-                return False
-            at, epoch = first - 1, before
-
-    def _beginning(self, offset: int, epoch: int) -> int | None:
-        """Where what was read without a gap begins that has an offset."""
-        stretches = self._read.get(epoch, [])
-        place = bisect_right(stretches, offset, key=lambda stretch: stretch[0]) - 1
-        if place < 0 or stretches[place][1] <= offset:
-            return None
-        return stretches[place][0]
+    transacted: bool = False
 
 
 class Committed:
@@ -156,7 +88,7 @@ class Committed:
         self.figures: dict[str, int] = {}
         self._placed: dict[PartitionName, list[tuple[Commit, Row]]] = defaultdict(list)
         written = written_of(scene.history)
-        if not written or _acknowledged_early(scene):
+        if not written or acknowledged_early(scene):
             return
         commits = list(acknowledged_commits(scene.history))
         for commit in commits:
@@ -188,24 +120,6 @@ class Committed:
         return (Had(COMMITTED_WITHOUT_MEMBER, text, "acknowledged", sent, told, offset, op, epoch),)
 
 
-@once
-def written_of(history: History) -> dict[int, Written]:
-    """What was read of the offsets topic, by the number of its partition.
-
-    Raises:
-        msgspec.ValidationError: an observation is not as docs/histories.md says.
-    """
-    found: dict[int, Written] = defaultdict(Written)
-    for operation in history.observed(COMMITS):
-        seen = msgspec.convert(operation.value, CommitsSeen)
-        for number, epoch, first, end, before, records in seen.stretches:
-            if records is not None:
-                found[number].add(epoch, first, end, before, records)
-    for part in found.values():
-        part.merge()
-    return dict(found)
-
-
 def acknowledged_commits(history: History) -> Iterator[Commit]:
     """Commits outside transactions that were acknowledged, in no order.
 
@@ -215,15 +129,49 @@ def acknowledged_commits(history: History) -> Iterator[Commit]:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
+    return (commit for commit in commits_asked(history) if commit.told_ns != NEVER)
+
+
+def commits_asked(history: History) -> Iterator[Commit]:
+    """Commits outside transactions, acknowledged or not, in no order.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
     for f in ("write", "commit-offset", "commit"):
-        asked: dict[int | str, Operation] = {}
-        for operation in history.of(f):
-            began = asked.pop(operation.process, None)
-            if operation.type is INVOKE:
-                asked[operation.process] = operation
-            elif operation.type is OK and began is not None:
-                for where in _wheres(began):
-                    yield Commit(where, began.time_ns, operation.time_ns, operation.index)
+        yield from _calls(history, f, _wheres)
+
+
+def commits_of_transactions(history: History) -> Iterator[Commit]:
+    """Commits within transactions, acknowledged where the transaction's commit was, in no order.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    for commit in _calls(history, "txn", _wheres_of_transaction):
+        yield commit._replace(transacted=True)
+
+
+def _calls(history: History, f: str, wheres: Callable[[Operation], Iterable[Where]]) -> Iterator[Commit]:
+    asked: dict[int | str, Operation] = {}
+    for operation in history.of(f):
+        began = asked.pop(operation.process, None)
+        if operation.type is INVOKE:
+            asked[operation.process] = operation
+        elif began is not None:
+            told_ns = operation.time_ns if operation.type is OK else NEVER
+            for where in wheres(began):
+                yield Commit(where, began.time_ns, told_ns, operation.index)
+    for began in asked.values():
+        for where in wheres(began):
+            yield Commit(where, began.time_ns, NEVER, began.index)
+
+
+def _wheres_of_transaction(asked: Operation) -> Iterator[Where]:
+    """What a transaction commits of groups."""
+    for mop in msgspec.convert(asked.value, Txn).mops:
+        if isinstance(mop, TxnOffsets):
+            yield from (Where(mop.group, mop.topic, partition, offset) for partition, offset in mop.offsets)
 
 
 def _wheres(asked: Operation) -> Iterator[Where]:
@@ -247,18 +195,7 @@ def _row(written: Written | None, where: Where) -> Row | None:
     return row if written is not None and row is not None and written.reaches(row) else None
 
 
-def _joined(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
-    """Stretches in their order, those that overlap or adjoin as one."""
-    found: list[tuple[int, int]] = []
-    for first, end in sorted(stretches):
-        if found and first <= found[-1][1]:
-            found[-1] = found[-1][0], max(end, found[-1][1])
-        else:
-            found.append((first, end))
-    return found
-
-
-def _acknowledged_early(scene: Scene) -> bool:
+def acknowledged_early(scene: Scene) -> bool:
     """Whether brokers were configured to acknowledge commits before they are replicated."""
     setup = scene.setup
     return any(ACKS in config for config in (setup.config, *setup.node_config.values()))

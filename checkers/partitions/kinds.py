@@ -98,6 +98,24 @@ COMMITTED_WITHOUT_MEMBER = AnomalyKind(
     source="Kafka documentation, Distribution, Consumer Offset Tracking; "
     "org.apache.kafka.deferred.DeferredEventQueue",
 )
+COMMIT_IN_NO_LOG = AnomalyKind(
+    id="commit-in-no-log",
+    meaning="A group's commit was acknowledged, and its record is not in the log of the offsets topic, up to "
+    "one that was asked for later.",
+    guarantee="An offset commit that was acknowledged is in the log of its partition of the offsets topic, "
+    "and whoever leads that partition later has it.",
+    source="Kafka documentation, Distribution, Consumer Offset Tracking, and Design, Replication; "
+    "org.apache.kafka.coordinator.common.runtime.CoordinatorRuntime",
+)
+COMMIT_COMPACTED_AWAY = AnomalyKind(
+    id="commit-compacted-away",
+    meaning="The last commit of a group for a partition is gone from a replica of the offsets topic: nothing "
+    "behind it replaces or deletes it, or only what compaction must not count.",
+    guarantee="Compaction keeps at least the last record of every key, does not count records of aborted "
+    "transactions, and stays below the last stable offset.",
+    source="Kafka documentation, Design, Log Compaction; "
+    "org.apache.kafka.storage.internals.log.Cleaner.buildOffsetMap and LogCleanerManager.cleanableOffsets",
+)
 TWO_LEADERS = AnomalyKind(
     id="two-partition-leaders",
     meaning="Brokers told of two leaders of a partition in one leader epoch.",
@@ -172,6 +190,8 @@ ANOMALIES = by_id(
     ACKED_WITHOUT_MEMBER,
     READ_WITHOUT_MEMBER,
     COMMITTED_WITHOUT_MEMBER,
+    COMMIT_IN_NO_LOG,
+    COMMIT_COMPACTED_AWAY,
     LEADER_OUTSIDE_ISR,
     ISR_OUTSIDE_REPLICAS,
     ISR_AND_ELR,

@@ -8,7 +8,7 @@ must know that no other record stands there.
 import errno
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -18,11 +18,11 @@ from harness.observers.ends import SEGMENT, names_in
 from harness.observers.observer import Observer
 from harness.segments.compiled import HEADER_BYTES
 from harness.segments.offset_commits import Batch, Row, read_commits
-from harness.vocabulary import GroupsWorkload, OffsetsWorkload
+from harness.vocabulary import CopyWorkload, GroupsWorkload, OffsetsWorkload
 
 NAME = "observer-commits"
-COMMITTING = (OffsetsWorkload, GroupsWorkload)
-"""Workloads whose clients commit offsets outside transactions."""
+COMMITTING = (OffsetsWorkload, GroupsWorkload, CopyWorkload)
+"""Workloads whose clients commit offsets of groups."""
 READ_BYTES_MAX = 2**23
 """So much of a file is read at once."""
 _REPLICA = re.compile(re.escape(OFFSETS_TOPIC) + r"-(\d+)")
@@ -59,15 +59,15 @@ class CommitsObserver(Observer):
     def look(self) -> None:
         """Tell what was written since; a disk that can't be read now is left out."""
         began_ns = self.clock.now_ns()
-        stretches: list[list[object]] = []
+        new: list[tuple[int, list[Placed]]] = []
         for disk in self._disks:
             for name in sorted(names_in(disk)):
                 told = _REPLICA.fullmatch(name)
                 if told is not None:
                     log = self._logs.setdefault(disk / name, CommitsLog(disk / name))
-                    stretches += joined(int(told[1]), self._new(int(told[1]), log.read()))
-        if stretches:
-            self.tell("commits", None, began_ns, {"stretches": stretches})
+                    new.append((int(told[1]), list(self._new(int(told[1]), log.read()))))
+        if any(placed for _, placed in new):
+            self.tell("commits", None, began_ns, as_value(new))
 
     def _new(self, partition: int, placed: Sequence[Placed]) -> Iterator[Placed]:
         """What no replica told yet; batches that compaction has thinned tell nothing."""
@@ -78,10 +78,29 @@ class CommitsObserver(Observer):
                 yield Placed(batch, before)
 
 
-def joined(partition: int, placed: Iterator[Placed]) -> list[list[object]]:
-    """Stretches as docs/histories.md has them; batches that follow upon each other make one."""
+def as_value(new: Iterable[tuple[int, Sequence[Placed]]]) -> dict[str, list[list[object]]]:
+    """What was read, as docs/histories.md has it.
+
+    Args:
+        new: numbers of partitions, and batches of each in the order of a log.
+    """
+    value: dict[str, list[list[object]]] = {"stretches": [], "deleted": [], "transactional": []}
+    for partition, placed in new:
+        value["stretches"] += joined(partition, placed)
+        for batch, _ in placed:
+            place = (partition, batch.leader_epoch)
+            value["deleted"] += [[*place, *deleted] for deleted in batch.deleted]
+            if batch.producer is not None:
+                what = batch.ends or "data"
+                value["transactional"].append([*place, batch.first, batch.producer, what, batch.rows])
+    return value
+
+
+def joined(partition: int, placed: Iterable[Placed]) -> list[list[object]]:
+    """Stretches; batches that follow upon each other make one."""
     found: list[tuple[Batch, int | None]] = []
-    for batch, before in placed:
+    for told, before in placed:
+        batch = told if told.producer is None else told._replace(rows=[])
         last = found[-1][0] if found else None
         if (
             last is not None

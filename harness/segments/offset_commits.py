@@ -15,12 +15,18 @@ from harness.segments.compiled import HEADER_BYTES, batch_positions, checksums
 Row = tuple[int, str, str, int, int]
 """Offset in the log, group, topic, partition, committed offset."""
 
+Deleted = tuple[int, str, str, int]
+"""Offset in the log, group, topic, partition."""
+
 _TRANSACTIONAL, _CONTROL, _COMPRESSED = 0x10, 0x20, 0x07
-_LENGTH_COUNTS_FROM = 12
+_ENDS = {0: "abort", 1: "commit"}
+"""By the types of the control records that end transactions (KIP-98)."""
 _KEY_VERSIONS = range(2)
 _VALUE_VERSIONS = range(5)
 """In all of them the offset comes first."""
 _SHORT, _PLACE, _VALUE = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">hq")
+_MARKER = struct.Struct(">hh")
+"""Version and type of a control record."""
 
 
 class Batch(NamedTuple):
@@ -31,7 +37,10 @@ class Batch(NamedTuple):
         end: the offset behind its last one.
         leader_epoch: in which it was appended.
         whole: whether it has a record for each of its offsets, so that compaction took none.
-        rows: commits outside transactions; None where it is compressed, or a record can't be read.
+        rows: commits; None where it is compressed, or a record can't be read.
+        deleted: offset in the log, group, topic and partition of each deletion of an offset.
+        producer: id of the producer in whose transaction it is, or that it ends; None outside of one.
+        ends: of a marker that ends a transaction, whether by a commit or an abort; else None.
     """
 
     first: int
@@ -39,6 +48,9 @@ class Batch(NamedTuple):
     leader_epoch: int
     whole: bool
     rows: list[Row] | None
+    deleted: list[Deleted]
+    producer: int | None = None
+    ends: str | None = None
 
 
 class Part(NamedTuple):
@@ -77,11 +89,21 @@ def _batch(data: bytes, header: np.void) -> Batch:
     base, count = int(header["base_offset"]), int(header["count"])
     end = base + int(header["last_offset_delta"]) + 1
     attributes = int(header["attributes"])
-    if attributes & (_TRANSACTIONAL | _CONTROL):
-        rows: list[Row] | None = []
-    else:
-        rows = None if attributes & _COMPRESSED else _rows(data, range(base, end), count)
-    return Batch(base, end, int(header["leader_epoch"]), count == end - base, rows)
+    batch = Batch(base, end, int(header["leader_epoch"]), count == end - base, [], [])
+    if attributes & _TRANSACTIONAL:
+        batch = batch._replace(producer=int(header["producer_id"]))
+    if attributes & _CONTROL:
+        ends = _ends(data)
+        return batch._replace(ends=ends, rows=None if ends is None and attributes & _TRANSACTIONAL else [])
+    told = None if attributes & _COMPRESSED else _rows(data, range(base, end), count)
+    return batch._replace(rows=None) if told is None else batch._replace(rows=told[0], deleted=told[1])
+
+
+def _ends(data: bytes) -> str | None:
+    """How a batch ends a transaction; None where its record is of another type."""
+    record = _record(data, HEADER_BYTES)
+    key = b"" if record is None or record.key is None else record.key
+    return _ENDS.get(_MARKER.unpack(key)[1]) if len(key) == _MARKER.size else None
 
 
 class _Record(NamedTuple):
@@ -93,8 +115,9 @@ class _Record(NamedTuple):
     end: int
 
 
-def _rows(data: bytes, offsets: range, count: int) -> list[Row] | None:
+def _rows(data: bytes, offsets: range, count: int) -> tuple[list[Row], list[Deleted]] | None:
     found: list[Row] = []
+    deleted: list[Deleted] = []
     at = HEADER_BYTES
     for _ in range(count):
         record = _record(data, at)
@@ -104,10 +127,13 @@ def _rows(data: bytes, offsets: range, count: int) -> list[Row] | None:
             row = commit_of(record.key, record.value)
         except ValueError:
             return None
-        if row is not None:
-            found.append((offsets.start + record.delta, *row))
+        offset = offsets.start + record.delta
+        if row is not None and row[3] is not None:
+            found.append((offset, *row[:3], row[3]))
+        elif row is not None:
+            deleted.append((offset, *row[:3]))
         at = record.end
-    return found
+    return found, deleted
 
 
 def _record(data: bytes, position: int) -> _Record | None:
@@ -130,22 +156,25 @@ def _field(data: bytes, position: int | None) -> tuple[bytes | None, int | None]
     return (data[at : at + size], at + size) if size >= 0 else (None, at)
 
 
-def commit_of(key: bytes | None, value: bytes | None) -> tuple[str, str, int, int] | None:
-    """Group, topic, partition and offset that a record commits; None where it is no commit, or a deletion.
+def commit_of(key: bytes | None, value: bytes | None) -> tuple[str, str, int, int | None] | None:
+    """Group, topic, partition and offset that a record commits, None as the offset where it deletes that.
+
+    Returns:
+        None where the record is of another type.
 
     Raises:
-        ValueError: it is a commit that can't be read.
+        ValueError: it is a commit, or a deletion, that can't be read.
     """
     try:
-        if key is None or _SHORT.unpack_from(key)[0] not in _KEY_VERSIONS or value is None:
+        if key is None or _SHORT.unpack_from(key)[0] not in _KEY_VERSIONS:
             return None
         group, at = _text(key, _SHORT.size)
         topic, at = _text(key, at)
         (partition,) = _PLACE.unpack_from(key, at)
-        version, offset = _VALUE.unpack_from(value)
+        version, offset = (0, None) if value is None else _VALUE.unpack_from(value)
     except struct.error as error:
         raise ValueError(f"a commit that is cut short: {error}") from None
-    if version not in _VALUE_VERSIONS or min(partition, offset) < 0:
+    if version not in _VALUE_VERSIONS or min(partition, offset or 0) < 0:
         raise ValueError(f"a commit of version {version}, of offset {offset} in partition {partition}")
     return group, topic, partition, offset
 

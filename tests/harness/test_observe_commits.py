@@ -11,6 +11,7 @@ from harness.journal import Clock, Journals
 from harness.observers import commits
 from harness.observers.commits import CommitsLog, CommitsObserver
 from tests.harness.fake_commits import batch, commit
+from tests.harness.fake_segments import Producer, marker, with_attributes
 from tests.harness.recorded import recorded
 
 FIRST, SECOND = "00000000000000000000.log", "00000000000000000002.log"
@@ -140,3 +141,27 @@ def test_what_replicas_have_is_told_once(tmp_path: Path, log: Path) -> None:
         [[1, 1, 3, 4, 1, [[3, "g", "t", 0, 10]]]],
     ]
     assert all(one.value["began_ns"] <= one.time_ns for one in told)
+
+
+def test_deletions_and_transactions_are_told_beside_the_stretches(tmp_path: Path, log: Path) -> None:
+    deleted = (commit(0)[0], None)
+    who = Producer(9, 0, 0)
+    inside = batch(2, commit(8), transactional=True)
+    put(log, batch(0, commit(7)), batch(1, deleted), inside, marker(3, who, commit=False))
+    squeezed = with_attributes(batch(4, commit(9), transactional=True), 1)
+    append(log, squeezed + marker(5, who, commit=True))
+    journals = Journals(tmp_path, "run", Clock())
+    CommitsObserver(journals, {"b1": (tmp_path / "disk",)}, 1).look()
+    journals.close()
+    (told,) = (one for one in recorded(tmp_path, "observer-commits") if one.key == "commits")
+    assert told.value | {"began_ns": 0} == {
+        "began_ns": 0,
+        "stretches": [[1, 0, 0, 6, -1, [[0, "g", "t", 0, 7]]]],
+        "deleted": [[1, 0, 1, "g", "t", 0]],
+        "transactional": [
+            [1, 0, 2, 9, "data", [[2, "g", "t", 0, 8]]],
+            [1, 0, 3, 9, "abort", []],
+            [1, 0, 4, 9, "data", None],
+            [1, 0, 5, 9, "commit", []],
+        ],
+    }

@@ -6,7 +6,7 @@ import pytest
 
 from harness.segments.offset_commits import Part, commit_of, read_commits
 from tests.harness.fake_commits import batch, commit, key, value
-from tests.harness.fake_segments import Producer, checked, marker, with_attributes
+from tests.harness.fake_segments import Producer, checked, control_batch, marker, with_attributes
 
 DELETED = key("g", "t", 0), None
 OF_A_GROUP = struct.pack(">hh", 2, 1) + b"g", b"\0\3"
@@ -43,9 +43,7 @@ def test_all_versions_of_the_value_begin_with_the_offset(version: int) -> None:
     assert commit_of(key("g", "t", 2), value(7, version=version)) == ("g", "t", 2, 7)
 
 
-@pytest.mark.parametrize(
-    ("name", "content"), [OF_A_GROUP, DELETED, (None, b"x"), (struct.pack(">h", -1), b"x")]
-)
+@pytest.mark.parametrize(("name", "content"), [OF_A_GROUP, (None, b"x"), (struct.pack(">h", -1), b"x")])
 def test_records_that_commit_nothing(name: bytes | None, content: bytes | None) -> None:
     assert commit_of(name, content) is None
 
@@ -60,12 +58,14 @@ def test_records_that_commit_nothing(name: bytes | None, content: bytes | None) 
         (b"\0\1\0\1\xff\0\1t\0\0\0\0", value(7)),
         (key("g", "t", 0)[:-1], value(7)),
         (key("g", "t", -1), value(7)),
+        (key("g", "t", -1), None),
+        (key("g", "t", 0)[:-1], None),
         (key("g", "t", 0), value(-1)),
         (key("g", "t", 0), value(7, version=5)),
         (key("g", "t", 0), value(7)[:9]),
     ],
 )
-def test_commits_that_can_not_be_read(name: bytes, content: bytes) -> None:
+def test_commits_that_can_not_be_read(name: bytes, content: bytes | None) -> None:
     with pytest.raises(ValueError, match=r"."):
         commit_of(name, content)
 
@@ -84,10 +84,40 @@ def test_rows_with_their_offsets_in_the_log() -> None:
     assert (part.last, part.size) == (len(first), len(first) + len(batch(44, commit(9))))
 
 
-def test_commits_within_transactions_and_their_ends_are_no_rows() -> None:
-    data = batch(0, commit(7), transactional=True) + marker(1, Producer(9, 0, 0), commit=True)
-    assert rows_of(data) == [[], []]
-    assert all(one.whole for one in read_commits(data).batches)
+@pytest.mark.parametrize("how", ["commit", "abort"])
+def test_commits_within_transactions_and_their_ends(how: str) -> None:
+    data = batch(0, commit(7), transactional=True) + marker(1, Producer(9, 0, 0), commit=how == "commit")
+    read = read_commits(data + batch(2, commit(8))).batches
+    assert [(one.rows, one.producer, one.ends) for one in read] == [
+        ([(0, "g", "t", 0, 7)], 9, None),
+        ([], 9, how),
+        ([(2, "g", "t", 0, 8)], None, None),
+    ]
+    assert all(one.whole for one in read)
+
+
+@pytest.mark.parametrize("kind", [2, 7])
+def test_a_control_record_that_ends_no_transaction(kind: int) -> None:
+    (one,) = read_commits(control_batch(0, kind, b"", producer=Producer(9, 0))).batches
+    assert (one.rows, one.producer, one.ends) == (None, 9, None)
+
+
+def test_a_control_record_outside_of_transactions_is_nothing() -> None:
+    (one,) = read_commits(control_batch(0, 2, b"")).batches
+    assert (one.rows, one.producer, one.ends) == ([], None, None)
+
+
+def test_an_empty_control_batch_is_none_that_can_be_read() -> None:
+    changed = bytearray(marker(0, Producer(9, 0, 0), commit=True)[:61])
+    struct.pack_into(">i", changed, 8, len(changed) - 12)
+    (one,) = read_commits(checked(changed)).batches
+    assert (one.rows, one.ends) == (None, None)
+
+
+def test_deletions_of_offsets() -> None:
+    (one,) = read_commits(batch(3, DELETED, commit(7), (key("h", "u", 4), None))).batches
+    assert one.deleted == [(3, "g", "t", 0), (5, "h", "u", 4)]
+    assert one.rows == [(4, "g", "t", 0, 7)]
 
 
 def test_what_is_compressed_or_can_not_be_read_is_told_apart_from_nothing() -> None:
