@@ -26,6 +26,8 @@ from checkers.transacted import KIND, transacted
 from checkers.verdict import Assumption, CheckerResult, result_of
 
 CHECKER = "assumptions"
+LASTED = "harness-lasted"
+"""The assumption that nothing befell the harness itself."""
 PLAYER = "moves"
 """The process that plays a scenario's moves."""
 NS_PER_MS = 1_000_000
@@ -87,7 +89,7 @@ def _harness_lasted(history: History) -> Iterator[Assumption]:
     found = [f"during {o.key}: {o.value['error']}" for o in history.of(FAILURE)]
     if found:
         yield Assumption(
-            name="harness-lasted",
+            name=LASTED,
             met=False,
             expected="a harness that nothing befell",
             observed="; ".join(found),

@@ -7,7 +7,8 @@ from pathlib import Path
 import msgspec
 
 from checkers import erasures, nodes, nonlinearizable, quorum, recovery, starts
-from checkers.assumptions import check_assumptions
+from checkers.assumptions import CHECKER as ASSUMPTIONS
+from checkers.assumptions import LASTED, check_assumptions
 from checkers.availability import check_availability
 from checkers.client_errors import check_client_errors
 from checkers.client_errors import kinds as client_errors
@@ -98,8 +99,15 @@ def verdict_of(results: Sequence[CheckerResult], setup: Setup | None) -> Verdict
         expected=expected,
         expected_anomalies=expected_anomalies,
         as_expected=as_expected(validity, illegal_ids(results), expected, expected_anomalies),
-        reasons=tuple(reason for result in results for reason in reasons_of(result)),
+        reasons=_in_order([reason for result in results for reason in reasons_of(result)], validity),
     )
+
+
+def _in_order(reasons: Sequence[str], validity: Validity) -> tuple[str, ...]:
+    """Why nobody knows, what befell the harness first: most of the rest comes of that."""
+    if validity is not Validity.UNKNOWN:
+        return tuple(reasons)
+    return tuple(sorted(reasons, key=lambda reason: not reason.startswith(f"{ASSUMPTIONS}: {LASTED}: ")))
 
 
 def combined(validities: Iterable[Validity]) -> Validity:
