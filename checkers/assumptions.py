@@ -20,14 +20,12 @@ from checkers.history import FAIL, INVOKE, OK, History, Operation, OperationType
 from checkers.licences.disks import UNSYNCED, WIPE
 from checkers.sends import Acknowledged, Integers, acknowledged, invoked_ns
 from checkers.setup import RequiredNumbers, Setup, setup_of
-from checkers.shapes import FAILURE
+from checkers.shapes import FAILURE, LASTED
 from checkers.topic_partitions import possible_partitions
 from checkers.transacted import KIND, transacted
 from checkers.verdict import Assumption, CheckerResult, result_of
 
 CHECKER = "assumptions"
-LASTED = "harness-lasted"
-"""The assumption that nothing befell the harness itself."""
 PLAYER = "moves"
 """The process that plays a scenario's moves."""
 NS_PER_MS = 1_000_000

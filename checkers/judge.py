@@ -7,8 +7,7 @@ from pathlib import Path
 import msgspec
 
 from checkers import erasures, nodes, nonlinearizable, quorum, recovery, starts
-from checkers.assumptions import CHECKER as ASSUMPTIONS
-from checkers.assumptions import LASTED, check_assumptions
+from checkers.assumptions import check_assumptions
 from checkers.availability import check_availability
 from checkers.client_errors import check_client_errors
 from checkers.client_errors import kinds as client_errors
@@ -40,6 +39,7 @@ from checkers.registers import kept as registers
 from checkers.replicas import kinds as replicas
 from checkers.replicas.judging import check_replicas
 from checkers.setup import Setup, setup_of
+from checkers.shapes import LASTED
 from checkers.starts import check_starts
 from checkers.transactions import anomalies as transactions
 from checkers.transactions import check_transactions
@@ -107,7 +107,7 @@ def _in_order(reasons: Sequence[str], validity: Validity) -> tuple[str, ...]:
     """Why nobody knows, what befell the harness first: most of the rest comes of that."""
     if validity is not Validity.UNKNOWN:
         return tuple(reasons)
-    return tuple(sorted(reasons, key=lambda reason: not reason.startswith(f"{ASSUMPTIONS}: {LASTED}: ")))
+    return tuple(sorted(reasons, key=lambda reason: f": {LASTED}: " not in reason))
 
 
 def combined(validities: Iterable[Validity]) -> Validity:

@@ -8,9 +8,9 @@ import pytest
 
 from checkers import judge as judging
 from checkers.assumptions import CHECKER as ASSUMPTIONS
-from checkers.assumptions import LASTED
 from checkers.history import History
 from checkers.judge import as_expected, combined, judge, known_anomalies, verdict_of
+from checkers.shapes import LASTED
 from checkers.verdict import Anomaly, Assumption, CheckerResult, Validity, result_of
 
 Story = Callable[..., History]
