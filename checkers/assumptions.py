@@ -20,7 +20,7 @@ from checkers.history import FAIL, INVOKE, OK, History, Operation, OperationType
 from checkers.licences.disks import UNSYNCED, WIPE
 from checkers.sends import Acknowledged, Integers, acknowledged, invoked_ns
 from checkers.setup import RequiredNumbers, Setup, setup_of
-from checkers.shapes import FAILURE
+from checkers.shapes import FAILURE, LASTED
 from checkers.topic_partitions import possible_partitions
 from checkers.transacted import KIND, transacted
 from checkers.verdict import Assumption, CheckerResult, result_of
@@ -87,7 +87,7 @@ def _harness_lasted(history: History) -> Iterator[Assumption]:
     found = [f"during {o.key}: {o.value['error']}" for o in history.of(FAILURE)]
     if found:
         yield Assumption(
-            name="harness-lasted",
+            name=LASTED,
             met=False,
             expected="a harness that nothing befell",
             observed="; ".join(found),

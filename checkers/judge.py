@@ -39,6 +39,7 @@ from checkers.registers import kept as registers
 from checkers.replicas import kinds as replicas
 from checkers.replicas.judging import check_replicas
 from checkers.setup import Setup, setup_of
+from checkers.shapes import LASTED
 from checkers.starts import check_starts
 from checkers.transactions import anomalies as transactions
 from checkers.transactions import check_transactions
@@ -98,8 +99,15 @@ def verdict_of(results: Sequence[CheckerResult], setup: Setup | None) -> Verdict
         expected=expected,
         expected_anomalies=expected_anomalies,
         as_expected=as_expected(validity, illegal_ids(results), expected, expected_anomalies),
-        reasons=tuple(reason for result in results for reason in reasons_of(result)),
+        reasons=_in_order([reason for result in results for reason in reasons_of(result)], validity),
     )
+
+
+def _in_order(reasons: Sequence[str], validity: Validity) -> tuple[str, ...]:
+    """Why nobody knows, what befell the harness first: most of the rest comes of that."""
+    if validity is not Validity.UNKNOWN:
+        return tuple(reasons)
+    return tuple(sorted(reasons, key=lambda reason: f": {LASTED}: " not in reason))
 
 
 def combined(validities: Iterable[Validity]) -> Validity:

@@ -386,6 +386,8 @@ START = "start"
 """Function by which the runner tells what a start of the cluster came to."""
 FAILURE = "harness-failure"
 """Function by which the runner tells what befell the harness itself."""
+LASTED = "harness-lasted"
+"""The assumption that nothing did."""
 OBSERVATIONS = frozenset({"observe", "setup", "phase", OPENED, END, START, FAILURE})
 """Functions whose operations stand alone, without an invocation."""
 

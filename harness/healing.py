@@ -1,7 +1,7 @@
 """`krucible heal`: undo what a harness that was killed left behind, and touch nothing else."""
 
-from collections.abc import Callable
-from contextlib import closing
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing, suppress
 from pathlib import Path
 
 import msgspec
@@ -16,6 +16,7 @@ from harness.cluster.containers import (
 )
 from harness.cluster.engine import Engine
 from harness.errors import EngineError, KrucibleError, disk_errors_told
+from harness.evidence import LOG_FILE, save_logs
 from harness.faults.contract import Bench
 from harness.faults.partition import remove_chain
 from harness.ledger import (
@@ -29,7 +30,7 @@ from harness.ledger import (
     pending_undos,
     read_ledger,
 )
-from harness.ownership import owner_from_label
+from harness.ownership import Owner, owner_from_label
 
 Say = Callable[[str], None]
 
@@ -50,8 +51,8 @@ class Leftover(msgspec.Struct, frozen=True):
     kept: bool
 
 
-def leftovers(client: Engine) -> tuple[Leftover, ...]:
-    """Every run of ours that the engine still knows."""
+def leftovers(client: Engine, owner: Owner | None = None) -> tuple[Leftover, ...]:
+    """Every run of ours that the engine still knows, or only those of one owner."""
     return tuple(
         Leftover(
             run=run,
@@ -60,6 +61,7 @@ def leftovers(client: Engine) -> tuple[Leftover, ...]:
             kept=labels[KEPT_LABEL] == "true",
         )
         for run, labels in sorted(labelled_runs(client).items())
+        if owner is None or labels[OWNER_LABEL] == owner.label()
     )
 
 
@@ -91,6 +93,55 @@ def heal(client: Engine, named: tuple[str, ...], say: Say) -> list[str]:
     return healed
 
 
+def heal_after(client: Engine, owner: Owner, folders: Iterable[Path], say: Say) -> tuple[Leftover, ...]:
+    """Heal what a process left that has ended, and remove it; what was healed.
+
+    Runs that were to be kept are left alone.
+
+    Args:
+        client: of the engine.
+        owner: the process.
+        folders: of runs; what is left of one may be disks alone, of which the engine knows nothing.
+        say: is told what is done.
+
+    Raises:
+        EngineError: if the engine refuses.
+        KrucibleError: if a disk does.
+    """
+    of_folders = {left.run: left for left in _unremoved(folders, owner)}
+    found = of_folders | {left.run: left for left in leftovers(client, owner)}
+    healed = []
+    for leftover in found.values():
+        reason = _left_alone_because(leftover, ())
+        if reason is not None:
+            say(f"run {leftover.run}: left alone, {reason}")
+            continue
+        _heal_one(client, leftover, say)
+        healed.append(leftover)
+    return tuple(healed)
+
+
+def _unremoved(folders: Iterable[Path], owner: Owner) -> Iterator[Leftover]:
+    """Runs of an owner that has ended, of whose removal their ledgers do not tell."""
+    for folder in folders:
+        try:
+            entries = read_ledger(folder)
+        except OSError:  # whose it is nobody can tell; what the engine has of it is found by its labels
+            continue
+        if any(isinstance(entry, RunRemoved) for entry in entries):
+            continue
+        for entry in entries:
+            if isinstance(entry, RunOpened) and entry.owner == owner:
+                yield Leftover(entry.run, folder.absolute(), live=owner.is_alive, kept=entry.kept)
+
+
+def _keep_logs(client: Engine, leftover: Leftover) -> None:
+    """Save the logs of nodes, unless that was done: what they tell goes with their containers."""
+    if not list(leftover.folder.glob(f"nodes/*/{LOG_FILE}")):
+        with suppress(KrucibleError, OSError):
+            save_logs(RunContainers(client, leftover.run).nodes(), leftover.folder)
+
+
 def bench_of(cluster: Cluster) -> Bench:
     """What faults work on."""
     return Bench(
@@ -110,6 +161,7 @@ def _left_alone_because(leftover: Leftover, named: tuple[str, ...]) -> str | Non
 
 def _heal_one(client: Engine, leftover: Leftover, say: Say) -> None:
     """Undo and remove; what the run's folder can't tell any more does not keep its containers alive."""
+    _keep_logs(client, leftover)
     cluster = _described(client, leftover)
     if cluster is None:
         _remove_undescribed(client, leftover)

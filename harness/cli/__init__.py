@@ -7,6 +7,8 @@ import io
 import sys
 import tempfile
 import traceback
+from collections.abc import Callable
+from functools import partial
 
 import click
 
@@ -22,16 +24,26 @@ EXIT_INTERRUPTED = 130
 
 def main(arguments: list[str] | None = None) -> None:
     """Run a command and exit; whatever goes wrong, no traceback reaches the user."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):  # names of files may hold what the terminal can't show
-            stream.reconfigure(errors="backslashreplace")
+    forgive_streams()
     sys.exit(invoke(sys.argv[1:] if arguments is None else arguments))
+
+
+def forgive_streams() -> None:
+    """Have names of files shown that hold what the terminal can't show."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def invoke(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
+    return coded(partial(krucible.main, args=arguments, prog_name="krucible", standalone_mode=False))
+
+
+def coded(action: Callable[[], object]) -> int:
+    """What something returns, as an exit code; whatever goes wrong is told, without a traceback."""
     try:
-        code = krucible.main(args=arguments, prog_name="krucible", standalone_mode=False)
+        code = action()
     except click.ClickException as error:
         error.show()
         return EXIT_USAGE

@@ -88,7 +88,7 @@ def check(run: str, as_json: bool, runs: Path, labels: Path | None, **foreign: A
         return _check_file(run, foreign, as_json=as_json)
     folder = _find(runs, run)
     _refuse(foreign, "for runs of krucible's own, which say it themselves")
-    return _check_run(folder, as_json=as_json)
+    return check_run(folder, as_json=as_json)
 
 
 def _is_readable(name: str) -> bool:
@@ -119,7 +119,8 @@ def _refuse(foreign: dict[str, Any], why: str) -> None:
         )
 
 
-def _check_run(folder: Path, *, as_json: bool) -> int:
+def check_run(folder: Path, *, as_json: bool) -> int:
+    """Judge a run's folder, write verdict and report, tell them, and return the exit code."""
     with told_on_terminal(len(CHECKERS) + 2) as tell:
         tell("reading")
         history = read_history(folder)

@@ -12,17 +12,17 @@ import click
 import msgspec
 
 from harness.cli.campaigns import Campaign
+from harness.cli.cancelling import cancellable
 from harness.cli.contents import Contents, require_two
 from harness.cli.options import Seeds, runs_option
 from harness.cli.origins import settled
 from harness.cli.provisions import require_images
 from harness.cli.qualifying_runs import Gathered, Stores, gather_planned, gather_stored, on_record
-from harness.cli.running import cancellable, run_missing
+from harness.cli.running import run_missing
+from harness.cli.series import Series, Venue
 from harness.errors import UsageError, disk_errors_told
 from harness.planning import plan_run
 from harness.qualification import PRESETS, Build, Job, Matrix, expected_ms, load_ms, matrix, shard
-from harness.runner import Host
-from harness.standby import Standby
 from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError, parse_version
 from results.markdown import number
 from results.qualification import (
@@ -214,14 +214,14 @@ def _run_all(jobs: Sequence[Job], runs: Path, cancelled: threading.Event, conten
     click.echo(f"{len(plans) - len(missing)} of {number(len(plans), 'run')} are done already")
     require_images(plan for _job, plan in missing)
     following = [*(plan for _job, plan in missing[1:]), None]
-    with Standby(runs, cancelled) as standby:
+    with Series(runs, cancelled) as series:
         for place, ((job, plan), then) in enumerate(zip(missing, following, strict=False), start=1):
             if cancelled.is_set():
                 break
             click.echo(f"=== {place} of {len(missing)}, {job.role}: {plan.reproduce}")
             seeds = {plan.options.seed: plan}
             campaign = Campaign(runs, plan.options.scenario, seeds, keep_complete=True, contents=contents)
-            run_missing(campaign, seeds, Host(runs=runs, standby=standby, following=then), cancelled)
+            run_missing(campaign, seeds, Venue(runs, series=series, following=then), cancelled)
 
 
 def _report(asked: _Asked, planned: Matrix) -> Qualification:

@@ -16,10 +16,12 @@ from checkers.judge import judge
 from checkers.reading import HistoryError, read_history, read_journals
 from checkers.verdict import Verdict
 from harness.cli.campaigns import Campaign
+from harness.cli.cancelling import cancellable
 from harness.cli.contents import Contents
 from harness.cli.options import image_options, runs_option
 from harness.cli.origins import settled
-from harness.cli.running import cancellable, run_one, tell_kept
+from harness.cli.running import run_one, tell_kept
+from harness.cli.series import Series, Venue
 from harness.errors import KrucibleError, UsageError
 from harness.replaying import differences
 from harness.replaying_plan import (
@@ -33,8 +35,6 @@ from harness.replaying_plan import (
     plan_replay,
     replay_line,
 )
-from harness.runner import Host
-from harness.standby import Standby
 from results.cleaning import clean
 from results.reproduction import (
     Attempt,
@@ -111,7 +111,7 @@ def replay(run: str, *, times: int, bisect: bool, keep: bool, as_json: bool, **g
     """
     if keep and times > 1:
         raise UsageError("--keep is for a single run", next_step="drop it, or --times")
-    asked = _Asked(run, times, Host(given.pop("runs"), keep), bisect, as_json)
+    asked = _Asked(run, times, Venue(given.pop("runs"), keep=keep), bisect, as_json)
     if not bisect:
         return _exit_code(_reproduce(asked, given))
     try:
@@ -135,16 +135,16 @@ class _Asked(NamedTuple):
 
     run: str
     times: int
-    host: Host
+    venue: Venue
     bisect: bool
     as_json: bool
 
 
 def _reproduce(asked: _Asked, given: dict[str, Any]) -> Reproduction:
     with cancellable() as cancelled, _chatter(to_stderr=asked.as_json):
-        recorded = load_recorded(find_run(asked.host.runs, asked.run, originals=True))
+        recorded = load_recorded(find_run(asked.venue.runs, asked.run, originals=True))
         wanted = signature_of(_verdict(recorded.folder))
-        planned = _planned(recorded, asked.host.runs, _instead(given), symbolic=given["symbolic"])
+        planned = _planned(recorded, asked.venue.runs, _instead(given), symbolic=given["symbolic"])
         click.echo(f"replaying  {clean(str(recorded.folder), _TEXT_MAX)}: {wanted.told()}")
         for note in planned.notes:
             click.echo(f"note       {clean(note, _TEXT_MAX)}")
@@ -220,7 +220,7 @@ def _campaign(planned: Replay, asked: _Asked) -> Campaign:
     if asked.bisect:
         name += f" step {secrets.token_hex(8)}"
     plans = dict.fromkeys(range(1, asked.times + 1), plan)
-    return Campaign(asked.host.runs, plan.options.scenario, plans, asked=name, each="run", contents=contents)
+    return Campaign(asked.venue.runs, plan.options.scenario, plans, asked=name, each="run", contents=contents)
 
 
 def _run_missing(
@@ -228,14 +228,14 @@ def _run_missing(
 ) -> None:
     """Run what is missing, until that is cancelled or a bisection knows enough."""
     missing = campaign.missing()
-    with Standby(asked.host.runs, cancelled) as standby:
+    with Series(asked.venue.runs, cancelled) as series:
         for number in missing:
             if cancelled.is_set():
                 return
             click.echo(f"--- run {number} of {asked.times}")
             then = None if number == missing[-1] else planned.plan
-            host = replace(asked.host, standby=standby, following=then)
-            found = _run(number, planned, campaign, host, cancelled)
+            venue = replace(asked.venue, series=series, following=then)
+            found = _run(number, planned, campaign, venue, cancelled)
             if found is None:
                 continue
             back = came_back(wanted, found)
@@ -247,16 +247,16 @@ def _run_missing(
 
 
 def _run(
-    number: int, planned: Replay, campaign: Campaign, host: Host, cancelled: threading.Event
+    number: int, planned: Replay, campaign: Campaign, venue: Venue, cancelled: threading.Event
 ) -> Signature | None:
     """What one run found; None where the harness failed, or was interrupted."""
     try:
-        folder, verdict = run_one(planned.plan, host, cancelled)
+        folder, verdict = run_one(planned.plan, venue, cancelled)
     except (HistoryError, KrucibleError) as error:
         campaign.record_failure(number, str(error))
         click.echo(f"krucible: run {number} failed: {error}", err=True)
         return None
-    if host.keep:
+    if venue.keep:
         tell_kept(folder)
     if cancelled.is_set():
         return None

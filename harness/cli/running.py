@@ -1,38 +1,31 @@
 """``krucible run``: one scenario, once or once per seed."""
 
 import random
-import signal
-import sys
 import threading
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
-from types import FrameType
 from typing import Any
 
 import click
 from msgspec.structs import replace
 
 from checkers.reading import HistoryError
-from checkers.verdict import Validity, Verdict
+from checkers.verdict import Verdict
 from harness.chance import KINDS
 from harness.cli.campaigns import Campaign
-from harness.cli.console import console_for
+from harness.cli.cancelling import cancellable
 from harness.cli.hands_on import hands_on
 from harness.cli.hosting.options import OnHosts, asked_hosts, hosts_options
-from harness.cli.keeping import EXIT_CODES, keep, show
+from harness.cli.keeping import EXIT_CODES
 from harness.cli.options import SEED_MAX, Seeds, runs_option, topology_options
 from harness.cli.origins import settled
+from harness.cli.series import Series, Venue
 from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.errors import KrucibleError, UsageError
 from harness.gambits import GAMBITS
 from harness.planning import RunOptions, RunPlan, plan_run
-from harness.runner import Host, execute
-from harness.seeded_bugs.reach import read_traces, told
-from harness.standby import Standby
 from results.store import StoreError
 
-CANCELLING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _SEEDS = 100_000
 
 
@@ -91,7 +84,7 @@ def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **give
     chosen = random.SystemRandom().randrange(_SEEDS) if seed is None else seed
     plan = plan_run(_options(scenario, chosen, settled(given)))
     with cancellable() as cancelled:
-        folder, verdict = run_one(plan, Host(runs=runs, keep=kept), cancelled)
+        folder, verdict = run_one(plan, Venue(runs, keep=kept), cancelled)
     if kept and (folder / DESCRIPTION_FILE).exists():  # none of several starts may have become ready
         tell_kept(folder)
     return EXIT_CODES[verdict.validity]
@@ -102,26 +95,16 @@ def _options(scenario: str, seed: int, given: dict[str, Any]) -> RunOptions:
     return RunOptions(scenario=scenario, seed=seed, **(given | pairs))
 
 
-def run_one(plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
+def run_one(plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:
     """Run, judge, write verdict and report, and say how it ended.
 
     Raises:
         KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.
     """
-    with console_for(sys.stdout) as console:
-        ended = execute(plan, host, console.hear, cancelled)
-    folder, verdict = ended.folder, ended.verdict
-    try:
-        show(keep(folder, ended.history, verdict))
-        if bug := plan.options.seeded_bug:
-            click.echo(f"seeded     {told(bug, read_traces(folder, bug))}")
-    finally:
-        failure = ended.failure
-    if failure is not None and verdict.validity is not Validity.INVALID:
-        raise failure
-    if failure is not None:
-        click.echo(f"krucible: the harness failed as well, which takes nothing back: {failure}", err=True)
-    return folder, verdict
+    if venue.series is not None:
+        return venue.series.run(plan, venue)
+    with Series(venue.runs, cancelled) as series:
+        return series.run(plan, venue)
 
 
 def tell_kept(folder: Path) -> None:
@@ -141,55 +124,33 @@ def _run_many(
 
         run_missing_on_hosts(campaign, plans, runs, on_hosts)
         return campaign.finish()
-    with cancellable() as cancelled, Standby(runs, cancelled) as standby:
-        run_missing(campaign, plans, Host(runs=runs, standby=standby), cancelled)
+    with cancellable() as cancelled, Series(runs, cancelled) as series:
+        run_missing(campaign, plans, Venue(runs, series=series), cancelled)
     return campaign.finish()
 
 
 def run_missing(
-    campaign: Campaign, plans: Mapping[int, RunPlan], host: Host, cancelled: threading.Event
+    campaign: Campaign, plans: Mapping[int, RunPlan], venue: Venue, cancelled: threading.Event
 ) -> None:
     """Run what a campaign lacks, until it is cancelled; that the harness failed is told and recorded.
 
     Args:
         campaign: that lacks runs.
         plans: a plan for every seed.
-        host: where; the run that follows there is the one after the campaign's last.
+        venue: where; the run that follows there is the one after the campaign's last.
         cancelled: set to end the campaign early.
     """
     missing = campaign.missing()
-    following = [*(plans[seed] for seed in missing[1:]), host.following]
+    following = [*(plans[seed] for seed in missing[1:]), venue.following]
     for number, (seed, then) in enumerate(zip(missing, following, strict=False), start=1):
         if cancelled.is_set():
             break
         click.echo(f"--- seed {seed} ({number} of {len(missing)})")
         try:
-            folder, _verdict = run_one(plans[seed], replace(host, following=then), cancelled)
+            folder, _verdict = run_one(plans[seed], replace(venue, following=then), cancelled)
             if not cancelled.is_set():
                 campaign.require_its_kafka(folder)
                 campaign.record(seed, folder)
         except (HistoryError, KrucibleError, StoreError) as error:
             campaign.record_failure(seed, str(error))
             click.echo(f"krucible: seed {seed} failed: {error}", err=True)
-
-
-@contextmanager
-def cancellable() -> Iterator[threading.Event]:
-    """An event that the first SIGINT or SIGTERM sets: the run heals, cleans up and is judged unknown.
-
-    A second signal raises KeyboardInterrupt at once; `krucible heal` then cleans up.
-    """
-    cancelled = threading.Event()
-
-    def on_signal(_number: int, _frame: FrameType | None) -> None:
-        if cancelled.is_set():
-            raise KeyboardInterrupt
-        cancelled.set()
-        click.echo("interrupted: healing and cleaning up; once more to stop at once", err=True)
-
-    before = {number: signal.signal(number, on_signal) for number in CANCELLING}
-    try:
-        yield cancelled
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

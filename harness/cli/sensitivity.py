@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
+from harness.cli.cancelling import cancellable
 from harness.cli.hosting.options import OnHosts, asked_hosts, hosts_options
 from harness.cli.options import SEED_MAX, Time, Word, runs_option
-from harness.cli.running import cancellable
 from harness.cli.sensitivity_adopting import adopted
 from harness.cli.sensitivity_kept import KeptOutcomes
 from harness.cli.sensitivity_pages import measurement_of, measurements_in

@@ -14,12 +14,11 @@ from harness.cli.provisions import require_images
 from harness.cli.qualifying_runs import Stores
 from harness.cli.running import run_missing
 from harness.cli.sensitivity_reading import read_control, read_trial
+from harness.cli.series import Series, Venue
 from harness.cli.stored_runs import StoredRun, StoredRuns
 from harness.planning import RunPlan, plan_run
-from harness.runner import Host
 from harness.sensitivity.identity import bug_digest, schedule_digest
 from harness.sensitivity.planning import Controls, Slot, in_order
-from harness.standby import Standby
 from results.markdown import number
 from results.sensitivity import Control, Ending, LeftOut, Sought, Trial
 from results.sensitivity.outcomes import Line, Origin, Place, line_of_control, line_of_trial
@@ -138,15 +137,15 @@ class Measuring:
         began = time.monotonic()
         require_images(self.plans())
         tried: set[Place] = set()
-        with Standby(self.runs, cancelled) as standby:
+        with Series(self.runs, cancelled) as series:
             while not cancelled.is_set() and (one := self.next_missing(tried)) is not None:
                 if limit_s is not None and time.monotonic() - began >= limit_s:
                     click.echo("the time is spent; the same command goes on with what is missing")
                     return
                 tried.add(one.place)
                 then = self.next_missing(tried)  # unless this one sees the bug of that one
-                host = Host(runs=self.runs, standby=standby, following=then.plan if then else None)
-                self._run(one, host, cancelled)
+                venue = Venue(self.runs, series=series, following=then.plan if then else None)
+                self._run(one, venue, cancelled)
                 over()
 
     def plans(self) -> Iterator[RunPlan]:
@@ -266,9 +265,9 @@ class Measuring:
         why = self._campaigns.failure_of(one.plan)
         return one.failed(why) if why is not None and (kept is None or kept.failed) else kept
 
-    def _run(self, one: Planned, host: Host, cancelled: threading.Event) -> None:
+    def _run(self, one: Planned, venue: Venue, cancelled: threading.Event) -> None:
         click.echo(f"=== {self.title(one)}: {one.plan.reproduce}")
-        run_missing(self.campaign(one), {one.plan.options.seed: one.plan}, host, cancelled)
+        run_missing(self.campaign(one), {one.plan.options.seed: one.plan}, venue, cancelled)
         self.look()
 
 

@@ -8,6 +8,7 @@ import msgspec
 
 from checkers.identity import RunIdentity
 from checkers.verdict import Validity
+from harness.deaths import is_noted
 from harness.errors import disk_errors_told
 from harness.folder import SCHEDULE_FILE
 from harness.schedule import decode
@@ -83,12 +84,16 @@ def _identity(folder: Path) -> RunIdentity | None:
 
 
 def _over(folder: Path) -> bool:
-    """Whether a run came to its verdict, and was not interrupted before it could be decided."""
+    """Whether a run came to its verdict, and was not interrupted before it could be decided.
+
+    One whose harness died is over: the next one with its bug and its faults would die as well.
+    """
     try:
         verdict = load_verdict(folder)
     except RunUnreadableError:
         return False
-    return verdict.validity is not Validity.UNKNOWN or _OVER in _bytes(folder / RUNNER_JOURNAL)
+    undecided = verdict.validity is Validity.UNKNOWN and not is_noted(folder)
+    return not undecided or _OVER in _bytes(folder / RUNNER_JOURNAL)
 
 
 def _origin(folder: Path, identity: RunIdentity) -> Origin:

@@ -11,12 +11,12 @@ import msgspec
 
 from harness.catalogue import known_outcomes
 from harness.cli.campaigns import Campaign
+from harness.cli.cancelling import cancellable
 from harness.cli.options import runs_option
-from harness.cli.running import cancellable, run_missing
+from harness.cli.running import run_missing
+from harness.cli.series import Series, Venue
 from harness.errors import UsageError, disk_errors_told
 from harness.planning import RunOptions, plan_run, reproduce_line
-from harness.runner import Host
-from harness.standby import Standby
 from harness.vocabulary.known import KnownOutcome, Side
 from results.store import write_whole
 from results.track_record import (
@@ -56,10 +56,10 @@ def track_record(
     with cancellable() as cancelled, contextlib.redirect_stdout(sys.stderr):
         if no_run:
             cancelled.set()
-        with Standby(runs, cancelled) as standby:
-            host = Host(runs=runs, standby=standby)
+        with Series(runs, cancelled) as series:
+            venue = Venue(runs, series=series)
             sides = [
-                _record(known, side, range(1, seeds + 1), host, cancelled)
+                _record(known, side, range(1, seeds + 1), venue, cancelled)
                 for known in chosen
                 for side in known.sides
             ]
@@ -95,7 +95,7 @@ def _chosen(only: Sequence[str]) -> list[KnownOutcome]:
 
 
 def _record(
-    known: KnownOutcome, side: Side, seeds: range, host: Host, cancelled: threading.Event
+    known: KnownOutcome, side: Side, seeds: range, venue: Venue, cancelled: threading.Event
 ) -> SideRecord:
     """A side with its runs, those that are missing run first unless that is cancelled."""
     asked = RunOptions(
@@ -107,10 +107,10 @@ def _record(
     )
     command = reproduce_line(asked, seeds)
     plans = {seed: plan_run(msgspec.structs.replace(asked, seed=seed)) for seed in seeds}
-    campaign = Campaign(host.runs, known.scenario, plans, keep_complete=True)
+    campaign = Campaign(venue.runs, known.scenario, plans, keep_complete=True)
     if campaign.missing() and not cancelled.is_set():
         click.echo(f"=== {command}")
-        run_missing(campaign, plans, host, cancelled)
+        run_missing(campaign, plans, venue, cancelled)
         campaign.finish()
     first = plans[seeds[0]]
     return SideRecord(

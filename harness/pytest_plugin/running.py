@@ -8,13 +8,14 @@ import pytest
 from checkers.reading import HistoryError
 from checkers.verdict import Verdict
 from harness.catalogue import load_scenario
+from harness.cli.cancelling import cancellable
 from harness.cli.keeping import identity_of
-from harness.cli.running import cancellable, run_one
+from harness.cli.running import run_one
+from harness.cli.series import Venue
 from harness.cluster.loop_disks import lacking
 from harness.errors import KrucibleError, UsageError
 from harness.planning import RunOptions, RunPlan, plan_run
 from harness.pytest_plugin.session import Asked
-from harness.runner import Host
 from harness.vocabulary.scenario import RandomSchedule
 from results.junit import explained, passes, properties_of
 from results.store import StoreError
@@ -37,7 +38,7 @@ def run_scenario(item: pytest.Item, asked: Asked) -> None:
     properties = {"seed": str(asked.seed), "reproduce": plan.reproduce}
     try:
         with cancellable() as cancelled:
-            folder, verdict = run_one(plan, Host(runs=asked.runs), cancelled)
+            folder, verdict = run_one(plan, Venue(asked.runs), cancelled)
         properties |= properties_of(folder, identity_of(folder))
     finally:
         item.user_properties += properties.items()

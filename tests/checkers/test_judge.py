@@ -7,9 +7,11 @@ import msgspec
 import pytest
 
 from checkers import judge as judging
+from checkers.assumptions import CHECKER as ASSUMPTIONS
 from checkers.history import History
-from checkers.judge import as_expected, combined, judge, known_anomalies
-from checkers.verdict import CheckerResult, Validity, result_of
+from checkers.judge import as_expected, combined, judge, known_anomalies, verdict_of
+from checkers.shapes import LASTED
+from checkers.verdict import Anomaly, Assumption, CheckerResult, Validity, result_of
 
 Story = Callable[..., History]
 
@@ -65,6 +67,23 @@ def test_a_whole_run_is_valid(story: Story) -> None:
     ]
     assert verdict.as_expected is True
     assert verdict.reasons == ()
+
+
+@pytest.mark.parametrize("red", [False, True])
+def test_what_befell_the_harness_is_the_first_reason_why_nobody_knows(
+    red: bool,  # noqa: FBT001 - pytest's way
+) -> None:
+    lasted = Assumption(LASTED, met=False, expected="a harness that nothing befell", observed="it died")
+    anomaly = Anomaly("lost-write", "17 is gone", "guarantee", "source")
+    results = [
+        result_of("log", [anomaly] if red else [], unknown_because="there was no final read"),
+        result_of(ASSUMPTIONS, [], assumptions=(lasted,)),
+    ]
+    verdict = verdict_of(results, None)
+    assert verdict.validity is (INVALID if red else UNKNOWN)
+    assert [reason.split(":")[0] for reason in verdict.reasons] == (
+        ["log", "assumptions"] if red else ["assumptions", "log"]
+    )
 
 
 def test_an_anomaly_makes_it_invalid_and_is_the_reason(story: Story) -> None:

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from harness import planning
+from harness.cli.series import TOGETHER
 from harness.cluster.cluster import Cluster, Plan, start_cluster
 from harness.cluster.engine import compose_binary, connect
 from harness.cluster.images import ensure_base, ensure_image, maven
@@ -19,6 +20,12 @@ from harness.vocabulary import FixedSchedule, Topology
 
 StartCluster = Callable[..., Cluster]
 Jars = Callable[[str], Path]
+
+
+@pytest.fixture(autouse=True)
+def runs_of_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs of commands that a test calls are made here, where it has put something in place of something."""
+    monkeypatch.setenv(TOGETHER, "1")
 
 
 @pytest.fixture(scope="session")

@@ -14,8 +14,11 @@ import pytest
 from checkers.history import OperationType
 from checkers.verdict import Validity, Verdict
 from harness.cli import invoke
+from harness.cli.series import TOGETHER
 from harness.cluster.containers import RunContainers
+from harness.deaths import is_noted
 from harness.healing import leftovers
+from harness.ledger import RunOpened, pending_undos, read_ledger
 from results.store import find_run, list_runs, load_verdict
 from tests.harness.recorded import recorded
 from tests.harness.waiting import wait_until
@@ -105,6 +108,7 @@ class KilledRun:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
+            env={name: value for name, value in os.environ.items() if name != TOGETHER},
         )
 
     def await_fault(self) -> None:
@@ -149,6 +153,30 @@ def test_a_harness_killed_in_mid_fault_leaves_a_history_to_judge_and_a_mess_that
         assert bystander.id in {network.id for network in engine.networks.list()}
     finally:
         bystander.remove()
+
+
+def test_a_run_whose_process_dies_in_mid_fault_is_healed_judged_and_followed_by_the_next(
+    tmp_path: Path, engine: docker.DockerClient
+) -> None:
+    run = KilledRun(tmp_path, "--seeds", "7..8")
+    run.await_fault()
+    (first,) = tmp_path.glob("smoke/partition/2*-7")
+    (process,) = {entry.owner.pid for entry in read_ledger(first) if isinstance(entry, RunOpened)}
+    assert process != run.process.pid
+    os.kill(process, signal.SIGABRT)
+    said, _ = run.process.communicate(timeout=400)
+
+    assert run.process.returncode == 2, said
+    assert "the harness was ended by SIGABRT" in said
+    assert "undid f1" in said
+    assert is_noted(first)
+    assert pending_undos(read_ledger(first)) == ()
+    assert load_verdict(first).validity is Validity.UNKNOWN
+    assert (first / "nodes" / "n1" / "server.log").stat().st_size > 0
+    assert not (first / "disks").exists()
+    (second,) = tmp_path.glob("smoke/partition/2*-8")
+    assert load_verdict(second).validity is Validity.VALID, said
+    assert [left for left in leftovers(engine) if left.folder.is_relative_to(tmp_path)] == []
 
 
 def test_an_interrupted_run_heals_cleans_up_and_is_unknown(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import msgspec
 from checkers.identity import ImageIdentity, RunIdentity, encode_identity
 from checkers.verdict import Anomaly, Validity, Verdict, result_of
 from harness.cli.hosting.orders import Order, Report
+from harness.cli.series import Venue
 from harness.errors import KrucibleError
 from harness.planning import RunPlan, plan_run
-from harness.runner import Host
 from harness.schedule import encode
 from harness.seeded_bugs.catalogue import bug_named
 from harness.seeded_bugs.script import script_of
@@ -33,7 +33,7 @@ class FakeRuns:
         self.cancelled_at = 1_000
         self._turn = threading.Lock()
 
-    def __call__(self, plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
+    def __call__(self, plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:
         click.echo("chatter of a run")
         bug = plan.options.seeded_bug or ""
         if bug in self.failing:
@@ -41,7 +41,7 @@ class FakeRuns:
         self.done.append((bug, plan.options.seed))
         if len(self.done) == self.cancelled_at:
             cancelled.set()
-        folder = host.runs / plan.options.scenario / f"20261122T0100{len(self.done):02}Z-{plan.options.seed}"
+        folder = venue.runs / plan.options.scenario / f"20261122T0100{len(self.done):02}Z-{plan.options.seed}"
         (folder / "nodes" / "n1").mkdir(parents=True)
         (folder / "run.json").write_bytes(encode_identity(identity(plan)))
         words = [*self.reached.split(), *(["triggered 1"] if bug in self.seen else [])] if bug else []
@@ -61,8 +61,8 @@ class FakeRuns:
         """The same on a host."""
         with self._turn:
             try:
-                host, never = Host(runs=order.site.store), threading.Event()
-                folder, _verdict = self(plan_run(order.options), host, never)
+                venue, never = Venue(runs=order.site.store), threading.Event()
+                folder, _verdict = self(plan_run(order.options), venue, never)
             except KrucibleError as error:
                 return Report("h", failure=str(error))
         return Report("h", str(folder.relative_to(order.site.store)), "VALID after 20 s")

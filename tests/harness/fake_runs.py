@@ -11,8 +11,8 @@ import pytest
 from checkers.identity import ImageIdentity
 from checkers.verdict import Validity, Verdict
 from harness.cli import replaying
+from harness.cli.series import Venue
 from harness.planning import RunPlan
-from harness.runner import Host
 from harness.schedule import faults_of
 from tests.harness.recorded_run import Told, a_verdict, planned, store_run
 
@@ -28,23 +28,23 @@ class FakeRuns:
     def __init__(self, *ends: Verdict | Exception) -> None:
         self.ends = list(ends)
         self.plans: list[RunPlan] = []
-        self.hosts: list[Host] = []
+        self.venues: list[Venue] = []
         self.roles = ["active-controller"]
         self.jars = "1"
         self.interrupt_after = 1_000
 
-    def __call__(self, plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
+    def __call__(self, plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:
         click.echo("chatter of a run")
         self.plans.append(plan)
-        self.hosts.append(host)
+        self.venues.append(venue)
         end = self.ends.pop(0)
         if isinstance(end, Exception):
             raise end
         nemesis = Told("nemesis")
         (fault,) = faults_of(plan.schedule)
         nemesis.fault("f1", fault, "c2", (5_000, 5_100, 30_100), by="name", roles=self.roles)
-        number = sum(1 for _ in (host.runs / plan.options.scenario).glob("2026*Z-7"))
-        folder = host.runs / plan.options.scenario / f"20261122T02000{number}Z-7"
+        number = sum(1 for _ in (venue.runs / plan.options.scenario).glob("2026*Z-7"))
+        folder = venue.runs / plan.options.scenario / f"20261122T02000{number}Z-7"
         image = ImageIdentity(reference="krucible/kafka:new", checksums={"jars": self.jars})
         store_run(folder, plan, end, [nemesis], run="new", image=image)
         if len(self.plans) == self.interrupt_after:

@@ -1,16 +1,20 @@
 """Healing what a killed harness left, whatever became of its folder and disk."""
 
+import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from harness import healing
+from harness.cluster.containers import FOLDER_LABEL, KEPT_LABEL, OWNER_LABEL
 from harness.errors import EngineError, KrucibleError
-from harness.healing import Leftover, heal
+from harness.healing import Leftover, heal, heal_after, leftovers
 from harness.ledger import LEDGER_FILE, FaultPlanned, Ledger, RunOpened, Undo, pending_undos, read_ledger
-from harness.ownership import Owner
+from harness.ownership import Owner, this_process
 
+DEAD = Owner(1, 1)
+"""The first process of a host was not started one tick after its boot."""
 PAUSE = FaultPlanned(fault="f1", undo=(Undo(action="unpause", node="n1"),))
 CUT = FaultPlanned(fault="f2", undo=(Undo(action="remove-chain", node="n1", chain="KRUCIBLE-f2"),))
 
@@ -70,7 +74,7 @@ class Engine:
         self.removed.append(f"{run} and the disks in {folder.name}")
 
     def _containers(self, _client: object, run: str) -> Any:
-        return type("Containers", (), {"remove": lambda _: self.removed.append(run)})()
+        return type("Containers", (), {"remove": lambda _: self.removed.append(run), "nodes": lambda _: {}})()
 
 
 @pytest.fixture
@@ -155,4 +159,41 @@ def test_what_is_alive_or_kept_stays_unless_named(
 def test_a_name_that_fits_nothing_is_refused_before_anything_is_touched(engine: Engine) -> None:
     with pytest.raises(KrucibleError, match="no run nope"):
         engine.heal("abc", "nope")
+    assert engine.removed == []
+
+
+def after(engine: Engine, owner: Owner) -> tuple[Leftover, ...]:
+    return heal_after(engine, owner, [engine.folder], lambda _line: None)  # type: ignore[arg-type]
+
+
+def test_what_a_process_left_is_healed_by_what_the_engine_knows_of_it(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    labels = {FOLDER_LABEL: str(engine.folder), OWNER_LABEL: DEAD.label(), KEPT_LABEL: "false"}
+    others = labels | {OWNER_LABEL: this_process(os.getpid()).label()}
+    monkeypatch.setattr(healing, "labelled_runs", lambda _: {"abc": labels, "def": others})
+    monkeypatch.setattr(healing, "leftovers", leftovers)
+    assert [left.run for left in after(engine, DEAD)] == ["abc"]
+    assert engine.removed == ["abc and the disks in run"]
+    assert pending_undos(read_ledger(engine.folder)) == ()
+    assert engine.node.done[1:] == ["unpaused"]
+
+
+def test_disks_are_removed_of_which_only_the_ledger_knows(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(healing, "leftovers", lambda *_: ())
+    assert after(engine, Owner(2, 2)) == ()
+    assert [left.run for left in after(engine, DEAD)] == ["abc"]
+    assert after(engine, DEAD) == (), "the ledger tells that it is gone"
+    (engine.folder / LEDGER_FILE).unlink()
+    (engine.folder / LEDGER_FILE).mkdir()
+    assert after(engine, DEAD) == (), "nobody can tell whose it is"
+    assert engine.removed == ["abc and the disks in run"]
+
+
+def test_what_a_process_was_to_keep_stays(engine: Engine, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Leftover(run="abc", folder=engine.folder, live=False, kept=True)
+    monkeypatch.setattr(healing, "leftovers", lambda *_: (kept,))
+    assert after(engine, DEAD) == ()
     assert engine.removed == []

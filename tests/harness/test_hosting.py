@@ -8,6 +8,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
@@ -21,9 +22,9 @@ from harness.cli.hosting.orders import Begun, Desk, Order, Report, Site, decode,
 from harness.cli.hosting.slots import slot
 from harness.cli.hosting.table import Host, able, hosts_text
 from harness.doctor import Check, State
-from harness.errors import EngineError
+from harness.errors import EngineError, KrucibleError
 from harness.planning import ImageAsked, RunOptions
-from results.store import LATEST, list_runs
+from results.store import LATEST, VERDICT_FILE, list_runs, load_verdict, run_folders
 from tests.harness.recorded_run import a_verdict, planned, store_run
 from tests.harness.waiting import wait_until
 
@@ -189,6 +190,46 @@ def test_a_process_that_is_killed_is_told_as_a_failure(tmp_path: Path) -> None:
         os.kill(wait_until(lambda: below_this_process(b"harness.cli.hosting.child")), signal.SIGKILL)
         waiting.join()
     assert "its process ended with -9" in decode(answers[0], Report).failure
+
+
+def test_a_run_whose_process_dies_on_its_host_is_judged_and_counts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process has begun a run and noted it, and dies; the engine has nothing of it."""
+    order = order_of(tmp_path / "store", tmp_path / "scratch")
+    desk = Desk(order.place)
+
+    def die(_data: bytes, _desk: Desk, _number: int) -> int:
+        begun = a_run(order.site.scratch_of(1))
+        (begun / VERDICT_FILE).unlink()
+        desk.begin(1, Begun(host_name(), str(begun), "2026-11-22T01:00:00"))
+        desk.log(1).write_text(
+            "   1.0 s  load\npython: rdbuf.c:1115: Assertion failed.\nFatal Python error: Aborted\n"
+        )
+        return -signal.SIGABRT
+
+    def healed(site: Site, slot: int, _say: object) -> list[Path]:
+        scratch = site.scratch_of(slot)
+        return [hand_over(folder, scratch, site.store) for folder in list(run_folders(scratch))]
+
+    monkeypatch.setattr(tasks, "_in_process", die)
+    monkeypatch.setattr(tasks, "clear", healed)
+    report = decode(tasks.carry_out(encode(order)), Report)
+    assert (report.failure, report.interrupted) == ("", False)
+    folder = order.site.store / report.folder
+    assert load_verdict(folder).validity is Validity.UNKNOWN
+    assert "ended by SIGABRT" in report.text
+    assert "rdbuf.c:1115" in report.text
+    assert "UNKNOWN" in desk.log(1).read_text()
+    assert desk.report(1) == report
+
+    def unjudged(_folder: Path, how: str, _log: object) -> NoReturn:
+        raise KrucibleError("not judged", got=how)
+
+    again = order_of(tmp_path / "again", tmp_path / "scratch")
+    order, desk = again, Desk(again.place)
+    monkeypatch.setattr(tasks, "judge_left", unjudged)
+    assert "not judged" in decode(tasks.carry_out(encode(again)), Report).failure
 
 
 def below_this_process(words: bytes) -> int | None:

@@ -13,10 +13,10 @@ import harness.pytest_plugin.running
 import results.step_summary
 from checkers.identity import IDENTITY_FILE, encode_identity
 from checkers.verdict import Anomaly, Validity, Verdict, result_of
+from harness.cli.series import Venue
 from harness.errors import EngineError
 from harness.planning import RunPlan
 from harness.pytest_plugin import ROOM
-from harness.runner import Host
 from results.store import save_verdict
 from tests.results.story import IDENTITY
 
@@ -49,12 +49,12 @@ class Runs:
         self.verdicts: dict[str, Verdict | Exception] = {}
         self.interrupt = False
 
-    def __call__(self, plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
+    def __call__(self, plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:
         self.plans.append(plan)
         verdict = self.verdicts.get("".join(plan.options.fault) or plan.options.scenario, VALID)
         if isinstance(verdict, Exception):
             raise verdict
-        folder = host.runs / plan.options.scenario / f"20261120T215657Z-{len(self.plans)}"
+        folder = venue.runs / plan.options.scenario / f"20261120T215657Z-{len(self.plans)}"
         folder.mkdir(parents=True)
         identity = msgspec.structs.replace(
             IDENTITY, scenario=plan.options.scenario, seed=plan.options.seed, reproduce=plan.reproduce

@@ -13,10 +13,10 @@ from checkers.identity import RunIdentity, encode_identity
 from checkers.verdict import Anomaly, Validity, Verdict, result_of
 from harness import cli
 from harness.cli import qualifying, running
+from harness.cli.series import Venue
 from harness.errors import KrucibleError, UsageError
 from harness.planning import RunPlan
 from harness.qualification import PRESETS, Entry, Preset
-from harness.runner import Host
 from harness.vocabulary.topology import Mode
 from results.measures import FaultMeasures, Measures, save_measures
 from results.step_summary import BYTES_MAX
@@ -42,12 +42,12 @@ class FakeRuns:
         self.failing: set[tuple[str, int]] = set()
         self.killed_at = self.cancelled_at = 1_000
 
-    def __call__(self, plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
+    def __call__(self, plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:
         click.echo("chatter of a run")
         key = (plan.version, plan.options.seed)
         if key in self.failing:
             raise KrucibleError("no engine")
-        folder = host.runs / plan.options.scenario / f"20261122T0100{len(self.done):02}Z-{key[1]}"
+        folder = venue.runs / plan.options.scenario / f"20261122T0100{len(self.done):02}Z-{key[1]}"
         folder.mkdir(parents=True)
         (folder / "run.json").write_bytes(encode_identity(identity(plan)))
         self.done.append((plan.options.scenario, *key))

@@ -13,10 +13,10 @@ from checkers.verdict import Verdict
 from harness import cli
 from harness.cli import contents as module
 from harness.cli import provisions, qualifying, running
+from harness.cli.series import Venue
 from harness.cluster.images import Source, Survey
 from harness.planning import RunPlan
 from harness.qualification import PRESETS
-from harness.runner import Host
 from results.store import load_identity
 from tests.harness.releases import release
 from tests.harness.test_qualify_command import RUNS, TINY, FakeRuns
@@ -33,11 +33,11 @@ class FakeTarballs(FakeRuns):
         super().__init__()
         self.red_content = ""
 
-    def __call__(self, plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
+    def __call__(self, plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:
         path = plan.options.kafka_tarball
         digest = module.digest_of(Path(path)) if path else ""
         self.red = {(plan.version, plan.options.seed)} if digest and digest == self.red_content else set()
-        folder, verdict = super().__call__(plan, host, cancelled)
+        folder, verdict = super().__call__(plan, venue, cancelled)
         checksums = {"jars": digest or plan.version} | ({"upstream": f"sha256:{digest}"} if digest else {})
         identity = msgspec.structs.replace(
             load_identity(folder),
@@ -148,9 +148,9 @@ def test_a_tarball_that_is_built_anew_meanwhile_is_told_and_decides_nothing(
 ) -> None:
     path = candidate(tmp_path, b"rc0")
 
-    def rebuilding(plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
+    def rebuilding(plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:
         candidate(tmp_path, b"rc1")
-        return fake(plan, host, cancelled)
+        return fake(plan, venue, cancelled)
 
     monkeypatch.setattr(running, "run_one", rebuilding)
     assert qualify(path) == 2

@@ -68,7 +68,7 @@ def test_the_rate_comes_with_its_interval_and_every_run_is_told(
     more = a_verdict(Validity.INVALID, "zombie-leader", "two-leaders", summary="c2 led on")
     fake = having(RED, GREEN, more, UNKNOWN, other, KrucibleError("no engine"))
     assert cli.invoke(["replay", str(red), "--times", "6"]) == 0
-    assert [host.following for host in fake.hosts] == [*fake.plans[1:], None]
+    assert [venue.following for venue in fake.venues] == [*fake.plans[1:], None]
     said = capsys.readouterr().out
     assert "KAFKA-15489: quorum/zombie-leader came back in 2 of 4 (15 to 85 %)" in said
     assert "runs       1 valid, 3 invalid, 1 unknown, 1 failed" in said
@@ -174,7 +174,7 @@ def test_the_cluster_is_kept_for_a_single_run_alone(
     fake = having(RED)
     assert cli.invoke(["replay", str(red), "--keep", "--times", "2"]) == 64
     assert cli.invoke(["replay", str(red), "--keep"]) == 0
-    assert fake.hosts[0].keep
+    assert fake.venues[0].keep
     assert len(told) == 1
 
 

@@ -13,7 +13,7 @@ from checkers.reading import HistoryError
 from checkers.verdict import Validity, Verdict
 from harness import runner
 from harness.beside import beside, nothing
-from harness.cli import running
+from harness.cli import performing
 from harness.diagnosis import Diagnosis
 from harness.errors import EngineError, KrucibleError
 from harness.journal import JournalError
@@ -238,13 +238,13 @@ def test_an_invalid_verdict_outweighs_a_harness_that_failed(
 ) -> None:
     verdict = Verdict(validity=validity, results=())
     ended = runner.Ended(runner.Played(tmp_path, failure, nothing()), MagicMock(), verdict)
-    monkeypatch.setattr(running, "execute", lambda *_: ended)
+    monkeypatch.setattr(performing, "execute", lambda *_: ended)
     kept: list[Verdict] = []
-    monkeypatch.setattr(running, "keep", lambda _folder, _history, one: kept.append(one))
-    monkeypatch.setattr(running, "show", lambda _text: None)
+    monkeypatch.setattr(performing, "keep", lambda _folder, _history, one: kept.append(one))
+    monkeypatch.setattr(performing, "show", lambda _text: None)
 
     def run() -> tuple[Path, Verdict]:
-        return running.run_one(MagicMock(), runner.Host(), threading.Event())
+        return performing.perform(MagicMock(), runner.Host(), threading.Event(), list)
 
     if failure is not None and validity is not Validity.INVALID:
         with pytest.raises(WorkloadError):

@@ -9,8 +9,8 @@ import pytest
 
 from checkers.identity import decode_identity, encode_identity
 from harness import cli
+from harness.cli.series import Venue
 from harness.planning import RunOptions, plan_run
-from harness.runner import Host
 from results.sensitivity import Ending
 from results.sensitivity.outcomes import Outcomes, decode_outcomes
 from tests.harness.fake_measured_runs import FakeRuns
@@ -31,7 +31,7 @@ def make(fake: FakeRuns, runs: Path, bug: str | None, seed: int, duration_s: int
         seeded_bug=bug,
         kafka_version="4.3.1",
     )
-    return fake(plan_run(asked), Host(runs=runs), threading.Event())[0]
+    return fake(plan_run(asked), Venue(runs=runs), threading.Event())[0]
 
 
 def adopt(tmp_path: Path, *words: str) -> Outcomes:

@@ -8,9 +8,9 @@ import pytest
 
 from harness import cli
 from harness.cli import qualifying, running, sensitivity_runs
+from harness.cli.series import Venue
 from harness.errors import KrucibleError
 from harness.planning import RunPlan
-from harness.runner import Host
 
 SERIES = {
     "seeds": ["run", "smoke/partition", "--seeds", "1..3"],
@@ -22,10 +22,10 @@ SERIES = {
 
 @pytest.mark.parametrize("name", SERIES)
 def test_a_run_knows_which_comes_next(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    ran: list[tuple[RunPlan, Host]] = []
+    ran: list[tuple[RunPlan, Venue]] = []
 
-    def fail(plan: RunPlan, host: Host, _cancelled: threading.Event) -> NoReturn:
-        ran.append((plan, host))
+    def fail(plan: RunPlan, venue: Venue, _cancelled: threading.Event) -> NoReturn:
+        ran.append((plan, venue))
         raise KrucibleError("no engine")
 
     monkeypatch.setenv("KRUCIBLE_RUNS", str(tmp_path))
@@ -34,9 +34,9 @@ def test_a_run_knows_which_comes_next(name: str, monkeypatch: pytest.MonkeyPatch
         monkeypatch.setattr(module, "require_images", list)
     cli.invoke(SERIES[name])
     plans = [plan for plan, _host in ran]
-    following = [host.following for _plan, host in ran]
+    following = [venue.following for _plan, venue in ran]
     # A side of a known outcome is a campaign of its own: where one ends, nobody says what comes next.
     known = [(then, told) for then, told in zip([*plans[1:], None], following, strict=True) if told and then]
     assert [told for then, told in known if told != then] == []
     assert len(known) >= 2
-    assert len({host.standby for _plan, host in ran} - {None}) == 1
+    assert len({venue.series for _plan, venue in ran} - {None}) == 1

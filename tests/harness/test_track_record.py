@@ -12,9 +12,9 @@ from checkers.verdict import Anomaly, Validity, Verdict, result_of
 from harness import cli
 from harness.catalogue import expectation_for, known_outcomes, scenario_names
 from harness.cli import running
+from harness.cli.series import Venue
 from harness.errors import KrucibleError
 from harness.planning import RunOptions, RunPlan, plan_run
-from harness.runner import Host
 from harness.vocabulary import KnownOutcome, Side
 from results.store import save_verdict
 
@@ -31,7 +31,7 @@ class FakeRuns:
         self.failing: set[int] = set()
         self.interrupt_after = 1_000
 
-    def __call__(self, plan: RunPlan, host: Host, cancelled: threading.Event) -> tuple[Path, Verdict]:
+    def __call__(self, plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:
         click.echo("chatter of a run")
         options = plan.options
         if options.seed in self.failing:
@@ -42,7 +42,7 @@ class FakeRuns:
         verdict = Verdict(
             validity, (result_of("quorum", found),), as_expected=validity is plan.expectation.validity
         )
-        folder = host.runs / options.scenario / f"20261120T22000{len(self.done)}Z-{options.seed}"
+        folder = venue.runs / options.scenario / f"20261120T22000{len(self.done)}Z-{options.seed}"
         folder.mkdir(parents=True)
         identity = RunIdentity(
             run="r",

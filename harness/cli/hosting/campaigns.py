@@ -7,10 +7,10 @@ from pathlib import Path
 import click
 
 from harness.cli.campaigns import Campaign
+from harness.cli.cancelling import cancellable
 from harness.cli.hosting.driving import Asked, crew_of
 from harness.cli.hosting.options import OnHosts
 from harness.cli.hosting.orders import Report
-from harness.cli.running import cancellable
 from harness.errors import KrucibleError
 from harness.planning import RunPlan
 from results.store import StoreError

@@ -4,6 +4,7 @@ Whoever started it holds the other end.  When that is gone, by whatever signal, 
 and cleaned up here, since nobody else would, and does not count.
 """
 
+import faulthandler
 import os
 import sys
 import threading
@@ -15,13 +16,13 @@ import click
 
 from checkers.reading import HistoryError
 from checkers.verdict import Validity
+from harness.cli.cancelling import cancellable
 from harness.cli.console import LineConsole
 from harness.cli.hosting.hand_over import clear, hand_over
 from harness.cli.hosting.identity import host_name
 from harness.cli.hosting.orders import Begun, Desk, Order, Report, decode
 from harness.cli.hosting.slots import slot
 from harness.cli.keeping import keep
-from harness.cli.running import cancellable
 from harness.errors import KrucibleError
 from harness.events import Event, RunBegan
 from harness.planning import plan_run
@@ -35,6 +36,7 @@ _BLOCK_BYTES = 65_536
 
 def main() -> None:
     """Do what stdin orders; how it ended is told at the order's desk, and on stdout what goes on."""
+    faulthandler.enable()  # see `harness.cli.apart`
     stdin = sys.stdin.fileno()
     order = decode(_line(stdin), Order)
     with cancellable() as cancelled:

@@ -5,14 +5,19 @@ import sys
 import time
 from collections.abc import Callable
 from itertools import chain, count
+from pathlib import Path
 
 import msgspec
 
+from harness.cli.apart.aftermath import judge_left
 from harness.cli.hosting.hand_over import clear
 from harness.cli.hosting.identity import host_name, machine
 from harness.cli.hosting.orders import Desk, Order, Report, Site, decode, encode
 from harness.cli.hosting.slots import slot
+from harness.cli.keeping import identity_of
+from harness.deaths import told
 from harness.errors import KrucibleError
+from results.text import closing_text
 
 CARRY_OUT = f"{__name__}:carry_out"
 CLEAR_SLOTS = f"{__name__}:clear_slots"
@@ -48,7 +53,7 @@ def carry_out(data: bytes) -> bytes:
     if report is None:
         code = _in_process(data, desk, order.number)
         if desk.report(order.number) is None and not desk.stopped:
-            clear_slots(encode(Clearing(order.site, 0)))
+            _take_up(order, desk, code)
         # Without a report it was told to stop while it waited, or was killed.
         ended = "" if desk.stopped else f"its process ended with {code}; see {desk.log(order.number)}"
         report = desk.report(order.number) or Report(host_name(), failure=ended, interrupted=desk.stopped)
@@ -70,6 +75,25 @@ def _in_process(order: bytes, desk: Desk, number: int) -> int:
             return process.wait()
 
 
+def _take_up(order: Order, desk: Desk, code: int) -> None:
+    """Take away what a process left that died, and judge the run that it had begun, if any."""
+    left = [folder for number in order.site.slot_numbers for folder in _cleared(order.site, number, [])]
+    begun = [Path(note.folder).name for note in desk.begun(order.number) if note.host == host_name()]
+    folder = next((folder for folder in left if begun and folder.name.startswith(begun[-1])), None)
+    if folder is None:
+        return
+    said = desk.log(order.number).read_text(encoding="utf-8", errors="replace").splitlines()
+    try:
+        with desk.log(order.number).open("ab") as log:
+            verdict = judge_left(folder, told(code, said), log)
+    except KrucibleError as error:
+        desk.end(order.number, Report(host_name(), failure=str(error)))
+        return
+    text = closing_text(folder, verdict, identity_of(folder))
+    place = str(folder.relative_to(order.site.store))
+    desk.end(order.number, Report(host_name(), folder=place, text=text))
+
+
 def clear_slots(data: bytes) -> bytes:
     """Take away what runs that were lost left on this host, and hand over what there is of them.
 
@@ -83,11 +107,8 @@ def clear_slots(data: bytes) -> bytes:
     said: list[str] = []
     until = time.monotonic() + asked.patience_s
     for number in asked.site.slot_numbers:
-        with slot((number,), _once_late(until)) as held:
-            if held is None:
-                said.append("a run is still under way there; krucible heal there takes away what it leaves")
-            else:
-                said += _cleared(asked.site, number)
+        left = _cleared(asked.site, number, said, until)
+        said += [f"a run was cut short; what there is of it is in {folder}" for folder in left]
     return "\n".join(said).encode()
 
 
@@ -97,10 +118,14 @@ def _once_late(until: float) -> Callable[[], bool]:
     return lambda: next(answers)
 
 
-def _cleared(site: Site, number: int) -> list[str]:
-    said: list[str] = []
-    try:
-        left = clear(site, number, said.append)
-    except KrucibleError as error:
-        return [*said, str(error)]
-    return [*said, *(f"a run was cut short; what there is of it is in {folder}" for folder in left)]
+def _cleared(site: Site, number: int, said: list[str], until: float = 0.0) -> list[Path]:
+    """Folders of the runs that were left in a slot; what can't be cleared is said."""
+    with slot((number,), _once_late(until)) as held:
+        if held is None:
+            said.append("a run is still under way there; krucible heal there takes away what it leaves")
+            return []
+        try:
+            return clear(site, number, said.append)
+        except KrucibleError as error:
+            said.append(str(error))
+            return []

@@ -1,0 +1,134 @@
+"""What is done once the process of a run has died: its faults end, its clusters go, its history is judged."""
+
+import shutil
+import signal
+import sys
+from contextlib import closing
+from pathlib import Path
+from typing import IO, NamedTuple
+
+import click
+
+from checkers.verdict import Validity, Verdict
+from harness.cli.apart.process import start
+from harness.cli.keeping import EXIT_CODES
+from harness.cluster.engine import connect, engine_errors_told
+from harness.deaths import save_said, told
+from harness.errors import KrucibleError, disk_errors_told
+from harness.healing import heal_after
+from harness.ownership import Owner
+from results.store import VERDICT_FILE, load_verdict, run_folders
+
+JUDGING = f"{__package__}.judging"
+_SHOW_CURSOR = "\x1b[?25h"
+
+
+class Death(NamedTuple):
+    """A process of runs that ended without being told to.
+
+    Attributes:
+        owner: the process.
+        code: its exit code; a signal's number below zero.
+        said: the last lines that it wrote to stderr.
+        under_way: folder of the run that was under way; None where none was, or none had its folder yet.
+        begun: folders of all runs that it had begun.
+    """
+
+    owner: Owner
+    code: int
+    said: tuple[str, ...]
+    under_way: Path | None
+    begun: tuple[Path, ...]
+
+    @property
+    def told(self) -> str:
+        """What became of it."""
+        return told(self.code, self.said)
+
+
+def take_up(death: Death, runs: Path) -> tuple[Path, Verdict]:
+    """Heal, clean up and judge; folder and verdict of the run that was under way.
+
+    Raises:
+        KrucibleError: the run had recorded nothing, what it left could not be judged, or it shows nothing
+            illegal and could not be cleaned up.
+    """
+    if sys.stdout.isatty():  # a panel that is drawn hides it
+        click.echo(_SHOW_CURSOR, nl=False)
+    click.echo(f"krucible: {death.told}\nhealing, cleaning up, and judging what there is", err=True)
+    failure = _cleared(death, runs)
+    folder = death.under_way
+    if folder is None:
+        raise failure or KrucibleError("a run could not begin", got=death.told)
+    failure = _kept(death, folder) or failure
+    verdict = judge_left(folder, death.told)
+    if failure is not None and verdict.validity is not Validity.INVALID:
+        raise failure
+    return folder, verdict
+
+
+def _kept(death: Death, folder: Path) -> KrucibleError | None:
+    """Keep what it said; what kept that from being done is no reason not to judge."""
+    try:
+        with disk_errors_told():
+            save_said(folder, death.said)
+    except KrucibleError as error:
+        return error
+    return None
+
+
+def clear_away(death: Death, runs: Path) -> None:
+    """Take away what a process left that died between two runs: the cluster of the next one.
+
+    Raises:
+        KrucibleError: the engine or a disk refuses.
+    """
+    click.echo(f"krucible: between two runs {death.told}", err=True)
+    if failure := _cleared(death, runs):
+        raise failure
+
+
+def _cleared(death: Death, runs: Path) -> KrucibleError | None:
+    """Heal what it started and remove it; what kept that from being done."""
+    known = {folder.resolve() for folder in death.begun}
+    try:
+        with engine_errors_told(), disk_errors_told(), closing(connect()) as client:
+            for left in heal_after(
+                client, death.owner, run_folders(runs), lambda line: click.echo(line, err=True)
+            ):
+                if left.folder.resolve() not in known:  # it waited for its turn, and never began
+                    shutil.rmtree(left.folder)
+    except KrucibleError as error:
+        click.echo(f"krucible: {error}\nkrucible heal takes away what is left", err=True)
+        return error
+    return None
+
+
+def judge_left(folder: Path, how: str, output: IO[bytes] | None = None) -> Verdict:
+    """Judge what a dead process left of a run, in a process of its own.
+
+    Args:
+        folder: the run's.
+        how: what became of the process.
+        output: where the verdict is told; by default where we write to.
+
+    Raises:
+        KrucibleError: that came to nothing.
+    """
+    with disk_errors_told():  # the process may have died when it had judged already
+        (folder / VERDICT_FILE).unlink(missing_ok=True)
+    with start(JUDGING, folder, how, stdout=output, stderr=output) as judging:
+        try:
+            code = judging.wait()
+        except BaseException:
+            judging.kill()
+            raise
+    if code not in EXIT_CODES.values():
+        ended = signal.Signals(-code).name if code < 0 else f"code {code}"
+        raise KrucibleError(
+            "what a run left could not be judged",
+            got=f"judging ended with {ended}; before that {how}",
+            where=str(folder),
+            next_step=f"krucible check {folder}",
+        )
+    return load_verdict(folder)

@@ -1,0 +1,126 @@
+"""The process of runs: does what its parent orders, one run after the other, while there is a parent.
+
+It is in a session of its own, so that Ctrl-C reaches the parent alone, which says what is to be done then.
+Where the parent is killed in the middle of a run, this process ends as suddenly; `krucible heal` cleans up.
+"""
+
+import faulthandler
+import os
+import queue
+import signal
+import sys
+import threading
+from multiprocessing.connection import Connection
+from pathlib import Path
+from types import FrameType
+
+from harness.cli import EXIT_INTERRUPTED, forgive_streams
+from harness.cli.apart.messages import Answer, Began, Failed, Judged, Order, Word, sendable
+from harness.cli.cancelling import CANCELLING
+from harness.cli.performing import perform
+from harness.events import Event, RunBegan
+from harness.runner import Host
+from harness.standby import Standby
+
+
+def main(words: list[str]) -> int:
+    """Do what is ordered.
+
+    Args:
+        words: number of the connection's file, and the store.
+
+    Returns:
+        The exit code.
+    """
+    forgive_streams()
+    faulthandler.enable()  # what every thread did is the last that a process says which a library ends
+    handle, runs = int(words[0]), Path(words[1])
+    os.set_inheritable(handle, False)  # noqa: FBT003 - it takes no keyword
+    desk = Desk(Connection(handle))
+    for number in CANCELLING:
+        signal.signal(number, desk.on_signal)
+    threading.Thread(target=desk.listen, name="orders", daemon=True).start()
+    try:
+        with Standby(runs, desk.cancelled) as standby:
+            while (order := desk.next()) is not None:
+                host = Host(runs=runs, keep=order.keep, standby=standby, following=order.following)
+                desk.end(_answer(order, host, desk))
+    except KeyboardInterrupt:
+        return EXIT_INTERRUPTED
+    return 0
+
+
+class Desk:
+    """Where orders come in and answers go out.
+
+    Args:
+        connection: to the parent.
+
+    Attributes:
+        cancelled: whether the run that is under way is to end early.
+    """
+
+    def __init__(self, connection: "Connection[Answer, Order | Word]") -> None:
+        self.cancelled = threading.Event()
+        self._connection = connection
+        self._orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+        self._busy = threading.Event()
+        self._stopped = threading.Event()
+        self._telling = threading.Lock()
+
+    def listen(self) -> None:
+        """Take what the parent says, until it is gone; that ends a run that is under way."""
+        try:
+            while True:
+                self._take(self._connection.recv())
+        except (EOFError, OSError):
+            if self._busy.is_set():
+                os.kill(os.getpid(), signal.SIGKILL)
+            self._orders.put(None)
+
+    def next(self) -> Order | None:
+        """The next order, once there is one; None once there is none any more."""
+        return self._orders.get()
+
+    def tell(self, answer: Answer) -> None:
+        """Tell the parent; where it is gone, `listen` sees to that."""
+        try:
+            with self._telling:
+                self._connection.send(answer)
+        except OSError:
+            return
+
+    def end(self, answer: Answer) -> None:
+        """Tell how the run ended: nothing is under way any more."""
+        self._busy.clear()
+        self.tell(answer)
+
+    def on_signal(self, _number: int, _frame: FrameType | None) -> None:
+        """Stop where the parent said so; whoever signals all processes of a command means the parent."""
+        if self._stopped.is_set():
+            raise KeyboardInterrupt
+
+    def _take(self, message: Order | Word) -> None:
+        if isinstance(message, Order):
+            self._busy.set()
+            self._orders.put(message)
+        elif message is Word.CANCEL:
+            self.cancelled.set()
+        else:
+            self._stopped.set()
+            signal.pthread_kill(threading.main_thread().ident or 0, signal.SIGINT)
+
+
+def _answer(order: Order, host: Host, desk: Desk) -> Answer:
+    def hear(event: Event) -> None:
+        if isinstance(event, RunBegan):
+            desk.tell(Began(Path(event.folder)))
+
+    try:
+        return Judged(*perform(order.plan, host, desk.cancelled, hear))
+    except Exception as error:  # noqa: BLE001 - raised again by the parent
+        return Failed(sendable(error))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

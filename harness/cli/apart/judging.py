@@ -1,0 +1,43 @@
+"""A process that judges what a run left whose harness died.
+
+A checker may end it as suddenly: the history may be what took the memory.
+"""
+
+import sys
+from functools import partial
+from pathlib import Path
+
+import click
+
+from checkers.reading import read_history
+from harness.cli import coded, forgive_streams
+from harness.cli.checking import check_run
+from harness.cli.keeping import identity_of
+from harness.deaths import note_death
+from harness.errors import disk_errors_told
+from harness.seeded_bugs.reach import read_traces, told
+
+
+def main(words: list[str]) -> int:
+    """Write down how the harness died, judge, and tell the verdict.
+
+    Args:
+        words: the run's folder, and how the harness ended.
+
+    Returns:
+        The verdict's exit code.
+    """
+    forgive_streams()
+    folder, error = Path(words[0]), words[1]
+    with disk_errors_told():
+        note_death(folder, read_history(folder), error)
+    code = check_run(folder, as_json=False)
+    identity = identity_of(folder)
+    if identity is not None and identity.seeded_bug:
+        bug = identity.seeded_bug
+        click.echo(f"seeded     {told(bug, read_traces(folder, bug))}")
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(coded(partial(main, sys.argv[1:])))

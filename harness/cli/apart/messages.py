@@ -1,0 +1,83 @@
+"""What the process of runs is told, and what it tells; pickled, for both ends are the same code."""
+
+import pickle
+import traceback
+from enum import StrEnum
+from pathlib import Path
+from typing import NamedTuple
+
+from checkers.reading import HistoryError
+from checkers.verdict import Verdict
+from harness.errors import KrucibleError
+from harness.journal import describe
+from harness.planning import RunPlan
+from results.store import StoreError
+
+FORESEEN = (HistoryError, KrucibleError, StoreError)
+"""Errors that say what a person can do; the traceback of any other one is told as well."""
+
+
+class Order(NamedTuple):
+    """A run is to be made.
+
+    Attributes:
+        plan: of it.
+        keep: leave its cluster up.
+        following: the run that is expected to come next.
+    """
+
+    plan: RunPlan
+    keep: bool = False
+    following: RunPlan | None = None
+
+
+class Word(StrEnum):
+    """What is told beside orders."""
+
+    CANCEL = "end the run early, heal and judge it"
+    STOP = "stop at once"
+
+
+class Began(NamedTuple):
+    """The run has its folder."""
+
+    folder: Path
+
+
+class Judged(NamedTuple):
+    """The run is over, and its cluster gone."""
+
+    folder: Path
+    verdict: Verdict
+
+
+class Failed(NamedTuple):
+    """The harness failed, and said why."""
+
+    error: Exception
+
+
+Answer = Began | Judged | Failed
+
+
+def sendable(error: Exception) -> Exception:
+    """An error as the other process can raise it: the same, or one that says the same."""
+    foreseen = isinstance(error, FORESEEN)
+    trace = [] if foreseen else ["".join(traceback.format_exception(error))]
+    for text in trace:
+        error.add_note(text)
+    if _comes_through(error):
+        return error
+    instead = KrucibleError(str(error)) if foreseen else RuntimeError(describe(error))
+    for text in trace:
+        instead.add_note(text)
+    return instead
+
+
+def _comes_through(error: Exception) -> bool:
+    """Whether it is the same once it was pickled: an error may ask for more than its text."""
+    try:
+        again = pickle.loads(pickle.dumps(error))  # noqa: S301 - written the moment before
+    except Exception:  # noqa: BLE001 - whatever it raises, it can't be sent
+        return False
+    return type(again) is type(error) and str(again) == str(error)

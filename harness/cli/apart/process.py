@@ -1,0 +1,190 @@
+"""The parent's end of the process of runs: started, ordered, told to end early, and watched for its death."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import threading
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import IO, Any, TextIO
+
+import click
+
+import harness
+from harness.cli.apart.messages import Answer, Began, Failed, Judged, Order, Word
+from harness.ownership import this_process
+
+CHILD = f"{__package__}.child"
+_POLL_S = 0.2
+"""How soon a run hears that it is to end early."""
+_LINES_MAX = 400
+_BOUND_S = 30.0
+"""How long what a dead process wrote to stderr may take to come."""
+ROOT = Path(harness.__file__).parent.parent
+
+
+class DiedError(Exception):
+    """The process ended, and nobody had told it to."""
+
+
+class Process:
+    """A process in which runs are made, one after the other.
+
+    Args:
+        runs: the store.
+
+    Attributes:
+        owner: it, as labels and ledgers name it.
+    """
+
+    def __init__(self, runs: Path) -> None:
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = start(
+                CHILD, theirs.fileno(), runs, stderr=subprocess.PIPE, pass_fds=[theirs.fileno()]
+            )
+        self._connection: Connection[Order | Word, Answer] = Connection(ours.detach())
+        self.owner = this_process(self._process.pid)
+        self._said = _Said(self._process.stderr)
+
+    def perform(self, order: Order, cancelled: threading.Event, began: Callable[[Path], None]) -> Judged:
+        """Have a run made.
+
+        Args:
+            order: which.
+            cancelled: when set, the run ends early.
+            began: told of the run's folder.
+
+        Raises:
+            DiedError: it ended instead.
+            Exception: what the run raised.
+            KeyboardInterrupt: the command is to stop at once; so did the process.
+        """
+        try:
+            self._tell(order)
+            while isinstance(answer := self._answer(cancelled), Began):
+                began(answer.folder)
+        except KeyboardInterrupt:
+            self._stop()
+            raise
+        if isinstance(answer, Failed):
+            raise answer.error
+        return answer
+
+    def bury(self) -> tuple[int, list[str]]:
+        """Await its end, end what it had started, and tell its exit code and the last of its stderr."""
+        os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOWAIT)
+        code = self._end_all()
+        self._connection.close()
+        return code, self._said.lines()
+
+    def cancel(self) -> None:
+        """Have it begin nothing more; where it is dead, it does not."""
+        with suppress(DiedError):
+            self._tell(Word.CANCEL)
+
+    def close(self) -> None:
+        """Have it end, and what waits in it taken down; a second signal of a person ends it at once."""
+        self._connection.close()
+        try:
+            self._process.wait()
+        finally:
+            self._end_all()
+            self._said.lines()
+
+    def _tell(self, message: Order | Word) -> None:
+        try:
+            self._connection.send(message)
+        except OSError as error:
+            raise DiedError from error
+
+    def _answer(self, cancelled: threading.Event) -> Answer:
+        told = False
+        try:
+            while not self._connection.poll(_POLL_S):
+                if cancelled.is_set() and not told:
+                    self._tell(Word.CANCEL)
+                    told = True
+            return self._connection.recv()
+        except (EOFError, OSError) as error:
+            raise DiedError from error
+
+    def _stop(self) -> None:
+        """Have it stop as whoever is interrupted twice; another signal kills it."""
+        try:
+            with suppress(DiedError):
+                self._tell(Word.STOP)
+            self._process.wait()
+        finally:
+            self._end_all()
+
+    def _end_all(self) -> int:
+        """End it and what is left of its session, such as writers of a bulk load; its exit code."""
+        if self._process.returncode is None:  # as long as it was not waited for its number is nobody else's
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+        return self._process.wait()
+
+
+def start(
+    module: str, *words: object, stdout: IO[bytes] | int | None = None, **more: Any
+) -> "subprocess.Popen[bytes]":
+    """Start a module as a process in a session of its own.
+
+    Args:
+        module: its name.
+        words: its arguments.
+        stdout: where it writes to; by default where we do.
+        more: further arguments of Popen.
+    """
+    paths = [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.Popen(
+        [sys.executable, "-P", "-m", module, *map(str, words)],
+        stdin=subprocess.DEVNULL,
+        stdout=handle_of(sys.stdout) if stdout is None else stdout,
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        start_new_session=True,
+        **more,
+    )
+
+
+def handle_of(stream: TextIO | None) -> int | None:
+    """The file behind a stream; None where there is none, so that a process inherits ours."""
+    if stream is None:
+        return None
+    with suppress(OSError):  # a reader that has gone
+        stream.flush()
+    try:
+        return stream.fileno()
+    except OSError:
+        return None
+
+
+class _Said:
+    """Hands on what a process writes to stderr, and keeps the last of it."""
+
+    def __init__(self, stream: IO[bytes] | None) -> None:
+        if stream is None:
+            raise AssertionError("a pipe was asked for")
+        self._stream = stream
+        self._lines: deque[str] = deque(maxlen=_LINES_MAX)
+        self._reading = threading.Thread(target=self._read, name="stderr", daemon=True)
+        self._reading.start()
+
+    def lines(self) -> list[str]:
+        """What was kept, once all is there."""
+        self._reading.join(_BOUND_S)
+        return list(self._lines)
+
+    def _read(self) -> None:
+        with self._stream:
+            for line in self._stream:
+                text = line.decode(errors="replace")
+                self._lines.append(text.rstrip("\n"))
+                with suppress(OSError):  # whoever reads may have gone: no reason to block the process
+                    click.echo(text, err=True, nl=False)

@@ -1,0 +1,50 @@
+"""One run in this process: carried out, judged, written down, and told."""
+
+import sys
+import threading
+from pathlib import Path
+
+import click
+
+from checkers.verdict import Validity, Verdict
+from harness.cli.console import console_for
+from harness.cli.keeping import keep, show
+from harness.events import Event, Listener
+from harness.planning import RunPlan
+from harness.runner import Host, execute
+from harness.seeded_bugs.reach import read_traces, told
+
+
+def perform(
+    plan: RunPlan, host: Host, cancelled: threading.Event, listener: Listener
+) -> tuple[Path, Verdict]:
+    """Run, judge, write verdict and report, and say how it ended.
+
+    Args:
+        plan: what to do.
+        host: where.
+        cancelled: when set, the run ends early.
+        listener: hears what goes on, beside the console.
+
+    Raises:
+        KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.
+    """
+    with console_for(sys.stdout) as console:
+
+        def hear(event: Event) -> None:
+            listener(event)
+            console.hear(event)
+
+        ended = execute(plan, host, hear, cancelled)
+    folder, verdict = ended.folder, ended.verdict
+    try:
+        show(keep(folder, ended.history, verdict))
+        if bug := plan.options.seeded_bug:
+            click.echo(f"seeded     {told(bug, read_traces(folder, bug))}")
+    finally:
+        failure = ended.failure
+    if failure is not None and verdict.validity is not Validity.INVALID:
+        raise failure
+    if failure is not None:
+        click.echo(f"krucible: the harness failed as well, which takes nothing back: {failure}", err=True)
+    return folder, verdict

@@ -1,0 +1,137 @@
+"""Runs that follow each other: each survives the sudden end of its process, each next one is made."""
+
+import os
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import msgspec
+
+from checkers.verdict import Verdict
+from harness.cli.apart.aftermath import Death, clear_away, take_up
+from harness.cli.apart.messages import Order
+from harness.cli.apart.process import DiedError, Process
+from harness.cli.performing import perform
+from harness.events import Event
+from harness.planning import RunPlan
+from harness.runner import Host
+from harness.standby import Standby
+
+TOGETHER = "KRUCIBLE_TOGETHER"
+"""Set to 1 it has runs made in the process of the command itself, as a debugger wants it."""
+
+
+class Venue(msgspec.Struct, frozen=True):
+    """Where a run happens, and among which others.
+
+    Attributes:
+        runs: the store that gets the run's folder.
+        keep: leave the cluster up afterwards.
+        series: the runs that it is one of; None of a single one.
+        following: the run that follows, as far as it is known.
+    """
+
+    runs: Path
+    keep: bool = False
+    series: "Series | None" = None
+    following: RunPlan | None = None
+
+
+class Series:
+    """Runs in a store, one after the other.
+
+    Args:
+        runs: the store.
+        cancelled: when set, the run that is under way ends early, and nothing more is begun.
+    """
+
+    def __init__(self, runs: Path, cancelled: threading.Event) -> None:
+        self._runs = runs
+        self._cancelled = cancelled
+        together = os.environ.get(TOGETHER, "") == "1"
+        self._where: _Together | _Apart = (_Together if together else _Apart)(runs, cancelled)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._where.close(kind, error, trace)
+
+    def run(self, plan: RunPlan, venue: Venue) -> tuple[Path, Verdict]:
+        """Run, judge, write verdict and report, and say how it ended.
+
+        Raises:
+            KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.
+        """
+        return self._where.run(plan, venue)
+
+
+class _Together:
+    """Runs in this process."""
+
+    def __init__(self, runs: Path, cancelled: threading.Event) -> None:
+        self._standby = Standby(runs, cancelled)
+        self._cancelled = cancelled
+
+    def run(self, plan: RunPlan, venue: Venue) -> tuple[Path, Verdict]:
+        host = Host(runs=venue.runs, keep=venue.keep, standby=self._standby, following=venue.following)
+        return perform(plan, host, self._cancelled, _unheard)
+
+    def close(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._standby.__exit__(kind, error, trace)
+
+
+class _Apart:
+    """Runs in a process of their own; where one dies, the next run gets another one."""
+
+    def __init__(self, runs: Path, cancelled: threading.Event) -> None:
+        self._runs = runs
+        self._cancelled = cancelled
+        self._process: Process | None = None
+        self._begun: list[Path] = []
+
+    def run(self, plan: RunPlan, venue: Venue) -> tuple[Path, Verdict]:
+        """A run whose process dies is not made again: what it left is judged."""
+        fresh = self._process is None
+        process = self._process = self._process or Process(self._runs)
+        under_way: list[Path] = []
+
+        def began(folder: Path) -> None:
+            under_way.append(folder)
+            self._begun.append(folder)
+
+        try:
+            judged = process.perform(Order(plan, venue.keep, venue.following), self._cancelled, began)
+        except DiedError:
+            death = self._death(process, under_way[-1] if under_way else None)
+            if fresh or under_way:
+                return take_up(death, self._runs)
+            # It died of what was before, and this run was not begun.
+            clear_away(death, self._runs)
+            return self.run(plan, venue)
+        return judged.folder, judged.verdict
+
+    def close(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        del kind, error, trace
+        process, self._process = self._process, None
+        if process is None:
+            return
+        if self._cancelled.is_set():  # a cluster that waits need not become ready to be taken down
+            process.cancel()
+        process.close()
+
+    def _death(self, process: Process, under_way: Path | None) -> Death:
+        self._process = None
+        code, said = process.bury()
+        return Death(process.owner, code, tuple(said), under_way, tuple(self._begun))
+
+
+def _unheard(event: Event) -> None:
+    del event
