@@ -10,6 +10,15 @@ from checkers import administration
 from checkers.bounds import partitions_problem
 from checkers.history import Operation, OperationType
 from checkers.metadata.configs import TopicConfigsSeen
+from checkers.observed import (
+    CommitsLeft,
+    CommitsSeen,
+    EndsSeen,
+    LeadingSeen,
+    OffsetsSeen,
+    PartitionsSeen,
+    StartsSeen,
+)
 from checkers.replicas.leader_epochs import LeaderEpochsSeen
 from checkers.replicas.observed import FoldersSeen, MetadataLogSeen, ReplicaSeen, columns_problem
 from checkers.shapes import (
@@ -18,10 +27,7 @@ from checkers.shapes import (
     START,
     Answered,
     AnsweredRun,
-    CommitsLeft,
-    CommitsSeen,
     Committing,
-    EndsSeen,
     Fault,
     FinalRead,
     FinalReadAsked,
@@ -33,9 +39,7 @@ from checkers.shapes import (
     JournalEnded,
     JournalOpened,
     Offset,
-    OffsetsSeen,
     Partition,
-    PartitionsSeen,
     Polled,
     Sent,
     SentRun,
@@ -211,6 +215,8 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("gambit", _Type.FAIL): Shape(str, GambitEnded),
     ("observe partitions", _Type.OK): Shape(Any, PartitionsSeen),
     ("observe offsets", _Type.OK): Shape(Any, OffsetsSeen),
+    ("observe leading", _Type.OK): Shape(Any, LeadingSeen),
+    ("observe starts", _Type.OK): Shape(Any, StartsSeen),
     ("observe ends", _Type.OK): Shape(Any, EndsSeen),
     ("observe commits", _Type.OK): Shape(Any, CommitsSeen),
     ("observe commits-left", _Type.OK): Shape(Any, CommitsLeft),

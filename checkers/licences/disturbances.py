@@ -9,7 +9,7 @@ from checkers.columns import NEVER, PartitionName
 from checkers.faults import FOREVER_NS
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
-from checkers.shapes import PartitionsSeen
+from checkers.observed import PartitionsSeen
 
 _NS_PER_S = 1_000_000_000
 

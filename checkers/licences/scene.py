@@ -12,9 +12,10 @@ from checkers.columns import PartitionName
 from checkers.config_changes import ConfigChanges, config_changes
 from checkers.faults import FaultWindow, fault_windows
 from checkers.history import History
+from checkers.observed import PartitionsSeen
 from checkers.partition_changes import PartitionChanges, partition_changes
 from checkers.replicas.leader_epochs import LeaderEpochs, leader_epochs
-from checkers.shapes import PartitionsSeen, Setup
+from checkers.shapes import Setup
 from checkers.topic_partitions import possible_partitions
 
 ELR_FEATURE = "eligible.leader.replicas.version"

@@ -21,10 +21,10 @@ from checkers.columns import PartitionName
 from checkers.history import History, once
 from checkers.listed.kinds import DELETED_EARLY
 from checkers.listed.loading import Story
+from checkers.observed import StartsSeen
 from checkers.partition_changes import PartitionState
 from checkers.partitions.lives import one_life
 from checkers.replicas.removed import Deletion, deletions_of
-from checkers.shapes import StartsSeen
 from checkers.verdict import Anomaly
 
 STARTS = "starts"

@@ -13,8 +13,9 @@ from checkers.history import INVOKE, History
 from checkers.licences import first_permit, licences_of
 from checkers.licences.scene import Scene
 from checkers.loading import all_columns_of
+from checkers.observed import OffsetsAsked, OffsetsSeen
 from checkers.partition_changes import PartitionChanges
-from checkers.shapes import OffsetsAsked, OffsetsSeen, Topic
+from checkers.shapes import Topic
 from checkers.verdict import Anomaly
 
 OFFSETS = "offsets"

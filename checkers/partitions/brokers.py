@@ -10,8 +10,8 @@ import msgspec
 
 from checkers.columns import PartitionName
 from checkers.history import History, once
+from checkers.observed import PartitionsSeen
 from checkers.partition_changes import PartitionChanges, partition_changes
-from checkers.shapes import PartitionsSeen
 
 
 class Telling(NamedTuple):

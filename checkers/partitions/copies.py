@@ -22,11 +22,11 @@ from checkers.history import History, once
 from checkers.kinds import AnomalyKind
 from checkers.licences.disks import STRIKING, hits
 from checkers.licences.scene import Scene
+from checkers.observed import EndsSeen
 from checkers.partition_changes import NOBODY, PartitionState
 from checkers.partitions.acknowledged import acknowledged
 from checkers.partitions.kinds import ACKED_WITHOUT_MEMBER, READ_WITHOUT_MEMBER
 from checkers.partitions.zones import certain_states, memberships
-from checkers.shapes import EndsSeen
 from checkers.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 ENDS = "ends"

@@ -30,10 +30,10 @@ from checkers.history import History
 from checkers.licences.disks import hits
 from checkers.licences.internal import Loss, losses
 from checkers.licences.scene import Scene
+from checkers.observed import CommitsLeft
 from checkers.partitions.copies import Lack
 from checkers.partitions.kinds import COMMIT_COMPACTED_AWAY
 from checkers.partitions.offsets_log import Chain, Entry, Key, Row, Written, tells_all, written_of
-from checkers.shapes import CommitsLeft
 from checkers.verdict import Anomaly
 
 COMMITS_LEFT = "commits-left"

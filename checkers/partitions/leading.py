@@ -17,11 +17,11 @@ from checkers.columns import PartitionName
 from checkers.faults import ENDING_KINDS
 from checkers.history import History, once
 from checkers.licences.scene import Scene
+from checkers.observed import LeadingSeen
 from checkers.partition_changes import NOBODY
 from checkers.partitions.kinds import LEADERSHIP_KEPT
 from checkers.partitions.lives import held_up_ns, one_process
 from checkers.partitions.views import is_one
-from checkers.shapes import LeadingSeen
 from checkers.verdict import Anomaly
 
 LEADING = "leading"

@@ -14,7 +14,7 @@ import msgspec
 
 from checkers.columns import NONE
 from checkers.history import History, once
-from checkers.shapes import CommitsSeen, CommitWritten
+from checkers.observed import CommitsSeen, CommitWritten
 
 COMMITS = "commits"
 """Key of the observation."""
