@@ -214,13 +214,23 @@ def a_commit_that_a_committed_transaction_replaces(edit: Edit) -> None:
     _replaced_in_transaction(edit, "commit")
 
 
+def _deleted(edit: Edit) -> set[tuple[Any, ...]]:
+    """Partition of the offsets topic, group, topic and partition of all offsets that were deleted once."""
+    told = edit.original.observed(COMMITS)
+    return {(row[0], *row[3:]) for o in told for row in o.value.get("deleted") or ()}
+
+
 def _replaced_in_transaction(edit: Edit, how: str) -> None:
     """Let a record be of a transaction, with its marker just behind it, and the one before it be gone."""
     before: dict[tuple[Any, ...], tuple[int, list[Any]]] = {}
+    deleted = _deleted(edit)
     places = []
+    ends = {(number, epoch): record[0] for number, epoch, record in _records(edit)}
     for number, epoch, record in _records(edit):
         key = (number, *record[1:4])
-        if key in before and before[key][0] == epoch:
+        follows = key in before and before[key][0] == epoch and key not in deleted
+        # A marker needs a place in the log behind what it ends.
+        if follows and record[0] < ends[number, epoch]:
             places.append((number, epoch, before[key][1], record))
         before[key] = (epoch, record)
     last = set(_last(edit))
