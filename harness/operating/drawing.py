@@ -59,7 +59,7 @@ def drawn(operation: Drawn, situation: Situation) -> Concrete | None:
         case ReassignSome():
             return _reassignment(situation, source)
         case CancelSome():
-            return _cancelling(situation)
+            return _cancelling(situation, source)
         case ChangeVoters():
             return _voter_change(situation, source)
         case AlterSome():
@@ -97,12 +97,32 @@ def _reassignment(situation: Situation, source: random.Random) -> Reassign | Non
     return Reassign(((topic, number, tuple(wanted)),), throttle)
 
 
-def _cancelling(situation: Situation) -> Reassign | None:
-    """Of what moves; where nobody told what does, of everything."""
+def _cancelling(situation: Situation, source: random.Random) -> Reassign | None:
+    """Of what moves; where nothing does, a move that is slow enough for the next one to cancel.
+
+    Where nobody told what moves, of everything.
+    """
     every = sorted(situation.partitions)
-    if situation.ongoing is not None:
-        every = sorted((one.topic, one.partition) for one in situation.ongoing)
-    return Reassign(tuple((topic, number, None) for topic, number in every)) if every else None
+    if situation.ongoing is None:
+        return Reassign(tuple((topic, number, None) for topic, number in every)) if every else None
+    if situation.ongoing:
+        moving = sorted((one.topic, one.partition) for one in situation.ongoing)
+        return Reassign(tuple((topic, number, None) for topic, number in moving))
+    return _slow_move(situation, source)
+
+
+def _slow_move(situation: Situation, source: random.Random) -> Reassign | None:
+    """One copy of a partition to another broker, throttled; None where every broker has one."""
+    brokers = {node.id for node in situation.nodes if node.is_broker}
+    places = sorted(place for place, seen in situation.partitions.items() if brokers - {*seen.replicas})
+    if not places:
+        return None
+    topic, number = source.choice(places)
+    now = situation.partitions[topic, number].replicas
+    others = sorted(brokers - {*now})
+    moved = source.randrange(len(now))
+    wanted = [*now[:moved], source.choice(others), *now[moved + 1 :]]
+    return Reassign(((topic, number, tuple(wanted)),), min(_THROTTLES_BYTES_PER_S))
 
 
 def _replicas(now: Sequence[int], brokers: Sequence[int], source: random.Random) -> list[int]:

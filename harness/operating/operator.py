@@ -16,6 +16,7 @@ from harness.sizes import TopicSizes
 from harness.vocabulary.administration import (
     AddPartitions,
     AdminOperation,
+    CancelSome,
     Concrete,
     Drawn,
     ReassignSome,
@@ -61,7 +62,7 @@ class Operator:
             JournalError: it could not be recorded.
         """
         situation = self._look()
-        if isinstance(operation, ReassignSome):
+        if isinstance(operation, ReassignSome | CancelSome):
             situation = self._asking.as_it_moves(situation, timeout_ms)
         concrete = drawn(operation, situation) if isinstance(operation, Drawn) else operation
         if concrete is None:

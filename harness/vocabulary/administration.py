@@ -127,7 +127,7 @@ class ReassignSome(msgspec.Struct, frozen=True, tag_field="kind", tag="reassign-
 
 
 class CancelSome(msgspec.Struct, frozen=True, tag_field="kind", tag="cancel-some"):
-    """Cancel whatever reassignments are going on."""
+    """Cancel whatever reassignments are going on; where none is, begin a slow one for the next to cancel."""
 
     draw: int = 0
 

@@ -104,8 +104,29 @@ def test_what_moves_is_cancelled_and_waited_for() -> None:
     assert judged(Moves("t", 1), situation, 0).holds
     assert not judged(Moves("t", 0), situation, 0).holds
     still = msgspec.structs.replace(SITUATION, ongoing=())
-    assert drawn(CancelSome(1), still) is None
     assert judged(NothingMoves(), still, 0).holds
+
+
+def test_where_nothing_moves_a_slow_move_begins_that_can_be_cancelled() -> None:
+    still = msgspec.structs.replace(SITUATION, ongoing=())
+    for draw in range(20):
+        asked = drawn(CancelSome(draw), still)
+        assert isinstance(asked, Reassign)
+        ((topic, number, wanted),) = asked.targets
+        now = still.partitions[topic, number].replicas
+        assert wanted is not None
+        assert len(wanted) == len(now)
+        assert len({*wanted} - {*now}) == 1
+        assert asked.throttle_bytes_per_s == 10_000
+
+
+def test_where_every_broker_has_a_copy_nothing_moves() -> None:
+    all_have = {
+        place: msgspec.structs.replace(seen, replicas=(1, 2, 3))
+        for place, seen in SITUATION.partitions.items()
+    }
+    still = msgspec.structs.replace(SITUATION, ongoing=(), partitions=all_have)
+    assert drawn(CancelSome(1), still) is None
 
 
 @pytest.mark.parametrize(
