@@ -1,7 +1,7 @@
 """`krucible heal`: undo what a harness that was killed left behind, and touch nothing else."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, suppress
+from contextlib import closing
 from pathlib import Path
 
 import msgspec
@@ -135,11 +135,17 @@ def _unremoved(folders: Iterable[Path], owner: Owner) -> Iterator[Leftover]:
                 yield Leftover(entry.run, folder.absolute(), live=owner.is_alive, kept=entry.kept)
 
 
-def _keep_logs(client: Engine, leftover: Leftover) -> None:
-    """Save the logs of nodes, unless that was done: what they tell goes with their containers."""
-    if not list(leftover.folder.glob(f"nodes/*/{LOG_FILE}")):
-        with suppress(KrucibleError, OSError):
-            save_logs(RunContainers(client, leftover.run).nodes(), leftover.folder)
+def _keep_logs(client: Engine, leftover: Leftover, say: Say) -> None:
+    """Save the logs of nodes, unless that was done: what they tell goes with their containers.
+
+    Where that fails they go all the same.
+    """
+    if list(leftover.folder.glob(f"nodes/*/{LOG_FILE}")):
+        return
+    try:
+        save_logs(RunContainers(client, leftover.run).nodes(), leftover.folder)
+    except (KrucibleError, OSError) as error:
+        say(f"run {leftover.run}: logs of its nodes could not be saved: {error}")
 
 
 def bench_of(cluster: Cluster) -> Bench:
@@ -161,7 +167,7 @@ def _left_alone_because(leftover: Leftover, named: tuple[str, ...]) -> str | Non
 
 def _heal_one(client: Engine, leftover: Leftover, say: Say) -> None:
     """Undo and remove; what the run's folder can't tell any more does not keep its containers alive."""
-    _keep_logs(client, leftover)
+    _keep_logs(client, leftover, say)
     cluster = _described(client, leftover)
     if cluster is None:
         _remove_undescribed(client, leftover)

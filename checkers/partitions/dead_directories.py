@@ -17,14 +17,13 @@ import numpy as np
 from checkers.columns import NEVER, NONE, Columns, Integers, PartitionName
 from checkers.faults import FaultWindow
 from checkers.history import History
+from checkers.licences.disks import DEAD
 from checkers.licences.scene import Scene
 from checkers.partitions.brokers import answers_of
 from checkers.partitions.failed_directories import BOUND_NS, commits, directory_led
 from checkers.partitions.kinds import FAILED_DIRECTORY_LED
 from checkers.partitions.lives import held_up_ns
 from checkers.verdict import Anomaly
-
-_DEAD_DISK = "dead-disk"
 
 
 def dead_directories(scene: Scene, columns: Columns) -> Iterator[Anomaly]:
@@ -44,7 +43,7 @@ def dead_directories(scene: Scene, columns: Columns) -> Iterator[Anomaly]:
 def _directories_of(history: History, window: FaultWindow) -> frozenset[str]:
     """Ids of the directories that a fault certainly let fail under a broker that went on to run."""
     told = [history.operations[index].value or {} for index in window.operations]
-    probes = [value.get("probe") or {} for value in told if window.kind == _DEAD_DISK]
+    probes = [value.get("probe") or {} for value in told if window.kind == DEAD]
     ids = (each for probe in probes if probe.get("running") for each in probe.get("directory_ids", ()))
     return frozenset(each for each in ids if each is not None)
 

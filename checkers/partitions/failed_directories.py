@@ -20,6 +20,7 @@ from typing import NamedTuple
 from checkers.columns import PartitionName
 from checkers.faults import FaultWindow
 from checkers.history import History, once
+from checkers.licences.disks import DEAD
 from checkers.licences.scene import Scene
 from checkers.partition_changes import PartitionState
 from checkers.partitions.kinds import FAILED_DIRECTORY_LED
@@ -35,7 +36,6 @@ A broker sends a heartbeat at once, and one every half second, or is fenced afte
 """
 COMMITTING_NS = 2_000_000_000
 """How long an active controller may commit nothing: it writes a record of no effect every half second."""
-_DEAD_DISK = "dead-disk"
 _RESERVED = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"})
 """Ids by which no directory is meant: not assigned, lost, migrating."""
 
@@ -115,7 +115,7 @@ def _directory(state: PartitionState, broker: int) -> str | None:
 
 def _disturbs(scene: Scene, window: FaultWindow, node: str) -> bool:
     """Whether a fault may keep a broker, or a controller, from doing what it has to."""
-    if window.kind == _DEAD_DISK and window.targets == (node,):
+    if window.kind == DEAD and window.targets == (node,):
         return False
     names = {node, *(each.name for each in scene.setup.nodes if "controller" in each.roles)}
     cut = {name for pair in window.cut for name in pair}

@@ -226,6 +226,11 @@ def test_a_line_that_is_not_utf_8(tmp_path: Path) -> None:
     assert "UTF-8" in refusal(tmp_path).problem
 
 
+def told(index: int, key: str, row: list[int]) -> str:
+    """What a broker told of one partition of one topic."""
+    return line(index, key=key, value={"began_ns": 0, "asked_ns": 0, "topics": {"t": [row]}})
+
+
 @pytest.mark.parametrize(
     ("field", "lines", "problem"),
     [
@@ -241,6 +246,8 @@ def test_a_line_that_is_not_utf_8(tmp_path: Path) -> None:
         ("value", [send(0, [[2, 7]]), send(1, [[2, 7, 1, "maybe"]], "ok")], "Invalid enum value"),
         ("value", [send(0, [[2, 7]]), send(1, [[2, 7, 1, "ok"], 5], "info")], "got `int`"),
         ("value", [send(0, [[2, 7]]), send(1, [[2]], "fail")], "Expected `array`"),
+        ("value", [told(0, "starts", [0, 0, -2])], "Expected `int` >= -1"),
+        ("value", [told(0, "leading", [0, 1, 1])], "Expected `array` of length 4, got 3"),
     ],
 )
 def test_a_field_that_does_not_fit(tmp_path: Path, field: str, lines: list[str], problem: str) -> None:

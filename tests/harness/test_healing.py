@@ -129,6 +129,18 @@ def test_without_its_folder_the_containers_go_all_the_same(engine: Engine) -> No
     assert not engine.folder.exists()
 
 
+@pytest.mark.parametrize("error", [EngineError("refused", got="no such container"), OSError("disk full")])
+def test_logs_that_can_not_be_saved_are_told_of_and_keep_nothing_alive(
+    engine: Engine, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(healing, "save_logs", fail)
+    assert f"run abc: logs of its nodes could not be saved: {error}" in engine.heal()
+    assert engine.removed == ["abc and the disks in run"]
+
+
 def test_a_damaged_description_does_not_save_the_disks(engine: Engine) -> None:
     engine.described = None
     engine.heal()
