@@ -209,6 +209,7 @@ class Columns:
         phases: name and beginning of each phase, nanoseconds.
         acks: what producers waited for: ``all``, ``1`` or ``0``.
         idempotent: whether producers were idempotent.
+        pipelined: whether they had several batches on their way to one partition at once.
         durable: shape (processes,), which of them were idempotent and had acks=all, whatever the others had.
         keys: of compacted topics: a record's key is its value modulo this; None where nobody knows.
         tombstones: of compacted topics that have some.
@@ -227,6 +228,7 @@ class Columns:
     phases: dict[str, int]
     acks: str = "all"
     idempotent: bool = True
+    pipelined: bool = False
     durable: Booleans = field(default_factory=lambda: np.zeros(0, np.bool_))
     keys: Mapping[str, int | None] = field(default_factory=dict)
     tombstones: Mapping[str, Tombstones] = field(default_factory=dict)

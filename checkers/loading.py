@@ -130,6 +130,7 @@ class _Loader:
             phases=self._phases,
             acks=str(self._workload.acks),
             idempotent=self._workload.idempotent,
+            pipelined=self._workload.pipelined,
             durable=np.fromiter(map(self._workload.is_durable, self._processes), np.bool_),
             keys=self._keys,
             tombstones=self._tombstones,

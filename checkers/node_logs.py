@@ -14,6 +14,12 @@ from checkers.verdict import Anomaly
 
 EXCERPT_CHARACTERS = 300
 """How much of a line a summary shows."""
+_CAUSE_CHARACTERS = 200
+_BEFORE_DEATH_NS = 10_000_000_000
+_AFTER_DEATH_NS = 1_000_000_000
+"""Clocks of nodes and harness are one; a node may be seen dead a little late."""
+_EXCEPTION = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error|Throwable)\b.*$", re.MULTILINE)
+"""How Java begins to print an exception: below the line that logs it, at the margin."""
 NS_PER_US = 1_000
 
 FATAL_LINE = AnomalyKind(
@@ -149,6 +155,30 @@ def findings(lines: Sequence[LogLine], windows: Sequence[FaultWindow]) -> Iterat
                 witness=(line.index,),
                 explanation=(_context(line, windows),),
             )
+
+
+def cause_of_death(lines: Sequence[LogLine], node: str, time_ns: int) -> LogLine | None:
+    """The last fatal line that a node logged shortly before it was seen dead; None where there is none.
+
+    Args:
+        lines: those of all nodes.
+        node: who died.
+        time_ns: when that was seen.
+    """
+    since_ns, until_ns = time_ns - _BEFORE_DEATH_NS, time_ns + _AFTER_DEATH_NS
+    near = [
+        line
+        for line in lines
+        if line.node == node and since_ns <= line.time_ns <= until_ns and _kind_of(line) is FATAL_LINE
+    ]
+    return max(near, key=lambda line: line.time_ns, default=None)
+
+
+def excerpt(line: LogLine) -> str:
+    """The exception that a line tells, or the line itself where it tells none; shortened."""
+    told = _EXCEPTION.search(line.text)
+    text = told[0] if told else line.text
+    return " ".join(text.split())[:_CAUSE_CHARACTERS]
 
 
 def _kind_of(line: LogLine) -> AnomalyKind | None:

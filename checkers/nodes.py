@@ -9,10 +9,13 @@ from checkers.faults import DOWN_KINDS, ENDING_KINDS, FaultWindow, fault_windows
 from checkers.history import History, Operation
 from checkers.kinds import AnomalyKind, by_id
 from checkers.node_logs import (
+    EXCERPT_CHARACTERS,
     FATAL_LINE,
     THREAD_DIED,
     UNCAUGHT_EXCEPTION,
     LogLine,
+    cause_of_death,
+    excerpt,
     findings,
     harmless_reason,
     log_lines,
@@ -67,14 +70,17 @@ def check_nodes(history: History) -> CheckerResult:
     lines = log_lines(history)
     return result_of(
         CHECKER,
-        [*_deaths(observed, windows, _done_ns(history)), *findings(lines, windows)],
+        [*_deaths(observed, windows, lines, _done_ns(history)), *findings(lines, windows)],
         assumptions=(_all_observed(setup_of(history), observed), _ends_observed(observed, windows)),
         figures=_figures(lines),
     )
 
 
 def _deaths(
-    observed: Sequence[Operation], windows: Iterable[FaultWindow], done_ns: int | None
+    observed: Sequence[Operation],
+    windows: Iterable[FaultWindow],
+    lines: Sequence[LogLine],
+    done_ns: int | None,
 ) -> Iterator[Anomaly]:
     """Every end of a process before the run was done that no kill, stop or fault of a disk explains.
 
@@ -90,7 +96,7 @@ def _deaths(
         over = done_ns is not None and operation.time_ns >= done_ns
         since_ns = operation.time_ns if status.status == "exited" else before_ns
         if ended and not over and not _explained(operation, status, since_ns, spent):
-            yield _death(operation, status)
+            yield _death(operation, status, cause_of_death(lines, operation.node or "", operation.time_ns))
 
 
 def _explained(
@@ -108,16 +114,18 @@ def _explained(
     return False
 
 
-def _death(operation: Operation, status: _Status) -> Anomaly:
+def _death(operation: Operation, status: _Status, cause: LogLine | None) -> Anomaly:
     how = "out of memory" if status.oom else "nobody had killed or stopped it"
     seconds = operation.time_ns / 1e9
     exited = status.status == "exited"
     code = f"with exit code {status.exit_code}" if exited else "and was started again"
+    logged = f" It logged: {excerpt(cause)}" if cause else ""
     return NODE_DIED.found(
-        f"{operation.node} ended at {seconds:.1f} s {code}: {how}.",
+        f"{operation.node} ended at {seconds:.1f} s {code}: {how}.{logged}",
         subject=operation.node,
         time_ns=operation.time_ns,
-        witness=(operation.index,),
+        witness=(operation.index, *((cause.index,) if cause else ())),
+        explanation=(cause.text[:EXCERPT_CHARACTERS],) if cause else (),
     )
 
 

@@ -166,8 +166,8 @@ def _short(recoveries: Sequence[tuple[Operation, Recovery]]) -> str | None:
     ]
     if crowded:
         return f"recovery took too long, but {crowded[0]}"
-    dead = sorted({broker for _, recovery in recoveries for broker in recovery.dead})
+    dead = sorted({node for _, recovery in recoveries for node in recovery.dead})
     if dead:
-        return f"the brokers {dead} were dead, and what they held could not come back"
+        return f"the nodes {dead} were dead, and what they held could not come back"
     unsure = [operation for operation, _ in recoveries if operation.type is not OK]
     return f"recovery ended without success: {unsure[0].error or 'no reason given'}" if unsure else None

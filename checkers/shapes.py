@@ -200,6 +200,7 @@ class Workload(msgspec.Struct, frozen=True):
         kind: its name.
         acks: what they wait for.
         idempotent: whether they are idempotent.
+        pipelined: whether they have several batches on their way to one partition at once.
         consumers: how many consumers poll beside them; none where the history is silent.
         workers: by how much the numbers of a process and its successor differ; 0 where nobody succeeds.
         durable_processes: processes whose producers, with their successors', are idempotent and use acks=all.
@@ -211,6 +212,7 @@ class Workload(msgspec.Struct, frozen=True):
     kind: str = "log"
     acks: str | int = "all"
     idempotent: bool = True
+    pipelined: bool = False
     consumers: int = 0
     workers: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
     durable_processes: tuple[int, ...] = ()

@@ -25,7 +25,7 @@ _MEANINGS = {
     signal.SIGSEGV: "a library went astray",
 }
 _DUMPS = ("Fatal Python error:", "Timeout (")
-"""How Python begins to tell what every thread did."""
+"""How Python begins to tell what threads did."""
 _SAID_MAX = 3
 _CHARACTERS_MAX = 300
 
@@ -84,7 +84,7 @@ def _signal(code: int) -> str:
 
 
 def _last(said: Sequence[str]) -> str:
-    """The last lines before Python told what every thread did; where there are none, that it did."""
+    """The last lines before Python told what threads did; where there are none, that it did."""
     lines = [" ".join(line.split()) for line in said if line.strip()]
     dump = next((place for place, line in enumerate(lines) if line.startswith(_DUMPS)), len(lines))
     chosen = lines[:dump][-_SAID_MAX:] or lines[dump : dump + 1]

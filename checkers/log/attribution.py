@@ -36,11 +36,13 @@ class Attribution(NamedTuple):
     Attributes:
         of_broker: whether one number of one producer was appended twice.
         of_client: whether it was sent again under another number.
+        in_new_epoch: whether that number belongs to another epoch, or to another producer id.
         lines: the proof of each, in a sentence.
     """
 
     of_broker: Booleans
     of_client: Booleans
+    in_new_epoch: Booleans
     lines: tuple[str, ...]
 
     @property
@@ -65,15 +67,15 @@ def attribute(evidence: Evidence | None, partition: PartitionName, offsets: Inte
     one, other = (evidence().fates(partition, some) for some in offsets)
     held: Booleans = np.logical_or.reduce(one.held, axis=0) & np.logical_or.reduce(other.held, axis=0)
     numbered = held & (one.sequence != NONE) & (other.sequence != NONE)
-    same: Booleans = numbered & (one.sequence == other.sequence)
-    same &= (one.producer_id == other.producer_id) & (one.producer_epoch == other.producer_epoch)
+    in_one_epoch = (one.producer_id == other.producer_id) & (one.producer_epoch == other.producer_epoch)
+    same: Booleans = numbered & (one.sequence == other.sequence) & in_one_epoch
     lines = tuple(_line(one, other, index, held=bool(held[index])) for index in range(offsets.shape[1]))
-    return Attribution(same, held & ~same, lines)
+    return Attribution(same, held & ~same, numbered & ~in_one_epoch, lines)
 
 
 def _unknown(offsets: Integers) -> Attribution:
     none = np.zeros(offsets.shape[1], dtype=np.bool_)
-    return Attribution(none, none, ("No replica's batches tell who appended it again.",) * len(none))
+    return Attribution(none, none, none, ("No replica's batches tell who appended it again.",) * len(none))
 
 
 def _line(one: Fates, other: Fates, index: int, *, held: bool) -> str:

@@ -17,6 +17,11 @@ _GIVEN_UP = (
     "the client gave up its delivery, and had sent it under another number meanwhile: a producer's promise "
     "ends with its epoch"
 )
+_IN_NEW_EPOCH = (
+    "the client had several batches on their way, and sent this one again in a new epoch: librdkafka begins "
+    "one when a batch is refused because of another before it (confluentinc/librdkafka issue 4953), and a "
+    "producer's promise ends with its epoch"
+)
 
 
 def find_in_contents(log: PartitionLog, attributing: Attributing) -> Iterator[Found]:
@@ -112,6 +117,9 @@ def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[Found]:
         licence, texts = np.where(relaxed, len(texts), licence), (*texts, _NOT_IDEMPOTENT)
     given_up = (licence == NONE) & attribution.of_client & _given_up(log)[doubled]
     licence, texts = np.where(given_up, len(texts), licence), (*texts, _GIVEN_UP)
+    if log.columns.pipelined:
+        renewed = (licence == NONE) & attribution.in_new_epoch & ~_sent_strictly(log)[doubled]
+        licence, texts = np.where(renewed, len(texts), licence), (*texts, _IN_NEW_EPOCH)
     yield Found("duplicate", until_ns, licence, texts, example)
 
 

@@ -20,7 +20,8 @@ Every line is a time in seconds, who, and what:
     9.0 f1 heal ok                     the same for its heal
     1.0 c1 running                     also: ``paused``, ``exited 137``, ``exited 1 oom``,
                                        ``exited 1 started=7`` where that process was started at 7.0
-    1.0 c1 log FATAL some text         also: ``log -`` for the last entry of a log of which not all was kept
+    1.0 c1 log FATAL some text         also: ``log -`` for the last entry of a log of which not all was kept;
+                                       | in a text begins a line
     1.0 send log-0/3 x100 ok           100 records, invoked 10 ms before (ok, fail, info or lost)
     1.0 poll log-0/3 x5                5 records returned
     1.0 phase done
@@ -305,7 +306,8 @@ def _log(_: float, __: str, words: list[str]) -> Node:
     if words == ["-"]:
         yield {"key": "node-log", "value": {"line": None, "text": "12 more"}}
         return
-    value = {"line": 7, "at": "2023-11-14 22:13:25,500", "level": words[0], "text": " ".join(words[1:])}
+    text = " ".join(words[1:]).replace("|", "\n")
+    value = {"line": 7, "at": "2023-11-14 22:13:25,500", "level": words[0], "text": text}
     yield {"key": "node-log", "value": value}
 
 

@@ -99,6 +99,7 @@ class Story:
             "workload": {
                 "acks": said.get("acks", "all"),
                 "idempotent": said.get("idempotent") != "no",
+                "pipelined": said.get("pipelined") == "yes",
                 **({"keys": int(said["keys"])} if "keys" in said else {}),
                 **({"tombstones": int(said["tombstones"])} if "tombstones" in said else {}),
                 **({"durable_processes": [int(said["durable"])]} if "durable" in said else {}),

@@ -64,6 +64,30 @@ def test_what_the_client_gave_up_it_may_have_sent_again_but_the_broker_not(sent:
     assert judged(text).validity is Validity.INVALID
 
 
+@pytest.mark.parametrize(
+    ("other", "validity"),
+    [
+        pytest.param((7, 1, 0), Validity.VALID, id="a new epoch"),
+        pytest.param((8, 0, 3), Validity.VALID, id="a new producer id"),
+        pytest.param((7, 0, 4), Validity.INVALID, id="another number of the same epoch"),
+        pytest.param((7, 0, 3), Validity.INVALID, id="the same number"),
+        pytest.param((-1, -1, -1), Validity.INVALID, id="no number"),
+    ],
+)
+def test_with_several_batches_on_their_way_librdkafka_may_begin_a_new_epoch(
+    other: tuple[int, int, int], validity: Validity
+) -> None:
+    """Issue 4953 of confluentinc/librdkafka: a refusal that an earlier one explains is taken for a loss."""
+    result = judged("setup pipelined=yes\n" + TWICE, numbered((7, 0, 3), other))
+    assert result.validity is validity
+    assert ("issue 4953" in (only(result).licence or "")) is (validity is Validity.VALID)
+
+
+def test_whose_producer_has_one_batch_on_its_way_is_held_to_its_promise() -> None:
+    result = judged("setup pipelined=yes durable=0 workers=5\n" + TWICE, numbered((7, 0, 3), (7, 1, 0)))
+    assert result.validity is Validity.INVALID
+
+
 def test_two_places_in_one_batch_are_two_numbers() -> None:
     batch = Batch(0, count=2, producer_id=7, producer_epoch=0, base_sequence=3)
     assert judged(TWICE, replica([batch])).figures["duplicates_by"] == {"client": 1}

@@ -103,6 +103,33 @@ def test_a_death_for_want_of_memory_says_so(story: Story) -> None:
     assert "out of memory" in anomaly.summary
 
 
+def test_a_death_tells_the_exception_that_was_fatal(story: Story) -> None:
+    text = """
+        5 c1 exited 1
+        5 c2 log ERROR Encountered fatal fault: another's
+        5 c1 log ERROR Encountered fatal fault: Error|IllegalStateException: empty|at kafka.Kafka
+    """
+    died = next(one for one in check_nodes(story(ALL + text)).anomalies if one.id == "node-died")
+    assert died.summary.endswith("nobody had killed or stopped it. It logged: IllegalStateException: empty")
+    assert died.witness == (4, 6)
+
+
+@pytest.mark.parametrize(
+    ("seen", "line", "told"),
+    [
+        pytest.param(5, "30 c1 log ERROR Encountered fatal fault: Error", "fault: Error", id="no exception"),
+        pytest.param(20, "30 c1 log ERROR Encountered fatal fault: Error", "stopped it.", id="long before"),
+        pytest.param(5, "30 c1 log ERROR Error", "stopped it.", id="not fatal"),
+        pytest.param(5, "30 c2 log ERROR Encountered fatal fault: Error", "stopped it.", id="of another"),
+    ],
+)
+def test_what_a_death_tells_of_a_log(story: Story, seen: int, line: str, told: str) -> None:
+    died = next(
+        one for one in check_nodes(story(ALL + f"{seen} c1 exited 1\n{line}")).anomalies if one.illegal
+    )
+    assert died.summary.endswith(told)
+
+
 def test_a_node_that_was_never_observed_makes_it_unknown(story: Story) -> None:
     result = check_nodes(story("0.1 c1 running"))
     assert result.validity is Validity.UNKNOWN

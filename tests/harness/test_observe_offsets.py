@@ -156,6 +156,6 @@ def test_observers_ask_for_offsets_where_they_are_to(tmp_path: Path, monkeypatch
         stack.callback(journals.close)
         made = Observers(Cluster(tmp_path, leader), ("log-0",), journals, interval_ms=5, offsets=True)
         made.start()
-        wait_until(lambda: leader.questions)
+        wait_until(lambda: recorded(tmp_path, "observer-offsets"))
         made.stop()
         assert {one.node for one in recorded(tmp_path, "observer-offsets")} == {"n1"}

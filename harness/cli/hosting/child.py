@@ -36,7 +36,7 @@ _BLOCK_BYTES = 65_536
 
 def main() -> None:
     """Do what stdin orders; how it ended is told at the order's desk, and on stdout what goes on."""
-    faulthandler.enable()  # see `harness.cli.apart`
+    faulthandler.enable(all_threads=False)  # see `harness.cli.apart.child`
     stdin = sys.stdin.fileno()
     order = decode(_line(stdin), Order)
     with cancellable() as cancelled:
