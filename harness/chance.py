@@ -153,9 +153,22 @@ def with_disks(
     for step in steps:
         if weights and source.random() < schedule.disk_share:
             (name,) = source.choices(list(weights), list(weights.values()))
-            yield msgspec.structs.replace(step, fault=_disk_fault(DISKS[name], topology, source))
+            yield _struck(step, _disk_fault(DISKS[name], topology, source), schedule)
         else:
             yield step
+
+
+def _struck(step: Step, fault: OfDisk, schedule: RandomSchedule) -> Step:
+    """A step with a fault of a disk instead.
+
+    A dead disk is held through the pause after it as well: who leads there is judged by the time in which
+    nothing else disturbs, and blinks do.
+    """
+    held = msgspec.structs.replace(step, fault=fault)
+    if not isinstance(fault, DeadDisk):
+        return held
+    last_ms = schedule.duration_ms - TAIL_MS - step.at_ms
+    return msgspec.structs.replace(held, hold_ms=min(step.hold_ms + schedule.gap_ms[0], last_ms))
 
 
 def drawn_acts(
