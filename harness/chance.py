@@ -261,7 +261,7 @@ def _fault_at(member: Member, schedule: RandomSchedule, topology: Topology, sour
     return Partition(Pattern.ISOLATE_ONE, member, flavour, among, draw)
 
 
-def _disk_fault(fault: OfDisk, topology: Topology, source: random.Random) -> Fault:
+def _disk_fault(fault: OfDisk, topology: Topology, source: random.Random) -> OfDisk:
     drawn = msgspec.structs.replace(fault, draw=source.randrange(DRAWS))
     if isinstance(drawn, PowerLoss):
         return drawn

@@ -17,9 +17,9 @@ from checkers.partitions.offsets_log import COMMITS
 from harness.cluster.homes import disk_with
 from harness.journal import Recorder
 from harness.leader_epochs import partitions_of_kafka
-from harness.observers.commits import CommitsLog, Placed, as_value
-from harness.observers.ends import SEGMENT
 from harness.replicas import Reading, read_disk
+from harness.segments.commits_log import CommitsLog, Placed, as_value
+from harness.segments.growing import SEGMENT
 from harness.segments.log_folder import LogRead
 
 STRETCHES_MAX = 20_000

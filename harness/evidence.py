@@ -6,12 +6,12 @@ from pathlib import Path
 
 import msgspec
 
-from harness.cluster.containers import NodeContainers, in_parallel
+from harness.cluster.containers import NodeContainers
+from harness.cluster.logs import save_logs
 from harness.journal import Recorder
 from harness.log_ends import Loaded, log_ends
 from harness.votes import Elected, votes
 
-LOG_FILE = "server.log"
 LINES_MAX = 500
 TEXT_CHARACTERS_MAX = 2_000
 _LINE = re.compile(r"(?P<at>\d{4}-\d\d-\d\dT\S+) (?P<level>[A-Z]+)\s")
@@ -41,15 +41,6 @@ def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder
         for end in log_ends(text):
             key = "loaded" if isinstance(end, Loaded) else "isr-shrunk"
             recorder.observe("observe", key, msgspec.to_builtins(end), node=name)
-
-
-def save_logs(containers: Mapping[str, NodeContainers], folder: Path) -> dict[str, bytes]:
-    """Save every node's log as ``nodes/<name>/server.log``, and return them all."""
-    names = list(containers)
-    logs = dict(zip(names, in_parallel(lambda name: containers[name].logs(), names), strict=True))
-    for name, log in logs.items():
-        (folder / "nodes" / name / LOG_FILE).write_bytes(log)
-    return logs
 
 
 def findings(log: str) -> Iterator[Finding]:

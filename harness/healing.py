@@ -4,19 +4,12 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
-import msgspec
-
 from harness.cluster.cluster import Cluster, find_cluster, remove_run
-from harness.cluster.containers import (
-    FOLDER_LABEL,
-    KEPT_LABEL,
-    OWNER_LABEL,
-    RunContainers,
-    labelled_runs,
-)
+from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine
+from harness.cluster.leftovers import Leftover, leftovers
+from harness.cluster.logs import LOG_FILE, save_logs
 from harness.errors import EngineError, KrucibleError, disk_errors_told
-from harness.evidence import LOG_FILE, save_logs
 from harness.faults.contract import Bench
 from harness.faults.partition import remove_chain
 from harness.ledger import (
@@ -30,39 +23,9 @@ from harness.ledger import (
     pending_undos,
     read_ledger,
 )
-from harness.ownership import Owner, owner_from_label
+from harness.ownership import Owner
 
 Say = Callable[[str], None]
-
-
-class Leftover(msgspec.Struct, frozen=True):
-    """A run that still has containers or networks.
-
-    Attributes:
-        run: its id.
-        folder: its folder.
-        live: whether the harness that started it still runs.
-        kept: whether it was meant to stay.
-    """
-
-    run: str
-    folder: Path
-    live: bool
-    kept: bool
-
-
-def leftovers(client: Engine, owner: Owner | None = None) -> tuple[Leftover, ...]:
-    """Every run of ours that the engine still knows, or only those of one owner."""
-    return tuple(
-        Leftover(
-            run=run,
-            folder=Path(labels[FOLDER_LABEL]),
-            live=owner_from_label(labels[OWNER_LABEL]).is_alive,
-            kept=labels[KEPT_LABEL] == "true",
-        )
-        for run, labels in sorted(labelled_runs(client).items())
-        if owner is None or labels[OWNER_LABEL] == owner.label()
-    )
 
 
 def heal(client: Engine, named: tuple[str, ...], say: Say) -> list[str]:

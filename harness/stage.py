@@ -19,10 +19,10 @@ from harness.cluster.cluster import Cluster, Plan, make_mount_points, remove_run
 from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine, compose_binary, connect, engine_facts
 from harness.cluster.images import KafkaImage, ensure_base, ensure_image
+from harness.cluster.logs import LOG_FILE, save_logs
 from harness.disks import EVIDENCE
 from harness.errors import KrucibleError
 from harness.events import Event, Listener, PhaseBegan, RunBegan
-from harness.evidence import LOG_FILE, save_logs
 from harness.folder import SCHEDULE_FILE, create_run_folder
 from harness.identification import identify
 from harness.journal import RUNNER, Clock, Journals, Recorder

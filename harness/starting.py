@@ -16,9 +16,9 @@ import msgspec
 from harness.cluster.cluster import DESCRIPTION_FILE, Cluster, Plan, remove_run, start_cluster
 from harness.cluster.composing import COMPOSE_FILE
 from harness.cluster.engine import Engine
+from harness.cluster.logs import save_logs
 from harness.diagnosis import Diagnosis, diagnose
 from harness.errors import KrucibleError
-from harness.evidence import save_logs
 from harness.journal import Recorder
 from harness.observers.quorum_state import QUORUM_STATE
 from harness.readiness import NotReadyError, Readiness, await_ready

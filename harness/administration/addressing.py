@@ -13,8 +13,8 @@ from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 from harness.cluster.cluster import Cluster, find_cluster
 from harness.cluster.engine import connect, engine_errors_told
+from harness.cluster.leftovers import Leftover, leftovers
 from harness.errors import KrucibleError, UsageError, disk_errors_told
-from harness.healing import Leftover, leftovers
 from harness.wire import Connection, WireError, answers
 
 ANSWER_LIMIT_S = 3.0

@@ -20,12 +20,12 @@ from harness.cluster.cluster import Cluster, Plan, find_cluster, remove_run, sta
 from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine, compose_binary, connect, engine_errors_told
 from harness.cluster.images import ensure_base, ensure_image
+from harness.cluster.leftovers import leftovers
+from harness.cluster.logs import save_logs
 from harness.cluster.rendering import problems_with
 from harness.errors import KrucibleError, UsageError, disk_errors_told
-from harness.evidence import save_logs
 from harness.folder import create_cluster_folder
 from harness.healing import heal as heal_runs
-from harness.healing import leftovers
 from harness.ledger import Ledger, RunOpened
 from harness.ownership import this_process
 from harness.planning import RunOptions, topology_of

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from harness.evidence import LOG_FILE
+from harness.cluster.logs import LOG_FILE
 from harness.seeded_bugs.traces import Stage, Traces, stage_of, traces_in
 
 

@@ -12,7 +12,7 @@ from harness.cli import invoke
 from harness.cluster.cluster import find_cluster
 from harness.cluster.containers import RunContainers
 from harness.cluster.engine import compose_binary
-from harness.healing import leftovers
+from harness.cluster.leftovers import leftovers
 from harness.readiness import await_ready
 from harness.vocabulary import FixedSchedule, Pause, Step, Target
 from results.store import find_run, load_identity

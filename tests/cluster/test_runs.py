@@ -16,8 +16,8 @@ from checkers.verdict import Validity, Verdict
 from harness.cli import invoke
 from harness.cli.series import TOGETHER
 from harness.cluster.containers import RunContainers
+from harness.cluster.leftovers import leftovers
 from harness.deaths import is_noted
-from harness.healing import leftovers
 from harness.ledger import RunOpened, pending_undos, read_ledger
 from results.store import find_run, list_runs, load_verdict
 from tests.harness.recorded import recorded

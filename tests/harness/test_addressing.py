@@ -11,8 +11,8 @@ from click.testing import CliRunner
 
 from harness.administration import addressing
 from harness.administration.addressing import Reach, find_reach, listeners, reach_options
+from harness.cluster.leftovers import Leftover
 from harness.errors import KrucibleError, UsageError
-from harness.healing import Leftover
 from harness.vocabulary.topology import Node, Role
 from tests.harness.fake_node import METADATA, FakeNode, metadata_answer
 

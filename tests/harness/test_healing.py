@@ -7,9 +7,11 @@ from typing import Any
 import pytest
 
 from harness import healing
+from harness.cluster import leftovers as of_engine
 from harness.cluster.containers import FOLDER_LABEL, KEPT_LABEL, OWNER_LABEL
+from harness.cluster.leftovers import Leftover, leftovers
 from harness.errors import EngineError, KrucibleError
-from harness.healing import Leftover, heal, heal_after, leftovers
+from harness.healing import heal, heal_after
 from harness.ledger import LEDGER_FILE, FaultPlanned, Ledger, RunOpened, Undo, pending_undos, read_ledger
 from harness.ownership import Owner, this_process
 
@@ -183,7 +185,7 @@ def test_what_a_process_left_is_healed_by_what_the_engine_knows_of_it(
 ) -> None:
     labels = {FOLDER_LABEL: str(engine.folder), OWNER_LABEL: DEAD.label(), KEPT_LABEL: "false"}
     others = labels | {OWNER_LABEL: this_process(os.getpid()).label()}
-    monkeypatch.setattr(healing, "labelled_runs", lambda _: {"abc": labels, "def": others})
+    monkeypatch.setattr(of_engine, "labelled_runs", lambda _: {"abc": labels, "def": others})
     monkeypatch.setattr(healing, "leftovers", leftovers)
     assert [left.run for left in after(engine, DEAD)] == ["abc"]
     assert engine.removed == ["abc and the disks in run"]

@@ -8,8 +8,9 @@ from typing import NoReturn
 import pytest
 
 from harness.journal import Clock, Journals
-from harness.observers import commits
-from harness.observers.commits import CommitsLog, CommitsObserver
+from harness.observers.commits import CommitsObserver
+from harness.segments import commits_log
+from harness.segments.commits_log import CommitsLog
 from tests.harness.fake_commits import batch, commit
 from tests.harness.fake_segments import Producer, marker, with_attributes
 from tests.harness.recorded import recorded
@@ -91,7 +92,7 @@ def test_a_log_that_is_made_anew_is_read_from_its_beginning(log: Path) -> None:
 
 def test_more_than_is_read_at_once(log: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     one = batch(0, commit(7))
-    monkeypatch.setattr(commits, "READ_BYTES_MAX", len(one))
+    monkeypatch.setattr(commits_log, "READ_BYTES_MAX", len(one))
     put(log, *(batch(offset, commit(7)) for offset in range(4)))
     assert read(CommitsLog(log)) == [(0, 1, -1), (1, 2, 0), (2, 3, 0), (3, 4, 0)]
 

@@ -9,7 +9,8 @@ from typing import NoReturn
 import pytest
 
 from harness.journal import Clock, Journals
-from harness.observers.ends import LogEnd, LogEndsObserver
+from harness.observers.ends import LogEndsObserver
+from harness.segments.growing import LogEnd
 from tests.harness.recorded import recorded
 
 FIRST = "00000000000000000000.log"

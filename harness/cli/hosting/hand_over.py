@@ -11,9 +11,10 @@ import click
 
 from harness.cli.hosting.orders import Site
 from harness.cluster.engine import connect, engine_errors_told
+from harness.cluster.leftovers import leftovers
 from harness.errors import disk_errors_told
 from harness.folder import place_run
-from harness.healing import heal, leftovers
+from harness.healing import heal
 from results.store import run_folders
 
 

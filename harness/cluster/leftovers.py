@@ -1,0 +1,39 @@
+"""Runs of which containers or networks are left, as labels tell of them."""
+
+from pathlib import Path
+
+import msgspec
+
+from harness.cluster.containers import FOLDER_LABEL, KEPT_LABEL, OWNER_LABEL, labelled_runs
+from harness.cluster.engine import Engine
+from harness.ownership import Owner, owner_from_label
+
+
+class Leftover(msgspec.Struct, frozen=True):
+    """A run that still has containers or networks.
+
+    Attributes:
+        run: its id.
+        folder: its folder.
+        live: whether the harness that started it still runs.
+        kept: whether it was meant to stay.
+    """
+
+    run: str
+    folder: Path
+    live: bool
+    kept: bool
+
+
+def leftovers(client: Engine, owner: Owner | None = None) -> tuple[Leftover, ...]:
+    """Every run of ours that the engine still knows, or only those of one owner."""
+    return tuple(
+        Leftover(
+            run=run,
+            folder=Path(labels[FOLDER_LABEL]),
+            live=owner_from_label(labels[OWNER_LABEL]).is_alive,
+            kept=labels[KEPT_LABEL] == "true",
+        )
+        for run, labels in sorted(labelled_runs(client).items())
+        if owner is None or labels[OWNER_LABEL] == owner.label()
+    )
