@@ -10,9 +10,9 @@ import threading
 from pathlib import Path
 
 from benchmarks.tables import Table
-from harness.catalogue import AS_GOOD
-from harness.planning import RunOptions, RunPlan
-from harness.runner import Host, execute
+from harness.plan.catalogue import AS_GOOD
+from harness.plan.planning import RunOptions, RunPlan
+from harness.run.runner import Host, execute
 from harness.vocabulary import BulkWorkload, FixedSchedule, Scenario
 from harness.vocabulary.version import DEFAULT_VERSION
 from results.observed import observe

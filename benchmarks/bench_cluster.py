@@ -13,7 +13,7 @@ from pathlib import Path
 from harness.cluster.cluster import Plan, start_cluster
 from harness.cluster.engine import compose_binary, connect
 from harness.cluster.images import ensure_base, ensure_image
-from harness.readiness import await_ready
+from harness.run.readiness import await_ready
 from harness.vocabulary import Mode, Topology
 
 VERSION = "4.3.1"

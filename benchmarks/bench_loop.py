@@ -1,7 +1,7 @@
 """How long a machine is without load between two runs of a series, and what that time is spent on.
 
 Run by ``make bench``; needs a Docker engine.  The same runs are made twice: each started when the one before
-is over, and each started while the one before ends (`harness.standby`).  A series' first start is left out.
+is over, and each started while the one before ends (`harness.run.standby`).  A first start is left out.
 """
 
 import argparse
@@ -18,10 +18,10 @@ from msgspec.structs import replace
 
 from benchmarks.tables import Table
 from harness.cli.keeping import keep
-from harness.events import Event, PhaseBegan
-from harness.planning import RunOptions, RunPlan, plan_run
-from harness.runner import Host, execute
-from harness.standby import Standby
+from harness.plan.planning import RunOptions, RunPlan, plan_run
+from harness.record.events import Event, PhaseBegan
+from harness.run.runner import Host, execute
+from harness.run.standby import Standby
 from harness.vocabulary import Mode
 
 SCENARIO = "exploratory/chaos"

@@ -20,8 +20,8 @@ from checkers.history import History, Operation, OperationType
 from checkers.replicas.judging import check_replicas
 from checkers.replicas.observed import REPLICA
 from checkers.verdict import Validity
-from harness.replicas import Reading, as_value
-from harness.segments.log_folder import read_log
+from harness.evidence.replicas import Reading, as_value
+from harness.kafka.segments.log_folder import read_log
 
 NODES = ("n1", "n2", "n3")
 SIZES = (20_000, 200_000, 2_000_000)

@@ -7,7 +7,7 @@ registry has Kafka's image.
 import shutil
 from collections.abc import Callable
 
-from harness.packages import Package, install, may_not_install
+from harness.host.packages import Package, install, may_not_install
 from results.pipeline.java import find_java
 
 WANTED = {

@@ -145,7 +145,7 @@ def test_a_scenario_is_one_short_file(sources: Path) -> None:
     assert size.lines <= 30
     assert f"One file, {size.lines} lines" in told
     planned = (
-        "from harness.planning import RunOptions, plan_run; from harness.schedule import faults_of;"
+        "from harness.plan.planning import RunOptions, plan_run; from harness.plan.schedule import faults_of;"
         "plan = plan_run(RunOptions(scenario='smoke/rolling-bounce', seed=7));"
         "assert len(faults_of(plan.schedule)) == 3"
     )

@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 import pytest
 
-from harness.catalogue import load_scenario, scenario_names
 from harness.cli.catalogue_page import render_catalogue
 from harness.cli.commands import krucible
 from harness.cli.sensitivity_pages import measurements_in
+from harness.plan.catalogue import load_scenario, scenario_names
 from results.glossary import render_anomalies
 from results.pipeline.tables_page import render_tables
 from results.sensitivity import render_comparison

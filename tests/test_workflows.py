@@ -15,11 +15,11 @@ import click
 import pytest
 import yaml
 
-from harness.catalogue import load_scenario
 from harness.cli.commands import krucible
 from harness.cli.qualifying import build_of
-from harness.planning import RunOptions
-from harness.qualification import PRESETS, Job, Role, expected_ms, matrix, shard
+from harness.plan.catalogue import load_scenario
+from harness.plan.planning import RunOptions
+from harness.plan.qualification import PRESETS, Job, Role, expected_ms, matrix, shard
 
 ROOT = Path(__file__).parent.parent
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))

@@ -15,7 +15,7 @@ from harness.cluster.cluster import Cluster, find_cluster
 from harness.cluster.engine import connect, engine_errors_told
 from harness.cluster.leftovers import Leftover, leftovers
 from harness.errors import KrucibleError, UsageError, disk_errors_told
-from harness.wire import Connection, WireError, answers
+from harness.kafka.wire import Connection, WireError, answers
 
 ANSWER_LIMIT_S = 3.0
 PORT_MAX = 65_535

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from kafka.protocol.admin.topics import ElectLeadersRequest, ElectLeadersResponse
 
+from harness.kafka.wire import Connection, WireError
 from harness.vocabulary.administration import ElectionType
-from harness.wire import Connection, WireError
 
 ANSWER_SLACK_S = 1.0
 """An answer may come so much later than the timeout that Kafka was told: its own refusal comes first."""

@@ -15,7 +15,7 @@ from kafka.protocol.admin.topics import (
 )
 
 from harness.administration.error_names import named_code
-from harness.wire import Connection, WireError
+from harness.kafka.wire import Connection, WireError
 
 ANSWER_SLACK_S = 1.0
 """An answer may come so much later than the timeout that Kafka was told: its own refusal comes first."""

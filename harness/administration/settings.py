@@ -10,7 +10,7 @@ from kafka.protocol.admin import (
     UpdateFeaturesResponse,
 )
 
-from harness.wire import Connection
+from harness.kafka.wire import Connection
 
 _TIMEOUT_S = 10.0
 _GRACE_S = 2.0

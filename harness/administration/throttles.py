@@ -12,7 +12,7 @@ from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
 from harness.administration.error_names import named_code
 from harness.administration.reassignments import UNKNOWN_TOPIC_OR_PARTITION, Address
-from harness.wire import Connection, WireError
+from harness.kafka.wire import Connection, WireError
 
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
 """Bytes a second, of each broker."""

@@ -17,7 +17,7 @@ from harness.administration.schemas import (
     RemoveRaftVoterRequest,
     RemoveRaftVoterResponse,
 )
-from harness.wire import Connection
+from harness.kafka.wire import Connection
 
 Address = tuple[str, int]
 VoterEndpoint = tuple[str, str, int]

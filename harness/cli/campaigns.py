@@ -11,7 +11,7 @@ import msgspec
 from checkers.identity import IDENTITY_FILE
 from harness.cli.contents import Content, Contents, key_of
 from harness.errors import KrucibleError, disk_errors_told
-from harness.planning import RunPlan, reproduce_line
+from harness.plan.planning import RunPlan, reproduce_line
 from results.campaign import render_campaign
 from results.step_summary import append_step_summary
 from results.store import (

@@ -24,12 +24,12 @@ from harness.cluster.leftovers import leftovers
 from harness.cluster.logs import save_logs
 from harness.cluster.rendering import problems_with
 from harness.errors import KrucibleError, UsageError, disk_errors_told
-from harness.folder import create_cluster_folder
-from harness.healing import heal as heal_runs
-from harness.ledger import Ledger, RunOpened
-from harness.ownership import this_process
-from harness.planning import RunOptions, topology_of
-from harness.readiness import await_ready
+from harness.plan.planning import RunOptions, topology_of
+from harness.record.folder import create_cluster_folder
+from harness.record.ledger import Ledger, RunOpened
+from harness.record.ownership import this_process
+from harness.run.healing import heal as heal_runs
+from harness.run.readiness import await_ready
 from harness.vocabulary.topology import Topology
 from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError
 

@@ -16,8 +16,8 @@ from rich.table import Table
 
 from checkers.history import Operation, OperationType
 from harness.cli.admin_news import admin_news
-from harness.events import Acknowledged, Event, PhaseBegan, Recorded, RunBegan, RunEnded
-from harness.wire import PartitionAnswer
+from harness.kafka.wire import PartitionAnswer
+from harness.record.events import Acknowledged, Event, PhaseBegan, Recorded, RunBegan, RunEnded
 
 REFRESH_PER_SECOND = 4
 _WORDS = {"inject": "inject", "heal": "heal", "recover": "recover"}

@@ -12,7 +12,7 @@ from harness.cluster.engine import connect, engine_errors_told
 from harness.cluster.images.registry import digest_in, known_as
 from harness.cluster.images.tarball import digest_of
 from harness.errors import EngineError, UsageError
-from harness.planning import RunOptions, RunPlan, reproduce_line
+from harness.plan.planning import RunOptions, RunPlan, reproduce_line
 
 _ENGINE_LIMIT_S = 5
 

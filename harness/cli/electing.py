@@ -22,8 +22,8 @@ from harness.administration.elections import (
 from harness.administration.error_names import error_name, named_code
 from harness.cli.options import Word
 from harness.errors import KrucibleError, UsageError
+from harness.kafka.wire import WireError
 from harness.vocabulary.administration import ElectionType
-from harness.wire import WireError
 from results.cleaning import clean
 
 KAFKA_TIMEOUT_MS = 60_000

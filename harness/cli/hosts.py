@@ -9,11 +9,11 @@ from rich.console import Console
 
 from harness.cli.options import image_options, runs_option
 from harness.cli.origins import settled
-from harness.doctor import Check, State
-from harness.doctor import doctor as look
-from harness.doctor_view import show
-from harness.planning import RunOptions
-from harness.setup import setup as make_ready
+from harness.host.doctor import Check, State
+from harness.host.doctor import doctor as look
+from harness.host.doctor_view import show
+from harness.host.setup import setup as make_ready
+from harness.plan.planning import RunOptions
 from harness.vocabulary.version import DEFAULT_VERSION
 from results.pipeline.java import JAVA_MIN, NEXT_STEP, find_java
 

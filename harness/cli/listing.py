@@ -10,10 +10,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from harness.catalogue import load_scenario, scenario_names
 from harness.cli.catalogue_page import render_catalogue
 from harness.cli.options import runs_option
 from harness.errors import UsageError
+from harness.plan.catalogue import load_scenario, scenario_names
 from harness.vocabulary.scenario import Scenario
 from results.cleaning import clean
 from results.store import RunSummary, list_runs

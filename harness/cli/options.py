@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import click
 
-from harness.folder import RUNS
+from harness.record.folder import RUNS
 from harness.vocabulary.topology import Mode, NodeFile, Quorum
 
 SEED_MAX = 2**63 - 1

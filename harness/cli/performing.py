@@ -9,9 +9,9 @@ import click
 from checkers.verdict import Validity, Verdict
 from harness.cli.console import console_for
 from harness.cli.keeping import keep, show
-from harness.events import Event, Listener
-from harness.planning import RunPlan
-from harness.runner import Host, execute
+from harness.plan.planning import RunPlan
+from harness.record.events import Event, Listener
+from harness.run.runner import Host, execute
 from harness.seeded_bugs.reach import read_traces, told
 
 

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeElapsed
 from rich.progress import Progress as Bars
 
 from harness.errors import UsageError
-from harness.folder import RUNS
+from harness.record.folder import RUNS
 from results.pipeline.progress import Lines, Progress
 from results.pipeline.session import LOCAL, is_master
 from results.pipeline.snapshot import holds_runs

@@ -8,7 +8,7 @@ import click
 from harness.cluster.engine import connect, engine_errors_told
 from harness.cluster.images import Survey, base_if_cached, mend_of, survey
 from harness.errors import KrucibleError
-from harness.planning import ImageAsked, RunPlan
+from harness.plan.planning import ImageAsked, RunPlan
 
 
 def require_images(plans: Iterable[RunPlan]) -> None:

@@ -21,8 +21,8 @@ from harness.cli.qualifying_runs import Gathered, Stores, gather_planned, gather
 from harness.cli.running import run_missing
 from harness.cli.series import Series, Venue
 from harness.errors import UsageError, disk_errors_told
-from harness.planning import plan_run
-from harness.qualification import PRESETS, Build, Job, Matrix, expected_ms, load_ms, matrix, shard
+from harness.plan.planning import plan_run
+from harness.plan.qualification import PRESETS, Build, Job, Matrix, expected_ms, load_ms, matrix, shard
 from harness.vocabulary.version import DEFAULT_VERSION, VersionShapeError, parse_version
 from results.markdown import number
 from results.qualification import (

@@ -7,12 +7,12 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.identity import RunIdentity
-from harness.catalogue import expectation_for, load_scenario, scenario_names
 from harness.cli.campaigns import look_up
 from harness.cli.contents import Content, Contents
 from harness.errors import UsageError
-from harness.planning import RunOptions, RunPlan, plan_run, reproduce_line
-from harness.qualification import Build, Job, Role, control_jobs, pair_of
+from harness.plan.catalogue import expectation_for, load_scenario, scenario_names
+from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line
+from harness.plan.qualification import Build, Job, Role, control_jobs, pair_of
 from results.qualification import Elsewhere, OnRecord, Planned, Run, failed_run, run_of
 from results.qualification import Role as Side
 from results.qualification.records import content_of

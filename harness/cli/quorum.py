@@ -20,7 +20,7 @@ from harness.administration.voters import (
 from harness.cli.quorum_asking import Address, Asked, ask_for_view, find_voter, listener_of
 from harness.cli.quorum_text import outcome_lines, records_lines, replication_lines, status_lines
 from harness.errors import KrucibleError, UsageError, disk_errors_told
-from harness.wire import WireError
+from harness.kafka.wire import WireError
 
 TIMEOUT_MS = 10_000
 TIMEOUT_MAX_MS = 3_600_000

@@ -11,7 +11,7 @@ from harness.administration.voters import VoterEndpoint
 from harness.cluster.cluster import find_cluster
 from harness.cluster.engine import connect, engine_errors_told
 from harness.errors import KrucibleError, UsageError, disk_errors_told
-from harness.wire import WireError
+from harness.kafka.wire import WireError
 
 Address = tuple[str, int]
 

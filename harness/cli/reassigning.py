@@ -42,7 +42,7 @@ from harness.administration.sighting import cluster_of, status_of
 from harness.administration.throttles import Move, Throttle, remove_throttle, set_throttle, throttle_for
 from harness.cli.reassigning_view import as_json, asked_at, lines, view_for
 from harness.errors import KrucibleError
-from harness.wire import WireError
+from harness.kafka.wire import WireError
 
 FOLLOW_INTERVAL_S = 0.5
 TIMEOUT_MS = 30_000

@@ -23,8 +23,8 @@ from harness.cli.origins import settled
 from harness.cli.running import run_one, tell_kept
 from harness.cli.series import Series, Venue
 from harness.errors import KrucibleError, UsageError
-from harness.replaying import differences
-from harness.replaying_plan import (
+from harness.plan.replaying import differences
+from harness.plan.replaying_plan import (
     STRIKING,
     Instead,
     Recorded,

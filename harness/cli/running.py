@@ -11,7 +11,6 @@ from msgspec.structs import replace
 
 from checkers.reading import HistoryError
 from checkers.verdict import Verdict
-from harness.chance import KINDS
 from harness.cli.campaigns import Campaign
 from harness.cli.cancelling import cancellable
 from harness.cli.hands_on import hands_on
@@ -22,8 +21,9 @@ from harness.cli.origins import settled
 from harness.cli.series import Series, Venue
 from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.errors import KrucibleError, UsageError
-from harness.gambits import GAMBITS
-from harness.planning import RunOptions, RunPlan, plan_run
+from harness.plan.chance import KINDS
+from harness.plan.gambits import GAMBITS
+from harness.plan.planning import RunOptions, RunPlan, plan_run
 from results.store import StoreError
 
 _SEEDS = 100_000

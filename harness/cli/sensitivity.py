@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from harness.campaigns.sensitivity.planning import Budget, Controls, slots
 from harness.cli.cancelling import cancellable
 from harness.cli.hosting.options import OnHosts, asked_hosts, hosts_options
 from harness.cli.options import SEED_MAX, Time, Word, runs_option
@@ -18,11 +19,10 @@ from harness.cli.sensitivity_pages import measurement_of, measurements_in
 from harness.cli.sensitivity_runs import Measuring
 from harness.cli.stored_runs import StoredRuns
 from harness.errors import disk_errors_told
-from harness.planning import DURATION_S_MIN
-from harness.qualification import PRESETS
+from harness.plan.planning import DURATION_S_MIN
+from harness.plan.qualification import PRESETS
 from harness.seeded_bugs.catalogue import bug_named, fits_version, seeded_bugs
 from harness.seeded_bugs.header import Area, SeededBug
-from harness.sensitivity.planning import Budget, Controls, slots
 from harness.vocabulary.version import DEFAULT_VERSION
 from results.sensitivity import (
     Sensitivity,

@@ -6,13 +6,13 @@ import click
 import msgspec
 
 from checkers.identity import RunIdentity
-from harness.catalogue import load_scenario, scenario_names
+from harness.campaigns.sensitivity.planning import fits
 from harness.cli.sensitivity_reading import read_control, read_trial
 from harness.cli.stored_runs import StoredRun, StoredRuns
 from harness.errors import KrucibleError
-from harness.planning import RunOptions, reproduce_line
+from harness.plan.catalogue import load_scenario, scenario_names
+from harness.plan.planning import RunOptions, reproduce_line
 from harness.seeded_bugs.header import SeededBug
-from harness.sensitivity.planning import fits
 from results.sensitivity import Control, Ending, Trial
 from results.sensitivity.outcomes import Asked, Line, line_of_control, line_of_trial
 

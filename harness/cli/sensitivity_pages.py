@@ -3,11 +3,11 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
+from harness.campaigns.sensitivity.identity import bug_digest
 from harness.cli.sensitivity_kept import read_all
 from harness.errors import UsageError
 from harness.seeded_bugs.catalogue import fits_version, seeded_bugs
 from harness.seeded_bugs.header import SeededBug
-from harness.sensitivity.identity import bug_digest
 from results.sensitivity import Control, Ending, LeftOut, Sensitivity, Sought, Trial
 from results.sensitivity.outcomes import Asked, Line, Outcomes, Place
 

@@ -9,6 +9,8 @@ from typing import NamedTuple
 import click
 from msgspec.structs import replace
 
+from harness.campaigns.sensitivity.identity import bug_digest, schedule_digest
+from harness.campaigns.sensitivity.planning import Controls, Slot, in_order
 from harness.cli.campaigns import Campaign
 from harness.cli.provisions import require_images
 from harness.cli.qualifying_runs import Stores
@@ -16,9 +18,7 @@ from harness.cli.running import run_missing
 from harness.cli.sensitivity_reading import read_control, read_trial
 from harness.cli.series import Series, Venue
 from harness.cli.stored_runs import StoredRun, StoredRuns
-from harness.planning import RunPlan, plan_run
-from harness.sensitivity.identity import bug_digest, schedule_digest
-from harness.sensitivity.planning import Controls, Slot, in_order
+from harness.plan.planning import RunPlan, plan_run
 from results.markdown import number
 from results.sensitivity import Control, Ending, LeftOut, Sought, Trial
 from results.sensitivity.outcomes import Line, Origin, Place, line_of_control, line_of_trial

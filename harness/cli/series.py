@@ -13,10 +13,10 @@ from harness.cli.apart.aftermath import Death, clear_away, take_up
 from harness.cli.apart.messages import Order
 from harness.cli.apart.process import DiedError, Process
 from harness.cli.performing import perform
-from harness.events import Event
-from harness.planning import RunPlan
-from harness.runner import Host
-from harness.standby import Standby
+from harness.plan.planning import RunPlan
+from harness.record.events import Event
+from harness.run.runner import Host
+from harness.run.standby import Standby
 
 TOGETHER = "KRUCIBLE_TOGETHER"
 """Set to 1 it has runs made in the process of the command itself, as a debugger wants it."""

@@ -8,13 +8,13 @@ import msgspec
 
 from checkers.identity import RunIdentity
 from checkers.verdict import Validity
-from harness.deaths import is_noted
+from harness.campaigns.sensitivity.identity import bug_digest, is_script_of, schedule_digest
 from harness.errors import disk_errors_told
-from harness.folder import SCHEDULE_FILE
-from harness.schedule import decode
+from harness.plan.schedule import decode
+from harness.record.deaths import is_noted
+from harness.record.folder import SCHEDULE_FILE
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.seeding import SCRIPT_FILE
-from harness.sensitivity.identity import bug_digest, is_script_of, schedule_digest
 from results.sensitivity.outcomes import Origin
 from results.store import RunUnreadableError, load_identity, load_verdict, run_folders
 

@@ -9,14 +9,14 @@ from pathlib import Path
 import click
 import msgspec
 
-from harness.catalogue import known_outcomes
 from harness.cli.campaigns import Campaign
 from harness.cli.cancelling import cancellable
 from harness.cli.options import runs_option
 from harness.cli.running import run_missing
 from harness.cli.series import Series, Venue
 from harness.errors import UsageError, disk_errors_told
-from harness.planning import RunOptions, plan_run, reproduce_line
+from harness.plan.catalogue import known_outcomes
+from harness.plan.planning import RunOptions, plan_run, reproduce_line
 from harness.vocabulary.known import KnownOutcome, Side
 from results.store import write_whole
 from results.track_record import (

@@ -19,8 +19,8 @@ from harness.clients.administrator_errors import NOT_FOUND, classify_commit
 from harness.clients.bounded import within
 from harness.clients.interface import ClientFailedError
 from harness.clients.kafka_python_making import made_client
-from harness.journal import describe
-from harness.wire import kafka_uuid
+from harness.kafka.wire import kafka_uuid
+from harness.record.journal import describe
 
 _MS_PER_S = 1000
 

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Callable
 
 from harness.clients.interface import ClientFailedError
-from harness.journal import describe
+from harness.record.journal import describe
 
 
 def within(timeout_s: float, what: str, call: Callable[[], object]) -> None:

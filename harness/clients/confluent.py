@@ -27,7 +27,7 @@ from harness.clients.interface import (
     Sent,
     carried,
 )
-from harness.journal import describe
+from harness.record.journal import describe
 
 _GRACE_S = 1.0
 _POLL_S = 0.1

@@ -22,7 +22,7 @@ from harness.clients.group import Assigned, Gathered, MemberOptions, Membership
 from harness.clients.interface import ReadError
 from harness.clients.kafka_python import polled_in_group
 from harness.clients.kafka_python_making import end_consumer, made_client, subscribe
-from harness.journal import describe
+from harness.record.journal import describe
 
 _MS_PER_S = 1000
 

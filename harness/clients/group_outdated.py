@@ -14,7 +14,7 @@ from harness.clients.administrator import Answer
 from harness.clients.administrator_errors import classify_commit, classify_deletion
 from harness.clients.group import MemberOptions, Membership
 from harness.clients.raw_offsets import delete_group
-from harness.wire import Connection, WireError
+from harness.kafka.wire import Connection, WireError
 
 _GROUP = 0
 _FIND_COORDINATOR_SINGLE = 3

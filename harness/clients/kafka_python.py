@@ -27,7 +27,7 @@ from harness.clients.interface import (
     carried,
 )
 from harness.clients.kafka_python_making import EndableProducer, end_consumer, made_client, producer_bounds
-from harness.journal import describe
+from harness.record.journal import describe
 
 _GRACE_S = 1.0
 _ACKS = {"all": "all", "1": 1, "0": 0}

@@ -18,8 +18,8 @@ from kafka.net.inet import KafkaNetSocket
 
 from harness.clients.bounded import within
 from harness.clients.interface import ClientFailedError
-from harness.journal import describe
-from harness.wire import answers
+from harness.kafka.wire import answers
+from harness.record.journal import describe
 
 _PROBE_S = 0.5
 _QUICK = {"reconnect_backoff_ms": 50, "reconnect_backoff_max_ms": 1000, "metadata_max_age_ms": 5000}

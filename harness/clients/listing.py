@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 
-from harness.wire import Connection
+from harness.kafka.wire import Connection
 
 _AT_MOST = 8
 """The version before those about remote storage, which answers by timestamps may wait for."""

@@ -18,7 +18,7 @@ from kafka.protocol.consumer import (
 )
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
 
-from harness.wire import Connection, WireError
+from harness.kafka.wire import Connection, WireError
 
 _GROUP = 0
 _FIND_SINGLE = 3

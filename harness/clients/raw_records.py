@@ -14,7 +14,7 @@ from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 from kafka.protocol.producer import ProduceRequest, ProduceResponse
 from kafka.record import MemoryRecords, MemoryRecordsBuilder
 
-from harness.wire import Connection, WireError
+from harness.kafka.wire import Connection, WireError
 
 _TIMEOUT_MS = 1_000
 _BY_ID, _FETCH_VERSION_MAX = 13, 16

@@ -25,7 +25,7 @@ from kafka.protocol.producer import (
 )
 from kafka.record import MemoryRecordsBuilder
 
-from harness.wire import Connection, TopicAnswer
+from harness.kafka.wire import Connection, TopicAnswer
 
 _TRANSACTION = 1
 _FIND_COORDINATOR_SINGLE = 3

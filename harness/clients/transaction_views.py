@@ -14,7 +14,7 @@ from kafka.protocol.admin import (
 from kafka.protocol.producer import WriteTxnMarkersRequest, WriteTxnMarkersResponse
 
 from harness.clients.raw_transactions import ProducerState
-from harness.wire import Connection
+from harness.kafka.wire import Connection
 
 NO_OFFSET = -1
 """Where a producer has no transaction open."""

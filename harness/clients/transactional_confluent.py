@@ -27,7 +27,7 @@ from harness.clients.transactional import (
     TransactionError,
 )
 from harness.clients.transactional_errors import classify_commit
-from harness.journal import describe
+from harness.record.journal import describe
 
 _GRACE_S = 1.0
 _POLL_S = 0.1

@@ -37,7 +37,7 @@ from harness.clients.transactional import (
     TransactionError,
 )
 from harness.clients.transactional_errors import REFUSED, classify_commit
-from harness.journal import describe
+from harness.record.journal import describe
 
 _GRACE_S = 0.5
 _MS_PER_S = 1000

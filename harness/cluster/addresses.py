@@ -9,7 +9,7 @@ from pathlib import Path
 
 from harness.cluster.folders import cache_folder
 from harness.errors import KrucibleError
-from harness.ownership import owner_from_label, this_process
+from harness.record.ownership import owner_from_label, this_process
 
 POOL = IPv4Network("10.213.0.0/16")
 """Private space (RFC 1918) that home and office networks rarely use."""

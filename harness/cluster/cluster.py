@@ -36,7 +36,7 @@ from harness.cluster.rendering import (
 )
 from harness.cluster.tools import run_tool
 from harness.errors import KrucibleError, UsageError, disk_errors_told
-from harness.ownership import this_process
+from harness.record.ownership import this_process
 from harness.vocabulary.topology import DiskKind, Node, Topology
 
 DESCRIPTION_FILE = "cluster.json"

@@ -6,7 +6,7 @@ import msgspec
 
 from harness.cluster.containers import FOLDER_LABEL, KEPT_LABEL, OWNER_LABEL, labelled_runs
 from harness.cluster.engine import Engine
-from harness.ownership import Owner, owner_from_label
+from harness.record.ownership import Owner, owner_from_label
 
 
 class Leftover(msgspec.Struct, frozen=True):

@@ -6,7 +6,7 @@ from typing import Any
 
 from harness.cluster.containers import NodeContainers
 from harness.errors import EngineError
-from harness.journal import Journal, Recorder
+from harness.record.journal import Journal, Recorder
 
 POLL_S = 0.4
 STOP_BOUND_S = 30.0

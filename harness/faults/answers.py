@@ -13,9 +13,9 @@ from harness.faults.cuts import Pair
 from harness.faults.partition import CHAIN, remove_chain
 from harness.faults.process import within
 from harness.faults.targets import Resolved
-from harness.ledger import Undo
+from harness.kafka.wire import answers
+from harness.record.ledger import Undo
 from harness.vocabulary.faults import LostAnswers
-from harness.wire import answers
 
 _PROBE_BOUND_S = 5.0
 _SILENCE_S = 0.1

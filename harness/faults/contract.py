@@ -8,7 +8,7 @@ import msgspec
 from harness.cluster.containers import NodeContainers
 from harness.cluster.homes import NodeHome
 from harness.faults.cuts import Pair
-from harness.ledger import Undo
+from harness.record.ledger import Undo
 from harness.vocabulary.topology import Node
 
 

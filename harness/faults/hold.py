@@ -13,8 +13,8 @@ from typing import Any
 from checkers.history import OperationType
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.partition import CHAIN, remove_chain
-from harness.journal import Recorder
-from harness.ledger import FaultPlanned, FaultUndone, Ledger, Undo
+from harness.record.journal import Recorder
+from harness.record.ledger import FaultPlanned, FaultUndone, Ledger, Undo
 
 _PROBE_BOUND_S = 5.0
 _PROBE_PAUSE_S = 0.05

@@ -21,9 +21,9 @@ from harness.faults.partition import (
     takes_part,
 )
 from harness.faults.targets import Resolved
-from harness.ledger import Undo
+from harness.kafka.wire import answers
+from harness.record.ledger import Undo
 from harness.vocabulary.faults import LossPattern, PacketLoss
-from harness.wire import answers
 
 CLIENTS = "clients"
 """Who sends, where that is no node: whoever asks the listener for clients."""

@@ -15,7 +15,7 @@ from harness.cluster.rendering import CLIENT_PORT, CONTROLLER_PORT, REPLICATION_
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import Pair, cuts
 from harness.faults.targets import Resolved
-from harness.ledger import Undo
+from harness.record.ledger import Undo
 from harness.vocabulary.faults import Among, Flavour, LossPattern, PacketLoss, Partition, Pattern
 from harness.vocabulary.topology import Node
 

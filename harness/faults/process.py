@@ -9,8 +9,8 @@ from harness.cluster.rendering import CLIENT_PORT, CONTROLLER_PORT
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import Pair
 from harness.faults.targets import Resolved
-from harness.ledger import Undo
-from harness.wire import answers
+from harness.kafka.wire import answers
+from harness.record.ledger import Undo
 
 PROBE_BOUND_S = 15.0
 STOP_BOUND_S = 20

@@ -19,7 +19,7 @@ from harness.faults.cuts import Pair
 from harness.faults.partition import CHAIN, remove_chain
 from harness.faults.process import within
 from harness.faults.targets import Resolved
-from harness.ledger import Undo
+from harness.record.ledger import Undo
 from harness.vocabulary.faults import HeldReports, HeldRequests
 
 _PROBE_BOUND_S = 5.0

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 import msgspec
 
 from harness.faults.targets import Copies, Resolved, Sight, resolve
+from harness.kafka.wire import PartitionAnswer, QuorumAnswer
 from harness.vocabulary.faults import Fault, OfDisk, Scope, WipeDisk
 from harness.vocabulary.topology import Node
-from harness.wire import PartitionAnswer, QuorumAnswer
 
 HELD = "whom it is for is held by a fault already"
 """Why a fault befalls none where all that it means are held."""

@@ -2,10 +2,10 @@
 
 import msgspec
 
+from harness.kafka.wire import PartitionAnswer, QuorumAnswer
 from harness.vocabulary.administration import Member
 from harness.vocabulary.faults import Target
 from harness.vocabulary.topology import Node
-from harness.wire import PartitionAnswer, QuorumAnswer
 
 
 class Copies(msgspec.Struct, frozen=True):

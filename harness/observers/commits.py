@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from checkers.coordinators import OFFSETS_TOPIC
-from harness.journal import Journals
+from harness.kafka.segments.commits_log import CommitsLog, Placed, as_value
+from harness.kafka.segments.growing import names_in
 from harness.observers.observer import Observer
-from harness.segments.commits_log import CommitsLog, Placed, as_value
-from harness.segments.growing import names_in
+from harness.record.journal import Journals
 from harness.vocabulary import CopyWorkload, GroupsWorkload, OffsetsWorkload
 
 NAME = "observer-commits"

@@ -8,9 +8,9 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from harness.journal import Journals
+from harness.kafka.segments.growing import LogEnd, names_in
 from harness.observers.observer import Observer
-from harness.segments.growing import LogEnd, names_in
+from harness.record.journal import Journals
 
 NAME = "observer-ends"
 _REPLICA = re.compile(r"(.+)-(\d+)")

@@ -3,7 +3,7 @@
 import time
 from typing import Any
 
-from harness.journal import Journals, Recorder
+from harness.record.journal import Journals, Recorder
 from harness.workloads.worker import Worker
 
 REPEAT_S = 0.75

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from harness.deletions import Deletions
-from harness.journal import Journals
+from harness.kafka.wire import Endpoint
 from harness.observers.commits import CommitsObserver
 from harness.observers.ends import LogEndsObserver
 from harness.observers.offsets import OffsetsObserver
@@ -15,8 +14,9 @@ from harness.observers.quorum_state import QuorumStateObserver
 from harness.observers.reassignments import ReassignmentObserver
 from harness.observers.starts import StartsObserver
 from harness.observers.view import ClusterView
+from harness.record.journal import Journals
 from harness.vocabulary import Node
-from harness.wire import Endpoint
+from harness.workloads.deletions import Deletions
 from harness.workloads.worker import Worker, join_all, raise_failures
 
 ASK_TIMEOUT_S = 1.5

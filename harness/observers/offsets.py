@@ -5,10 +5,10 @@ import time
 from collections.abc import Mapping
 
 from harness.clients.listing import Epochs, What, list_offsets
-from harness.journal import Journals
+from harness.kafka.wire import Connection, WireError
 from harness.observers.observer import Observer
 from harness.observers.view import ClusterView
-from harness.wire import Connection, WireError
+from harness.record.journal import Journals
 
 NAME = "observer-offsets"
 _WEIGHTS = {What.LATEST: 3, What.STABLE: 3, What.EARLIEST: 2, What.NEWEST: 1, What.SINCE: 2}

@@ -8,11 +8,11 @@ import time
 from collections.abc import Mapping
 
 from harness.clients.listing import ask_as_consumer
-from harness.journal import Journals
+from harness.kafka.wire import Endpoint, TopicAnswer, WireError
 from harness.observers.observer import Observer
 from harness.observers.view import ClusterView
+from harness.record.journal import Journals
 from harness.vocabulary import Node
-from harness.wire import Endpoint, TopicAnswer, WireError
 
 LEADING_INTERVAL_S = 1.0
 """Between two questions whether a broker takes itself for the leader."""

@@ -2,10 +2,10 @@
 
 import time
 
-from harness.journal import Journals
+from harness.kafka.wire import Endpoint, QuorumAnswer, WireError
 from harness.observers.observer import Observer
 from harness.observers.view import ClusterView
-from harness.wire import Endpoint, QuorumAnswer, WireError
+from harness.record.journal import Journals
 
 
 class QuorumObserver(Observer):

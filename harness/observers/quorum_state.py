@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from harness.journal import Journals
 from harness.observers.observer import Observer
+from harness.record.journal import Journals
 
 QUORUM_STATE = Path("__cluster_metadata-0", "quorum-state")
 META_PROPERTIES = "meta.properties"

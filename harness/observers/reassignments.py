@@ -4,10 +4,10 @@ import time
 from collections.abc import Mapping
 
 from harness.administration.reassignments import Ongoing, listed
-from harness.journal import Journals
+from harness.kafka.wire import Connection, WireError
 from harness.observers.observer import REPEAT_S, Observer
 from harness.observers.view import ClusterView
-from harness.wire import Connection, WireError
+from harness.record.journal import Journals
 
 NAME = "observer-reassignments"
 

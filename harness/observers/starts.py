@@ -3,10 +3,10 @@
 from queue import Empty, SimpleQueue
 
 from harness.clients.listing import ask_for_starts
-from harness.deletions import Deleted, Deletions
-from harness.journal import Journals
+from harness.kafka.wire import Endpoint, WireError
 from harness.observers.observer import Observer
-from harness.wire import Endpoint, WireError
+from harness.record.journal import Journals
+from harness.workloads.deletions import Deleted, Deletions
 
 LISTEN_S = 0.25
 """How long news of a deletion is awaited before the end of the run is looked for."""

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from harness.catalogue import load_scenario, scenario_names
+from harness.plan.catalogue import load_scenario, scenario_names
 from harness.pytest_plugin import ROOM
 from harness.pytest_plugin.session import Asked, asked_of
 from harness.vocabulary.scenario import RandomSchedule

@@ -7,14 +7,14 @@ import pytest
 
 from checkers.reading import HistoryError
 from checkers.verdict import Verdict
-from harness.catalogue import load_scenario
 from harness.cli.cancelling import cancellable
 from harness.cli.keeping import identity_of
 from harness.cli.running import run_one
 from harness.cli.series import Venue
 from harness.cluster.loop_disks import lacking
 from harness.errors import KrucibleError, UsageError
-from harness.planning import RunOptions, RunPlan, plan_run
+from harness.plan.catalogue import load_scenario
+from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.pytest_plugin.session import Asked
 from harness.vocabulary.scenario import RandomSchedule
 from results.junit import explained, passes, properties_of

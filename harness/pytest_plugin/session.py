@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.folder import RUNS
+from harness.record.folder import RUNS
 from harness.vocabulary.version import VersionShapeError, parse_version
 
 SEED_MAX = 2**63 - 1

@@ -11,8 +11,8 @@ import msgspec
 
 from harness.clients.interface import ProducerOptions
 from harness.errors import KrucibleError
-from harness.events import Acknowledged
-from harness.journal import JournalError
+from harness.record.events import Acknowledged
+from harness.record.journal import JournalError
 from harness.vocabulary import BulkWorkload
 from harness.workloads.bulk_writer import EXIT_JOURNAL, WriterPlan
 from harness.workloads.context import DELIVERY_MS, REQUEST_MS, Context

@@ -10,7 +10,7 @@ from checkers.history import OperationType
 from harness.clients.confluent import REPORTS_AFTER_FATAL_S, fate_of, made, producer_config, told
 from harness.clients.errors import raised_by_send
 from harness.clients.interface import ClientFailedError, ProducerOptions, Sent
-from harness.journal import Recorder
+from harness.record.journal import Recorder
 from harness.workloads.producing import complete_send
 from harness.workloads.values import Values
 

@@ -16,8 +16,8 @@ from confluent_kafka import Producer
 from checkers.history import JournalHeader, OperationType
 from harness.clients.bounded import within
 from harness.clients.interface import ClientFailedError, ProducerOptions
-from harness.journal import Clock, Journal, JournalError, Recorder
-from harness.succession import NOTHING, Left, conclude, left_in
+from harness.record.journal import Clock, Journal, JournalError, Recorder
+from harness.record.succession import NOTHING, Left, conclude, left_in
 from harness.workloads.bulk_lanes import Lane
 from harness.workloads.values import ValueCodec
 

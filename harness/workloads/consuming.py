@@ -11,7 +11,7 @@ from harness.clients.interface import (
     Message,
     ReadError,
 )
-from harness.journal import describe
+from harness.record.journal import describe
 from harness.workloads.context import LogContext
 from harness.workloads.values import ValueCodec
 from harness.workloads.worker import Worker

@@ -16,10 +16,10 @@ from harness.clients.interface import (
     Record,
 )
 from harness.clients.opening import open_consumer, open_producer
-from harness.deletions import Deletions
-from harness.journal import Journals, Recorder
-from harness.sizes import TopicSizes
+from harness.kafka.sizes import TopicSizes
+from harness.record.journal import Journals, Recorder
 from harness.vocabulary import LogWorkload, Workload
+from harness.workloads.deletions import Deletions
 from harness.workloads.values import ValueCodec
 
 DELIVERY_MS = 2_500

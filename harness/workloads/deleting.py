@@ -11,7 +11,7 @@ from checkers.history import OperationType
 from harness.clients.bounded import within
 from harness.clients.confluent import client_config
 from harness.clients.interface import ClientFailedError, ClientKind, Isolation, LogConsumer, ReadError
-from harness.journal import Recorder, describe
+from harness.record.journal import Recorder, describe
 from harness.workloads.context import REQUEST_MS, Context, LogContext
 from harness.workloads.worker import CLOSE_BOUND_S, Worker
 

@@ -17,8 +17,8 @@ from harness.clients.interface import (
     Message,
     ReadError,
 )
-from harness.journal import describe
-from harness.wire import Endpoint, WireError
+from harness.kafka.wire import Endpoint, WireError
+from harness.record.journal import describe
 from harness.workloads.consuming import grouped
 from harness.workloads.context import Address, Context
 from harness.workloads.txn_ending import Place, await_ended

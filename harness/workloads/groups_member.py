@@ -8,7 +8,7 @@ from harness.clients.administrator import Answer
 from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions, Membership
 from harness.clients.group_opening import Join
 from harness.clients.interface import ClientFailedError, ClientKind, Isolation, ReadError
-from harness.journal import Recorder
+from harness.record.journal import Recorder
 from harness.workloads.consuming import POLL_WAIT_S, grouped
 from harness.workloads.context import Context
 from harness.workloads.worker import Worker

@@ -11,9 +11,9 @@ from checkers.registers.kept import LAGS_NS
 from harness.clients.administrator_opening import Make, open_administrator
 from harness.clients.interface import ClientKind
 from harness.clients.metadata_views import described_config, grown, listed_topics
-from harness.journal import Recorder, describe
+from harness.kafka.wire import Connection, WireError
+from harness.record.journal import Recorder, describe
 from harness.vocabulary import MetadataWorkload
-from harness.wire import Connection, WireError
 from harness.workloads.context import Address, Context
 from harness.workloads.metadata_records import RecordsOfTopics
 from harness.workloads.producing import Pace

@@ -6,8 +6,8 @@ from typing import TypeVar
 
 from checkers.history import OperationType
 from harness.clients.raw_records import Appended, append_record, fetch_records, leader_of
-from harness.journal import Recorder
-from harness.wire import Connection, WireError
+from harness.kafka.wire import Connection, WireError
+from harness.record.journal import Recorder
 from harness.workloads.context import Address
 from harness.workloads.values import ValueCodec, Values
 

@@ -15,9 +15,9 @@ from typing import Any, TypeVar
 from checkers.history import OperationType
 from harness.clients.administrator_errors import classify_commit, classify_deletion
 from harness.clients.raw_offsets import commit_offset, delete_group, delete_offset, fetch_offsets, find_group
-from harness.journal import Recorder
+from harness.kafka.wire import Connection, WireError
+from harness.record.journal import Recorder
 from harness.vocabulary import OffsetsWorkload
-from harness.wire import Connection, WireError
 from harness.workloads.context import Context
 from harness.workloads.values import Values
 from harness.workloads.worker import Worker

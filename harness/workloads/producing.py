@@ -6,7 +6,7 @@ from threading import Event
 
 from checkers.history import OperationType
 from harness.clients.interface import ClientFailedError, ClientKind, LogProducer, Sent
-from harness.journal import Recorder
+from harness.record.journal import Recorder
 from harness.workloads.context import LogContext
 from harness.workloads.values import Values
 from harness.workloads.worker import Worker

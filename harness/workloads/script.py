@@ -17,9 +17,9 @@ from harness.clients.raw_transactions import (
     init_producer,
     produce,
 )
-from harness.journal import describe
+from harness.kafka.wire import Connection, Endpoint, TopicAnswer, WireError
+from harness.record.journal import describe
 from harness.vocabulary import ScriptedTransactions
-from harness.wire import Connection, Endpoint, TopicAnswer, WireError
 from harness.workloads.context import Context
 from harness.workloads.values import Values
 

@@ -11,9 +11,9 @@ from typing import Any, TypeVar
 
 from harness.clients.raw_transactions import Ended, ProducerState, Protocol, end_transaction
 from harness.faults.contract import NotConfirmedError
-from harness.journal import Recorder, describe
+from harness.kafka.wire import Connection, WireError
+from harness.record.journal import Recorder, describe
 from harness.vocabulary import Script
-from harness.wire import Connection, WireError
 from harness.workloads.log import log_workers
 from harness.workloads.script import HOLD_S, Act, ScriptContext, ScriptError, Send, Stagehand
 from harness.workloads.worker import Worker

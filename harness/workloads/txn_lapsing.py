@@ -25,8 +25,8 @@ from harness.clients.raw_transactions import (
 )
 from harness.clients.transaction_views import abort_in_partition, describe_producer, describe_transaction
 from harness.clients.transactional_errors import classify_commit
+from harness.kafka.wire import Connection, Endpoint, TopicAnswer, WireError
 from harness.vocabulary import TxnWorkload
-from harness.wire import Connection, Endpoint, TopicAnswer, WireError
 from harness.workloads.context import Address, Context
 from harness.workloads.values import Values
 from harness.workloads.worker import Worker

@@ -13,7 +13,7 @@ from harness.clients.transactional import (
     TransactionalProducer,
     TransactionError,
 )
-from harness.journal import Recorder
+from harness.record.journal import Recorder
 from harness.vocabulary import TransactionalWorkload
 from harness.workloads.context import DELIVERY_MS, REQUEST_MS, Context
 from harness.workloads.worker import Closable

@@ -7,7 +7,7 @@ from typing import Protocol
 
 from harness.clients.interface import ClientFailedError
 from harness.errors import KrucibleError
-from harness.journal import JournalError, describe
+from harness.record.journal import JournalError, describe
 
 CLOSE_BOUND_S = 5.0
 

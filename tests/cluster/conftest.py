@@ -10,12 +10,12 @@ import docker
 import msgspec
 import pytest
 
-from harness import planning
 from harness.cli.series import TOGETHER
 from harness.cluster.cluster import Cluster, Plan, start_cluster
 from harness.cluster.engine import compose_binary, connect
 from harness.cluster.images import ensure_base, ensure_image, maven
-from harness.readiness import await_ready
+from harness.plan import planning
+from harness.run.readiness import await_ready
 from harness.vocabulary import FixedSchedule, Topology
 
 StartCluster = Callable[..., Cluster]

@@ -8,13 +8,13 @@ import pytest
 
 from checkers.faults import fault_windows
 from checkers.reading import read_history
-from harness import planning
-from harness.blinks import BLINKS
-from harness.catalogue import load_scenario
 from harness.cli import invoke
-from harness.ledger import pending_undos, read_ledger
-from harness.replaying_plan import Instead, load_recorded, plan_replay
-from harness.schedule import blinks_of
+from harness.plan import planning
+from harness.plan.blinks import BLINKS
+from harness.plan.catalogue import load_scenario
+from harness.plan.replaying_plan import Instead, load_recorded, plan_replay
+from harness.plan.schedule import blinks_of
+from harness.record.ledger import pending_undos, read_ledger
 from harness.vocabulary import FixedSchedule, Kill, Scenario, Step, broker
 from results.store import find_run
 

@@ -21,19 +21,20 @@ from checkers.history import OperationType
 from checkers.quorum import check_quorum
 from checkers.reading import read_history
 from checkers.reassignments import check_reassignments
-from harness.admin import NewTopic, create_topic, delete_topic
 from harness.administration.reassignments import alter_reassignments
 from harness.administration.request_file import RequestFile, place_of
 from harness.administration.requests import find
 from harness.cluster.cluster import Cluster
+from harness.evidence.metadata_logs import gather_metadata_logs
 from harness.faults.activate import activate
 from harness.faults.targets import Resolved
-from harness.healing import bench_of
-from harness.journal import Clock, Journals, Recorder
-from harness.metadata_logs import gather_metadata_logs
-from harness.operating.operator import Operator
-from harness.operating.situation import Situation
-from harness.readiness import await_ready
+from harness.kafka.topics import NewTopic, create_topic, delete_topic
+from harness.kafka.wire import Endpoint, PartitionAnswer, WireError
+from harness.nemesis.operator import Operator
+from harness.nemesis.situation import Situation
+from harness.record.journal import Clock, Journals, Recorder
+from harness.run.healing import bench_of
+from harness.run.readiness import await_ready
 from harness.vocabulary import Partition, Pattern
 from harness.vocabulary.administration import (
     AddPartitions,
@@ -43,7 +44,6 @@ from harness.vocabulary.administration import (
     Reassign,
     controller,
 )
-from harness.wire import Endpoint, PartitionAnswer, WireError
 from tests.cluster.test_reassignments import configs
 from tests.harness.waiting import wait_until
 
@@ -56,7 +56,7 @@ CONFIG, VALUE = "retention.ms", "987654321"
 
 TELLING = """
 import sys
-from harness.wire import Connection
+from harness.kafka.wire import Connection
 
 exchange, receive = Connection._exchange, Connection._receive
 
@@ -81,9 +81,9 @@ OPERATOR = """
 from pathlib import Path
 from harness.cluster.cluster import find_cluster
 from harness.cluster.engine import connect
-from harness.journal import Clock, Journals, Recorder
-from harness.operating.operator import Operator
-from harness.operating.situation import Situation
+from harness.record.journal import Clock, Journals, Recorder
+from harness.nemesis.operator import Operator
+from harness.nemesis.situation import Situation
 from harness.vocabulary.administration import ElectionType, ElectLeaders
 
 folder, histories, run, began_ns, topic, name, *down = sys.argv[1:]

@@ -12,18 +12,18 @@ from checkers.history import OperationType
 from checkers.journals import missing_journals
 from checkers.reading import read_history
 from checkers.verdict import Validity
-from harness import planning
-from harness.catalogue import load_scenario
 from harness.cli import invoke
 from harness.cluster.cluster import Cluster
 from harness.cluster.containers import NodeContainers, NotRunningError
 from harness.faults.activate import activate
 from harness.faults.contract import NotConfirmedError
 from harness.faults.targets import Resolved
-from harness.healing import bench_of
-from harness.mishaps import FAILURES_FILE
-from harness.nemesis import Nemesis
-from harness.readiness import await_ready
+from harness.nemesis.nemesis import Nemesis
+from harness.plan import planning
+from harness.plan.catalogue import load_scenario
+from harness.record.mishaps import FAILURES_FILE
+from harness.run.healing import bench_of
+from harness.run.readiness import await_ready
 from harness.vocabulary import (
     Fault,
     FixedSchedule,

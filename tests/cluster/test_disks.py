@@ -6,16 +6,16 @@ from functools import partial
 
 import pytest
 
-from harness.admin import NewTopic, acknowledges_write, create_topic
 from harness.cluster.cluster import Cluster
 from harness.cluster.homes import disk_with
 from harness.cluster.loop_disks import lacking
 from harness.faults.activate import activate
 from harness.faults.targets import Resolved
-from harness.healing import bench_of
+from harness.kafka.topics import NewTopic, acknowledges_write, create_topic
+from harness.kafka.wire import Endpoint, WireError
+from harness.run.healing import bench_of
 from harness.vocabulary.faults import DeadDisk, Fault, PowerLoss, Scope, WipeDisk
 from harness.vocabulary.topology import DiskKind, Mode, Topology
-from harness.wire import Endpoint, WireError
 from tests.harness.waiting import wait_until
 
 from .conftest import StartCluster

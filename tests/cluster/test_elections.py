@@ -7,15 +7,15 @@ import pytest
 from kafka.protocol.admin import CreateAclsRequest, CreateAclsResponse
 from kafka.protocol.admin.topics import ElectLeadersRequest, ElectLeadersResponse
 
-from harness.admin import NewTopic, create_topic, delete_topic
 from harness.administration import elections
 from harness.administration.elections import elect_leaders
 from harness.cli import invoke
 from harness.cluster.cluster import Cluster
-from harness.readiness import await_ready
+from harness.kafka.topics import NewTopic, create_topic, delete_topic
+from harness.kafka.wire import Connection, Endpoint, PartitionAnswer, WireError, answers
+from harness.run.readiness import await_ready
 from harness.vocabulary import Topology
 from harness.vocabulary.administration import ElectionType
-from harness.wire import Connection, Endpoint, PartitionAnswer, WireError, answers
 from tests.harness.waiting import wait_until
 
 from .conftest import StartCluster

@@ -12,8 +12,9 @@ from harness.faults.activate import activate
 from harness.faults.contract import NotConfirmedError
 from harness.faults.partition import ActivePartition, remove_chain
 from harness.faults.targets import Resolved
-from harness.healing import bench_of
-from harness.readiness import await_ready
+from harness.kafka.wire import answers
+from harness.run.healing import bench_of
+from harness.run.readiness import await_ready
 from harness.vocabulary import (
     Fault,
     Flavour,
@@ -27,7 +28,6 @@ from harness.vocabulary import (
     Pause,
     Stop,
 )
-from harness.wire import answers
 
 pytestmark = pytest.mark.cluster
 PARTITIONS = [Partition(pattern, flavour=flavour) for pattern in Pattern for flavour in Flavour]

@@ -10,11 +10,11 @@ from checkers.faults import fault_windows
 from checkers.history import OperationType
 from checkers.reading import read_history
 from checkers.verdict import Validity, Verdict
-from harness import planning
-from harness.catalogue import load_scenario
 from harness.cli import invoke
-from harness.gambits import GAMBITS, drawn_gambit
-from harness.operating.gambits import GambitCourse
+from harness.nemesis.gambits import GambitCourse
+from harness.plan import planning
+from harness.plan.catalogue import load_scenario
+from harness.plan.gambits import GAMBITS, drawn_gambit
 from harness.vocabulary import FixedSchedule, Gambit, Scenario
 from results.store import find_run, load_verdict
 

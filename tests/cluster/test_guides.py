@@ -13,8 +13,8 @@ from checkers.replicas.evidence import batches_of
 from checkers.replicas.judging import check_replicas
 from checkers.replicas.observed import MetadataLogSeen
 from checkers.verdict import Validity
-from harness.catalogue import load_scenario
 from harness.cli import invoke
+from harness.plan.catalogue import load_scenario
 from results.store import find_run, load_identity, load_verdict
 from tests.guides import blocks, checkout, ended, lines_of
 

@@ -7,7 +7,7 @@ import pytest
 from checkers.reading import read_history
 from checkers.verdict import Validity
 from harness.cli import invoke
-from harness.mishaps import FAILURES_FILE
+from harness.record.mishaps import FAILURES_FILE
 from harness.workloads.producing import ProducerWorker
 from results.store import find_run, load_verdict
 

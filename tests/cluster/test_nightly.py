@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from harness.cli import invoke
-from harness.qualification import PRESETS, Entry, Preset
+from harness.plan.qualification import PRESETS, Entry, Preset
 
 pytestmark = pytest.mark.cluster
 SCENARIOS = ("exploratory/offsets", "exploratory/txn")

@@ -10,11 +10,11 @@ import pytest
 from kafka.protocol.admin import DescribeConfigsRequest, DescribeConfigsResponse
 
 from harness import cli
-from harness.admin import NewTopic, acknowledges_write, create_topic, delete_topic
 from harness.administration.reassignments import alter_reassignments, log_sizes
 from harness.administration.throttles import FOLLOWERS, LEADERS, RATES
 from harness.cluster.cluster import Cluster
-from harness.wire import Connection, Endpoint, TopicAnswer
+from harness.kafka.topics import NewTopic, acknowledges_write, create_topic, delete_topic
+from harness.kafka.wire import Connection, Endpoint, TopicAnswer
 from tests.harness.waiting import wait_until
 
 pytestmark = pytest.mark.cluster

@@ -17,8 +17,8 @@ from harness.cluster.engine import compose_binary
 from harness.cluster.images import KafkaImage, Source, ensure_base, ensure_image
 from harness.cluster.images.registry import REPOSITORY_VARIABLE, RegistryProvider
 from harness.errors import KrucibleError
-from harness.packages import Package, install, may_not_install
-from harness.readiness import await_ready
+from harness.host.packages import Package, install, may_not_install
+from harness.run.readiness import await_ready
 from harness.vocabulary import Topology
 from tests.harness.releases import release_of
 from tests.harness.waiting import wait_until

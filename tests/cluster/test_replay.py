@@ -13,7 +13,7 @@ from harness.cluster.cluster import find_cluster
 from harness.cluster.containers import RunContainers
 from harness.cluster.engine import compose_binary
 from harness.cluster.leftovers import leftovers
-from harness.readiness import await_ready
+from harness.run.readiness import await_ready
 from harness.vocabulary import FixedSchedule, Pause, Step, Target
 from results.store import find_run, load_identity
 from tests.harness.recorded import recorded

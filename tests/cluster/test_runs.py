@@ -17,8 +17,8 @@ from harness.cli import invoke
 from harness.cli.series import TOGETHER
 from harness.cluster.containers import RunContainers
 from harness.cluster.leftovers import leftovers
-from harness.deaths import is_noted
-from harness.ledger import RunOpened, pending_undos, read_ledger
+from harness.record.deaths import is_noted
+from harness.record.ledger import RunOpened, pending_undos, read_ledger
 from results.store import find_run, list_runs, load_verdict
 from tests.harness.recorded import recorded
 from tests.harness.waiting import wait_until

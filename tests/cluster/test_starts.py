@@ -7,10 +7,10 @@ import pytest
 
 from checkers.reading import read_history
 from checkers.verdict import Validity
-from harness import starting
 from harness.cli import invoke
 from harness.cluster.cluster import Cluster
-from harness.readiness import Readiness, await_ready
+from harness.run import starting
+from harness.run.readiness import Readiness, await_ready
 from results.measures import load_measures
 from results.store import find_run, load_verdict
 

@@ -7,9 +7,9 @@ import pytest
 
 from harness.cluster.cluster import find_cluster
 from harness.cluster.containers import subnets_in_use
-from harness.readiness import await_ready
+from harness.kafka.wire import Endpoint
+from harness.run.readiness import await_ready
 from harness.vocabulary import Mode, NodeFile, Quorum, Topology
-from harness.wire import Endpoint
 
 from .conftest import StartCluster
 

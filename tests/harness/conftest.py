@@ -4,7 +4,7 @@ import pytest
 
 from harness.administration import addressing, sighting
 from harness.clients import kafka_python_making
-from harness.operating import asking
+from harness.nemesis import asking
 from tests.harness.waiting import BOUND_S
 
 

@@ -20,14 +20,14 @@ from checkers.verdict import Verdict
 from harness.cli.apart import child
 from harness.cli.keeping import keep, show
 from harness.errors import KrucibleError
-from harness.events import Listener, RunBegan
-from harness.folder import create_run_folder
-from harness.journal import RUNNER, Clock, Journals, Recorder
-from harness.ledger import FaultPlanned, Ledger, RunOpened, Undo
-from harness.ownership import this_process
-from harness.planning import RunPlan
-from harness.replaying_plan import _as_set_up
-from harness.runner import Host
+from harness.plan.planning import RunPlan
+from harness.plan.replaying_plan import _as_set_up
+from harness.record.events import Listener, RunBegan
+from harness.record.folder import create_run_folder
+from harness.record.journal import RUNNER, Clock, Journals, Recorder
+from harness.record.ledger import FaultPlanned, Ledger, RunOpened, Undo
+from harness.record.ownership import this_process
+from harness.run.runner import Host
 from tests.checkers.log_simulator import Simulation
 from tests.harness.recorded_run import SETUP, identity_of_plan
 

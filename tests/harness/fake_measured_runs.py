@@ -11,8 +11,8 @@ from checkers.verdict import Anomaly, Validity, Verdict, result_of
 from harness.cli.hosting.orders import Order, Report
 from harness.cli.series import Venue
 from harness.errors import KrucibleError
-from harness.planning import RunPlan, plan_run
-from harness.schedule import encode
+from harness.plan.planning import RunPlan, plan_run
+from harness.plan.schedule import encode
 from harness.seeded_bugs.catalogue import bug_named
 from harness.seeded_bugs.script import script_of
 from results.measures import Measures, save_measures

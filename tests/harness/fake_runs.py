@@ -12,8 +12,8 @@ from checkers.identity import ImageIdentity
 from checkers.verdict import Validity, Verdict
 from harness.cli import replaying
 from harness.cli.series import Venue
-from harness.planning import RunPlan
-from harness.schedule import faults_of
+from harness.plan.planning import RunPlan
+from harness.plan.schedule import faults_of
 from tests.harness.recorded_run import Told, a_verdict, planned, store_run
 
 ZOMBIE = "regressions/kafka-15489-zombie-leader"

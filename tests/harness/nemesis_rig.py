@@ -8,12 +8,12 @@ from typing import Any, cast
 import pytest
 
 from checkers.history import Operation, OperationType
-from harness import nemesis as module
 from harness.faults.contract import Bench
 from harness.faults.targets import Resolved, Sight
-from harness.journal import Clock, Journals, Recorder
-from harness.ledger import Ledger, pending_undos, read_ledger
-from harness.nemesis import Nemesis
+from harness.nemesis import nemesis as module
+from harness.nemesis.nemesis import Nemesis
+from harness.record.journal import Clock, Journals, Recorder
+from harness.record.ledger import Ledger, pending_undos, read_ledger
 from harness.vocabulary import Fault, Mode, Topology
 from tests.harness.recorded import recorded
 

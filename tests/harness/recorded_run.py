@@ -10,9 +10,9 @@ from checkers.history import JournalHeader, Operation, OperationType
 from checkers.identity import IDENTITY_FILE, RunIdentity, encode_identity
 from checkers.verdict import Anomaly, Validity, Verdict, result_of
 from harness.faults.activate import as_value
-from harness.planning import RunOptions, RunPlan, plan_run
-from harness.replaying_plan import _as_set_up
-from harness.schedule import encode
+from harness.plan.planning import RunOptions, RunPlan, plan_run
+from harness.plan.replaying_plan import _as_set_up
+from harness.plan.schedule import encode
 from harness.vocabulary.faults import Fault
 from results.store import save_verdict
 

@@ -9,16 +9,16 @@ from typing import Any, cast
 import pytest
 
 from checkers.history import OperationType
-from harness import crew as module
-from harness.crew import Crew
 from harness.errors import EngineError, KrucibleError
 from harness.faults.contract import Bench
-from harness.journal import Clock, Journals
+from harness.kafka.sizes import TopicSizes
+from harness.nemesis.acting import Acting
+from harness.nemesis.operator import Operator, Performed
+from harness.nemesis.timed import TimedError
 from harness.observers.view import ClusterView
-from harness.operating.acting import Acting
-from harness.operating.operator import Operator, Performed
-from harness.operating.timed import TimedError
-from harness.sizes import TopicSizes
+from harness.record.journal import Clock, Journals
+from harness.run import crew as module
+from harness.run.crew import Crew
 from harness.vocabulary import Act, AlterTopic, FixedSchedule, Kill, Topology
 from harness.vocabulary.scenario import Step
 from harness.workloads.deleting import Deletions
@@ -121,7 +121,7 @@ class Rig:
         )
         monkeypatch.setattr(module, "bench_of", lambda _: cast("Bench", None))
         monkeypatch.setattr(module, "Operator", Standing)
-        monkeypatch.setattr("harness.nemesis.activate", activate)
+        monkeypatch.setattr("harness.nemesis.nemesis.activate", activate)
         cancelled = threading.Event()
         deletions = cast("Deletions", None)
         self.crew = Crew(cast("Any", stage), ClusterView(), lambda: None, cancelled, deletions)

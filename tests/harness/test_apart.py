@@ -10,18 +10,20 @@ from pathlib import Path
 import pytest
 
 from checkers.verdict import Validity, Verdict
-from harness import cli, healing
+from harness import cli
 from harness.cli import series
 from harness.cli.apart import aftermath, process
 from harness.cli.campaigns import Campaign
 from harness.cli.series import TOGETHER
 from harness.cli.stored_runs import StoredRuns
-from harness.deaths import is_noted
+from harness.cluster import leftovers
 from harness.errors import EngineError
-from harness.ledger import pending_undos, read_ledger
-from harness.mishaps import FAILURES_FILE
-from harness.planning import RunPlan
-from harness.runner import Host
+from harness.plan.planning import RunPlan
+from harness.record.deaths import is_noted
+from harness.record.ledger import pending_undos, read_ledger
+from harness.record.mishaps import FAILURES_FILE
+from harness.run import healing
+from harness.run.runner import Host
 from results.store import find_run, list_runs, load_identity, load_verdict
 from tests.harness.dying_child import ASSERTION
 from tests.harness.recorded_run import a_verdict, store_run
@@ -44,7 +46,7 @@ class Engine:
         self.removed: list[str] = []
         self.refuses = False
         monkeypatch.setattr(aftermath, "connect", self._connect)
-        monkeypatch.setattr(healing, "labelled_runs", lambda _client: {})
+        monkeypatch.setattr(leftovers, "labelled_runs", lambda _client: {})
         monkeypatch.setattr(healing, "save_logs", lambda *_: {})
         monkeypatch.setattr(healing, "RunContainers", lambda _client, _run: self)
         monkeypatch.setattr(healing, "remove_run", lambda _client, run, _folder: self.removed.append(run))

@@ -12,15 +12,15 @@ from harness.cluster.containers import NotRunningError
 from harness.errors import EngineError
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import cuts
+from harness.faults.injecting import OVER
+from harness.faults.taking import Taking
 from harness.faults.targets import Resolved, Sight
-from harness.injecting import OVER
-from harness.journal import Clock, JournalError, Journals, Recorder
-from harness.ledger import Ledger, pending_undos, read_ledger
-from harness.operating import blinking as module
-from harness.operating.blinking import Blinking
-from harness.operating.timed import TimedError
-from harness.schedule import blinks_of
-from harness.taking import Taking
+from harness.nemesis import blinking as module
+from harness.nemesis.blinking import Blinking
+from harness.nemesis.timed import TimedError
+from harness.plan.schedule import blinks_of
+from harness.record.journal import Clock, JournalError, Journals, Recorder
+from harness.record.ledger import Ledger, pending_undos, read_ledger
 from harness.vocabulary import (
     Fault,
     FixedSchedule,

@@ -8,13 +8,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.blinks import BLINKS
-from harness.catalogue import load_scenario, scenario_names
-from harness.chance import LEAD_MS, TAIL_MS
 from harness.errors import UsageError
 from harness.faults.availability import unavailable_because
-from harness.planning import RunOptions, plan_run
-from harness.schedule import blinks_of, decode, encode, faults_alone, faults_of, plan
+from harness.plan.blinks import BLINKS
+from harness.plan.catalogue import load_scenario, scenario_names
+from harness.plan.chance import LEAD_MS, TAIL_MS
+from harness.plan.planning import RunOptions, plan_run
+from harness.plan.schedule import blinks_of, decode, encode, faults_alone, faults_of, plan
 from harness.vocabulary import (
     FixedSchedule,
     LostAnswers,
@@ -115,7 +115,7 @@ def test_a_blink_that_nobody_knows_is_refused(monkeypatch: pytest.MonkeyPatch) -
     assert isinstance(scenario.schedule, RandomSchedule)
     odd = msgspec.structs.replace(scenario.schedule, blinks={"wink": 1})
     changed = msgspec.structs.replace(scenario, schedule=odd)
-    monkeypatch.setattr("harness.planning.load_scenario", lambda _: changed)
+    monkeypatch.setattr("harness.plan.planning.load_scenario", lambda _: changed)
     with pytest.raises(UsageError) as told:
         plan_run(RunOptions(scenario="exploratory/chaos", seed=1))
     assert "no blink is called wink; expected one of pause, link" in told.value.got

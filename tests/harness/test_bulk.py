@@ -14,8 +14,8 @@ from checkers.history import Operation, OperationType
 from checkers.reading import read_journals
 from harness.clients.interface import ClientFailedError, ProducerOptions
 from harness.errors import KrucibleError
-from harness.events import Acknowledged, Event
-from harness.journal import Clock, JournalError, Journals, Recorder
+from harness.record.events import Acknowledged, Event
+from harness.record.journal import Clock, JournalError, Journals, Recorder
 from harness.vocabulary import BulkWorkload
 from harness.workloads import bulk, bulk_lanes
 from harness.workloads.bulk import BulkWriter, bulk_workers

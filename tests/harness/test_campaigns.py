@@ -10,7 +10,7 @@ from checkers.identity import IDENTITY_FILE, ImageIdentity, encode_identity
 from harness.cli import contents as module
 from harness.cli.campaigns import STATE_FILE, Campaign, look_up
 from harness.cli.contents import Contents
-from harness.planning import RunOptions, RunPlan, plan_run
+from harness.plan.planning import RunOptions, RunPlan, plan_run
 from results.store import VERDICT_FILE, save_verdict
 from tests.results.pipeline.stored_runs import VALID
 from tests.results.story import IDENTITY
@@ -88,7 +88,7 @@ def test_a_run_from_before_the_default_version_was_another_is_not_done(
     assert done(tmp_path, plans(kafka_version="4.3.1")) == {1}
     scenario = plans()[1].scenario
     bumped = msgspec.structs.replace(scenario, kafka_version="4.3.2")
-    monkeypatch.setattr("harness.planning.load_scenario", lambda _name: bumped)
+    monkeypatch.setattr("harness.plan.planning.load_scenario", lambda _name: bumped)
     assert done(tmp_path, plans(kafka_version=None)) == set()
     assert done(tmp_path, plans(kafka_version="4.3.1")) == {1}
 

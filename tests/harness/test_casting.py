@@ -3,8 +3,9 @@
 import pytest
 from msgspec import structs
 
-from harness.operating.casting import Cast, asked_there, cast, come_about, has_part, member_of
-from harness.operating.situation import Situation
+from harness.kafka.wire import PartitionAnswer, QuorumAnswer, Replica
+from harness.nemesis.casting import Cast, asked_there, cast, come_about, has_part, member_of
+from harness.nemesis.situation import Situation
 from harness.vocabulary import (
     AddPart,
     AddVoter,
@@ -39,7 +40,6 @@ from harness.vocabulary import (
     controller,
 )
 from harness.vocabulary.gambits import Situational
-from harness.wire import PartitionAnswer, QuorumAnswer, Replica
 
 NODES = Topology(mode=Mode.ISOLATED).nodes()
 BY_NAME = {node.name: node for node in NODES}

@@ -6,7 +6,9 @@ import pytest
 
 from checkers.verdict import Validity
 from harness import cli
-from harness.catalogue import (
+from harness.cli import catalogue_page
+from harness.cli.catalogue_page import render_catalogue
+from harness.plan.catalogue import (
     AS_GOOD,
     Forecast,
     expectation_for,
@@ -15,8 +17,6 @@ from harness.catalogue import (
     load_scenario,
     scenario_names,
 )
-from harness.cli import catalogue_page
-from harness.cli.catalogue_page import render_catalogue
 from harness.vocabulary import (
     Act,
     AlterTopic,

@@ -13,7 +13,7 @@ from harness.clients.group_modern import ModernMember
 from harness.clients.group_opening import join_group
 from harness.clients.group_outdated import commit_as
 from harness.clients.interface import ClientKind, Message, ReadError
-from harness.wire import Connection
+from harness.kafka.wire import Connection
 from tests.harness.fake_group_broker import FakeGroupBroker
 from tests.harness.waiting import BOUND_S
 

@@ -11,7 +11,7 @@ from harness import cli
 from harness.cli import clusters
 from harness.cluster.cluster import Plan
 from harness.errors import KrucibleError
-from harness.ledger import Ledger, RunOpened, read_ledger
+from harness.record.ledger import Ledger, RunOpened, read_ledger
 from tests.harness.recorded_run import a_verdict, planned, store_run
 
 

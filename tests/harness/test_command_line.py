@@ -143,7 +143,7 @@ def test_a_defect_is_saved_and_told_even_without_room_for_it(
 
 def test_a_seed_plans_the_same_bytes_in_every_process() -> None:
     program = (
-        "from harness.planning import RunOptions, plan_run; from harness.schedule import encode;"
+        "from harness.plan.planning import RunOptions, plan_run; from harness.plan.schedule import encode;"
         "import sys; [sys.stdout.buffer.write(encode(plan_run(RunOptions(scenario='exploratory/chaos',"
         " seed=s, mode=m, duration_s=300)).schedule)) for s in range(20) for m in ('combined', 'isolated')]"
     )

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from checkers.history import Operation
-from harness import commits_left
-from harness.commits_left import gather_commits_left, left_of
-from harness.journal import Clock, Journals, Recorder
-from harness.replicas import Reading, read_disk
+from harness.evidence import commits_left
+from harness.evidence.commits_left import gather_commits_left, left_of
+from harness.evidence.replicas import Reading, read_disk
+from harness.record.journal import Clock, Journals, Recorder
 from tests.harness.fake_commits import batch, commit
 from tests.harness.fake_segments import Producer, marker, write_log
 from tests.harness.recorded import recorded

@@ -8,8 +8,8 @@ from rich.console import Console
 from checkers.history import Operation, OperationType
 from checkers.verdict import Validity, Verdict
 from harness.cli.console import LineConsole, LiveConsole, console_for
-from harness.events import Event, PhaseBegan, Recorded, RunBegan, RunEnded
-from harness.wire import PartitionAnswer
+from harness.kafka.wire import PartitionAnswer
+from harness.record.events import Event, PhaseBegan, Recorded, RunBegan, RunEnded
 
 OK, INFO = OperationType.OK, OperationType.INFO
 CUT = {"kind": "partition", "spec": {"pattern": "halves"}, "targets": ("n1",)}

@@ -6,12 +6,12 @@ import msgspec
 import pytest
 
 from checkers.identity import ImageIdentity, RunIdentity
-from harness import catalogue
 from harness.cli import contents as module
 from harness.cli.contents import Content, Contents, key_of, require_two
 from harness.cluster.images.registry import digest_in, known_as
 from harness.errors import EngineError, UsageError
-from harness.planning import RunOptions, plan_run
+from harness.plan import catalogue
+from harness.plan.planning import RunOptions, plan_run
 from tests.harness.fake_engine import FakeEngine
 from tests.results.story import IDENTITY
 
@@ -77,7 +77,7 @@ def test_the_default_version_is_the_version_that_it_is_today(monkeypatch: pytest
     before = planned()
     scenario = catalogue.load_scenario("smoke/partition")
     bumped = msgspec.structs.replace(scenario, kafka_version="4.4.0")
-    monkeypatch.setattr("harness.planning.load_scenario", lambda _name: bumped)
+    monkeypatch.setattr("harness.plan.planning.load_scenario", lambda _name: bumped)
     assert planned() == planned(kafka_version="4.4.0") != before
 
 

@@ -8,17 +8,17 @@ from typing import Any, cast
 import pytest
 
 from checkers.history import OperationType
-from harness import crew as module
-from harness.crew import Crew
 from harness.errors import EngineError
 from harness.faults.contract import Bench
-from harness.journal import Clock, Journals
-from harness.ledger import Ledger, pending_undos, read_ledger
+from harness.kafka.sizes import TopicSizes
+from harness.kafka.wire import PartitionAnswer, QuorumAnswer, TopicAnswer
+from harness.nemesis.situation import TopicSize
 from harness.observers.view import FRESH_S, ClusterView
-from harness.operating.situation import TopicSize
-from harness.sizes import TopicSizes
+from harness.record.journal import Clock, Journals
+from harness.record.ledger import Ledger, pending_undos, read_ledger
+from harness.run import crew as module
+from harness.run.crew import Crew
 from harness.vocabulary import FixedSchedule, Kill, LogWorkload, Pause, Step, Topology, broker
-from harness.wire import PartitionAnswer, QuorumAnswer, TopicAnswer
 from harness.workloads.deleting import Deletions
 from tests.harness.recorded import recorded
 
@@ -121,7 +121,7 @@ class Rig:
             plan=SimpleNamespace(scenario=SimpleNamespace(workload=LogWorkload())),
         )
         monkeypatch.setattr(module, "bench_of", lambda _: Bench(nodes, {}, {}, {}))
-        for where in ("harness.nemesis.activate", "harness.operating.blinking.activate"):
+        for where in ("harness.nemesis.nemesis.activate", "harness.nemesis.blinking.activate"):
             monkeypatch.setattr(where, lambda _spec, _fault, resolved, _bench: Fake(resolved.node.name))
         self.crew = Crew(stage, self.view, lambda: None, self.cancelled, cast("Deletions", None))
 

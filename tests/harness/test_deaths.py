@@ -7,9 +7,9 @@ import pytest
 
 from checkers.history import History, Operation, OperationType
 from checkers.reading import read_history
-from harness.deaths import is_noted, note_death, save_said, told
-from harness.journal import RUNNER, Clock, JournalError, Journals, Recorder
-from harness.mishaps import FAILURES_FILE
+from harness.record.deaths import is_noted, note_death, save_said, told
+from harness.record.journal import RUNNER, Clock, JournalError, Journals, Recorder
+from harness.record.mishaps import FAILURES_FILE
 
 DUMP = [
     "Fatal Python error: Aborted",

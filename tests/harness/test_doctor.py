@@ -7,14 +7,15 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from harness import cli, memory
-from harness import doctor as module
+from harness import cli
 from harness.cluster.engine import EngineFacts
 from harness.cluster.images import KafkaImage, Source, Survey
-from harness.doctor import Check, DoctorReport, State, doctor
-from harness.doctor_view import show
 from harness.errors import EngineError, UsageError
-from harness.packages import Package
+from harness.host import doctor as module
+from harness.host import memory
+from harness.host.doctor import Check, DoctorReport, State, doctor
+from harness.host.doctor_view import show
+from harness.host.packages import Package
 
 IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", Source.ARTIFACTS, "sha256:0", "", "17", "0")
 FACTS = EngineFacts("20.10", "overlay2", "/", "1", "6.1", "Debian", 2, 1 << 34)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.segments.dump import by_file, dump_command, records
+from harness.kafka.segments.dump import by_file, dump_command, records
 
 BATCH = (
     "baseOffset: {first} lastOffset: {first} count: 1 baseSequence: -1 lastSequence: -1 producerId: -1"

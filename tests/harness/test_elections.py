@@ -10,8 +10,8 @@ from harness.administration.elections import (
     ElectionResult,
     elect_leaders,
 )
+from harness.kafka.wire import WireError
 from harness.vocabulary.administration import ElectionType
-from harness.wire import WireError
 from tests.harness.fake_electing_node import ELECT, FakeElectingNode
 
 PREFERRED, UNCLEAN = ElectionType.PREFERRED, ElectionType.UNCLEAN

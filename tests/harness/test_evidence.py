@@ -1,6 +1,6 @@
 """What stands out of a node's log."""
 
-from harness.evidence import LINES_MAX, Finding, findings
+from harness.evidence.node_logs import LINES_MAX, Finding, findings
 
 LOG = """\
 2026-11-20T22:32:59.469Z INFO [main] all is well (kafka.server.BrokerServer)

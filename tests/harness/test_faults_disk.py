@@ -17,7 +17,7 @@ from harness.faults.activate import activate, process_fault
 from harness.faults.availability import unavailable_because
 from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
 from harness.faults.targets import Resolved
-from harness.ledger import Undo
+from harness.record.ledger import Undo
 from harness.vocabulary.faults import DeadDisk, Fault, PowerLoss, Scope, WipeDisk
 from harness.vocabulary.topology import DiskKind, Topology
 

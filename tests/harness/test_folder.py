@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import ledger
 from harness.errors import KrucibleError, UsageError
-from harness.folder import create_cluster_folder, create_run_folder, point_latest
+from harness.record import ledger
+from harness.record.folder import create_cluster_folder, create_run_folder, point_latest
 from results import store
 
 NOON = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from checkers.reading import read_history
-from harness.folders import gather_folders
-from harness.journal import Clock, Journals, Recorder
+from harness.evidence.folders import gather_folders
+from harness.record.journal import Clock, Journals, Recorder
 
 PAPERS = "version: 0\ntopic_id: {}\n"
 

@@ -13,8 +13,16 @@ from checkers.history import OperationType
 from checkers.reading import read_history
 from harness import cli
 from harness.errors import KrucibleError
-from harness.journal import Clock, JournalError, Journals, Recorder
-from harness.ledger import LEDGER_FILE, FaultPlanned, FaultUndone, Ledger, Undo, pending_undos, read_ledger
+from harness.record.journal import Clock, JournalError, Journals, Recorder
+from harness.record.ledger import (
+    LEDGER_FILE,
+    FaultPlanned,
+    FaultUndone,
+    Ledger,
+    Undo,
+    pending_undos,
+    read_ledger,
+)
 from results.store import RunUnreadableError, load_verdict, save_verdict
 
 CUT = FaultPlanned(fault="f1", undo=(Undo(action="remove-chain", node="n1", chain="KRUCIBLE-f1"),))

@@ -8,13 +8,14 @@ from typing import Any, cast
 import pytest
 
 from checkers.history import Operation, OperationType
-from harness.events import Recorded
-from harness.journal import Clock, Journals, Recorder
-from harness.nemesis import Nemesis
-from harness.operating.gambits import GambitCourse, Surroundings
-from harness.operating.operator import Operator, Performed
-from harness.operating.situation import Situation
-from harness.tally import Tally
+from harness.kafka.wire import PartitionAnswer
+from harness.nemesis.gambits import GambitCourse, Surroundings
+from harness.nemesis.nemesis import Nemesis
+from harness.nemesis.operator import Operator, Performed
+from harness.nemesis.situation import Situation
+from harness.record.events import Recorded
+from harness.record.journal import Clock, Journals, Recorder
+from harness.record.tally import Tally
 from harness.vocabulary import (
     Acknowledged,
     AdminOperation,
@@ -48,7 +49,6 @@ from harness.vocabulary import (
     Until,
     broker,
 )
-from harness.wire import PartitionAnswer
 from harness.workloads.deleting import Deletions, OneDeletion
 from harness.workloads.worker import Worker, WorkloadError
 from tests.harness.recorded import recorded

@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness import gambits, planning
-from harness.chance import LEAD_MS, TAIL_MS
 from harness.errors import UsageError
 from harness.faults.availability import unavailable_because
-from harness.gambits import GAMBITS
-from harness.planning import RunOptions, plan_run
-from harness.schedule import (
+from harness.plan import gambits, planning
+from harness.plan.chance import LEAD_MS, TAIL_MS
+from harness.plan.gambits import GAMBITS
+from harness.plan.planning import RunOptions, plan_run
+from harness.plan.schedule import (
     agenda,
     blinks_of,
     decode,

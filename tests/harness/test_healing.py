@@ -6,14 +6,22 @@ from typing import Any
 
 import pytest
 
-from harness import healing
 from harness.cluster import leftovers as of_engine
 from harness.cluster.containers import FOLDER_LABEL, KEPT_LABEL, OWNER_LABEL
 from harness.cluster.leftovers import Leftover, leftovers
 from harness.errors import EngineError, KrucibleError
-from harness.healing import heal, heal_after
-from harness.ledger import LEDGER_FILE, FaultPlanned, Ledger, RunOpened, Undo, pending_undos, read_ledger
-from harness.ownership import Owner, this_process
+from harness.record.ledger import (
+    LEDGER_FILE,
+    FaultPlanned,
+    Ledger,
+    RunOpened,
+    Undo,
+    pending_undos,
+    read_ledger,
+)
+from harness.record.ownership import Owner, this_process
+from harness.run import healing
+from harness.run.healing import heal, heal_after
 
 DEAD = Owner(1, 1)
 """The first process of a host was not started one tick after its boot."""

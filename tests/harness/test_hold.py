@@ -11,8 +11,8 @@ from checkers.reading import read_history
 from harness.faults import hold as hold_module
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.hold import ConnectionHolds
-from harness.journal import Clock, Journals, Recorder
-from harness.ledger import Ledger, pending_undos, read_ledger
+from harness.record.journal import Clock, Journals, Recorder
+from harness.record.ledger import Ledger, pending_undos, read_ledger
 from harness.vocabulary import Topology
 
 LISTING = """Chain KRUCIBLE-hold-1 (1 references)

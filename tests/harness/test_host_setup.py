@@ -2,11 +2,11 @@
 
 import pytest
 
-from harness import setup as module
 from harness.cluster.images import KafkaImage, Source, Survey
 from harness.cluster.images import survey as real_survey
 from harness.errors import KrucibleError, UsageError
-from harness.packages import Package
+from harness.host import setup as module
+from harness.host.packages import Package
 from tests.harness.fake_engine import FakeEngine
 
 IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", Source.ARTIFACTS, "sha256:0", "", "17", "0")

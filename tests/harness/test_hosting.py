@@ -21,9 +21,9 @@ from harness.cli.hosting.looking import Question, Seen, file_system_of, look
 from harness.cli.hosting.orders import Begun, Desk, Order, Report, Site, decode, encode
 from harness.cli.hosting.slots import slot
 from harness.cli.hosting.table import Host, able, hosts_text
-from harness.doctor import Check, State
 from harness.errors import EngineError, KrucibleError
-from harness.planning import ImageAsked, RunOptions
+from harness.host.doctor import Check, State
+from harness.plan.planning import ImageAsked, RunOptions
 from results.store import LATEST, VERDICT_FILE, list_runs, load_verdict, run_folders
 from tests.harness.recorded_run import a_verdict, planned, store_run
 from tests.harness.waiting import wait_until

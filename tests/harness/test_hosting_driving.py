@@ -16,7 +16,7 @@ from harness.cli.hosting.looking import Seen
 from harness.cli.hosting.orders import Begun, Desk, Order, Report, encode
 from harness.cli.hosting.table import Host, look_at
 from harness.cli.hosting.tasks import CARRY_OUT
-from harness.planning import RunPlan
+from harness.plan.planning import RunPlan
 from results.pipeline.errors import PipelineError
 from results.pipeline.hosts import Answer
 from tests.harness.fake_hosts import MASTER, End, FakeHosts

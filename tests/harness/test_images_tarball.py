@@ -15,7 +15,7 @@ from harness.cluster.images.model import Source
 from harness.cluster.images.registry import RegistryProvider, repository_of
 from harness.cluster.images.tarball import TarballProvider, digest_of, jars_of, version_in
 from harness.errors import KrucibleError, UsageError
-from harness.planning import RunOptions, plan_run, reproduce_line
+from harness.plan.planning import RunOptions, plan_run, reproduce_line
 from tests.harness.fake_engine import FakeEngine
 from tests.harness.releases import file, link, odd, release
 

@@ -14,8 +14,8 @@ import pytest
 
 from checkers.history import JournalHeader, Operation, OperationType
 from checkers.reading import read_history
-from harness.events import Event, Recorded
-from harness.journal import Clock, Entry, Journal, JournalError, Journals, Recorder, describe
+from harness.record.events import Event, Recorded
+from harness.record.journal import Clock, Entry, Journal, JournalError, Journals, Recorder, describe
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 
@@ -213,7 +213,7 @@ def test_descriptions_are_one_short_line() -> None:
 KILLED_IN_MID_FLIGHT = """
 import os, signal, sys
 from pathlib import Path
-from harness.journal import Clock, Journals, Recorder
+from harness.record.journal import Clock, Journals, Recorder
 recorder = Recorder(Journals(Path(sys.argv[1]), "r", Clock()).open("worker-0"), 0, 1)
 with recorder.operation("send", "log", [[0, 1]]):
     os.kill(os.getpid(), signal.SIGKILL)

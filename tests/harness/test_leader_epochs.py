@@ -7,8 +7,13 @@ import pytest
 from checkers.columns import PartitionName
 from checkers.reading import read_history
 from checkers.replicas.leader_epochs import Starts, leader_epochs
-from harness.journal import Clock, Journals, Recorder
-from harness.leader_epochs import CHECKPOINT, gather_leader_epochs, partitions_of_kafka, read_checkpoint
+from harness.evidence.leader_epochs import (
+    CHECKPOINT,
+    gather_leader_epochs,
+    partitions_of_kafka,
+    read_checkpoint,
+)
+from harness.record.journal import Clock, Journals, Recorder
 
 
 def written(folder: Path, text: str) -> Path:

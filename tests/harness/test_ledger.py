@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.errors import KrucibleError
-from harness.ledger import (
+from harness.record.ledger import (
     LEDGER_FILE,
     FaultPlanned,
     FaultUndone,
@@ -17,7 +17,7 @@ from harness.ledger import (
     pending_undos,
     read_ledger,
 )
-from harness.ownership import Owner, owner_from_label, start_ticks_of, this_process
+from harness.record.ownership import Owner, owner_from_label, start_ticks_of, this_process
 
 CUT = FaultPlanned(fault="f1", undo=(Undo(action="remove-chain", node="n1", chain="KRUCIBLE-f1"),))
 PAUSE = FaultPlanned(fault="f2", undo=(Undo(action="unpause", node="n2"),))

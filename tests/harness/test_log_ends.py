@@ -1,6 +1,6 @@
 """What nodes log of the ends of logs, as Kafka 4.3.1 words it."""
 
-from harness.log_ends import ENTRIES_MAX, Loaded, Shrunk, log_ends
+from harness.evidence.log_ends import ENTRIES_MAX, Loaded, Shrunk, log_ends
 
 AT = "2026-11-23T13:15:48.127Z INFO "
 START = AT + "[main] Registered signal handlers for TERM, INT, HUP (o.a.k.common.utils.LoggingSignalHandler)"

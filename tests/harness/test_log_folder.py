@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from harness.segments.batches import BAD_CHECKSUM, REASONS, Damage, Tail
-from harness.segments.compiled import Stop
-from harness.segments.log_folder import START_CHECKPOINT, FolderDamage, read_log
+from harness.kafka.segments.batches import BAD_CHECKSUM, REASONS, Damage, Tail
+from harness.kafka.segments.compiled import Stop
+from harness.kafka.segments.log_folder import START_CHECKPOINT, FolderDamage, read_log
 from tests.harness.fake_segments import batch, write_log
 
 FIRST, SECOND, THIRD = batch(10), batch(11, [b"x", b"y"]), batch(13, leader_epoch=2)

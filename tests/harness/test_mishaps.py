@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from harness.errors import KrucibleError
-from harness.journal import Clock, JournalError, Journals, Recorder
-from harness.mishaps import FAILURES_FILE, Mishaps
+from harness.record.journal import Clock, JournalError, Journals, Recorder
+from harness.record.mishaps import FAILURES_FILE, Mishaps
 from harness.workloads.worker import WorkloadError
 from tests.harness.recorded import recorded
 

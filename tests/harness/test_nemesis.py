@@ -7,13 +7,13 @@ from typing import Any, cast
 import pytest
 
 from checkers.history import OperationType
-from harness import nemesis as module
 from harness.errors import EngineError
 from harness.faults.contract import Bench
 from harness.faults.targets import Sight
-from harness.journal import Clock, JournalError, Journals, Recorder
-from harness.ledger import Ledger, pending_undos, read_ledger
-from harness.nemesis import Nemesis
+from harness.nemesis import nemesis as module
+from harness.nemesis.nemesis import Nemesis
+from harness.record.journal import Clock, JournalError, Journals, Recorder
+from harness.record.ledger import Ledger, pending_undos, read_ledger
 from harness.vocabulary.administration import broker
 from harness.vocabulary.faults import Pause, Target
 from harness.vocabulary.scenario import FixedSchedule, Step

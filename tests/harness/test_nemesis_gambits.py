@@ -10,7 +10,7 @@ import pytest
 from checkers.history import OperationType
 from harness.errors import EngineError
 from harness.faults.contract import NotConfirmedError
-from harness.nemesis import NS_PER_MS
+from harness.nemesis.nemesis import NS_PER_MS
 from harness.vocabulary import (
     Fault,
     FixedSchedule,

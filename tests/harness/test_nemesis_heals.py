@@ -7,15 +7,15 @@ from typing import Any, cast
 import pytest
 
 from checkers.history import OperationType
-from harness import nemesis as module
 from harness.errors import UsageError
 from harness.faults.contract import Bench
 from harness.faults.targets import Sight
-from harness.journal import Clock, Journals, Recorder
-from harness.ledger import Ledger
-from harness.nemesis import Nemesis
-from harness.planning import RunOptions, plan_run
-from harness.schedule import problems_of
+from harness.nemesis import nemesis as module
+from harness.nemesis.nemesis import Nemesis
+from harness.plan.planning import RunOptions, plan_run
+from harness.plan.schedule import problems_of
+from harness.record.journal import Clock, Journals, Recorder
+from harness.record.ledger import Ledger
 from harness.vocabulary import Heal, Inject, Kill, Move, Pass, Scenario, ScriptedSchedule, Topology
 from tests.harness.recorded import recorded
 
@@ -81,7 +81,7 @@ def test_a_script_whose_heals_make_no_sense_is_refused(
     script = ScriptedSchedule(moves, 10)
     assert problems_of(script) == [problem]
     scenario = Scenario(summary="s", why="w", schedule=script)
-    monkeypatch.setattr("harness.planning.load_scenario", lambda _: scenario)
+    monkeypatch.setattr("harness.plan.planning.load_scenario", lambda _: scenario)
     with pytest.raises(UsageError) as told:
         plan_run(RunOptions(scenario="a/script", seed=1))
     assert problem in told.value.got

@@ -8,14 +8,14 @@ import msgspec
 import pytest
 
 from checkers.history import Operation, OperationType
-from harness import nemesis as module
 from harness.faults.contract import Bench
 from harness.faults.targets import Copies, Sight
-from harness.journal import Clock, Journals, Recorder
-from harness.ledger import Ledger, read_ledger
-from harness.nemesis import Nemesis
+from harness.kafka.wire import PartitionAnswer
+from harness.nemesis import nemesis as module
+from harness.nemesis.nemesis import Nemesis
+from harness.record.journal import Clock, Journals, Recorder
+from harness.record.ledger import Ledger, read_ledger
 from harness.vocabulary import Fault, Mode, Pause, Topology, WipeDisk, broker
-from harness.wire import PartitionAnswer
 from tests.harness.recorded import recorded
 
 FULL = PartitionAnswer(0, 1, 4, (1, 2, 3), (1, 2, 3), None)

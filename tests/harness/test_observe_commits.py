@@ -7,10 +7,10 @@ from typing import NoReturn
 
 import pytest
 
-from harness.journal import Clock, Journals
+from harness.kafka.segments import commits_log
+from harness.kafka.segments.commits_log import CommitsLog
 from harness.observers.commits import CommitsObserver
-from harness.segments import commits_log
-from harness.segments.commits_log import CommitsLog
+from harness.record.journal import Clock, Journals
 from tests.harness.fake_commits import batch, commit
 from tests.harness.fake_segments import Producer, marker, with_attributes
 from tests.harness.recorded import recorded

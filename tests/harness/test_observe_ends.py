@@ -8,9 +8,9 @@ from typing import NoReturn
 
 import pytest
 
-from harness.journal import Clock, Journals
+from harness.kafka.segments.growing import LogEnd
 from harness.observers.ends import LogEndsObserver
-from harness.segments.growing import LogEnd
+from harness.record.journal import Clock, Journals
 from tests.harness.recorded import recorded
 
 FIRST = "00000000000000000000.log"

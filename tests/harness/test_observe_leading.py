@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness.journal import Clock, Journals
+from harness.kafka.wire import Endpoint
 from harness.observers import ClusterView, partitions
 from harness.observers.partitions import PartitionObserver
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import Node, Topology
-from harness.wire import Endpoint
 from tests.harness.fake_node import ELR, LIST, METADATA, FakeNode, elr_answer, listed, metadata_answer
 from tests.harness.recorded import recorded
 from tests.harness.waiting import BOUND_S

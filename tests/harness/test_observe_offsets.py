@@ -9,11 +9,11 @@ import pytest
 from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 
 from harness.clients.listing import What
-from harness.journal import Clock, Journals
+from harness.kafka.wire import PartitionAnswer, TopicAnswer
 from harness.observers import ClusterView, Observers, observers
 from harness.observers.offsets import OffsetsObserver
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import Node, Topology
-from harness.wire import PartitionAnswer, TopicAnswer
 from tests.harness.fake_node import (
     ELR,
     METADATA,

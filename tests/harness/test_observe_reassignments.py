@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from harness.administration.reassignments import Ongoing
-from harness.journal import Clock, Journals
 from harness.observers import ClusterView, Observers, observers
 from harness.observers import reassignments as module
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import Node, Topology
 from tests.harness.fake_moving import LIST, FakeMoving
 from tests.harness.recorded import recorded

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from harness.deletions import Deletions
-from harness.journal import Clock, Journals
 from harness.observers import Observers, observers
 from harness.observers.starts import places_of
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import Node, Topology
+from harness.workloads.deletions import Deletions
 from tests.harness.fake_node import (
     ELR,
     LIST,

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from harness.journal import Clock, Journals
+from harness.kafka.wire import PartitionAnswer, QuorumAnswer, TopicAnswer
 from harness.observers import ClusterView, Observers
 from harness.observers import observers as module
 from harness.observers.observer import Observer
 from harness.observers.quorum_state import QUORUM_STATE, QuorumStateObserver, read_quorum_state
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import Node, Topology
-from harness.wire import PartitionAnswer, QuorumAnswer, TopicAnswer
 from harness.workloads.worker import WorkloadError
 from tests.harness.fake_node import (
     ELR,

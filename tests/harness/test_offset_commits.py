@@ -4,7 +4,7 @@ import struct
 
 import pytest
 
-from harness.segments.offset_commits import Part, commit_of, read_commits
+from harness.kafka.segments.offset_commits import Part, commit_of, read_commits
 from tests.harness.fake_commits import batch, commit, key, value
 from tests.harness.fake_segments import Producer, checked, control_batch, marker, with_attributes
 

@@ -8,9 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.administration.reassignments import Ongoing
-from harness.operating.conditions import judged
-from harness.operating.drawing import drawn
-from harness.operating.situation import Situation, TopicSize
+from harness.kafka.wire import PartitionAnswer, QuorumAnswer, Replica
+from harness.nemesis.conditions import judged
+from harness.nemesis.drawing import drawn
+from harness.nemesis.situation import Situation, TopicSize
 from harness.vocabulary import (
     Acknowledged,
     AddPartitions,
@@ -42,7 +43,6 @@ from harness.vocabulary import (
     controller,
 )
 from harness.vocabulary.administration import Drawn
-from harness.wire import PartitionAnswer, QuorumAnswer, Replica
 from harness.workloads.metadata import CONFIG_KEYS
 
 NODES = Topology(mode=Mode.ISOLATED, controllers=5, brokers=3).nodes()

@@ -13,13 +13,14 @@ from harness.administration.reassignments import Ongoing, ReassignmentAnswer, Re
 from harness.administration.settings import SettingAnswer
 from harness.administration.voters import VoterAnswer
 from harness.cluster.homes import NodeHome
-from harness.journal import Clock, Journals, Recorder
-from harness.operating import asking
-from harness.operating import operator as module
-from harness.operating.acting import Acting
-from harness.operating.operator import Operator
-from harness.operating.situation import Situation, TopicSize
-from harness.sizes import TopicSizes
+from harness.kafka.sizes import TopicSizes
+from harness.kafka.wire import PartitionAnswer, QuorumAnswer, Replica, WireError
+from harness.nemesis import asking
+from harness.nemesis import operator as module
+from harness.nemesis.acting import Acting
+from harness.nemesis.operator import Operator
+from harness.nemesis.situation import Situation, TopicSize
+from harness.record.journal import Clock, Journals, Recorder
 from harness.vocabulary import (
     Act,
     AddPartitions,
@@ -37,7 +38,6 @@ from harness.vocabulary import (
     broker,
     controller,
 )
-from harness.wire import PartitionAnswer, QuorumAnswer, Replica, WireError
 from tests.harness.fake_node import FakeNode
 from tests.harness.recorded import recorded
 from tests.harness.waiting import BOUND_S, wait_until

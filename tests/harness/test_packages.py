@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from harness import packages
 from harness.errors import EngineError, KrucibleError
-from harness.packages import Package
+from harness.host import packages
+from harness.host.packages import Package
 
 MAVEN = Package("maven", "Kafka's jars")
 

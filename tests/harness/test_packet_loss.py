@@ -10,10 +10,10 @@ from harness.faults.activate import activate, process_fault
 from harness.faults.availability import unavailable_because
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import lossy
+from harness.faults.injecting import among
 from harness.faults.packet_loss import BURST, ActivePacketLoss
 from harness.faults.partition import takes_part
 from harness.faults.targets import Resolved, Sight
-from harness.injecting import among
 from harness.vocabulary import Among, Fault, LossPattern, Mode, PacketLoss, Topology
 
 TOPOLOGY = Topology(mode=Mode.ISOLATED)

@@ -9,8 +9,8 @@ import pytest
 from checkers.verdict import Validity
 from harness.cli.running import run
 from harness.errors import UsageError
-from harness.planning import RunOptions, plan_run
-from harness.schedule import encode, faults_of
+from harness.plan.planning import RunOptions, plan_run
+from harness.plan.schedule import encode, faults_of
 from harness.vocabulary import FixedSchedule, Majority, Mode, NodeFile, Quorum, RandomSchedule, Scenario, Stop
 from harness.vocabulary.version import DEFAULT_VERSION
 
@@ -195,7 +195,7 @@ def test_what_can_not_be_drawn_is_told(
     monkeypatch: pytest.MonkeyPatch, schedule: RandomSchedule, problem: str
 ) -> None:
     scenario = Scenario(summary="s", why="w", schedule=schedule)
-    monkeypatch.setattr("harness.planning.load_scenario", lambda _: scenario)
+    monkeypatch.setattr("harness.plan.planning.load_scenario", lambda _: scenario)
     with pytest.raises(UsageError) as told:
         plan_run(options())
     assert problem in told.value.got

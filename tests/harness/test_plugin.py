@@ -15,7 +15,7 @@ from checkers.identity import IDENTITY_FILE, encode_identity
 from checkers.verdict import Anomaly, Validity, Verdict, result_of
 from harness.cli.series import Venue
 from harness.errors import EngineError
-from harness.planning import RunPlan
+from harness.plan.planning import RunPlan
 from harness.pytest_plugin import ROOM
 from results.store import save_verdict
 from tests.results.story import IDENTITY

@@ -6,7 +6,7 @@ import pytest
 from harness.cli import provisions as module
 from harness.cluster.images import KafkaImage, Source, Survey
 from harness.errors import EngineError, KrucibleError
-from harness.planning import ImageAsked, RunOptions, RunPlan, plan_run
+from harness.plan.planning import ImageAsked, RunOptions, RunPlan, plan_run
 
 IMAGE = KafkaImage("krucible/kafka:4.3.1-x", "4.3.1", Source.ARTIFACTS, "sha256:0", "", "17", "0")
 HERE = Survey(IMAGE, {})

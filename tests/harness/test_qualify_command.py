@@ -15,8 +15,8 @@ from harness import cli
 from harness.cli import qualifying, running
 from harness.cli.series import Venue
 from harness.errors import KrucibleError, UsageError
-from harness.planning import RunPlan
-from harness.qualification import PRESETS, Entry, Preset
+from harness.plan.planning import RunPlan
+from harness.plan.qualification import PRESETS, Entry, Preset
 from harness.vocabulary.topology import Mode
 from results.measures import FaultMeasures, Measures, save_measures
 from results.step_summary import BYTES_MAX

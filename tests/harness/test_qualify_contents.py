@@ -15,8 +15,8 @@ from harness.cli import contents as module
 from harness.cli import provisions, qualifying, running
 from harness.cli.series import Venue
 from harness.cluster.images import Source, Survey
-from harness.planning import RunPlan
-from harness.qualification import PRESETS
+from harness.plan.planning import RunPlan
+from harness.plan.qualification import PRESETS
 from results.store import load_identity
 from tests.harness.releases import release
 from tests.harness.test_qualify_command import RUNS, TINY, FakeRuns

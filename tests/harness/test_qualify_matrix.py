@@ -5,8 +5,8 @@ from collections import Counter
 import pytest
 
 from harness.errors import UsageError
-from harness.planning import plan_run
-from harness.qualification import (
+from harness.plan.planning import plan_run
+from harness.plan.qualification import (
     PRESETS,
     Build,
     Job,

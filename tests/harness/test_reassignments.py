@@ -22,7 +22,7 @@ from harness.administration.throttles import (
     set_throttle,
     throttle_for,
 )
-from harness.wire import WireError
+from harness.kafka.wire import WireError
 from tests.harness.fake_moving import ALTER_CONFIGS, BROKER, LIST, LOG_DIRS, REASSIGN, TOPIC, FakeMoving
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from checkers.history import Operation, OperationType
-from harness.journal import Clock, Entry, Journals
+from harness.record.journal import Clock, Entry, Journals
 from tests.harness.recorded import recorded
 
 

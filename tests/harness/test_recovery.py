@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from checkers.history import Operation, OperationType
-from harness import recovery
-from harness.journal import Clock, Journals, Recorder
-from harness.recovery import await_recovery, await_settled
+from harness.record.journal import Clock, Journals, Recorder
+from harness.run import recovery
+from harness.run.recovery import await_recovery, await_settled
 from tests.harness.fake_node import METADATA, FakeNode, metadata_answer
 from tests.harness.recorded import recorded
 

@@ -12,8 +12,8 @@ from checkers.verdict import Validity
 from harness import cli
 from harness.cli import replaying
 from harness.errors import KrucibleError
-from harness.replaying_plan import Instead, load_recorded, plan_replay, replay_line
-from harness.schedule import faults_of
+from harness.plan.replaying_plan import Instead, load_recorded, plan_replay, replay_line
+from harness.plan.schedule import faults_of
 from harness.vocabulary import FixedSchedule, Step, controller
 from tests.harness.fake_runs import GREEN, RED, UNKNOWN, ZOMBIE, Having, having_runs, stored
 from tests.harness.recorded_run import Told, a_verdict, planned, store_run

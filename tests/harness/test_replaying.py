@@ -3,8 +3,8 @@
 import pytest
 
 from checkers.history import History, OperationType
-from harness.replaying import MisfitError, Resolution, differences, resolution_of
-from harness.schedule import Planned, decode, encode
+from harness.plan.replaying import MisfitError, Resolution, differences, resolution_of
+from harness.plan.schedule import Planned, decode, encode
 from harness.vocabulary import (
     Act,
     AddPartitions,

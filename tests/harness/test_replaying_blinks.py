@@ -8,8 +8,8 @@ from checkers.history import History, OperationType
 from harness.faults.activate import as_value
 from harness.faults.cuts import cuts
 from harness.faults.partition import takes_part
-from harness.replaying import MisfitError, Resolution, resolution_of
-from harness.schedule import decode, encode
+from harness.plan.replaying import MisfitError, Resolution, resolution_of
+from harness.plan.schedule import decode, encode
 from harness.vocabulary import (
     Among,
     Fault,

@@ -6,8 +6,8 @@ import pytest
 
 from checkers.history import History, OperationType
 from harness.faults.activate import as_value
-from harness.replaying import MisfitError, Resolution, differences, resolution_of
-from harness.schedule import decode, encode
+from harness.plan.replaying import MisfitError, Resolution, differences, resolution_of
+from harness.plan.schedule import decode, encode
 from harness.vocabulary import (
     AllInSync,
     Ask,

@@ -14,11 +14,11 @@ from checkers.replicas.evidence import batches_of
 from checkers.replicas.judging import check_replicas
 from checkers.replicas.observed import METADATA_LOG, REPLICA
 from checkers.verdict import Validity
-from harness import replicas
 from harness.cluster.tools import FILES_AT
-from harness.disks import gather_disks
 from harness.errors import EngineError
-from harness.journal import Clock, Journals, Recorder
+from harness.evidence import replicas
+from harness.evidence.disks import gather_disks
+from harness.record.journal import Clock, Journals, Recorder
 from harness.vocabulary import Node, Topology
 from tests.harness.fake_segments import Producer, batch, control_batch, marker, write_log
 

@@ -6,9 +6,9 @@ from typing import Any, cast
 import pytest
 
 from checkers.history import OperationType
-from harness.crew import Crew
-from harness.operating.operator import Performed
-from harness.retaining import end_retention, limits_of
+from harness.nemesis.operator import Performed
+from harness.run.crew import Crew
+from harness.run.retaining import end_retention, limits_of
 from harness.vocabulary import CompactedWorkload, LogWorkload
 from harness.vocabulary.administration import AlterTopic
 from tests.harness.fake_configs import ConfigBroker

@@ -11,15 +11,15 @@ import pytest
 
 from checkers.reading import HistoryError
 from checkers.verdict import Validity, Verdict
-from harness import runner
-from harness.beside import beside, nothing
 from harness.cli import performing
-from harness.diagnosis import Diagnosis
 from harness.errors import EngineError, KrucibleError
-from harness.journal import JournalError
-from harness.mishaps import Mishaps
-from harness.starting import ClusterNotReadyError
-from harness.wire import WireError
+from harness.kafka.wire import WireError
+from harness.record.journal import JournalError
+from harness.record.mishaps import Mishaps
+from harness.run import runner
+from harness.run.beside import beside, nothing
+from harness.run.diagnosis import Diagnosis
+from harness.run.starting import ClusterNotReadyError
 from harness.workloads.worker import WorkloadError
 from tests.harness.waiting import BOUND_S
 

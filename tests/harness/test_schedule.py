@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.catalogue import load_scenario, scenario_names
-from harness.chance import DISKS, LEAD_MS, OPERATIONS, TAIL_MS, least_operations
 from harness.faults.availability import unavailable_because
-from harness.schedule import decode, encode, faults_of, plan
+from harness.plan.catalogue import load_scenario, scenario_names
+from harness.plan.chance import DISKS, LEAD_MS, OPERATIONS, TAIL_MS, least_operations
+from harness.plan.schedule import decode, encode, faults_of, plan
 from harness.vocabulary import (
     Act,
     AlterSome,

@@ -8,13 +8,14 @@ from typing import Any, cast
 import pytest
 
 from checkers.history import Operation, OperationType
-from harness.events import Acknowledged as AcknowledgedEvent
-from harness.journal import Clock, Journals, Recorder
-from harness.nemesis import Nemesis
-from harness.operating.operator import Operator, Performed
-from harness.operating.script import Scene, ScriptCourse
-from harness.operating.situation import Situation
-from harness.tally import Tally
+from harness.kafka.wire import QuorumAnswer
+from harness.nemesis.nemesis import Nemesis
+from harness.nemesis.operator import Operator, Performed
+from harness.nemesis.script import Scene, ScriptCourse
+from harness.nemesis.situation import Situation
+from harness.record.events import Acknowledged as AcknowledgedEvent
+from harness.record.journal import Clock, Journals, Recorder
+from harness.record.tally import Tally
 from harness.vocabulary import (
     Acknowledged,
     AdminOperation,
@@ -34,7 +35,6 @@ from harness.vocabulary import (
     Topology,
     broker,
 )
-from harness.wire import QuorumAnswer
 from harness.workloads.worker import WorkloadError
 from tests.harness.recorded import recorded
 from tests.harness.waiting import BOUND_S
@@ -216,7 +216,7 @@ def test_what_is_in_the_background_is_not_waited_for_until_the_end(bench: Bench)
 def test_what_is_in_the_background_has_the_time_that_its_request_may_take(
     bench: Bench, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("harness.operating.script._GRACE_S", 0.0)
+    monkeypatch.setattr("harness.nemesis.script._GRACE_S", 0.0)
     gate = threading.Event()
 
     def slow(operation: AdminOperation, timeout_ms: int) -> Performed:

@@ -8,7 +8,7 @@ import pytest
 
 from checkers.history import Operation, OperationType
 from checkers.reading import read_history
-from harness.journal import Clock, Journals
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import Script, ScriptedTransactions
 from harness.workloads import scripted
 from harness.workloads.context import Context, clients_for

@@ -6,7 +6,7 @@ import pytest
 
 from harness.cli.running import run
 from harness.errors import UsageError
-from harness.planning import RunOptions, plan_run
+from harness.plan.planning import RunOptions, plan_run
 from harness.seeded_bugs import seeding
 from harness.seeded_bugs.catalogue import bug_named, bugs_below, seeded_bugs
 from harness.seeded_bugs.header import BugFileError, SeededBug, parse_bug

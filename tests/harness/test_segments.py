@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from kafka.record.memory_records import MemoryRecords
 
-from harness.segments.batches import (
+from harness.kafka.segments.batches import (
     BAD_CHECKSUM,
     BAD_CONTROL,
     REASONS,
@@ -18,7 +18,7 @@ from harness.segments.batches import (
     control_record,
     read_segment,
 )
-from harness.segments.compiled import Stop, checksums
+from harness.kafka.segments.compiled import Stop, checksums
 from tests.harness.fake_segments import (
     Producer,
     batch,

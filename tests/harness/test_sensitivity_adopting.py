@@ -10,7 +10,7 @@ import pytest
 from checkers.identity import decode_identity, encode_identity
 from harness import cli
 from harness.cli.series import Venue
-from harness.planning import RunOptions, plan_run
+from harness.plan.planning import RunOptions, plan_run
 from results.sensitivity import Ending
 from results.sensitivity.outcomes import Outcomes, decode_outcomes
 from tests.harness.fake_measured_runs import FakeRuns

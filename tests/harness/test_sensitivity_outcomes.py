@@ -9,13 +9,13 @@ import msgspec
 import pytest
 
 from harness import cli
+from harness.campaigns.sensitivity.identity import bug_digest, is_script_of, schedule_digest
 from harness.cli import running, sensitivity_runs
 from harness.cli.stored_runs import StoredRuns
-from harness.planning import RunOptions, plan_run
-from harness.schedule import plan as drawn
+from harness.plan.planning import RunOptions, plan_run
+from harness.plan.schedule import plan as drawn
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.script import script_of
-from harness.sensitivity.identity import bug_digest, is_script_of, schedule_digest
 from results.sensitivity.outcomes import Line, Outcomes, decode_outcomes, encode_outcomes
 from tests.harness.fake_measured_runs import FakeRuns
 from tests.mutations.recordings import journals

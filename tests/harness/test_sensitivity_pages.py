@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from harness import cli
+from harness.campaigns.sensitivity.identity import bug_digest
 from harness.cli.sensitivity_pages import measurements_in
 from harness.errors import UsageError
 from harness.seeded_bugs.catalogue import seeded_bugs
-from harness.sensitivity.identity import bug_digest
 from results.sensitivity import Ending, Found, LeftOut, Sensitivity, Sought
 from results.sensitivity.outcomes import Asked, Line, Origin, encode_outcomes, outcomes_of
 from results.summary import Outcome

@@ -5,15 +5,24 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from harness.catalogue import load_scenario
-from harness.planning import plan_run, reproduce_line
-from harness.qualification import PRESETS, Entry, Preset
+from harness.campaigns.sensitivity import planning
+from harness.campaigns.sensitivity.planning import (
+    Budget,
+    Controls,
+    Slot,
+    drawn_runs,
+    draws_of,
+    fits,
+    in_order,
+    slots,
+)
+from harness.plan.catalogue import load_scenario
+from harness.plan.planning import plan_run, reproduce_line
+from harness.plan.qualification import PRESETS, Entry, Preset
 from harness.seeded_bugs.catalogue import seeded_bugs
 from harness.seeded_bugs.header import Area, SeededBug
 from harness.seeded_bugs.reach import stage_in
 from harness.seeded_bugs.traces import Stage
-from harness.sensitivity import planning
-from harness.sensitivity.planning import Budget, Controls, Slot, drawn_runs, draws_of, fits, in_order, slots
 from harness.vocabulary.administration import Member, broker, controller
 from harness.vocabulary.faults import Among, Kill, LossPattern, PacketLoss, Partition, Pattern, Target
 from harness.vocabulary.gambits import AddPart, RemovePart

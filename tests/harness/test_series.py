@@ -10,7 +10,7 @@ from harness import cli
 from harness.cli import qualifying, running, sensitivity_runs
 from harness.cli.series import Venue
 from harness.errors import KrucibleError
-from harness.planning import RunPlan
+from harness.plan.planning import RunPlan
 
 SERIES = {
     "seeds": ["run", "smoke/partition", "--seeds", "1..3"],

@@ -3,9 +3,10 @@
 import msgspec
 import pytest
 
-from harness.catalogue import load_scenario, scenario_names
 from harness.faults.sparing import CAUGHT_UP_MS, DEAD, HELD, Strike, chosen, objection, strike_of
 from harness.faults.targets import Copies, Resolved, Sight
+from harness.kafka.wire import PartitionAnswer, QuorumAnswer, Replica
+from harness.plan.catalogue import load_scenario, scenario_names
 from harness.vocabulary import (
     DeadDisk,
     Fault,
@@ -22,7 +23,6 @@ from harness.vocabulary import (
     WipeDisk,
     broker,
 )
-from harness.wire import PartitionAnswer, QuorumAnswer, Replica
 
 NOW_MS = 1_000_000
 NODES = Topology(controllers=4, brokers=4).nodes()

@@ -7,14 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from harness import memory, runner, standby
-from harness.beside import nothing
 from harness.errors import EngineError, KrucibleError
-from harness.events import Event, Listener, PhaseBegan, RunBegan
-from harness.planning import RunOptions, RunPlan, plan_run
-from harness.runner import Host
-from harness.stage import Stage
-from harness.standby import Standby
+from harness.host import memory
+from harness.plan.planning import RunOptions, RunPlan, plan_run
+from harness.record.events import Event, Listener, PhaseBegan, RunBegan
+from harness.run import runner, standby
+from harness.run.beside import nothing
+from harness.run.runner import Host
+from harness.run.stage import Stage
+from harness.run.standby import Standby
 from tests.harness.waiting import BOUND_S, wait_until
 
 SCENARIO = "smoke/partition"

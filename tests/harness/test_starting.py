@@ -12,13 +12,13 @@ import pytest
 from checkers.judge import judge
 from checkers.reading import read_history
 from checkers.verdict import Validity
-from harness import starting
 from harness.cluster.cluster import Plan
-from harness.diagnosis import NodeTold, diagnose, of_host, sentences
 from harness.errors import KrucibleError
-from harness.journal import Clock, Journals, Recorder
-from harness.readiness import NotReadyError, Readiness
-from harness.starting import ClusterNotReadyError, start_ready
+from harness.record.journal import Clock, Journals, Recorder
+from harness.run import starting
+from harness.run.diagnosis import NodeTold, diagnose, of_host, sentences
+from harness.run.readiness import NotReadyError, Readiness
+from harness.run.starting import ClusterNotReadyError, start_ready
 from harness.vocabulary.topology import Topology
 from tests.harness.recorded import recorded
 

@@ -6,8 +6,8 @@ import pytest
 
 from checkers.history import Operation, OperationType
 from checkers.reading import read_journals
-from harness.journal import Clock, Entry, Journal, JournalError, Journals
-from harness.succession import NOTHING, Left, conclude, left_in
+from harness.record.journal import Clock, Entry, Journal, JournalError, Journals
+from harness.record.succession import NOTHING, Left, conclude, left_in
 
 INVOKE, OK, INFO = OperationType.INVOKE, OperationType.OK, OperationType.INFO
 SEND = {"partition": 0, "first": 1, "count": 2}

@@ -2,7 +2,7 @@
 
 import threading
 
-from harness.taking import Taking
+from harness.faults.taking import Taking
 from tests.harness.waiting import BOUND_S
 
 

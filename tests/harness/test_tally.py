@@ -3,8 +3,8 @@
 import threading
 
 from checkers.history import Operation, OperationType
-from harness.events import PhaseBegan, Recorded
-from harness.tally import Tally
+from harness.record.events import PhaseBegan, Recorded
+from harness.record.tally import Tally
 
 OK, INFO, INVOKE = OperationType.OK, OperationType.INFO, OperationType.INVOKE
 

@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from checkers.reading import read_history
-from harness.journal import Clock, Journals, Recorder
-from harness.told_configs import gather_configs
+from harness.evidence.told_configs import gather_configs
+from harness.record.journal import Clock, Journals, Recorder
 from tests.harness.fake_configs import ConfigBroker
 
 

@@ -14,8 +14,8 @@ from kafka.protocol.admin import (
 
 from checkers.history import Operation
 from checkers.reading import read_history
-from harness.journal import Clock, Journals, Recorder
-from harness.told_coordinators import gather_coordinators
+from harness.evidence.told_coordinators import gather_coordinators
+from harness.record.journal import Clock, Journals, Recorder
 from tests.harness.fake_node import FakeNode
 
 _LIST_GROUPS, _LIST_TRANSACTIONS = 16, 66

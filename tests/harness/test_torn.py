@@ -14,8 +14,8 @@ from harness.faults.activate import activate, process_fault
 from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
 from harness.faults.targets import Resolved
 from harness.faults.torn import torn
-from harness.ledger import Undo
-from harness.segments.batches import read_segment
+from harness.kafka.segments.batches import read_segment
+from harness.record.ledger import Undo
 from harness.vocabulary import Topology, TornWrite
 
 OLDER, NEWEST = "t-0/00000000000000000000.log", "t-0/00000000000000000040.log"

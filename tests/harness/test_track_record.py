@@ -10,11 +10,11 @@ import pytest
 from checkers.identity import RunIdentity, encode_identity
 from checkers.verdict import Anomaly, Validity, Verdict, result_of
 from harness import cli
-from harness.catalogue import expectation_for, known_outcomes, scenario_names
 from harness.cli import running
 from harness.cli.series import Venue
 from harness.errors import KrucibleError
-from harness.planning import RunOptions, RunPlan, plan_run
+from harness.plan.catalogue import expectation_for, known_outcomes, scenario_names
+from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.vocabulary import KnownOutcome, Side
 from results.store import save_verdict
 

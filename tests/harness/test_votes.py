@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.votes import VOTES_MAX, Elected, Ending, Vote, votes
+from harness.evidence.votes import VOTES_MAX, Elected, Ending, Vote, votes
 
 HEAD = "2026-11-22T20:32:00.127Z INFO [kafka-1-raft-io-thread] [RaftManager id=1] "
 ASKED = (

@@ -7,11 +7,11 @@ import threading
 
 import pytest
 
-from harness.watchdog import watched
+from harness.run.watchdog import watched
 
 HANG = """
 import ctypes
-from harness.watchdog import watched
+from harness.run.watchdog import watched
 with watched({bound_s}):
     ctypes.PyDLL(None).usleep({hang_us})  # holds the interpreter's lock, as a careless library does
 print("went on")

@@ -9,8 +9,8 @@ from contextlib import nullcontext
 import pytest
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
 
-from harness import wire
-from harness.wire import Connection, Endpoint, PartitionAnswer, Replica, WireError, answers, kafka_uuid
+from harness.kafka import wire
+from harness.kafka.wire import Connection, Endpoint, PartitionAnswer, Replica, WireError, answers, kafka_uuid
 from tests.harness.fake_node import (
     ELR,
     METADATA,

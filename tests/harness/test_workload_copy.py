@@ -11,7 +11,7 @@ import pytest
 from checkers.history import Operation, OperationType
 from harness.clients import ClientFailedError, ReadError
 from harness.clients.transactional import TransactionError
-from harness.journal import Clock, Journals
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import CopyWorkload
 from harness.workloads import copy
 from harness.workloads.consuming import ConsumerWorker

@@ -6,7 +6,7 @@ import pytest
 
 from checkers.history import OperationType
 from harness.clients import ClientFailedError
-from harness.journal import Clock, Journals
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import LogWorkload
 from harness.workloads.context import Context, LogContext
 from harness.workloads.deleting import DeletingWorker, Deletions, delete_records

@@ -9,7 +9,7 @@ import pytest
 
 from checkers.history import Operation, OperationType
 from harness.clients import ClientFailedError, ReadError, Record, Sent
-from harness.journal import Clock, Journals
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import LogWorkload
 from harness.workloads import final_read as final_read_module
 from harness.workloads import probing

@@ -13,7 +13,7 @@ from checkers.history import Operation, OperationType
 from harness.clients.administrator import Answer
 from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError
-from harness.journal import Clock, Journals
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import GroupsWorkload
 from harness.workloads import groups, groups_drain, groups_member
 from harness.workloads.consuming import ConsumerWorker

@@ -14,7 +14,7 @@ import pytest
 
 from checkers.history import Operation, OperationType
 from harness.clients import ClientFailedError, Isolation, ReadError, Record, Sent
-from harness.journal import Clock, JournalError, Journals
+from harness.record.journal import Clock, JournalError, Journals
 from harness.vocabulary import LogWorkload
 from harness.workloads import consuming, producing, worker
 from harness.workloads.context import LogContext
@@ -303,7 +303,7 @@ def test_sends_that_are_pipelined_go_to_one_partition_each_by_one_library(tmp_pa
 KILLED_IN_MID_FLIGHT = """
 import os, signal, sys
 from pathlib import Path
-from harness.journal import Clock, Journals
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import LogWorkload
 from harness.workloads.context import LogContext
 from harness.workloads.load import Load

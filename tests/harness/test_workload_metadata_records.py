@@ -9,8 +9,8 @@ from kafka.protocol.consumer import FetchResponse
 
 from checkers.history import FAIL, INFO, OK, Operation, OperationType
 from harness.clients.raw_records import fetch_records, leader_of
-from harness.journal import Clock, Journals, Recorder
-from harness.wire import Connection, WireError
+from harness.kafka.wire import Connection, WireError
+from harness.record.journal import Clock, Journals, Recorder
 from harness.workloads import metadata_records
 from harness.workloads.metadata_records import RecordsOfTopics
 from harness.workloads.values import ValueCodec

@@ -20,7 +20,7 @@ from checkers.erasures import check_erasures
 from checkers.history import Operation, OperationType
 from checkers.reading import read_history
 from checkers.verdict import Validity
-from harness.journal import Clock, Journals
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import OffsetsWorkload
 from harness.workloads import offsets_erasing
 from harness.workloads.context import Context

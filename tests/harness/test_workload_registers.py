@@ -25,9 +25,9 @@ from harness.clients import ClientFailedError, ClientKind
 from harness.clients.administrator import Answer
 from harness.clients.administrator_errors import REFUSED_COMMITS, classify_commit
 from harness.clients.interface import Record, carried
-from harness.journal import Clock, Journals, Recorder
+from harness.kafka.wire import WireError
+from harness.record.journal import Clock, Journals, Recorder
 from harness.vocabulary import CompactedWorkload, MetadataWorkload, OffsetsWorkload
-from harness.wire import WireError
 from harness.workloads import final_read, metadata, registers
 from harness.workloads.context import Context
 from harness.workloads.final_read import end_by

@@ -10,7 +10,7 @@ import pytest
 from checkers.history import Operation, OperationType
 from harness.clients import ClientFailedError, ClientKind
 from harness.clients.transactional import TransactionalOptions, TransactionalProducer, TransactionError
-from harness.journal import Clock, Journals
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import TxnWorkload
 from harness.workloads import txn
 from harness.workloads.context import Context

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from harness.clients import ClientFailedError, ClientKind, Isolation, Message, ReadError
-from harness.journal import Clock, Journals
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import LogWorkload, TxnWorkload, Workload
 from harness.workloads import txn_ending
 from harness.workloads.context import Context

@@ -25,7 +25,7 @@ from checkers.descriptions import check_descriptions
 from checkers.history import Operation, OperationType
 from checkers.reading import read_history
 from checkers.verdict import Validity
-from harness.journal import Clock, Journals
+from harness.record.journal import Clock, Journals
 from harness.vocabulary import TxnWorkload
 from harness.workloads import txn_lapsing
 from harness.workloads.context import Context

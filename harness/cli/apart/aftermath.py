@@ -13,10 +13,10 @@ from checkers.verdict import Validity, Verdict
 from harness.cli.apart.process import start
 from harness.cli.keeping import EXIT_CODES
 from harness.cluster.engine import connect, engine_errors_told
-from harness.deaths import save_said, told
 from harness.errors import KrucibleError, disk_errors_told
-from harness.healing import heal_after
-from harness.ownership import Owner
+from harness.record.deaths import save_said, told
+from harness.record.ownership import Owner
+from harness.run.healing import heal_after
 from results.store import VERDICT_FILE, load_verdict, run_folders
 
 JUDGING = f"{__package__}.judging"

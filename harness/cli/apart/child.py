@@ -18,9 +18,9 @@ from harness.cli import EXIT_INTERRUPTED, forgive_streams
 from harness.cli.apart.messages import Answer, Began, Failed, Judged, Order, Word, sendable
 from harness.cli.cancelling import CANCELLING
 from harness.cli.performing import perform
-from harness.events import Event, RunBegan
-from harness.runner import Host
-from harness.standby import Standby
+from harness.record.events import Event, RunBegan
+from harness.run.runner import Host
+from harness.run.standby import Standby
 
 
 def main(words: list[str]) -> int:

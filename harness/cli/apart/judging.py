@@ -13,8 +13,8 @@ from checkers.reading import read_history
 from harness.cli import coded, forgive_streams
 from harness.cli.checking import check_run
 from harness.cli.keeping import identity_of
-from harness.deaths import note_death
 from harness.errors import disk_errors_told
+from harness.record.deaths import note_death
 from harness.seeded_bugs.reach import read_traces, told
 
 

@@ -9,8 +9,8 @@ from typing import NamedTuple
 from checkers.reading import HistoryError
 from checkers.verdict import Verdict
 from harness.errors import KrucibleError
-from harness.journal import describe
-from harness.planning import RunPlan
+from harness.plan.planning import RunPlan
+from harness.record.journal import describe
 from results.store import StoreError
 
 FORESEEN = (HistoryError, KrucibleError, StoreError)

@@ -17,7 +17,7 @@ import click
 
 import harness
 from harness.cli.apart.messages import Answer, Began, Failed, Judged, Order, Word
-from harness.ownership import this_process
+from harness.record.ownership import this_process
 
 CHILD = f"{__package__}.child"
 _POLL_S = 0.2

@@ -12,7 +12,7 @@ from harness.cli.hosting.driving import Asked, crew_of
 from harness.cli.hosting.options import OnHosts
 from harness.cli.hosting.orders import Report
 from harness.errors import KrucibleError
-from harness.planning import RunPlan
+from harness.plan.planning import RunPlan
 from results.store import StoreError
 
 

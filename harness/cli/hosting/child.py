@@ -24,9 +24,9 @@ from harness.cli.hosting.orders import Begun, Desk, Order, Report, decode
 from harness.cli.hosting.slots import slot
 from harness.cli.keeping import keep
 from harness.errors import KrucibleError
-from harness.events import Event, RunBegan
-from harness.planning import plan_run
-from harness.runner import Host, execute
+from harness.plan.planning import plan_run
+from harness.record.events import Event, RunBegan
+from harness.run.runner import Host, execute
 from harness.seeded_bugs.reach import read_traces, told
 from results.store import StoreError
 

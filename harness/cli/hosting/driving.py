@@ -18,7 +18,7 @@ from harness.cli.hosting.table import Host, able, hosts_text, look_at
 from harness.cli.hosting.tasks import CARRY_OUT, CLEAR_SLOTS, Clearing
 from harness.cli.keeping import show
 from harness.errors import KrucibleError
-from harness.planning import ImageAsked, RunPlan
+from harness.plan.planning import ImageAsked, RunPlan
 from results.markdown import number
 from results.pipeline.errors import PipelineError
 from results.pipeline.hosts import Hosts, hosts_of

@@ -13,8 +13,8 @@ from harness.cli.hosting.orders import Site
 from harness.cluster.engine import connect, engine_errors_told
 from harness.cluster.leftovers import leftovers
 from harness.errors import disk_errors_told
-from harness.folder import place_run
-from harness.healing import heal
+from harness.record.folder import place_run
+from harness.run.healing import heal
 from results.store import run_folders
 
 

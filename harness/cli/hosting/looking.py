@@ -10,9 +10,9 @@ import msgspec
 from harness.cli.hosting.identity import host_name, krucible_digest, machine
 from harness.cli.hosting.orders import PROOF_FILE, decode, encode
 from harness.cluster.folders import cache_folder
-from harness.doctor import Check, State, checks_for_runs
-from harness.identification import commit
-from harness.planning import ImageAsked
+from harness.host.doctor import Check, State, checks_for_runs
+from harness.plan.planning import ImageAsked
+from harness.run.identification import commit
 
 LOOK = f"{__name__}:look"
 _MOUNTS = Path("/proc/self/mountinfo")

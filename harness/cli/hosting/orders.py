@@ -13,7 +13,7 @@ from typing import TypeVar
 import msgspec
 
 from harness.errors import disk_errors_told
-from harness.planning import RunOptions
+from harness.plan.planning import RunOptions
 from results.store import load_record, save_record
 
 FOLDER = "hosts"

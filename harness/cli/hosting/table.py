@@ -10,9 +10,9 @@ import msgspec
 from harness.cli.hosting.identity import krucible_digest
 from harness.cli.hosting.looking import LOOK, Question, Seen
 from harness.cli.hosting.orders import Desk, decode, encode
-from harness.doctor import Check, State
-from harness.identification import commit
-from harness.planning import ImageAsked
+from harness.host.doctor import Check, State
+from harness.plan.planning import ImageAsked
+from harness.run.identification import commit
 from results.markdown import number
 from results.pipeline.hosts import Hosts
 

@@ -15,8 +15,8 @@ from harness.cli.hosting.identity import host_name, machine
 from harness.cli.hosting.orders import Desk, Order, Report, Site, decode, encode
 from harness.cli.hosting.slots import slot
 from harness.cli.keeping import identity_of
-from harness.deaths import told
 from harness.errors import KrucibleError
+from harness.record.deaths import told
 from results.text import closing_text
 
 CARRY_OUT = f"{__name__}:carry_out"

@@ -1,0 +1,70 @@
+"""By what a stored outcome is known to be of the same bug and of the same faults as a planned one; pure."""
+
+import hashlib
+import json
+from typing import Any
+
+import msgspec
+
+from harness.plan.schedule import Planned
+from harness.seeded_bugs.header import SeededBug
+from harness.seeded_bugs.script import script_of
+
+_DIGITS = 12
+_NODES = "# nodes:"
+
+
+def bug_digest(bug: SeededBug) -> str:
+    """Of what a bug does: its rules, and the roles of the nodes that get them.
+
+    Texts of its header and what it is expected to show make no difference: the run would have been the same.
+    """
+    return _digest(_essence(bug.rules))
+
+
+def is_script_of(script: str, bug: SeededBug) -> bool:
+    """Whether the script that a run's nodes got is that of a bug, by the same measure."""
+    return _essence(script) == _essence(script_of(bug))
+
+
+def schedule_digest(schedule: Planned) -> str:
+    """Of what a run plans.
+
+    A field that the vocabulary gains makes no difference where it stands at its default.
+    """
+    return _digest(json.dumps(_bare(schedule), sort_keys=True))
+
+
+def _essence(rules: str) -> str:
+    lines = rules.splitlines()
+    return "\n".join(line.rstrip() for line in lines if line.startswith(_NODES) or not line.startswith("#"))
+
+
+def _bare(value: Any) -> Any:
+    """A value for JSON, without the fields of Structs that have their defaults."""
+    match value:
+        case msgspec.Struct():
+            fields = msgspec.structs.fields(value)
+            own = {
+                field.name: _bare(getattr(value, field.name))
+                for field in fields
+                if not _at_default(field, value)
+            }
+            return {"": value.__struct_config__.tag, **own}
+        case list() | tuple():
+            return [_bare(one) for one in value]
+        case dict():
+            return {str(key): _bare(one) for key, one in value.items()}
+        case _:
+            return value
+
+
+def _at_default(field: msgspec.structs.FieldInfo, value: msgspec.Struct) -> bool:
+    found = getattr(value, field.name)
+    if field.default_factory is not msgspec.NODEFAULT:
+        return bool(found == field.default_factory())
+    return bool(found == field.default)
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]

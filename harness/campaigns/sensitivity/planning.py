@@ -1,0 +1,274 @@
+"""Which runs measure what is found: every bug under drawn runs of a preset, and a control for each of them.
+
+Pure: the same bugs, budget, preset, version and seed give the same plan, byte for byte.  What is drawn for
+one bug does not depend on the others, so that a catalogue that grows leaves the runs in a store as they are.
+"""
+
+import functools
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import NamedTuple
+
+import msgspec
+
+from harness.plan.catalogue import load_scenario
+from harness.plan.planning import RunOptions
+from harness.plan.qualification import Preset
+from harness.plan.schedule import Planned, faults_alone, gambits_of, operations_of, plan
+from harness.seeded_bugs.header import Area, SeededBug, loads_of
+from harness.vocabulary.administration import (
+    AddVoter,
+    AlterTopic,
+    CancelSome,
+    ElectLeaders,
+    Member,
+    Reassign,
+    RemoveVoter,
+)
+from harness.vocabulary.faults import Among, Fault, PacketLoss, Partition, Target
+from harness.vocabulary.gambits import (
+    AddPart,
+    AlterThere,
+    AskThere,
+    ElectThere,
+    MoveThere,
+    Part,
+    RemovePart,
+    Strike,
+    There,
+)
+from harness.vocabulary.scenario import RandomSchedule
+from harness.vocabulary.topology import Mode, Role
+from harness.vocabulary.version import parse_version
+
+_SEEDS = 1_000_000_000
+"""Seeds of runs are below this one: so many that no two controls are the same run."""
+_CONTROLLERS = frozenset({Target.ACTIVE_CONTROLLER, Target.VOTER, Target.QUORUM_FOLLOWER})
+_BROKERS = frozenset({Target.PARTITION_LEADER, Target.BROKER})
+_ALONE = {Among.CONTROLLERS: Role.CONTROLLER, Among.BROKERS: Role.BROKER}
+_OF_THE_QUORUM = frozenset({Area.KRAFT, Area.VOTERS})
+"""Areas of bugs that lie in how controllers vote and replicate: no fault of a broker comes near them."""
+_PARTS_OF_QUORUM = ("controller", "voter-")
+"""How the parts begin that a choice of the quorum gives; see `ChooseQuorum`."""
+_SCHEDULES = 24
+"""So many schedules of a scenario tell how often it draws what."""
+
+
+class Budget(NamedTuple):
+    """So many runs of so many seconds for each bug, as long as it was not seen."""
+
+    runs: int
+    duration_s: int
+
+    def __str__(self) -> str:
+        return f"{self.runs}x{self.duration_s}"
+
+
+class Controls(StrEnum):
+    """When the runs without a bug are made."""
+
+    BETWEEN = "between"
+    """Each before or after the run whose control it is, as is drawn."""
+    AFTER = "after"
+    """Once every run with a bug has been made."""
+    NONE = "none"
+    """Not now; those that were made before count all the same."""
+
+
+class Drawn(NamedTuple):
+    """One run of a preset whose schedule is drawn."""
+
+    scenario: str
+    mode: Mode
+
+
+class Slot(NamedTuple):
+    """One try to see a bug, and its control: the same run without it.
+
+    Attributes:
+        bug: which one.
+        number: of the try, from 1 on.
+        seeded: the run with the bug.
+        control: the run without it.
+        control_first: whether the control is run before the other.
+        fitting: whether the scenario has the load that the bug takes and draws a fault that it takes.
+    """
+
+    bug: SeededBug
+    number: int
+    seeded: RunOptions
+    control: RunOptions
+    control_first: bool
+    fitting: bool
+
+    @property
+    def both(self) -> tuple[RunOptions, RunOptions]:
+        """Both runs in their order."""
+        return (self.control, self.seeded) if self.control_first else (self.seeded, self.control)
+
+
+def slots(
+    bugs: Iterable[SeededBug], budget: Budget, preset: Preset, version: str, seed: int
+) -> tuple[Slot, ...]:
+    """Every try in the order in which they are made: the first of all bugs, then the second, and so on.
+
+    Args:
+        bugs: those to look for; each fits the version.
+        budget: of each.
+        preset: whose drawn runs are the pool, one of each mode as often as the preset has seeds of it.
+        version: Kafka's.
+        seed: fixes scenarios, their seeds and the order.
+    """
+    pool = list(drawn_runs(preset, version))
+    planned = [slot for bug in bugs for slot in _of_bug(bug, budget, pool, version, seed)]
+    return tuple(sorted(planned, key=lambda slot: (slot.number, _source(seed, slot, "order").random())))
+
+
+def in_order(some: Sequence[Slot], controls: Controls) -> Iterator[tuple[Slot, RunOptions]]:
+    """Every run of some tries in the order in which they are made, each with the try that it is of."""
+    if controls is Controls.BETWEEN:
+        yield from ((slot, options) for slot in some for options in slot.both)
+        return
+    yield from ((slot, slot.seeded) for slot in some)
+    if controls is Controls.AFTER:
+        yield from ((slot, slot.control) for slot in some)
+
+
+def drawn_runs(preset: Preset, version: str) -> Iterator[Drawn]:
+    """The runs of a preset whose schedules are drawn, as far as a version can bear them."""
+    for entry in preset.entries:
+        scenario = load_scenario(entry.scenario)
+        old = parse_version(version) < parse_version(scenario.versions_min)
+        if isinstance(scenario.schedule, RandomSchedule) and not old:
+            for mode in entry.modes:
+                yield from [Drawn(entry.scenario, mode or scenario.topology.mode)] * entry.seeds
+
+
+def fits(bug: SeededBug, scenario: str) -> bool:
+    """Whether a scenario, by its name, has a load that a bug takes, and draws something that it takes."""
+    return _loaded(bug, scenario) and (not bug.faults or _often(bug, scenario) > 0)
+
+
+def draws_of(name: str, whom: Role | None = None) -> Mapping[str, float]:
+    """How often a scenario's random schedule draws each fault and admin operation, by gambits too.
+
+    Blinks are left out: every exploratory schedule has them, and a bug that a blink is enough for has them
+    anywhere.
+
+    Args:
+        name: the scenario's.
+        whom: leave out faults that befall nodes of the other role alone, where no node has both.
+
+    Returns:
+        Mean numbers per schedule of the scenario's length; what none of its first schedules has is not there.
+    """
+    combined = load_scenario(name).topology.mode is Mode.COMBINED
+    totals: Counter[str] = Counter()
+    for (role, tag), count in _drawn_in(name).items():
+        if combined or whom is None or role in (whom, None):
+            totals[tag] += count
+    return {tag: count / _SCHEDULES for tag, count in totals.items()}
+
+
+@functools.cache
+def _drawn_in(name: str) -> Mapping[tuple[Role | None, str], int]:
+    """What the first schedules of a scenario have, and the role of those whom it befalls; see `_befallen`."""
+    scenario = load_scenario(name)
+    schedule = scenario.schedule
+    if not isinstance(schedule, RandomSchedule):
+        return {}
+    drawn = (plan(schedule, scenario.topology, seed) for seed in range(_SCHEDULES))
+    return Counter(each for one in drawn for each in _draws_of(one))
+
+
+def _draws_of(planned: Planned) -> Iterator[tuple[Role | None, str]]:
+    alone = ((fault.target, fault) for fault in faults_alone(planned))
+    moves = tuple(move for gambit in gambits_of(planned) for move in gambit.moves)
+    struck = ((blow.at, blow.fault) for move in moves if isinstance(move, Strike) for blow in move.blows)
+    yield from ((_befallen(at, fault), _tag(fault)) for at, fault in (*alone, *struck))
+    yield from ((None, _tag(operation)) for operation in operations_of(planned))
+    yield from ((None, _tag_there(move.what)) for move in moves if isinstance(move, AskThere))
+
+
+def _befallen(at: Part | Target, fault: Fault) -> Role | None:
+    """The role of those whom a fault is for, if it can be for no others."""
+    if isinstance(fault, Partition | PacketLoss) and fault.among in _ALONE:
+        return _ALONE[fault.among]
+    if isinstance(at, Member):
+        return at.role
+    if isinstance(at, Target):
+        return Role.CONTROLLER if at in _CONTROLLERS else Role.BROKER if at in _BROKERS else None
+    return Role.CONTROLLER if at.startswith(_PARTS_OF_QUORUM) else Role.BROKER
+
+
+def _tag_there(what: There) -> str:
+    match what:
+        case AddPart():
+            return _tag(AddVoter)
+        case RemovePart():
+            return _tag(RemoveVoter)
+        case ElectThere():
+            return _tag(ElectLeaders)
+        case AlterThere():
+            return _tag(AlterTopic)
+        case MoveThere(wanted):
+            return _tag(Reassign if wanted else CancelSome)
+
+
+def _tag(kind: msgspec.Struct | type[msgspec.Struct]) -> str:
+    return str(kind.__struct_config__.tag)
+
+
+def _loaded(bug: SeededBug, scenario: str) -> bool:
+    return not loads_of(load_scenario(scenario).workload).isdisjoint(bug.workloads)
+
+
+def _of_bug(bug: SeededBug, budget: Budget, pool: Sequence[Drawn], version: str, seed: int) -> Iterator[Slot]:
+    fitting = [run for run in pool if fits(bug, run.scenario)]
+    loaded = [run for run in pool if _loaded(bug, run.scenario)]
+    chosen = _in_drawn_order(bug, sorted(fitting or loaded or pool), random.Random(f"{seed} {bug.name} runs"))
+    for number in range(1, budget.runs + 1):
+        source = random.Random(f"{seed} {bug.name} {number}")
+        run = chosen[(number - 1) % len(chosen)]
+        control = RunOptions(
+            scenario=run.scenario,
+            seed=source.randrange(_SEEDS),
+            mode=run.mode,
+            duration_s=budget.duration_s,
+            kafka_version=version,
+        )
+        seeded = msgspec.structs.replace(control, seeded_bug=bug.name)
+        yield Slot(bug, number, seeded, control, source.random() < 1 / 2, bool(fitting))
+
+
+def _in_drawn_order(bug: SeededBug, runs: Iterable[Drawn], source: random.Random) -> list[Drawn]:
+    """Runs in an order drawn so that each is the likelier to be next the oftener it draws what the bug takes.
+
+    Weighted random sampling without replacement: Efraimidis and Spirakis, Information Processing Letters
+    97(5), 2006.
+    """
+    keyed = ((source.random() ** (1 / (_often(bug, run.scenario) or 1)), run) for run in runs)
+    return [run for _key, run in sorted(keyed, key=lambda one: one[0], reverse=True)]
+
+
+def _often(bug: SeededBug, scenario: str) -> float:
+    """How many faults and operations that a bug takes are in a schedule of a scenario, in the mean.
+
+    What befalls controllers does nothing to a bug that brokers alone have.  What befalls brokers does nothing
+    to votes and to the log of the quorum, but something to other bugs of controllers: when a broker ends,
+    they decide who is in sync and who leads.
+    """
+    drawn = draws_of(scenario, _near(bug))
+    return sum(drawn.get(fault, 0) for fault in bug.faults)
+
+
+def _near(bug: SeededBug) -> Role | None:
+    if bug.area in _OF_THE_QUORUM:
+        return Role.CONTROLLER
+    return Role.BROKER if bug.nodes == (Role.BROKER,) else None
+
+
+def _source(seed: int, slot: Slot, what: str) -> random.Random:
+    return random.Random(f"{seed} {slot.bug.name} {slot.number} {what}")

@@ -1,0 +1,1 @@
+"""What is gathered at the end of a run, from nodes' disks, their logs, and what brokers answer."""

@@ -1,0 +1,129 @@
+"""Evidence from the nodes' disks: what compaction has left of ``__consumer_offsets``, on each replica.
+
+A replica tells at which offsets records are left.  What stood there was told while the log was written, but
+for what came after the last look: so one replica of each partition tells the end of its log again, from the
+last batch on that compaction has touched.
+"""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from checkers.coordinators import OFFSETS_TOPIC
+from checkers.partitions.kept_commits import COMMITS_LEFT
+from checkers.partitions.offsets_log import COMMITS
+from harness.cluster.homes import disk_with
+from harness.evidence.leader_epochs import partitions_of_kafka
+from harness.evidence.replicas import Reading, read_disk
+from harness.kafka.segments.commits_log import CommitsLog, Placed, as_value
+from harness.kafka.segments.growing import SEGMENT
+from harness.kafka.segments.log_folder import LogRead
+from harness.record.journal import Recorder
+
+STRETCHES_MAX = 20_000
+"""A replica whose records lie farther apart than in so many stretches is not told."""
+BATCHES_TOLD_MAX = 300
+"""So many batches of a log's end are told again."""
+READINGS_MAX = 5
+_CONTROL = 0x20
+_REPLACED = "segments are being replaced"
+
+
+def gather_commits_left(recorder: Recorder, disks: Mapping[str, Sequence[Path]]) -> None:
+    """Record what each replica of the offsets topic has left, and the end of its log.
+
+    Args:
+        recorder: writes as an observer.
+        disks: node name to the folders of its log directories, of brokers.
+    """
+    for topic, partition in partitions_of_kafka(disks):
+        if topic == OFFSETS_TOPIC:
+            _gather(recorder, disks, partition)
+
+
+def _gather(recorder: Recorder, disks: Mapping[str, Sequence[Path]], partition: int) -> None:
+    name = f"{OFFSETS_TOPIC}-{partition}"
+    told: list[tuple[tuple[int, int], Path]] = []
+    for node, directories in disks.items():
+        folder = disk_with(directories, name) / name
+        if folder.is_dir():
+            value = _settled(partition, folder, recorder)
+            if value["end"] or value["error"] is not None:
+                recorder.observe("observe", COMMITS_LEFT, value, node=node)
+            if value["end"] and value["error"] is None:
+                told.append(((value["epoch"], value["end"]), folder))
+    began_ns = recorder.journal.clock.now_ns()
+    farthest = max(told, default=None)
+    placed = [] if farthest is None else last_whole(CommitsLog(farthest[1]).read())
+    if placed:
+        recorder.observe("observe", COMMITS, {"began_ns": began_ns, **as_value([(partition, placed)])})
+
+
+def _settled(partition: int, folder: Path, recorder: Recorder) -> dict[str, Any]:
+    """What a replica has left, read again where its segments were being replaced meanwhile."""
+    value: dict[str, Any] = {}
+    for _ in range(READINGS_MAX):
+        value = left_of(partition, folder, read_disk(folder, recorder.journal.clock.now_ns))
+        if value["error"] != _REPLACED:
+            break
+    return value
+
+
+def left_of(partition: int, folder: Path, reading: Reading) -> dict[str, Any]:
+    """The value of an observation, as docs/histories.md gives it."""
+    log = reading.log
+    value: dict[str, Any] = {"began_ns": reading.began_ns, "partition": partition, "end": 0, "epoch": -1}
+    if log is None:
+        return value | {"error": reading.error}
+    epochs, left = log.columns["leader_epoch"], stretches_left(log)
+    error = _doubt(folder, log, left)
+    return value | {
+        "log_start": log.start,
+        "end": log.end,
+        "epoch": int(epochs[-1]) if len(epochs) else -1,
+        "active": log.active,
+        "left": left if error is None else [],
+        "error": error,
+    }
+
+
+def _doubt(folder: Path, log: LogRead, stretches: Sequence[object]) -> str | None:
+    """Why nobody can say what is left of a log."""
+    try:
+        names = sorted(path.name for path in folder.iterdir())
+    except OSError as error:
+        return f"{type(error).__name__}: {error.strerror or error}"
+    now = tuple(name for name in names if SEGMENT.fullmatch(name))
+    if now != log.files or any(name.endswith(".log.swap") for name in names):
+        return _REPLACED
+    if log.damage:
+        return f"{log.damage[0].file} is damaged"
+    if log.left is None:
+        return "nothing tells which records are left of a batch"
+    if len(stretches) > STRETCHES_MAX:
+        return f"records lie in more than {STRETCHES_MAX} stretches"
+    return None
+
+
+def stretches_left(log: LogRead) -> list[list[int]]:
+    """Offsets at which records stand, but markers of transactions: stretches from one to before another."""
+    base, last = log.columns["base_offset"], log.columns["last_offset"]
+    whole = log.columns["count"] == last - base + 1
+    whole &= (log.columns["attributes"] & _CONTROL) == 0
+    single = np.empty(0, np.int64) if log.left is None else log.left
+    first = np.concatenate([base[whole], single])
+    end = np.concatenate([last[whole] + 1, single + 1])
+    order = np.argsort(first, kind="stable")
+    first, end = first[order], end[order]
+    begins = np.flatnonzero(np.r_[True, first[1:] > end[:-1]]) if len(first) else np.empty(0, np.int64)
+    ends = np.r_[begins[1:] - 1, len(first) - 1] if len(first) else begins
+    return [[int(one), int(other)] for one, other in zip(first[begins], end[ends], strict=True)]
+
+
+def last_whole(placed: Sequence[Placed]) -> Sequence[Placed]:
+    """The batches at a log's end of which compaction has taken nothing; not more than a number of them."""
+    thin = [number for number, one in enumerate(placed) if not one.batch.whole]
+    first = max(thin[-1] + 1 if thin else 0, len(placed) - BATCHES_TOLD_MAX)
+    return placed[first:]

@@ -1,0 +1,76 @@
+"""Evidence from the nodes' disks: which of them to read, and the journal that tells of it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Protocol
+
+from checkers.replicas.observed import EVIDENCE_FOLDERS, EVIDENCE_METADATA, EVIDENCE_REPLICAS
+from harness.record.journal import Journals, Recorder
+from harness.vocabulary import Node
+
+JOURNAL = "replicas"
+PROCESS = "observer-replicas"
+EVIDENCE = (EVIDENCE_REPLICAS, EVIDENCE_METADATA, EVIDENCE_FOLDERS)
+"""What every run means to gather; told in its setup."""
+SETTLE_BOUND_S = 5.0
+"""How long followers may take to have all that their leader has, with no load going on."""
+
+
+class OnDisk(Protocol):
+    """What is needed of a cluster."""
+
+    folder: Path
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes."""
+        ...
+
+    @property
+    def version(self) -> str:
+        """Kafka's."""
+        ...
+
+    def disk(self, node: Node) -> Path:
+        """Where the node's log directory lies on the host; the first one, where it has several."""
+        ...
+
+    def disks(self, node: Node) -> tuple[Path, ...]:
+        """Where all of the node's log directories lie on the host."""
+        ...
+
+    def run_tool(self, folder: Path, command: Sequence[str]) -> str:
+        """What a Kafka tool prints that reads files of a folder."""
+        ...
+
+
+def gather_disks(
+    cluster: OnDisk,
+    partitions: Sequence[tuple[str, int]],
+    journals: Journals,
+    settle_bound_s: float = SETTLE_BOUND_S,
+) -> None:
+    """Record replicas of partitions, leader epochs of Kafka's own too, brokers' folders and metadata logs.
+
+    Of the offsets topic what compaction has left of it.
+
+    Raises:
+        JournalError: it could not be recorded.
+        OSError: copies could not be written.
+    """
+    from harness.evidence.commits_left import gather_commits_left  # noqa: PLC0415 - the same as ReplicaReader
+    from harness.evidence.folders import gather_folders  # noqa: PLC0415 - loads NumPy, as those below do
+    from harness.evidence.leader_epochs import gather_leader_epochs, partitions_of_kafka  # noqa: PLC0415 - the same
+    from harness.evidence.metadata_logs import gather_metadata_logs  # noqa: PLC0415 - loads numba, half a second
+    from harness.evidence.replicas import ReplicaReader  # noqa: PLC0415 - the same, which `krucible list` need not pay
+
+    recorder = Recorder(journals.open(JOURNAL, "observer"), PROCESS)
+    nodes = cluster.folder / "nodes"
+    brokers = {node.name: cluster.disks(node) for node in cluster.nodes if node.is_broker}
+    homes = {name: nodes / name for name in brokers}
+    ReplicaReader(recorder, brokers, homes, settle_bound_s).gather(partitions)
+    gather_leader_epochs(recorder, brokers, [*partitions, *partitions_of_kafka(brokers)])
+    gather_commits_left(recorder, brokers)
+    gather_folders(recorder, brokers)
+    disks = {node.name: cluster.disk(node) for node in cluster.nodes}
+    gather_metadata_logs(recorder, disks, nodes, cluster.version, cluster.run_tool)

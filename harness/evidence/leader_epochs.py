@@ -1,0 +1,76 @@
+"""Evidence from the nodes' disks: where each replica noted that its partition's leader epochs began.
+
+A broker keeps that in ``leader-epoch-checkpoint`` beside a partition's segments (KIP-101): a version, the
+number of entries, then a line ``epoch start_offset`` each.  It replaces the file as a whole, so it can be
+read while the broker runs.
+"""
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+from checkers.replicas.leader_epochs import LEADER_EPOCHS
+from checkers.replicas.observed import METADATA_TOPIC
+from harness.cluster.homes import directory_id_of, disk_with
+from harness.record.journal import Recorder
+
+CHECKPOINT = "leader-epoch-checkpoint"
+_VERSION = "0"
+_OWN = re.compile(r"(__[a-z_]+)-(\d+)")
+"""Folder of a partition of a topic of Kafka's own; those that are being deleted have another name."""
+
+
+def gather_leader_epochs(
+    recorder: Recorder, disks: Mapping[str, Sequence[Path]], partitions: Iterable[tuple[str, int]]
+) -> None:
+    """Record what every replica noted that can be read; a replica without the file noted nothing.
+
+    Args:
+        recorder: writes as an observer.
+        disks: node name to the folders of its log directories, of brokers.
+        partitions: topics and numbers.
+    """
+    for topic, partition in partitions:
+        for node, directories in disks.items():
+            disk = disk_with(directories, f"{topic}-{partition}")
+            began_ns = recorder.journal.clock.now_ns()
+            entries = read_checkpoint(disk / f"{topic}-{partition}" / CHECKPOINT)
+            if entries is not None:
+                value = {
+                    "began_ns": began_ns,
+                    "node": node,
+                    "topic": topic,
+                    "partition": partition,
+                    "directory_id": _directory_id(disk),
+                    "entries": entries,
+                }
+                recorder.observe("observe", LEADER_EPOCHS, value, node=node)
+
+
+def partitions_of_kafka(disks: Mapping[str, Sequence[Path]]) -> list[tuple[str, int]]:
+    """Partitions of topics of Kafka's own that any of the disks has, but not the metadata's.
+
+    Args:
+        disks: node name to the folders of its log directories, of brokers.
+    """
+    folders = [path for some in disks.values() for disk in some if disk.is_dir() for path in disk.iterdir()]
+    found = (_OWN.fullmatch(path.name) for path in folders)
+    return sorted({(match[1], int(match[2])) for match in found if match and match[1] != METADATA_TOPIC})
+
+
+def read_checkpoint(file: Path) -> list[tuple[int, int]] | None:
+    """Epochs and their first offsets; None where there is no such file, or not one of this format."""
+    try:
+        version, count, *lines = file.read_text().split("\n")
+        entries = [(int(epoch), int(start)) for epoch, start in map(str.split, filter(None, lines))]
+    except (OSError, ValueError):
+        return None
+    return entries if (version, count) == (_VERSION, str(len(entries))) else None
+
+
+def _directory_id(disk: Path) -> str | None:
+    """The id of a log directory; None where it has none, or can't be read."""
+    try:
+        return directory_id_of(disk)
+    except OSError:
+        return None

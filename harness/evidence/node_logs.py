@@ -1,0 +1,63 @@
+"""Evidence gathered after a run: every node's log on disk, and what stands out of it in the history."""
+
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import msgspec
+
+from harness.cluster.containers import NodeContainers
+from harness.cluster.logs import save_logs
+from harness.evidence.log_ends import Loaded, log_ends
+from harness.evidence.votes import Elected, votes
+from harness.record.journal import Recorder
+
+LINES_MAX = 500
+TEXT_CHARACTERS_MAX = 2_000
+_LINE = re.compile(r"(?P<at>\d{4}-\d\d-\d\dT\S+) (?P<level>[A-Z]+)\s")
+_TELLING = re.compile(
+    r"uncaught exception|uncaughtException|Exception in thread|thread.{0,40} died", re.IGNORECASE
+)
+
+
+class Finding(msgspec.Struct, frozen=True):
+    """A line that stands out; `line` counts from 1 and is None where it stands for `text` many more."""
+
+    line: int | None
+    at: str | None
+    level: str
+    text: str
+
+
+def gather_logs(containers: Mapping[str, NodeContainers], folder: Path, recorder: Recorder) -> None:
+    """Save every node's log and record what stands out, and what it tells of votes and of logs' ends."""
+    for name, log in save_logs(containers, folder).items():
+        text = log.decode(errors="replace")
+        for finding in findings(text):
+            recorder.observe("observe", "node-log", msgspec.to_builtins(finding), node=name)
+        for entry in votes(text):
+            key = "elected" if isinstance(entry, Elected) else "vote"
+            recorder.observe("observe", key, msgspec.to_builtins(entry), node=name)
+        for end in log_ends(text):
+            key = "loaded" if isinstance(end, Loaded) else "isr-shrunk"
+            recorder.observe("observe", key, msgspec.to_builtins(end), node=name)
+
+
+def findings(log: str) -> Iterator[Finding]:
+    """Lines of level ERROR or FATAL and those that tell of a dead thread, the first `LINES_MAX`.
+
+    What goes beyond is counted in a last finding without a line.
+    """
+    found = 0
+    level, at = "INFO", None
+    for number, line in enumerate(log.splitlines(), start=1):
+        head = _LINE.match(line)
+        level, at = (head["level"], head["at"]) if head else (level, at)
+        stands_out = (head is not None and level in ("ERROR", "FATAL")) or _TELLING.search(line)
+        if not stands_out:
+            continue
+        found += 1
+        if found <= LINES_MAX:
+            yield Finding(number, at, level, line[:TEXT_CHARACTERS_MAX])
+    if found > LINES_MAX:
+        yield Finding(None, None, "ERROR", f"{found - LINES_MAX} further lines")

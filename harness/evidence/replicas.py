@@ -1,0 +1,134 @@
+"""Evidence from the nodes' disks: the batches of every replica, read while the nodes run, into the history.
+
+Why so is told in docs/decisions/0005; what is written is docs/histories.md, Replicas.
+"""
+
+import shutil
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from checkers.replicas.observed import COLUMN_TYPES, REPLICA, pack
+from harness.cluster.homes import disk_with
+from harness.kafka.segments.log_folder import LogRead, read_log
+from harness.record.journal import Recorder
+
+_PAUSE_S = 0.1
+KEPT_BYTES_MAX = 256 * 2**20
+"""How many bytes of segments a run keeps where replicas differ or are damaged."""
+
+
+class Reading(NamedTuple):
+    """One log on one disk: what was read, or why it could not be.
+
+    Attributes:
+        began_ns: when reading began, on the history's clock.
+        log: what was read.
+        error: why not.
+    """
+
+    began_ns: int
+    log: LogRead | None
+    error: str | None = None
+
+
+class ReplicaReader:
+    """Reads the replicas of a run's partitions from the nodes' disks and records them.
+
+    Args:
+        recorder: writes as an observer.
+        disks: node name to the folders of its log directories, of brokers.
+        homes: node name to the folder that keeps what outlives the cluster.
+        settle_bound_s: how long all partitions together may take until their replicas' ends are equal.
+    """
+
+    def __init__(
+        self,
+        recorder: Recorder,
+        disks: Mapping[str, Sequence[Path]],
+        homes: Mapping[str, Path],
+        settle_bound_s: float,
+    ) -> None:
+        self._recorder = recorder
+        self._disks = dict(disks)
+        self._homes = dict(homes)
+        self._deadline = time.monotonic() + settle_bound_s
+        self._left_bytes = KEPT_BYTES_MAX
+
+    def gather(self, partitions: Iterable[tuple[str, int]]) -> None:
+        """Record every replica of these partitions; keep segments where replicas differ or are damaged."""
+        for topic, partition in partitions:
+            folder = f"{topic}-{partition}"
+            readings = self._settled(folder)
+            values = {node: as_value(topic, partition, reading) for node, reading in readings.items()}
+            for node, value in values.items():
+                self._recorder.observe("observe", REPLICA, value, node=node)
+            if _stands_out(values.values()):
+                self._keep(folder, readings)
+
+    def _settled(self, folder: str) -> dict[str, Reading]:
+        """Readings whose ends are equal, or the last before the deadline; of nodes that have a replica."""
+        while True:
+            readings = {
+                node: read_disk(disk_with(disks, folder) / folder, self._recorder.journal.clock.now_ns)
+                for node, disks in self._disks.items()
+                if any((disk / folder).is_dir() for disk in disks) or not disks[0].is_dir()
+            }
+            ends = {reading.log.end for reading in readings.values() if reading.log is not None}
+            if len(ends) <= 1 or time.monotonic() > self._deadline:
+                return readings
+            time.sleep(_PAUSE_S)
+
+    def _keep(self, folder: str, readings: Mapping[str, Reading]) -> None:
+        for node, reading in readings.items():
+            if reading.log is not None and reading.log.size <= self._left_bytes:
+                self._left_bytes -= reading.log.size
+                target = self._homes[node] / "segments" / folder
+                _copy_files(disk_with(self._disks[node], folder) / folder, target, reading.log.files)
+
+
+def read_disk(folder: Path, now_ns: Callable[[], int]) -> Reading:
+    """Read a log; that it can't be read is evidence as well."""
+    began_ns = now_ns()
+    try:
+        return Reading(began_ns, read_log(folder))
+    except OSError as error:
+        return Reading(began_ns, None, f"{type(error).__name__}: {error.strerror or error}")
+
+
+def as_value(topic: str, partition: int, reading: Reading) -> dict[str, Any]:
+    """The value of an observation, as docs/histories.md gives it."""
+    log = reading.log
+    value: dict[str, Any] = {"began_ns": reading.began_ns, "topic": topic, "partition": partition}
+    if log is None:
+        return value | {"count": 0, "batches": {}, "error": reading.error}
+    return value | {
+        "topic_id": log.topic_id,
+        "log_start": log.start,
+        "end": log.end,
+        "segments": len(log.files),
+        "active": log.active,
+        "left": None if log.left is None else pack(log.left, "base_offset"),
+        "bytes": log.size,
+        "count": len(log.columns["base_offset"]),
+        "tail": None if log.tail is None else (log.tail[0], *log.tail[1]),
+        "corrupt": [(file, *damage) for file, damage in log.damage],
+        "error": None,
+        "batches": {name: pack(log.columns[name], name) for name in COLUMN_TYPES},
+    }
+
+
+def _stands_out(values: Iterable[Mapping[str, Any]]) -> bool:
+    """Whether replicas of one partition differ, or one is damaged."""
+    read = [value for value in values if value["error"] is None]
+    damaged = any(value["corrupt"] or value["tail"] for value in read)
+    return damaged or any(value["batches"] != read[0]["batches"] for value in read)
+
+
+def _copy_files(source: Path, target: Path, names: Iterable[str]) -> None:
+    """Copy files that may be gone by now."""
+    target.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        if (source / name).exists():
+            shutil.copyfile(source / name, target / name)

@@ -1,0 +1,31 @@
+"""Evidence from the brokers: what each of them says at the end of the configs of the run's topics."""
+
+from collections.abc import Iterable, Mapping
+
+from checkers.metadata.configs import TOPIC_CONFIGS
+from harness.clients.metadata_views import own_configs
+from harness.kafka.wire import Connection, WireError
+from harness.record.journal import Recorder
+
+_TIMEOUT_S = 2.0
+
+Address = tuple[str, int]
+
+
+def gather_configs(recorder: Recorder, listeners: Mapping[str, Address], topics: Iterable[str]) -> None:
+    """Record what every broker tells that answers; of one that does not there is nothing to judge.
+
+    Args:
+        recorder: writes as the process ``runner``.
+        listeners: broker name to a listener of its own.
+        topics: names.
+    """
+    names = tuple(topics)
+    for node, address in listeners.items():
+        began_ns = recorder.journal.clock.now_ns()
+        try:
+            with Connection(*address, _TIMEOUT_S) as connection:
+                told = own_configs(connection, names)
+        except WireError:
+            continue
+        recorder.observe("observe", TOPIC_CONFIGS, {"began_ns": began_ns, "topics": told}, node=node)

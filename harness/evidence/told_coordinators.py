@@ -1,0 +1,78 @@
+"""Evidence from the brokers: of which groups and transactional ids each says that it is their coordinator."""
+
+import time
+from collections import Counter
+from collections.abc import Mapping
+from threading import Event
+
+from kafka.protocol.admin import (
+    ListGroupsRequest,
+    ListGroupsResponse,
+    ListTransactionsRequest,
+    ListTransactionsResponse,
+)
+
+from checkers.told_coordinators import COORDINATORS, RELEASED_WITHIN_NS
+from harness.kafka.wire import Connection, WireError
+from harness.record.journal import Recorder
+
+_TIMEOUT_S = 2.0
+_PAUSE_S = 0.5
+_SLACK_S = 2.0
+PATIENCE_S = RELEASED_WITHIN_NS / 1e9 + _SLACK_S
+"""How long brokers are asked again while two name the same."""
+
+Address = tuple[str, int]
+Told = tuple[list[str] | None, list[str] | None]
+"""Groups and transactional ids; None where the broker answered with an error, such as while it loads them."""
+
+
+def gather_coordinators(
+    recorder: Recorder, listeners: Mapping[str, Address], patience_s: float = PATIENCE_S
+) -> None:
+    """Record what every broker that answers coordinates; again until all told it, and no two name the same.
+
+    Args:
+        recorder: writes as the process ``runner``.
+        listeners: broker name to a listener of its own.
+        patience_s: how long it is asked again at most.
+    """
+    deadline = time.monotonic() + patience_s
+    pause = Event()
+    while not _settled([_ask(recorder, node, address) for node, address in listeners.items()]):
+        if time.monotonic() >= deadline:
+            return
+        pause.wait(_PAUSE_S)
+
+
+def _settled(round_of_answers: list[Told]) -> bool:
+    told = [name for names in round_of_answers for name in names]
+    if any(names is None for names in told):
+        return False
+    for kind in zip(*round_of_answers, strict=True):
+        if max(Counter(name for names in kind for name in names or ()).values(), default=0) > 1:
+            return False
+    return True
+
+
+def _ask(recorder: Recorder, node: str, address: Address) -> Told:
+    began_ns = recorder.journal.clock.now_ns()
+    try:
+        with Connection(*address, _TIMEOUT_S) as connection:
+            groups, ids = _groups(connection), _transactional_ids(connection)
+    except WireError:
+        return None, None
+    value = {"began_ns": began_ns, "groups": groups, "transactional_ids": ids}
+    recorder.observe("observe", COORDINATORS, value, node=node)
+    return groups, ids
+
+
+def _groups(connection: Connection) -> list[str] | None:
+    answer = connection.ask(ListGroupsRequest(states_filter=[], types_filter=[]), ListGroupsResponse)
+    return None if answer.error_code else sorted(group.group_id for group in answer.groups)
+
+
+def _transactional_ids(connection: Connection) -> list[str] | None:
+    request = ListTransactionsRequest(state_filters=[], producer_id_filters=[])
+    answer = connection.ask(request, ListTransactionsResponse, at_most=0)
+    return None if answer.error_code else sorted(each.transactional_id for each in answer.transaction_states)

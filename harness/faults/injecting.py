@@ -1,0 +1,112 @@
+"""What injecting and healing one fault have in common, whoever does it: what is done, seen and recorded."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.history import OperationType
+from harness.cluster.containers import NotRunningError
+from harness.faults.activate import as_value
+from harness.faults.contract import ActiveFault, NotConfirmedError
+from harness.faults.partition import takes_part
+from harness.faults.sparing import DEAD, HELD
+from harness.faults.targets import Resolved, Sight, roles_of
+from harness.record.journal import Outcome
+from harness.vocabulary.faults import Fault, HeldRequests, LostAnswers, PacketLoss, Partition
+
+OVER = "the schedule is over"
+"""Why a blink befalls nobody that had no turn."""
+Plan = dict[str, Any]
+"""The value of an injection's invocation, see docs/histories.md."""
+
+
+class Held(msgspec.Struct):
+    """A fault that is in force."""
+
+    fault: str
+    spec: Fault
+    active: ActiveFault
+    until_ns: int
+
+
+class Aimed(NamedTuple):
+    """A fault that is about to be injected: what it is, its place in the ledger, and how it was aimed."""
+
+    held: Held
+    resolved: Resolved
+    sight: Sight
+
+
+def plan_of(spec: Fault, **more: object) -> Plan:
+    """What is known of a fault before it has a target."""
+    value = as_value(spec)
+    return {"kind": value["kind"], "spec": value, **more}
+
+
+def among(spec: Fault, sight: Sight) -> Sight:
+    """What is seen, with those nodes alone that such a fault is drawn among."""
+    match spec:
+        case Partition() | PacketLoss():
+            nodes = tuple(node for node in sight.nodes if takes_part(spec, node))
+        case LostAnswers() | HeldRequests():
+            nodes = tuple(node for node in sight.nodes if node.is_broker)
+        case _:
+            return sight
+    return msgspec.structs.replace(sight, nodes=nodes)
+
+
+def refuse(outcome: Outcome, plan: Plan, why: str) -> None:
+    """Record that a fault befalls nobody."""
+    refused = {HELD: "held", DEAD: "dead", OVER: "over"}.get(why, "withheld")
+    outcome.end(OperationType.FAIL, plan | {"refused": refused}, why)
+
+
+def inject(aimed: Aimed, plan: Plan, outcome: Outcome, over: Callable[[], None]) -> OperationType:
+    """Inject, and record what came of it; a fault whose target has just died is as none.
+
+    Args:
+        aimed: what, and at whom.
+        plan: of it.
+        outcome: of the injection.
+        over: called where nothing was done.
+    """
+    held, resolved, sight = aimed
+    try:
+        held.active.inject()
+    except NotRunningError:
+        over()
+        refuse(outcome, plan, DEAD)
+        return OperationType.FAIL
+    kind, probe, error = _probed(held.active.took_effect)
+    known = {
+        "targets": held.active.targets,
+        "cut": held.active.cut,
+        "resolved_by": resolved.by,
+        "roles": roles_of(resolved.node, held.spec.draw, sight),
+    }
+    outcome.end(kind, plan | known | {"probe": probe}, error)
+    return kind
+
+
+def heal(active: ActiveFault, plan: Plan, outcome: Outcome, over: Callable[[], None]) -> OperationType:
+    """Heal, and record what was seen of it.
+
+    Args:
+        active: what is in force.
+        plan: of it.
+        outcome: of the heal.
+        over: called once it is undone, before that is looked at.
+    """
+    active.heal()
+    over()
+    kind, probe, error = _probed(active.healed)
+    outcome.end(kind, plan | {"targets": active.targets, "cut": active.cut, "probe": probe}, error)
+    return kind
+
+
+def _probed(probe: Callable[[], dict[str, Any]]) -> tuple[OperationType, dict[str, Any], str | None]:
+    try:
+        return OperationType.OK, probe(), None
+    except NotConfirmedError as error:
+        return OperationType.INFO, {}, str(error)

@@ -1,0 +1,1 @@
+"""What this host has and lacks for runs, and having it installed."""

@@ -1,0 +1,216 @@
+"""What this host has and lacks for krucible, and which faults it can have."""
+
+import platform
+import shutil
+from collections.abc import Iterable
+from contextlib import closing
+from enum import StrEnum
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.cluster.engine import (
+    Engine,
+    EngineFacts,
+    compose_binary,
+    connect,
+    engine_errors_told,
+    engine_facts,
+)
+from harness.cluster.images import (
+    Source,
+    Survey,
+    base_if_cached,
+    mend_of,
+    require_version,
+    survey,
+)
+from harness.cluster.probing import PROBES, probe_faults
+from harness.errors import EngineError, KrucibleError
+from harness.host.memory import GIB, available_bytes, lacks_for
+from harness.host.packages import apt_line, missing_for_images
+from harness.plan.planning import ImageAsked
+
+DISK_NEEDED_BYTES = 3 * GIB
+SETUP = "krucible setup"
+
+
+class State(StrEnum):
+    """How a check came out."""
+
+    OK = "ok"
+    MISSING = "missing"
+    OPTIONAL = "optional"
+    """Missing, and needed only for some things."""
+
+
+class Check(msgspec.Struct, frozen=True):
+    """One thing that was looked at.
+
+    Attributes:
+        name: what it is.
+        state: how it came out.
+        found: what was found.
+        mend: the command that mends it; empty where nothing is to mend.
+    """
+
+    name: str
+    state: State
+    found: str
+    mend: str = ""
+
+
+class Capability(msgspec.Struct, frozen=True):
+    """Whether this host can have a kind of fault; `why_not` is None if it can."""
+
+    fault: str
+    why_not: str | None
+
+
+class DoctorReport(msgspec.Struct, frozen=True):
+    """All checks, and the capability of each fault."""
+
+    kafka_version: str
+    checks: tuple[Check, ...]
+    capabilities: tuple[Capability, ...]
+
+    @property
+    def ready(self) -> bool:
+        """Whether a run would start here."""
+        return all(check.state is not State.MISSING for check in self.checks)
+
+    def as_json(self) -> dict[str, Any]:
+        """The report as JSON values, with `ready`."""
+        return {"ready": self.ready, **msgspec.to_builtins(self)}
+
+
+def doctor(
+    version: str,
+    source: str = Source.AUTO,
+    runs: Path = Path(),
+    given: str = "",
+    further: tuple[Check, ...] = (),
+) -> DoctorReport:
+    """Look at this host; changes nothing, starts four containers for a second where it can.
+
+    Args:
+        version: of Kafka, whose image is looked for.
+        source: where the image would come from.
+        runs: the folder that runs are written under, or one above it.
+        given: the one image of a registry, or the tarball, that it would be made from.
+        further: what else was looked at, by somebody who knows more than how a run happens.
+
+    Raises:
+        UsageError: if there is no such version or source.
+    """
+    require_version(version)
+    local = (_python(), _compose(), _memory(), _disk("disk for runs", runs), *further)
+    try:
+        with closing(connect()) as client:
+            found = survey(version, source, client, given)
+            checks, capabilities = _look_through(client, version, found, mend_of(version, source, given))
+    except EngineError as error:
+        checks = (Check("engine", State.MISSING, f"{error.what}: {error.got}", error.next_step),)
+        capabilities = tuple(Capability(kind, f"not tried: {error.what}") for kind in PROBES)
+    return DoctorReport(version, (*checks, *local), capabilities)
+
+
+def checks_for_runs(images: Iterable[ImageAsked], runs: Path) -> tuple[Check, ...]:
+    """What runs need of this host, a host that others hand them to; starts nothing.
+
+    Args:
+        images: of Kafka, that these runs need; one that can be made here is no lack.
+        runs: the folder that runs happen in, or one above it.
+    """
+    local = (_compose(), _memory(), _disk("disk for runs", runs))
+    try:
+        with engine_errors_told(), closing(connect()) as client:
+            facts = engine_facts(client)
+            found = [_image(one, survey(one.version, one.source, client, one.given)) for one in images]
+            return (_engine(facts), *found, *local)
+    except KrucibleError as error:
+        return (Check("engine", State.MISSING, f"{error.what}: {error.got}", error.next_step), *local)
+
+
+def _image(one: ImageAsked, found: Survey) -> Check:
+    """Whether an image is here or can be made."""
+    name = f"Kafka {one.version}"
+    if found.cached:
+        return Check(name, State.OK, found.cached.reference)
+    ways = "; ".join(f"{source.value}: {why_not or 'can'}" for source, why_not in found.ways.items())
+    if found.hopeless:
+        return Check(name, State.MISSING, f"not here yet; {ways}", mend_of(*one))
+    return Check(name, State.OK, f"not here yet; its first run makes it: {ways}")
+
+
+def _look_through(
+    client: Engine, version: str, found: Survey, mend: str
+) -> tuple[tuple[Check, ...], tuple[Capability, ...]]:
+    """What can only be seen with an engine."""
+    facts = engine_facts(client)
+    checks = (
+        _engine(facts),
+        _disk("disk of the engine", Path(facts.data_root)),
+        _base(mend, has_base=base_if_cached(client) is not None),
+        _kafka(version, found, mend),
+    )
+    return checks, tuple(Capability(kind, why_not) for kind, why_not in probe_faults(client).items())
+
+
+def _python() -> Check:
+    return Check("python", State.OK, platform.python_version())
+
+
+def _engine(facts: EngineFacts) -> Check:
+    found = (
+        f"{facts.version} on {facts.system}, kernel {facts.kernel}, {facts.storage_driver}, "
+        f"cgroup v{facts.cgroup_version}, {facts.processors} processors"
+    )
+    return Check("engine", State.OK, found)
+
+
+def _compose() -> Check:
+    try:
+        return Check("compose", State.OK, " ".join(compose_binary()))
+    except EngineError as error:
+        return Check("compose", State.MISSING, error.got, SETUP)
+
+
+def _memory() -> Check:
+    available = available_bytes()
+    if available is None:
+        return Check("memory", State.OPTIONAL, "not known on this system")
+    found = f"{available / GIB:.1f} GiB available"
+    if not lacks_for(3):
+        return Check("memory", State.OK, found)
+    return Check("memory", State.MISSING, f"{found}, three nodes want 2 GiB", "end what takes memory")
+
+
+def _disk(name: str, folder: Path) -> Check:
+    """Free space where a folder is, or will be."""
+    existing = next((each for each in (folder, *folder.resolve().parents) if each.exists()), None)
+    if existing is None:
+        return Check(name, State.OPTIONAL, f"{folder} is not on this host")
+    free = shutil.disk_usage(existing).free
+    found = f"{free / GIB:.1f} GiB free at {existing.resolve()}"
+    if free >= DISK_NEEDED_BYTES:
+        return Check(name, State.OK, found)
+    return Check(name, State.MISSING, f"{found}, want 3 GiB", "docker image prune, or remove old runs")
+
+
+def _base(mend: str, *, has_base: bool) -> Check:
+    if has_base:
+        return Check("base image", State.OK, "here")
+    return Check("base image", State.MISSING, "not built yet", mend)
+
+
+def _kafka(version: str, found: Survey, mend: str) -> Check:
+    name = f"image of Kafka {version}"
+    if found.cached:
+        return Check(name, State.OK, f"{found.cached.reference}, from {found.cached.source.value}")
+    ways = "; ".join(f"{source.value}: {why_not or 'can'}" for source, why_not in found.ways.items())
+    missing = missing_for_images(jars=found.wants_jars)
+    if found.registry_answers or not missing:
+        return Check(name, State.MISSING, f"not here yet; {ways}", mend)
+    return Check(name, State.MISSING, f"not here yet; {ways}", apt_line(missing))

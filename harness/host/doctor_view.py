@@ -1,0 +1,39 @@
+"""The doctor's report for people: two tables and what to do."""
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from harness.host.doctor import DoctorReport, State
+
+_SHAPES = {
+    State.OK: ("✔ ok", "green"),
+    State.MISSING: ("✘ missing", "red"),
+    State.OPTIONAL: ("○ optional", "yellow"),
+}
+
+
+def show(report: DoctorReport, console: Console) -> None:
+    """Print a report."""
+    console.print(_checks(report))
+    console.print(_capabilities(report))
+    mends = [check for check in report.checks if check.mend]
+    for check in mends:
+        console.print(f"To mend {check.name}: {check.mend}", markup=False, highlight=False)
+    ready = f"Ready to run Kafka {report.kafka_version}." if report.ready else "Not ready yet."
+    console.print(ready, markup=False, highlight=False)
+
+
+def _checks(report: DoctorReport) -> Table:
+    table = Table("what", "state", "found", title="This host", title_justify="left")
+    for check in report.checks:
+        table.add_row(check.name, Text(*_SHAPES[check.state]), Text(check.found))
+    return table
+
+
+def _capabilities(report: DoctorReport) -> Table:
+    table = Table("fault", "available", "why not", title="Faults", title_justify="left")
+    for capability in report.capabilities:
+        shape = Text("✘ no", "red") if capability.why_not else Text("✔ yes", "green")
+        table.add_row(capability.fault, shape, Text(capability.why_not or ""))
+    return table

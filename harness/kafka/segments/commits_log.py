@@ -1,0 +1,145 @@
+"""A replica's log of ``__consumer_offsets``, read on while its broker writes it."""
+
+import errno
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from harness.kafka.segments.compiled import HEADER_BYTES
+from harness.kafka.segments.growing import SEGMENT, names_in
+from harness.kafka.segments.offset_commits import Batch, Row, read_commits
+
+READ_BYTES_MAX = 2**23
+"""So much of a file is read at once."""
+_NOTHING_BEFORE = -1
+
+
+class Placed(NamedTuple):
+    """A batch, and the leader epoch of what stands just before it in the log.
+
+    Attributes:
+        batch: the batch.
+        before: -1 where the batch is the log's first, at offset 0; None where that is not known.
+    """
+
+    batch: Batch
+    before: int | None
+
+
+def as_value(new: Iterable[tuple[int, Sequence[Placed]]]) -> dict[str, list[list[object]]]:
+    """What was read, as docs/histories.md has it.
+
+    Args:
+        new: numbers of partitions, and batches of each in the order of a log.
+    """
+    value: dict[str, list[list[object]]] = {"stretches": [], "deleted": [], "transactional": []}
+    for partition, placed in new:
+        value["stretches"] += joined(partition, placed)
+        for batch, _ in placed:
+            place = (partition, batch.leader_epoch)
+            value["deleted"] += [[*place, *deleted] for deleted in batch.deleted]
+            if batch.producer is not None:
+                what = batch.ends or "data"
+                value["transactional"].append([*place, batch.first, batch.producer, what, batch.rows])
+    return value
+
+
+def joined(partition: int, placed: Iterable[Placed]) -> list[list[object]]:
+    """Stretches; batches that follow upon each other make one."""
+    found: list[tuple[Batch, int | None]] = []
+    for told, before in placed:
+        batch = told if told.producer is None else told._replace(rows=[])
+        last = found[-1][0] if found else None
+        if (
+            last is not None
+            and (last.leader_epoch, last.end) == (batch.leader_epoch, batch.first)
+            and last.rows is not None
+            and batch.rows is not None
+        ):
+            rows: list[Row] = [*last.rows, *batch.rows]
+            found[-1] = (last._replace(end=batch.end, rows=rows), found[-1][1])
+        else:
+            found.append((batch, before))
+    return [
+        [partition, batch.leader_epoch, batch.first, batch.end, before, batch.rows] for batch, before in found
+    ]
+
+
+class CommitsLog:
+    """One replica's log; reads on where it ended last time, through every segment.
+
+    Args:
+        folder: of the replica; it need not be there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._segment = ""
+        self._file = 0
+        self._position = 0
+        self._last = (0, b"")
+        self._end: int | None = None
+        self._epoch = _NOTHING_BEFORE
+
+    def read(self) -> list[Placed]:
+        """Whole batches that were not read yet; after a truncation all that is there.
+
+        Raises:
+            OSError: a segment is there but may not be read.
+        """
+        found: list[Placed] = []
+        try:
+            self._read(sorted(name for name in names_in(self._folder) if SEGMENT.fullmatch(name)), found)
+        except FileNotFoundError:
+            self._segment = ""  # cleaned, truncated or deleted since the folder was read
+        except OSError as error:
+            if error.errno != errno.EIO:  # a disk without power
+                raise
+        return found
+
+    def _read(self, segments: Sequence[str], found: list[Placed]) -> None:
+        if self._segment not in segments:
+            self._begin_anew()
+        for segment in segments:
+            if segment >= self._segment:
+                self._read_segment(segment, found)
+
+    def _begin_anew(self) -> None:
+        self._segment, self._position, self._end = "", 0, None
+        self._last = (0, b"")
+
+    def _read_segment(self, segment: str, found: list[Placed]) -> None:
+        descriptor = os.open(self._folder / segment, os.O_RDONLY)
+        try:
+            file = os.fstat(descriptor).st_ino
+            if segment != self._segment:
+                self._segment, self._file, self._position, self._last = segment, file, 0, (0, b"")
+            elif file != self._file or not self._stands(descriptor):
+                self._file, self._position, self._last, self._end = file, 0, (0, b""), None
+            while self._go_on(descriptor, found):
+                pass
+        finally:
+            os.close(descriptor)
+
+    def _stands(self, descriptor: int) -> bool:
+        """Whether the last batch that was read is still there: the log may have been truncated since."""
+        position, header = self._last
+        return os.pread(descriptor, len(header), position) == header
+
+    def _go_on(self, descriptor: int, found: list[Placed]) -> bool:
+        """Read what is there, up to a bound; whether there may be more."""
+        data = os.pread(descriptor, READ_BYTES_MAX, self._position)
+        part = read_commits(data)
+        for batch in part.batches:
+            found.append(Placed(batch, self._before(batch)))
+            self._end, self._epoch = batch.end, batch.leader_epoch
+        if part.batches:
+            self._last = (self._position + part.last, data[part.last : part.last + HEADER_BYTES])
+        self._position += part.size
+        return bool(part.batches) and len(data) == READ_BYTES_MAX
+
+    def _before(self, batch: Batch) -> int | None:
+        if not batch.first:
+            return _NOTHING_BEFORE
+        return self._epoch if self._end == batch.first else None

@@ -1,0 +1,99 @@
+"""A replica's log that is read on while its broker writes it."""
+
+import errno
+import os
+import re
+import struct
+from contextlib import suppress
+from pathlib import Path
+
+from harness.kafka.segments.compiled import HEADER_BYTES
+
+SEGMENT = re.compile(r"(\d{20})\.log")
+_HEADER = struct.Struct(">qiib4sHi")
+"""Base offset, length, leader epoch, format version, checksum, attributes, distance of the last offset."""
+_LENGTH_COUNTS_FROM = 12
+_MAGIC = 2
+
+
+class LogEnd:
+    """The end of one replica's log; reads on where it ended last time.
+
+    Args:
+        folder: of the replica; it need not be there.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._segment = ""
+        self._file = 0
+        self._position = 0
+        self._end = 0
+        self._last = (0, b"")
+
+    def read(self) -> int | None:
+        """The offset behind the last whole batch; None where no segment can be read now.
+
+        Raises:
+            OSError: a segment is there but may not be read.
+        """
+        segments = [name for name in names_in(self._folder) if SEGMENT.fullmatch(name)]
+        try:
+            return self._read(max(segments)) if segments else None
+        except FileNotFoundError:
+            return None  # rolled, truncated or deleted since the folder was read
+        except OSError as error:
+            if error.errno == errno.EIO:  # a disk without power
+                return None
+            raise
+
+    def _read(self, segment: str) -> int:
+        descriptor = os.open(self._folder / segment, os.O_RDONLY)
+        try:
+            told = os.fstat(descriptor)
+            if (segment, told.st_ino) != (self._segment, self._file) or not self._stands(descriptor):
+                self._begin(segment, told.st_ino)
+            self._go_on(descriptor, told.st_size)
+        finally:
+            os.close(descriptor)
+        return self._end
+
+    def _begin(self, segment: str, file: int) -> None:
+        self._segment, self._file, self._position = segment, file, 0
+        self._end = int(segment.partition(".")[0])
+        self._last = (0, b"")
+
+    def _stands(self, descriptor: int) -> bool:
+        """Whether the last batch that was read is still there: the log may have been truncated since."""
+        position, header = self._last
+        return os.pread(descriptor, len(header), position) == header
+
+    def _go_on(self, descriptor: int, size: int) -> None:
+        """Read whole batches up to the size, or up to what is none."""
+        while self._position + HEADER_BYTES <= size:
+            header = os.pread(descriptor, _HEADER.size, self._position)
+            if len(header) < _HEADER.size:
+                break  # truncated meanwhile
+            base, length, _, magic, _, _, last = _HEADER.unpack(header)
+            following = self._position + _LENGTH_COUNTS_FROM + length
+            if magic != _MAGIC or base < self._end or length < HEADER_BYTES - _LENGTH_COUNTS_FROM or last < 0:
+                break
+            if following > size:
+                break
+            self._last = (self._position, header)
+            self._position, self._end = following, base + last + 1
+
+
+def names_in(folder: Path) -> list[str]:
+    """What lies in a folder; nothing where it is not there, or its disk has no power.
+
+    Raises:
+        OSError: it may not be read.
+    """
+    with suppress(FileNotFoundError, NotADirectoryError):
+        try:
+            return [entry.name for entry in folder.iterdir()]
+        except OSError as error:
+            if error.errno != errno.EIO:
+                raise
+    return []

@@ -1,0 +1,152 @@
+"""One partition's log on one disk: its segments in their order, where it starts, whose topic it is."""
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.replicas.observed import COLUMN_TYPES
+from harness.kafka.segments.batches import REASONS, Damage, Segment, Tail, read_segment
+from harness.kafka.segments.compiled import Stop
+
+START_CHECKPOINT = "log-start-offset-checkpoint"
+"""File beside the partitions' folders: first offsets that are served, where they are not a segment's."""
+_PAPERS = "partition.metadata"
+_LISTINGS_MAX = 5
+"""How often a folder is listed again because a segment that was listed has been deleted or replaced since."""
+_PAUSE_S = 0.02
+
+
+class FolderDamage(NamedTuple):
+    """A place in one of the log's files that holds no sound batch."""
+
+    file: str
+    damage: Damage
+
+
+class LogRead(NamedTuple):
+    """A log as it lay on disk.
+
+    Attributes:
+        topic_id: of the folder's papers, None where they have none.
+        start: first offset that the node would serve.
+        end: offset after the last whole batch.
+        files: names of the segments, in order.
+        size: bytes of all of them.
+        columns: by the names of `COLUMN_TYPES`, shape (batches,), all segments together.
+        damage: places that hold no sound batch.
+        tail: file and place of what stands after the last whole batch of the last segment.
+        active: base offset of the last segment, which no cleaner touches.
+        left: offsets of the records of batches that lost some, all segments together; None where unknown.
+    """
+
+    topic_id: str | None
+    start: int
+    end: int
+    files: tuple[str, ...]
+    size: int
+    columns: dict[str, NDArray[Any]]
+    damage: tuple[FolderDamage, ...]
+    tail: tuple[str, Tail] | None
+    active: int
+    left: NDArray[Any] | None
+
+
+def read_log(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> LogRead:
+    """Read the log in a partition's folder; the node may run.
+
+    Raises:
+        OSError: it is not there, has no segment, or may not be read.
+    """
+    for left in reversed(range(_LISTINGS_MAX)):
+        try:
+            files = _segments(folder, swapping=not left)
+            segments = [read_segment(read(path)) for path in files]
+        except FileNotFoundError as error:
+            last = error
+            time.sleep(_PAUSE_S)
+        else:
+            return _log(folder, files, segments)
+    raise last
+
+
+def _segments(folder: Path, *, swapping: bool) -> list[Path]:
+    """The segments of a folder; those that are being made or deleted have another suffix.
+
+    The cleaner renames the old segments first, and then the one that takes their place, from ``.swap``: in
+    between the log lacks them.  A node that died meanwhile leaves it so.
+
+    Args:
+        folder: the partition's.
+        swapping: whether such a folder is read all the same.
+
+    Raises:
+        OSError: it is not there, or has no segment, or they are being replaced.
+    """
+    files = [*folder.iterdir()]
+    if not swapping and any(path.name.endswith(".log.swap") for path in files):
+        raise FileNotFoundError(f"segments are being replaced in {folder.name}")
+    found = sorted(path for path in files if path.suffix == ".log" and path.stem.isdigit())
+    if not found:
+        raise FileNotFoundError(f"no segment in {folder.name}")
+    return found
+
+
+def _log(folder: Path, files: list[Path], read: list[Segment]) -> LogRead:
+    segments = [*map(_whole, read[:-1]), read[-1]]
+    columns = {name: np.concatenate([s.columns[name] for s in segments]) for name in COLUMN_TYPES}
+    first = int(files[0].stem)
+    last_offsets = columns["last_offset"]
+    tail = segments[-1].tail
+    left = [segment.left for segment in segments if segment.left is not None]
+    return LogRead(
+        topic_id=topic_id_of(folder),
+        start=max(first, _checkpointed_start(folder)),
+        end=int(last_offsets[-1]) + 1 if len(last_offsets) else int(files[-1].stem),
+        files=tuple(path.name for path in files),
+        size=sum(segment.size for segment in segments),
+        columns=columns,
+        damage=tuple(
+            FolderDamage(path.name, damage)
+            for path, segment in zip(files, segments, strict=True)
+            for damage in segment.damage
+        ),
+        tail=None if tail is None else (files[-1].name, tail),
+        active=int(files[-1].stem),
+        left=None if len(left) < len(segments) else np.concatenate(left),
+    )
+
+
+def _whole(segment: Segment) -> Segment:
+    """A segment before the last: it must not end in something that is no whole batch."""
+    if segment.tail is None:
+        return segment
+    damage = Damage(segment.tail.position, None, REASONS[Stop.CUT])
+    return segment._replace(damage=(*segment.damage, damage), tail=None)
+
+
+def topic_id_of(folder: Path) -> str | None:
+    """The id of a folder's topic, None without papers; the metadata log has those of the one that always is.
+
+    Raises:
+        OSError: they can't be read.
+    """
+    try:
+        lines = (folder / _PAPERS).read_text().splitlines()
+    except FileNotFoundError:
+        return None
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("topic_id:")), None)
+
+
+def _checkpointed_start(folder: Path) -> int:
+    """What the disk's checkpoint says of the log's start: lines ``topic partition offset``; 0 if nothing."""
+    try:
+        lines = (folder.parent / START_CHECKPOINT).read_text().splitlines()
+    except FileNotFoundError:
+        return 0
+    topic, _, partition = folder.name.rpartition("-")
+    starts = [int(line.split()[2]) for line in lines if line.split()[:2] == [topic, partition]]
+    return max(starts, default=0)

@@ -1,0 +1,187 @@
+"""Offset commits in batches of ``__consumer_offsets``, by Kafka's OffsetCommitKey and OffsetCommitValue.
+
+A key is its version (0 or 1; others are of other records), group, topic and partition; a value its version
+and the offset, then what does not matter here.  A record without a value deletes an offset.
+"""
+
+import struct
+from typing import NamedTuple
+
+import numpy as np
+
+from harness.kafka.segments.batches import HEADER, varint
+from harness.kafka.segments.compiled import HEADER_BYTES, batch_positions, checksums
+
+Row = tuple[int, str, str, int, int]
+"""Offset in the log, group, topic, partition, committed offset."""
+
+Deleted = tuple[int, str, str, int]
+"""Offset in the log, group, topic, partition."""
+
+_TRANSACTIONAL, _CONTROL, _COMPRESSED = 0x10, 0x20, 0x07
+_ENDS = {0: "abort", 1: "commit"}
+"""By the types of the control records that end transactions (KIP-98)."""
+_KEY_VERSIONS = range(2)
+_VALUE_VERSIONS = range(5)
+"""In all of them the offset comes first."""
+_SHORT, _PLACE, _VALUE = struct.Struct(">h"), struct.Struct(">i"), struct.Struct(">hq")
+_MARKER = struct.Struct(">hh")
+"""Version and type of a control record."""
+
+
+class Batch(NamedTuple):
+    """A sound batch of a log.
+
+    Attributes:
+        first: offset of its first record.
+        end: the offset behind its last one.
+        leader_epoch: in which it was appended.
+        whole: whether it has a record for each of its offsets, so that compaction took none.
+        rows: commits; None where it is compressed, or a record can't be read.
+        deleted: offset in the log, group, topic and partition of each deletion of an offset.
+        producer: id of the producer in whose transaction it is, or that it ends; None outside of one.
+        ends: of a marker that ends a transaction, whether by a commit or an abort; else None.
+    """
+
+    first: int
+    end: int
+    leader_epoch: int
+    whole: bool
+    rows: list[Row] | None
+    deleted: list[Deleted]
+    producer: int | None = None
+    ends: str | None = None
+
+
+class Part(NamedTuple):
+    """What a stretch of a file holds.
+
+    Attributes:
+        batches: in their order, up to the first that is cut short or damaged.
+        last: where the last of them begins, from the stretch's beginning.
+        size: how many bytes they have together.
+    """
+
+    batches: list[Batch]
+    last: int
+    size: int
+
+
+def read_commits(data: bytes) -> Part:
+    """Read the batches of a stretch that begins with one; never fails, whatever the bytes are."""
+    view = np.frombuffer(data, dtype=np.uint8)
+    positions, ended, _ = batch_positions(view)
+    headers = [np.frombuffer(data, HEADER, 1, position)[0] for position in positions.tolist()]
+    ends = np.append(positions[1:], ended)[: len(positions)]
+    told = np.array([header["crc"] for header in headers], dtype=np.uint32)
+    wrong = np.flatnonzero(checksums(view, positions, ends) != told)
+    sound = int(wrong[0]) if len(wrong) else len(positions)
+    batches = [
+        _batch(data[start:end], header)
+        for start, end, header in zip(positions[:sound].tolist(), ends.tolist(), headers, strict=False)
+    ]
+    if not sound:
+        return Part([], 0, 0)
+    return Part(batches, int(positions[sound - 1]), int(ends[sound - 1]))
+
+
+def _batch(data: bytes, header: np.void) -> Batch:
+    base, count = int(header["base_offset"]), int(header["count"])
+    end = base + int(header["last_offset_delta"]) + 1
+    attributes = int(header["attributes"])
+    batch = Batch(base, end, int(header["leader_epoch"]), count == end - base, [], [])
+    if attributes & _TRANSACTIONAL:
+        batch = batch._replace(producer=int(header["producer_id"]))
+    if attributes & _CONTROL:
+        ends = _ends(data)
+        return batch._replace(ends=ends, rows=None if ends is None and attributes & _TRANSACTIONAL else [])
+    told = None if attributes & _COMPRESSED else _rows(data, range(base, end), count)
+    return batch._replace(rows=None) if told is None else batch._replace(rows=told[0], deleted=told[1])
+
+
+def _ends(data: bytes) -> str | None:
+    """How a batch ends a transaction; None where its record is of another type."""
+    record = _record(data, HEADER_BYTES)
+    key = b"" if record is None or record.key is None else record.key
+    return _ENDS.get(_MARKER.unpack(key)[1]) if len(key) == _MARKER.size else None
+
+
+class _Record(NamedTuple):
+    """A record: distance of its offset, its key and value, and where the next one begins."""
+
+    delta: int
+    key: bytes | None
+    value: bytes | None
+    end: int
+
+
+def _rows(data: bytes, offsets: range, count: int) -> tuple[list[Row], list[Deleted]] | None:
+    found: list[Row] = []
+    deleted: list[Deleted] = []
+    at = HEADER_BYTES
+    for _ in range(count):
+        record = _record(data, at)
+        if record is None or offsets.start + record.delta not in offsets:
+            return None
+        try:
+            row = commit_of(record.key, record.value)
+        except ValueError:
+            return None
+        offset = offsets.start + record.delta
+        if row is not None and row[3] is not None:
+            found.append((offset, *row[:3], row[3]))
+        elif row is not None:
+            deleted.append((offset, *row[:3]))
+        at = record.end
+    return found, deleted
+
+
+def _record(data: bytes, position: int) -> _Record | None:
+    """The record that begins here (KIP-98); None where there is none."""
+    size, start = varint(data, position)
+    _, at = varint(data, start + 1) if start is not None else (0, None)
+    delta, at = varint(data, at) if at is not None else (0, None)
+    key, at = _field(data, at)
+    value, at = _field(data, at)
+    if start is None or at is None or start + size < at:
+        return None
+    return _Record(delta, key, value, start + size)
+
+
+def _field(data: bytes, position: int | None) -> tuple[bytes | None, int | None]:
+    """A field after its length, which is -1 where it is null; and the position after it, None without one."""
+    size, at = varint(data, position) if position is not None else (0, None)
+    if at is None or size > len(data) - at:
+        return None, None
+    return (data[at : at + size], at + size) if size >= 0 else (None, at)
+
+
+def commit_of(key: bytes | None, value: bytes | None) -> tuple[str, str, int, int | None] | None:
+    """Group, topic, partition and offset that a record commits, None as the offset where it deletes that.
+
+    Returns:
+        None where the record is of another type.
+
+    Raises:
+        ValueError: it is a commit, or a deletion, that can't be read.
+    """
+    try:
+        if key is None or _SHORT.unpack_from(key)[0] not in _KEY_VERSIONS:
+            return None
+        group, at = _text(key, _SHORT.size)
+        topic, at = _text(key, at)
+        (partition,) = _PLACE.unpack_from(key, at)
+        version, offset = (0, None) if value is None else _VALUE.unpack_from(value)
+    except struct.error as error:
+        raise ValueError(f"a commit that is cut short: {error}") from None
+    if version not in _VALUE_VERSIONS or min(partition, offset or 0) < 0:
+        raise ValueError(f"a commit of version {version}, of offset {offset} in partition {partition}")
+    return group, topic, partition, offset
+
+
+def _text(data: bytes, at: int) -> tuple[str, int]:
+    (size,) = _SHORT.unpack_from(data, at)
+    at += _SHORT.size
+    if not 0 <= size <= len(data) - at:
+        raise ValueError("a text that is longer than its record")
+    return data[at : at + size].decode(), at + size

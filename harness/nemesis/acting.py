@@ -1,0 +1,37 @@
+"""Performs the admin operations of a schedule at their times, beside the faults."""
+
+from checkers.history import OperationType
+from harness.nemesis.operator import Operator
+from harness.nemesis.timed import Timed
+from harness.record.journal import Clock
+from harness.vocabulary.scenario import Act
+
+TIMEOUT_MS = 8_000
+_NS_PER_MS = 1_000_000
+
+
+class Acting(Timed):
+    """One thread; an operation that takes long delays those after it.
+
+    Args:
+        operator: performs them.
+        acts: when to do what.
+        clock: the run's.
+    """
+
+    def __init__(self, operator: Operator, acts: tuple[Act, ...], clock: Clock) -> None:
+        super().__init__("acting", "performing admin operations", "operation", len(acts))
+        self._operator = operator
+        self._acts = acts
+        self._clock = clock
+        self.performed: list[OperationType] = []
+
+    def work(self) -> None:
+        """Wait for each time, then ask, until told to stop."""
+        began_ns = self._clock.now_ns()
+        for act in sorted(self._acts, key=lambda act: act.at_ms):
+            due_ns = began_ns + act.at_ms * _NS_PER_MS
+            if self.stopping.wait(max(0, due_ns - self._clock.now_ns()) / 1e9):
+                return
+            self.performed.append(self._operator.perform(act.operation, TIMEOUT_MS).outcome)
+            self.done += 1

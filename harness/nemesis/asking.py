@@ -1,0 +1,303 @@
+"""From an admin operation to one request of one broker, and from its answer to what the history keeps."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, NamedTuple, Protocol
+
+from msgspec import structs
+
+from checkers.history import OperationType
+from harness.administration.elections import elect_leaders
+from harness.administration.reassignments import alter_reassignments, list_reassignments
+from harness.administration.settings import SettingAnswer, add_partitions, alter_topic, update_feature
+from harness.administration.throttles import Move, Throttle, set_throttle, throttle_for
+from harness.administration.voters import VoterKey, add_voter, outcome_of, remove_voter
+from harness.cluster.homes import NodeHome
+from harness.kafka.wire import WireError, answers
+from harness.nemesis.situation import Situation
+from harness.vocabulary.administration import (
+    AddPartitions,
+    AddVoter,
+    AlterTopic,
+    Concrete,
+    ElectLeaders,
+    Reassign,
+    RemoveVoter,
+    UpdateFeature,
+)
+from harness.vocabulary.topology import Node
+
+_PROBE_S = 0.5
+_CONTROLLER_LISTENER = "CONTROLLER"
+_REFUSED = frozenset({3, 29, 31, 35, 39, 40, 42, 44, 87})
+"""Codes of what is looked at before anything is done: names, permissions, versions, arguments, policies.
+
+INVALID_PARTITIONS (37) is none of them: a broker that lost the controller's answer asks again, and the topic
+has as many already.
+"""
+
+Address = tuple[str, int]
+
+
+class NobodyToAskError(WireError):
+    """No request was sent: no broker answers, a node is not known well enough, or limits could not be set."""
+
+
+class Administered(Protocol):
+    """What operators need of a cluster."""
+
+    @property
+    def nodes(self) -> tuple[Node, ...]:
+        """All nodes."""
+        ...
+
+    @property
+    def cluster_id(self) -> str:
+        """Kafka's id of the cluster."""
+        ...
+
+    @property
+    def controller_listeners(self) -> Mapping[str, Address]:
+        """Controller name to its CONTROLLER listener."""
+        ...
+
+    @property
+    def observe_listeners(self) -> Mapping[str, Address]:
+        """Broker name to its OBSERVE listener."""
+        ...
+
+    def home(self, node: Node) -> NodeHome:
+        """The node's files on the host."""
+        ...
+
+
+class Asked(NamedTuple):
+    """A request as the history keeps it: key, value, name of the node asked; and its listener."""
+
+    key: Any
+    value: dict[str, Any]
+    to: str
+    address: Address
+
+
+class Answer(NamedTuple):
+    """An answer as the history keeps it."""
+
+    outcome: OperationType
+    codes: tuple[int, ...]
+    told: dict[str, Any]
+
+
+class Asking:
+    """Requests to one cluster.
+
+    Args:
+        cluster: whom to ask.
+        look: the cluster as it is now.
+
+    Attributes:
+        throttles: limits that were set and not taken away yet.
+    """
+
+    def __init__(self, cluster: Administered, look: Callable[[], Situation]) -> None:
+        self._cluster = cluster
+        self._look = look
+        self._voter_requests = 0
+        self._told: dict[int, str] = {}
+        self.throttles: list[Throttle] = []
+
+    def prepare(self, operation: Concrete, situation: Situation) -> Asked:
+        """What will be asked of whom.
+
+        Raises:
+            NobodyToAskError: no broker answers, or a directory id is not known.
+            LookupError: the operation names a node that the topology does not have.
+        """
+        node = self.answering(situation)
+        key, value = self._as_value(operation, situation)
+        address = self.address_of(node)
+        if isinstance(operation, AddVoter | RemoveVoter):
+            node, address = self._listener_for_voters(node, situation)
+        return Asked(key, {"to": node.name, **value}, node.name, address)
+
+    def answering(self, situation: Situation) -> Node:
+        """The first broker that is alive; those that a fault holds are not even tried.
+
+        Raises:
+            NobodyToAskError: there is none.
+        """
+        for node in self._cluster.nodes:
+            if node.id in situation.brokers_up and answers(*self.address_of(node), _PROBE_S):
+                return node
+        raise NobodyToAskError("no broker answers")
+
+    def as_it_moves(self, situation: Situation, timeout_ms: int) -> Situation:
+        """The situation with what moves now; what was observed may be older than the last request.
+
+        Where nobody answers, nobody has told what moves.
+        """
+        try:
+            address = self.address_of(self.answering(situation))
+            return structs.replace(situation, ongoing=list_reassignments(address, timeout_ms))
+        except WireError:
+            return structs.replace(situation, ongoing=None)
+
+    def address_of(self, node: Node) -> Address:
+        """Where a broker is asked."""
+        return self._cluster.observe_listeners[node.name]
+
+    def _listener_for_voters(self, node: Node, situation: Situation) -> tuple[Node, Address]:
+        """In turns a broker, which passes it on, and the leader of the quorum itself (KIP-919).
+
+        Either may know less than the other: a broker was seen to go on asking a leader that had removed
+        itself.
+        """
+        self._voter_requests += 1
+        leader = None if situation.quorum is None else situation.quorum.leader_id
+        for other in self._cluster.nodes:
+            if other.id == leader and self._voter_requests % 2 == 0:
+                return other, self._cluster.controller_listeners[other.name]
+        return node, self.address_of(node)
+
+    def ask(self, operation: Concrete, asked: Asked, timeout_ms: int) -> Answer:
+        """Send the request and wait for its answer.
+
+        Raises:
+            NobodyToAskError: the limits that it was to have could not be set.
+            WireError: no answer; nobody knows what became of it.
+        """
+        address = asked.address
+        match operation:
+            case ElectLeaders(type=kind, partitions=partitions):
+                election = elect_leaders(address, kind, partitions, timeout_ms)
+                return _by_partition(election.code, None, election.results)
+            case Reassign(targets=targets, throttle_bytes_per_s=throttle):
+                if throttle is not None:
+                    self._limit(address, targets, throttle)
+                moving = alter_reassignments(address, targets, timeout_ms)
+                return _by_partition(moving.code, moving.message, moving.results)
+            case AddVoter() | RemoveVoter():
+                return self._ask_for_voter(operation, address, asked, timeout_ms)
+            case UpdateFeature(feature=feature, level=level):
+                return _plain(update_feature(address, feature, level, timeout_ms))
+            case AlterTopic(topic=topic, config=config, value=value):
+                return _plain(alter_topic(address, topic, config, value))
+            case AddPartitions(count=count):
+                return _plain(add_partitions(address, asked.key, count, timeout_ms))
+
+    def _as_value(self, operation: Concrete, situation: Situation) -> tuple[Any, dict[str, Any]]:
+        match operation:
+            case ElectLeaders(type=kind, partitions=partitions):
+                return str(kind), {"partitions": partitions}
+            case AddVoter() | RemoveVoter():
+                voter = _meant(operation, situation)
+                return voter.id, self._voter(operation, voter, situation)
+            case Reassign(targets=targets, throttle_bytes_per_s=throttle):
+                return None, {"targets": targets, "throttle_bytes_per_s": throttle}
+            case UpdateFeature(feature=feature, level=level):
+                return feature, {"level": level}
+            case AlterTopic(topic=topic, config=config, value=wanted):
+                return topic, {"config": config, "value": wanted}
+            case AddPartitions(topic=topic, count=count):
+                return topic or _loaded(situation), {"count": count}
+
+    def _voter(self, operation: AddVoter | RemoveVoter, voter: Node, situation: Situation) -> dict[str, Any]:
+        directory = self._directory(operation, voter, situation)
+        if directory is None:
+            raise NobodyToAskError(f"the directory id of {voter.name} is not known")
+        value: dict[str, Any] = {"directory_id": directory}
+        if isinstance(operation, AddVoter):
+            value["endpoints"] = [(_CONTROLLER_LISTENER, *self._endpoint(voter))]
+        return value
+
+    def _directory(self, operation: AddVoter | RemoveVoter, voter: Node, situation: Situation) -> str | None:
+        """What leaders told last of a voter that is to leave; what lies on the disk of one that is to join.
+
+        The disk may be gone or another one by then, and its voter perhaps removed already.
+        """
+        told = situation.quorum.voters if situation.quorum is not None else ()
+        self._told.update({one.id: one.directory_id for one in told if one.directory_id is not None})
+        if isinstance(operation, RemoveVoter) and voter.id in self._told:
+            return self._told[voter.id]
+        return self._cluster.home(voter).directory_id()  # as in a static quorum, where leaders tell of none
+
+    def _endpoint(self, voter: Node) -> Address:
+        """Where the voter is to be reached; a broker is offered by a listener of its own."""
+        return {**self._cluster.observe_listeners, **self._cluster.controller_listeners}[voter.name]
+
+    def _ask_for_voter(
+        self, operation: AddVoter | RemoveVoter, address: Address, asked: Asked, timeout_ms: int
+    ) -> Answer:
+        key = VoterKey(asked.key, asked.value["directory_id"])
+        cluster = self._cluster.cluster_id
+        if isinstance(operation, AddVoter):
+            answer = add_voter(address, cluster, key, asked.value["endpoints"], timeout_ms)
+        else:
+            answer = remove_voter(address, cluster, key, timeout_ms)
+        return Answer(outcome_of(answer), (answer.code,), {"code": answer.code, "message": answer.message})
+
+    def _limit(self, address: Address, targets: Iterable[Any], bytes_per_s: int) -> None:
+        known = self._look().partitions
+        moves = [
+            Move(topic, number, known[topic, number].replicas, wanted)
+            for topic, number, wanted in targets
+            if wanted is not None and (topic, number) in known
+        ]
+        throttle = throttle_for(moves, bytes_per_s)
+        self.throttles.append(throttle)  # first: what was set in part is to be taken away too
+        try:
+            set_throttle(address, throttle)
+        except WireError as error:
+            raise NobodyToAskError(f"the limits could not be set: {error}") from error
+
+
+def _loaded(situation: Situation) -> str:
+    """Name of the workload's first topic.
+
+    Raises:
+        NobodyToAskError: nothing is known of the workload's topics.
+    """
+    if situation.loaded is None:
+        raise NobodyToAskError("nothing is known of the workload's topics")
+    return situation.loaded.name
+
+
+def _meant(operation: AddVoter | RemoveVoter, situation: Situation) -> Node:
+    """The node that is to join or to leave.
+
+    Raises:
+        NobodyToAskError: it is symbolic, and no leader is seen or nobody fits.
+        LookupError: the topology does not have it.
+    """
+    if operation.member is not None:
+        return situation.node(operation.member)
+    if situation.quorum is None:
+        raise NobodyToAskError("no leader of the quorum is seen")
+    voters = {voter.id for voter in situation.quorum.voters}
+    leader = {situation.quorum.leader_id}
+    for node in situation.nodes:
+        if node.id in leader if isinstance(operation, RemoveVoter) else _may_join(node, voters):
+            return node
+    raise NobodyToAskError("nobody fits")
+
+
+def _may_join(node: Node, voters: set[int]) -> bool:
+    return node.is_controller and node.id not in voters
+
+
+def _by_partition(code: int, message: str | None, results: tuple[Any, ...]) -> Answer:
+    rows = [(one.topic, one.partition, one.code, one.message) for one in results]
+    told = {"code": code, "message": message, "results": rows}
+    if code or not results:
+        return Answer(_outcome(code), (code,), told)
+    return Answer(OperationType.OK, tuple(one.code for one in results), told)
+
+
+def _outcome(code: int) -> OperationType:
+    """Of a request as a whole; what a controller refuses that has lost its office may be done after all."""
+    if code == 0:
+        return OperationType.OK
+    return OperationType.FAIL if code in _REFUSED else OperationType.INFO
+
+
+def _plain(answer: SettingAnswer) -> Answer:
+    return Answer(_outcome(answer.code), (answer.code,), {"code": answer.code, "message": answer.message})

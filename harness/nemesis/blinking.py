@@ -1,0 +1,141 @@
+"""Plays blinks: short faults at their times, beside the faults that come in turn, at nodes that those spare.
+
+A blink that finds its nodes in other hands is refused at once, and one that is in force where a fault of the
+schedule begins ends early: nobody waits long for a blink.
+"""
+
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+
+import msgspec
+
+from harness.errors import KrucibleError
+from harness.faults.activate import activate
+from harness.faults.contract import ActiveFault, Bench
+from harness.faults.cuts import linked
+from harness.faults.injecting import OVER, Aimed, Held, among, heal, inject, plan_of, refuse
+from harness.faults.sparing import HELD, chosen
+from harness.faults.taking import Taking
+from harness.faults.targets import Resolved, Sight
+from harness.nemesis.timed import Timed
+from harness.plan.blinks import PROVEN_WITHIN_S
+from harness.record.journal import Recorder
+from harness.record.ledger import FaultPlanned, FaultUndone, Ledger
+from harness.vocabulary.faults import Fault, Partition, Pattern
+from harness.vocabulary.scenario import Step
+
+_NS_PER_MS = 1_000_000
+
+
+class Blinking(Timed):
+    """One thread; a blink that takes long delays those after it.
+
+    Args:
+        blinks: by name, in the order of time.
+        recorder: writes as a process of its own.
+        ledger: told of every blink before it is injected.
+        bench: the cluster it acts on.
+        look: the cluster as it is now; gets the names of nodes that are taken.
+        taking: who has which node.
+        cancelled: what has had no turn by then is not told of.
+    """
+
+    def __init__(
+        self,
+        blinks: Sequence[tuple[str, Step]],
+        recorder: Recorder,
+        ledger: Ledger,
+        bench: Bench,
+        *,
+        look: Callable[[frozenset[str]], Sight],
+        taking: Taking,
+        cancelled: threading.Event,
+    ) -> None:
+        super().__init__("blinking", "blinking", "blink", len(blinks))
+        self._blinks = blinks
+        self._recorder = recorder
+        self._ledger = ledger
+        self._bench = msgspec.structs.replace(bench, proven_within_s=PROVEN_WITHIN_S)
+        self._look = look
+        self._taking = taking
+        self._cancelled = cancelled
+        self._in_force: Held | None = None
+
+    def work(self) -> None:
+        """Wait for each time, then blink, until told to stop; the rest is told to have had no turn."""
+        clock = self._recorder.journal.clock
+        began_ns = clock.now_ns()
+        for name, blink in self._blinks:
+            due_ns = began_ns + blink.at_ms * _NS_PER_MS
+            over = self.stopping.wait(max(0, due_ns - clock.now_ns()) / 1e9)
+            if self._cancelled.is_set():
+                return
+            try:
+                self._blink(name, blink, over=over)
+            finally:
+                self._undo_unrecorded()
+                self._taking.give_back()
+            self.done += 1
+
+    def hurry(self) -> None:
+        """Begin no further blink, and end the one that is in force."""
+        super().hurry()
+        self._taking.recall()
+
+    def _blink(self, name: str, blink: Step, *, over: bool) -> None:
+        plan = plan_of(blink.fault, blink=True)
+        with self._recorder.operation("inject", name, plan) as outcome:
+            aimed = OVER if over else self._aimed(name, blink.fault)
+            if isinstance(aimed, str):
+                refuse(outcome, plan, aimed)
+                return
+            self._ledger.write(FaultPlanned(fault=name, undo=aimed.held.active.undo))
+            self._in_force = aimed.held
+            inject(aimed, plan, outcome, self._over)
+        if self._in_force is not None:
+            self._taking.await_wanted(blink.hold_ms / 1000)
+            with self._recorder.operation("heal", name, plan) as outcome:
+                heal(aimed.held.active, plan, outcome, self._over)
+
+    def _aimed(self, name: str, spec: Fault) -> Aimed | str:
+        """A blink with its nodes, which are borrowed; why it befalls none."""
+        taken = self._taking.taken
+        sight = among(spec, self._look(taken))
+        resolved = chosen(spec, sight, ())
+        if isinstance(resolved, str):
+            return resolved
+        aimed = _between_free(spec, resolved, sight, taken)
+        if aimed is None:
+            return HELD
+        active = activate(aimed, name, resolved, self._bench)
+        if not self._taking.borrow(_befallen(aimed, active)):
+            return HELD
+        return Aimed(Held(name, spec, active, until_ns=0), resolved, sight)
+
+    def _over(self) -> None:
+        if self._in_force is not None:
+            self._ledger.write(FaultUndone(fault=self._in_force.fault))
+            self._in_force = None
+
+    def _undo_unrecorded(self) -> None:
+        """A blink is not kept in force by what went wrong; what can't be undone stays in the ledger."""
+        if self._in_force is not None:
+            with suppress(KrucibleError):
+                self._in_force.active.heal()
+                self._over()
+
+
+def _between_free(spec: Fault, resolved: Resolved, sight: Sight, taken: frozenset[str]) -> Fault | None:
+    """The blink, a link with a node at its other end that nobody has; None where all are taken."""
+    if not isinstance(spec, Partition) or spec.pattern is not Pattern.LINK:
+        return spec
+    names = tuple(node.name for node in sight.nodes)
+    draw = linked(names, resolved.node.name, spec.draw, taken | sight.dead)
+    return None if draw is None else msgspec.structs.replace(spec, draw=draw)
+
+
+def _befallen(spec: Fault, active: ActiveFault) -> set[str]:
+    """Nodes that nobody else is to have meanwhile: the targets, and both ends of a link."""
+    ends = active.cut if isinstance(spec, Partition) and spec.pattern is Pattern.LINK else ()
+    return {*active.targets, *(node for pair in ends for node in pair)}

@@ -1,0 +1,256 @@
+"""Who plays which part of a gambit, and whether what it waits for has come about; pure."""
+
+from collections.abc import Sequence
+
+import msgspec
+
+from harness.kafka.wire import PartitionAnswer
+from harness.nemesis.conditions import Seen, judged
+from harness.nemesis.situation import Situation
+from harness.vocabulary.administration import (
+    AddVoter,
+    AlterTopic,
+    Concrete,
+    ElectLeaders,
+    Member,
+    Reassign,
+    RemoveVoter,
+)
+from harness.vocabulary.gambits import (
+    AddPart,
+    AllInSync,
+    AlterThere,
+    BeingAdded,
+    Choice,
+    ChooseCopies,
+    ChooseNewcomers,
+    ChooseQuorum,
+    ChooseSuccessor,
+    ElectThere,
+    Given,
+    InSyncAlone,
+    Leaderless,
+    LedBy,
+    LedByAnother,
+    MoveThere,
+    Observing,
+    OutOfSync,
+    Part,
+    QuorumLed,
+    QuorumLedByAnother,
+    RemovePart,
+    Situational,
+    There,
+)
+from harness.vocabulary.moves import NothingMoves
+from harness.vocabulary.topology import Node, Role
+
+Where = tuple[str, int]
+"""A partition: its topic and number."""
+_FOLLOWERS_SHIFT = 8
+"""The draw's upper bits decide among followers, so that they go with every partition."""
+
+
+class Cast(msgspec.Struct, frozen=True):
+    """Who was chosen.
+
+    Attributes:
+        parts: nodes by part.
+        where: the partition that was chosen, if one was.
+    """
+
+    parts: dict[str, Node] = {}
+    where: Where | None = None
+
+    def and_also(self, other: "Cast") -> "Cast":
+        """With what was chosen later."""
+        return Cast(self.parts | other.parts, other.where or self.where)
+
+    def node(self, part: Part, nodes: Sequence[Node]) -> Node:
+        """The node that a move means.
+
+        Raises:
+            LookupError: nobody has that part, or the topology has no such node.
+        """
+        found = part.of(nodes) if isinstance(part, Member) else self.parts.get(part)
+        if found is None:
+            raise LookupError(f"nobody is {part}")
+        return found
+
+
+def cast(choice: Choice, situation: Situation, chosen: Cast = Cast()) -> Cast | None:  # noqa: B008 - frozen
+    """Who is chosen now, given who was before; None where nothing fits."""
+    match choice:
+        case ChooseSuccessor():
+            state = None if chosen.where is None else situation.partitions.get(chosen.where)
+            leads = {node.id: node for node in situation.nodes if node.name not in situation.down}
+            leader = None if state is None else leads.get(state.leader)
+            return None if leader is None else Cast({"successor": leader})
+        case ChooseNewcomers():
+            return _newcomers(choice, situation, chosen)
+        case Given(parts, where):
+            state = None if where is None else situation.partitions.get(where)
+            there = where is None or (state is not None and _whole(state))
+            nodes = {part: member.of(situation.nodes) for part, member in parts.items()}
+            found = {part: node for part, node in nodes.items() if node is not None}
+            return Cast(found, where) if there and len(found) == len(parts) else None
+        case ChooseCopies():
+            return _copies(choice, situation)
+        case ChooseQuorum():
+            return _quorum(choice, situation)
+
+
+def has_part(chosen: Cast, situation: Situation) -> bool:
+    """Whether who was chosen leads now: the partition, or the quorum."""
+    state = None if chosen.where is None else situation.partitions.get(chosen.where)
+    leads = {"leader": state and state.leader, "controller": situation.quorum and situation.quorum.leader_id}
+    return all(node.id == leads[part] for part, node in chosen.parts.items() if part in leads)
+
+
+def asked_there(what: There, chosen: Cast, nodes: Sequence[Node]) -> Concrete:
+    """What is asked for, given the partition and who was chosen.
+
+    Raises:
+        LookupError: no partition was chosen, or nobody has a part that is named.
+    """
+    match what:
+        case AddPart(part):
+            return AddVoter(member_of(chosen.node(part, nodes), nodes))
+        case RemovePart(part):
+            return RemoveVoter(member_of(chosen.node(part, nodes), nodes))
+        case MoveThere() | AlterThere() | ElectThere():
+            return _of_chosen(what, chosen, nodes)
+
+
+def _of_chosen(what: MoveThere | AlterThere | ElectThere, chosen: Cast, nodes: Sequence[Node]) -> Concrete:
+    if chosen.where is None:
+        raise LookupError("no partition was chosen")
+    topic, number = chosen.where
+    match what:
+        case AlterThere(config, value):
+            return AlterTopic(topic, config, value)
+        case ElectThere(kind):
+            return ElectLeaders(kind, (chosen.where,))
+        case MoveThere(wanted, throttle):
+            ids = None if wanted is None else tuple(chosen.node(part, nodes).id for part in wanted)
+            return Reassign(((topic, number, ids),), throttle)
+
+
+def member_of(node: Node, nodes: Sequence[Node]) -> Member:
+    """A node by its place in the topology."""
+    role = Role.BROKER if node.is_broker else Role.CONTROLLER
+    return Member(role, [other for other in nodes if role in other.roles].index(node) + 1)
+
+
+def come_about(condition: Situational, chosen: Cast, situation: Situation) -> Seen:
+    """Judge a condition by what is known now.
+
+    Raises:
+        LookupError: it names a part that nobody has.
+    """
+    match condition:
+        case AllInSync():
+            lacking = [f"{topic}/{n}" for (topic, n), one in situation.partitions.items() if not _whole(one)]
+            return Seen(bool(situation.partitions) and not lacking, lacking)
+        case QuorumLed():
+            return _of_quorum(None, situation)
+        case QuorumLedByAnother(part):
+            return _of_quorum(chosen.node(part, situation.nodes), situation)
+        case Observing(part):
+            quorum = situation.quorum
+            ids = [] if quorum is None else [replica.id for replica in quorum.observers]
+            return Seen(chosen.node(part, situation.nodes).id in ids, ids)
+        case NothingMoves():
+            return judged(condition, situation, acked=0)
+        case LedBy() | LedByAnother() | InSyncAlone() | OutOfSync() | BeingAdded() | Leaderless():
+            return _of_partition(condition, chosen, situation)
+
+
+def _of_quorum(former: Node | None, situation: Situation) -> Seen:
+    quorum = situation.quorum
+    if quorum is None:
+        return Seen(holds=False, saw=None)
+    another = former is None or quorum.leader_id != former.id
+    return Seen(another and quorum.high_watermark >= 0, quorum.leader_id)
+
+
+def _of_partition(
+    condition: LedBy | LedByAnother | InSyncAlone | OutOfSync | BeingAdded | Leaderless,
+    chosen: Cast,
+    situation: Situation,
+) -> Seen:
+    state = None if chosen.where is None else situation.partitions.get(chosen.where)
+    if state is None:
+        return Seen(holds=False, saw=None)
+    saw = {"leader": state.leader, "isr": state.isr}
+    nodes = situation.nodes
+    match condition:
+        case LedBy(part):
+            holds = state.leader == chosen.node(part, nodes).id
+        case LedByAnother(parts):
+            holds = state.leader >= 0 and state.leader not in {chosen.node(part, nodes).id for part in parts}
+        case Leaderless():
+            holds = state.leader < 0
+        case InSyncAlone(part):
+            alone = chosen.node(part, nodes).id
+            holds = state.leader == alone and list(state.isr) == [alone]
+        case OutOfSync(part):
+            holds = state.leader >= 0 and chosen.node(part, nodes).id not in state.isr
+        case BeingAdded(part):
+            added = chosen.node(part, nodes).id
+            holds = added in state.replicas and added not in state.isr
+            saw["replicas"] = state.replicas
+    return Seen(holds, saw)
+
+
+def _copies(choice: ChooseCopies, situation: Situation) -> Cast | None:
+    up = set(situation.brokers_up)
+    fitting = [
+        (where, one)
+        for where, one in sorted(situation.partitions.items(), key=lambda item: item[0])
+        if choice.topic in (None, where[0])
+        and len(one.replicas) >= choice.copies
+        and _whole(one)
+        and up.issuperset(one.replicas)
+        and not (choice.preferred_follows and one.leader == one.replicas[0])
+    ]
+    if not fitting:
+        return None
+    where, state = fitting[choice.draw % len(fitting)]
+    nodes = {node.id: node for node in situation.nodes}
+    others = [one for one in state.replicas if one != state.leader]
+    if not choice.preferred_follows:
+        others = _turned(others, choice.draw >> _FOLLOWERS_SHIFT)
+    followers = {f"follower-{number}": nodes[one] for number, one in enumerate(others, start=1)}
+    return Cast({"leader": nodes[state.leader], **followers}, where)
+
+
+def _newcomers(choice: ChooseNewcomers, situation: Situation, chosen: Cast) -> Cast | None:
+    state = None if chosen.where is None else situation.partitions.get(chosen.where)
+    if state is None:
+        return None
+    up = situation.brokers_up
+    found = _turned([one for one in up if one not in state.replicas], choice.draw)
+    if len(found) < choice.count:
+        return None
+    nodes = {node.id: node for node in situation.nodes}
+    return Cast({f"newcomer-{number}": nodes[one] for number, one in enumerate(found, start=1)})
+
+
+def _quorum(choice: ChooseQuorum, situation: Situation) -> Cast | None:
+    quorum = situation.quorum
+    nodes = {node.id: node for node in situation.nodes if node.name not in situation.down}
+    if quorum is None or quorum.leader_id not in nodes or quorum.high_watermark < 0:
+        return None
+    others = [voter.id for voter in quorum.voters if voter.id in nodes and voter.id != quorum.leader_id]
+    voters = {f"voter-{n}": nodes[one] for n, one in enumerate(_turned(others, choice.draw), start=1)}
+    return Cast({"controller": nodes[quorum.leader_id], **voters})
+
+
+def _whole(state: PartitionAnswer) -> bool:
+    return state.leader >= 0 and set(state.isr) == set(state.replicas)
+
+
+def _turned(ids: list[int], draw: int) -> list[int]:
+    start = draw % len(ids) if ids else 0
+    return ids[start:] + ids[:start]

@@ -1,0 +1,203 @@
+"""From a symbolic admin operation to one that can be asked for, by what the cluster looks like now; pure.
+
+Voters change only where a majority of the set that would result is up, so that no draw takes the quorum away.
+One whose disk was replaced is no voter any more and still counts as one: it goes before others do.
+"""
+
+import random
+from collections.abc import Sequence
+
+from harness.kafka.wire import QuorumAnswer
+from harness.nemesis.situation import Situation
+from harness.vocabulary.administration import (
+    AddPartitions,
+    AddSome,
+    AddVoter,
+    AlterSome,
+    AlterTopic,
+    CancelSome,
+    ChangeVoters,
+    Concrete,
+    Drawn,
+    ElectLeaders,
+    ElectSome,
+    Member,
+    Reassign,
+    ReassignSome,
+    RemoveVoter,
+)
+from harness.vocabulary.topology import Node, Role
+
+_VOTERS_MIN = 3
+_COPIES_MIN = 2
+_ALL_SHARE = 0.2
+_THROTTLE_SHARE = 0.4
+_THROTTLES_BYTES_PER_S = (10_000, 20_000, 1_000_000)
+"""A quota counts ten seconds (KIP-73): a copy of more than it allows in that time stays behind for seconds.
+The last one slows nothing down here, and only has limits set."""
+_ADDED_AT_ONCE_MAX = 2
+_GROWTH_MAX = 2
+"""So many times as many partitions as it was made with a topic may get."""
+_MIN_ISR = "min.insync.replicas"
+_ALTERED: dict[str, tuple[int, ...]] = {
+    _MIN_ISR: (1, 2, 2),
+    "segment.bytes": (1 << 20, 1 << 24),
+    "segment.ms": (500, 1_000, 4_000),
+    "flush.messages": (1, 100, 10_000),
+    "index.interval.bytes": (64, 4_096),
+}
+"""Configs that are altered at random, and their values: none for which traffic would stop while one of three
+replicas is away (KIP-1030 has the least values), and none that the workloads use as registers."""
+
+
+def drawn(operation: Drawn, situation: Situation) -> Concrete | None:
+    """What a symbolic operation means now; None where nothing would fit."""
+    source = random.Random(operation.draw)
+    match operation:
+        case ElectSome():
+            return _election(operation, situation, source)
+        case ReassignSome():
+            return _reassignment(situation, source)
+        case CancelSome():
+            return _cancelling(situation, source)
+        case ChangeVoters():
+            return _voter_change(situation, source)
+        case AlterSome():
+            return _alteration(situation, source)
+        case AddSome():
+            return _addition(situation, source)
+
+
+def _election(operation: ElectSome, situation: Situation, source: random.Random) -> ElectLeaders | None:
+    known = sorted(situation.partitions)
+    if not known:
+        return None
+    if source.random() < _ALL_SHARE:
+        return ElectLeaders(operation.type)
+    return ElectLeaders(operation.type, tuple(sorted(source.sample(known, source.randint(1, len(known))))))
+
+
+def _reassignment(situation: Situation, source: random.Random) -> Reassign | None:
+    known = sorted(situation.partitions)
+    brokers = sorted(node.id for node in situation.nodes if node.is_broker)
+    if not known or situation.ongoing is None:
+        return None
+    topic, number = source.choice(known)
+    now = list(situation.partitions[topic, number].replicas)
+    wanted = _replicas(now, brokers, source)
+    throttle = source.choice(_THROTTLES_BYTES_PER_S) if source.random() < _THROTTLE_SHARE else None
+    # Who takes back what goes on is let down by Kafka (docs/findings.md), every time: nothing new.
+    going_on = [one for one in situation.ongoing if (one.topic, one.partition) == (topic, number)]
+    leaving = {broker for one in going_on for broker in one.removing}
+    wanted = [broker for broker in wanted if broker not in leaving]
+    if any(broker not in wanted for one in going_on for broker in one.adding):
+        return None
+    if len(wanted) < min(_COPIES_MIN, len(brokers)):
+        return None
+    return Reassign(((topic, number, tuple(wanted)),), throttle)
+
+
+def _cancelling(situation: Situation, source: random.Random) -> Reassign | None:
+    """Of what moves; where nothing does, a move that is slow enough for the next one to cancel.
+
+    Where nobody told what moves, of everything.
+    """
+    every = sorted(situation.partitions)
+    if situation.ongoing is None:
+        return Reassign(tuple((topic, number, None) for topic, number in every)) if every else None
+    if situation.ongoing:
+        moving = sorted((one.topic, one.partition) for one in situation.ongoing)
+        return Reassign(tuple((topic, number, None) for topic, number in moving))
+    return _slow_move(situation, source)
+
+
+def _slow_move(situation: Situation, source: random.Random) -> Reassign | None:
+    """One copy of a partition to another broker, throttled; None where every broker has one."""
+    brokers = {node.id for node in situation.nodes if node.is_broker}
+    places = sorted(place for place, seen in situation.partitions.items() if brokers - {*seen.replicas})
+    if not places:
+        return None
+    topic, number = source.choice(places)
+    now = situation.partitions[topic, number].replicas
+    others = sorted(brokers - {*now})
+    moved = source.randrange(len(now))
+    wanted = [*now[:moved], source.choice(others), *now[moved + 1 :]]
+    return Reassign(((topic, number, tuple(wanted)),), min(_THROTTLES_BYTES_PER_S))
+
+
+def _replicas(now: Sequence[int], brokers: Sequence[int], source: random.Random) -> list[int]:
+    """Other brokers, another order, or one copy less; at least two copies where there are two brokers."""
+    least = min(_COPIES_MIN, len(brokers))
+    count = source.choice([len(now), len(now), max(least, len(now) - 1), min(len(brokers), len(now) + 1)])
+    return source.sample(list(brokers), count)
+
+
+def _alteration(situation: Situation, source: random.Random) -> AlterTopic | None:
+    """One config of one topic; no more replicas in sync are asked for than its smallest partition has."""
+    copies: dict[str, int] = {}
+    for (name, _), state in situation.partitions.items():
+        copies[name] = min(len(state.replicas), copies.get(name, len(state.replicas)))
+    if not copies:
+        return None
+    topic, config = source.choice(sorted(copies)), source.choice(sorted(_ALTERED))
+    value = source.choice(_ALTERED[config])
+    # Kafka forgets who is eligible, and nobody leads any more (docs/findings.md): nothing new.
+    led = all(state.leader >= 0 for (name, _), state in situation.partitions.items() if name == topic)
+    if config == _MIN_ISR and not led:
+        return None
+    return AlterTopic(topic, config, str(min(value, copies[topic]) if config == _MIN_ISR else value))
+
+
+def _addition(situation: Situation, source: random.Random) -> AddPartitions | None:
+    """A partition more or two, as long as the topic has not grown to its bound."""
+    topic = situation.loaded
+    if topic is None:
+        return None
+    room = _GROWTH_MAX * topic.made_with - topic.now
+    added = min(room, source.randint(1, _ADDED_AT_ONCE_MAX))
+    return AddPartitions(topic.now + added, topic.name) if added > 0 else None
+
+
+def _voter_change(situation: Situation, source: random.Random) -> AddVoter | RemoveVoter | None:
+    """Add a controller that is an observer, or remove a voter, the leader included."""
+    quorum = situation.quorum
+    if quorum is None:
+        return None
+    controllers = [node for node in situation.nodes if node.is_controller]
+    voting = {voter.id for voter in quorum.voters}
+    waiting = {replica.id for replica in quorum.observers} - voting
+    lost = _lost(quorum)
+    deaf = {node.id for node in controllers if node.name in situation.down} | lost
+    joining = [
+        node for node in controllers if node.id in waiting - deaf and _majority(voting | {node.id}, deaf)
+    ]
+    leaving = [
+        node
+        for node in controllers
+        if node.id in (lost or voting)
+        and (lost or len(voting) > _VOTERS_MIN)
+        and _majority(voting - {node.id}, deaf)
+    ]
+    if joining and (not leaving or source.random() < 0.5):  # noqa: PLR2004 - an even chance
+        return AddVoter(_member(source.choice(joining), controllers))
+    return RemoveVoter(_member(source.choice(leaving), controllers)) if leaving else None
+
+
+def _lost(quorum: QuorumAnswer) -> set[int]:
+    """Voters whose node is back with another disk: it observes, and its old directory id has the vote."""
+    observing = {(one.id, one.directory_id) for one in quorum.observers}
+    return {
+        voter.id
+        for voter in quorum.voters
+        for id_, directory in observing
+        if id_ == voter.id and directory != voter.directory_id
+    }
+
+
+def _majority(voters: set[int], deaf: set[int]) -> bool:
+    """Whether more than half of a set of voters can be heard."""
+    return 2 * len(voters - deaf) > len(voters)
+
+
+def _member(node: Node, controllers: Sequence[Node]) -> Member:
+    return Member(Role.CONTROLLER, controllers.index(node) + 1)

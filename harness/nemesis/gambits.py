@@ -1,0 +1,290 @@
+"""Plays gambits: chooses with whom, strikes, waits, mends, and records what it chose and waited for.
+
+A gambit whose condition does not come about ends there, and whatever it did is mended: it is told in the
+history, and is no reason to believe less of a run.
+"""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.history import OperationType
+from harness.nemesis.background import Background
+from harness.nemesis.casting import Cast, asked_there, cast, come_about, has_part, member_of
+from harness.nemesis.conditions import Seen
+from harness.nemesis.nemesis import Nemesis
+from harness.nemesis.operator import Operator
+from harness.nemesis.situation import Situation
+from harness.record.journal import Recorder
+from harness.record.tally import Tally
+from harness.vocabulary.administration import AdminOperation
+from harness.vocabulary.gambits import (
+    Ask,
+    AskThere,
+    Choice,
+    ChooseCopies,
+    ChooseNewcomers,
+    ChooseQuorum,
+    ChooseSuccessor,
+    DeleteThere,
+    Gambit,
+    GambitMove,
+    Given,
+    Linger,
+    Mend,
+    RecordsDeleted,
+    Strike,
+    TopicsRemoved,
+    Until,
+)
+from harness.vocabulary.moves import Acknowledged, Pass
+from harness.workloads.deleting import Deletions, OneDeletion
+from harness.workloads.worker import join_all
+
+_LOOK_PAUSE_S = 0.05
+_ASK_TIMEOUT_MS = 5_000
+_AT_ONCE_MAX = 2
+_GRACE_S = 20.0
+
+
+class Surroundings(NamedTuple):
+    """What gambits are played in.
+
+    Attributes:
+        look: the cluster as it is now, with the partitions of a topic that is not the workload's.
+        tally: counts acknowledged records, topics that were removed, and deletions of records.
+        deletions: makes those that scripts ask for.
+    """
+
+    look: Callable[[str | None], Situation]
+    tally: Tally
+    deletions: Deletions
+
+
+class GambitCourse:
+    """Gambits, one after the other.
+
+    Args:
+        nemesis: strikes and mends.
+        hire: makes operators, each a process of the history of its own.
+        recorder: writes as the process ``gambits``.
+        around: what they are played in.
+        cancelled: set to end the one that is played; its faults are left to the nemesis.
+    """
+
+    def __init__(
+        self,
+        nemesis: Nemesis,
+        hire: Callable[[], Operator],
+        recorder: Recorder,
+        around: Surroundings,
+        cancelled: threading.Event,
+    ) -> None:
+        self._nemesis = nemesis
+        self._hire = hire
+        self._recorder = recorder
+        self._around = around
+        self._cancelled = cancelled
+        self._operators: list[Operator] = []
+        self._asking: list[Background] = []
+        self._deleting: list[OneDeletion] = []
+
+    def play(self, name: str, gambit: Gambit, until_ns: int) -> None:
+        """Make the moves of a gambit; the first that does not come about ends it.
+
+        Args:
+            name: what it is called in the history.
+            gambit: what to play.
+            until_ns: the schedule's end, in the time of the run; none is begun after it.
+
+        Raises:
+            KrucibleError: the harness could not do its work.
+        """
+        played = _Played(name, gambit)
+        late = self._recorder.journal.clock.now_ns() >= until_ns
+        why = "the schedule is over" if late else self._moved(played)
+        if not self._cancelled.is_set():
+            self._nemesis.mend(played.faults)
+        told = {
+            "kind": gambit.kind,
+            "planned": len(gambit.moves),
+            "made": played.made,
+            "faults": played.faults,
+        }
+        with self._recorder.operation("gambit", name, {"kind": gambit.kind}) as outcome:
+            ended = OperationType.FAIL if late else OperationType.INFO if why else OperationType.OK
+            outcome.end(ended, told, why)
+
+    def end(self) -> None:
+        """Wait for what was asked for and is not answered yet.
+
+        Raises:
+            KrucibleError: asking came to an unforeseen end.
+        """
+        join_all(self._asking, max((worker.bound_s for worker in self._asking), default=0.0) + _GRACE_S)
+        join_all(self._deleting, OneDeletion.bound_s + _GRACE_S)
+
+    def _moved(self, played: "_Played") -> str | None:
+        """Make the moves; why the last of them did not come about, None if all did."""
+        for move in played.gambit.moves:
+            if self._cancelled.is_set():
+                return "the run was cancelled"
+            try:
+                why = self._made(move, played)
+            except LookupError as error:
+                why = str(error.args[0])
+            if why is not None:
+                return f"move {played.made + 1}, {_kind(move)}: {why}"
+            played.made += 1
+        return None
+
+    def _made(self, move: GambitMove, played: "_Played") -> str | None:
+        """Why a move did not come about; None if it did."""
+        match move:
+            case ChooseCopies() | ChooseQuorum() | ChooseSuccessor() | ChooseNewcomers() | Given():
+                return self._chosen(move, played)
+            case Strike():
+                return self._struck(move, played)
+            case Mend(names, apart_ms):
+                ended = self._nemesis.mend([f"{played.name}{name}" for name in names], apart_ms)
+                return None if ended else "not seen to be over"
+            case Until():
+                return self._awaited(move, played)
+            case DeleteThere(share):
+                return self._delete(share, played.cast.where)
+            case Linger():
+                self._awaited(move, played)
+            case Pass(ms):
+                self._cancelled.wait(ms / 1000)
+            case Ask() | AskThere():
+                self._ask(move, played)
+        return None
+
+    def _ask(self, move: Ask | AskThere, played: "_Played") -> None:
+        match move:
+            case Ask(operation):
+                asked: AdminOperation = operation
+            case AskThere(what):
+                asked = asked_there(what, played.cast, self._around.look(None).nodes)
+        worker = Background(self._operator(), asked, _ASK_TIMEOUT_MS, len(self._asking) + 1)
+        self._asking.append(worker)
+        worker.start()
+        worker.join(worker.bound_s if move.answered else 0.0)
+
+    def _delete(self, share: float, where: tuple[str, int] | None) -> str | None:
+        """Why nothing is deleted; None once a deletion has begun, which waits for those before it."""
+        if where is None:
+            return "no partition was chosen"
+        join_all(self._deleting, OneDeletion.bound_s + _GRACE_S)
+        self._deleting = [self._around.deletions.one(where, share)]
+        self._deleting[0].start()
+        return None
+
+    def _struck(self, move: Strike, played: "_Played") -> str | None:
+        nodes = self._around.look(None).nodes
+        faults = {
+            f"{played.name}{blow.name}": msgspec.structs.replace(
+                blow.fault, target=member_of(played.cast.node(blow.at, nodes), nodes)
+            )
+            for blow in move.blows
+        }
+        played.faults += faults
+        return None if self._nemesis.strike(played.name, faults, move.apart_ms) else "not proven"
+
+    def _chosen(self, move: Choice, played: "_Played") -> str | None:
+        topic = _topic_of(move, played.cast)
+        asked = {"choice": msgspec.to_builtins(move)}
+        with self._recorder.operation("choose", played.name, asked) as outcome:
+            found: list[Cast] = []
+
+            def look() -> Seen:
+                found[:] = filter(None, [cast(move, self._around.look(topic), played.cast)])
+                return Seen(bool(found), None)
+
+            self._await(look, move.within_ms)
+            if not found:
+                outcome.end(OperationType.INFO, asked, "nothing fits")
+                return "nothing fits"
+            played.cast = played.cast.and_also(found[0])
+            told: dict[str, Any] = {
+                "parts": {part: node.name for part, node in found[0].parts.items()},
+                "where": found[0].where,
+            }
+            if isinstance(move, Given):
+                told["as_then"] = has_part(found[0], self._around.look(topic))
+            outcome.ok(asked | told)
+        return None
+
+    def _awaited(self, move: Until | Linger, played: "_Played") -> str | None:
+        acked, removed = self._around.tally.acked, self._around.tally.removed
+        asked = {"condition": msgspec.to_builtins(move.condition), "within_ms": move.within_ms}
+        where = played.cast.where
+        deleted = self._around.tally.deleted(where)
+
+        def look() -> Seen:
+            match move.condition:
+                case Acknowledged(count):
+                    return _counted(self._around.tally.acked - acked, count)
+                case TopicsRemoved(count):
+                    return _counted(self._around.tally.removed - removed, count)
+                case RecordsDeleted():
+                    return _counted(self._around.tally.deleted(where) - deleted, 1)
+                case condition:
+                    return come_about(condition, played.cast, self._around.look(where and where[0]))
+
+        with self._recorder.operation("await", played.name, asked) as outcome:
+            seen = self._await(look, move.within_ms)
+            kind = OperationType.OK if seen.holds else OperationType.INFO
+            outcome.end(kind, asked | {"saw": seen.saw}, None if seen.holds else "it did not come about")
+        return None if seen.holds else f"{_kind(move.condition)} did not come about"
+
+    def _await(self, look: Callable[[], Seen], within_ms: int) -> Seen:
+        deadline = time.monotonic() + within_ms / 1000
+        while True:
+            seen = look()
+            if seen.holds or time.monotonic() >= deadline or self._cancelled.wait(_LOOK_PAUSE_S):
+                return seen
+
+    def _operator(self) -> Operator:
+        """One that is free: what was asked for longest ago is waited for where all are busy."""
+        if len(self._operators) < _AT_ONCE_MAX:
+            self._operators.append(self._hire())
+            return self._operators[-1]
+        longest_ago = self._asking[-_AT_ONCE_MAX]
+        join_all([longest_ago], longest_ago.bound_s + _GRACE_S)
+        return self._operators[len(self._asking) % _AT_ONCE_MAX]
+
+
+class _Played:
+    """A gambit under way: who was chosen, how many moves were made, names of the faults that were tried."""
+
+    def __init__(self, name: str, gambit: Gambit) -> None:
+        self.name = name
+        self.gambit = gambit
+        self.cast = Cast()
+        self.made = 0
+        self.faults: list[str] = []
+
+
+def _counted(number: int, least: int) -> Seen:
+    return Seen(number >= least, number)
+
+
+def _topic_of(choice: Choice, chosen: Cast) -> str | None:
+    match choice:
+        case ChooseSuccessor() | ChooseNewcomers():
+            return None if chosen.where is None else chosen.where[0]
+        case ChooseCopies(topic=topic):
+            return topic
+        case Given(where=(topic, _)):
+            return topic
+        case _:
+            return None
+
+
+def _kind(value: msgspec.Struct) -> str:
+    told: dict[str, Any] = msgspec.to_builtins(value)
+    return str(told.get("move") or told.get("kind"))

@@ -1,0 +1,114 @@
+"""The operator: asks Kafka for admin operations, one request each, and records what came of them."""
+
+import time
+from collections.abc import Callable
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.history import OperationType
+from harness.administration.throttles import Throttle, remove_throttle
+from harness.kafka.sizes import TopicSizes
+from harness.kafka.wire import WireError
+from harness.nemesis.asking import Administered, Asked, Asking, NobodyToAskError
+from harness.nemesis.drawing import drawn
+from harness.nemesis.situation import Situation
+from harness.record.journal import Recorder
+from harness.vocabulary.administration import (
+    AddPartitions,
+    AdminOperation,
+    CancelSome,
+    Concrete,
+    Drawn,
+    ReassignSome,
+)
+
+
+class Performed(NamedTuple):
+    """What became of an operation: how it ended, and Kafka's codes, one of the whole or one of each part."""
+
+    outcome: OperationType
+    codes: tuple[int, ...] = ()
+    error: str | None = None
+
+
+class Operator:
+    """One process of the history.
+
+    Args:
+        cluster: whom to ask.
+        recorder: writes as the process ``admin``, or another one of that name.
+        look: the cluster as it is now.
+        sizes: gets to know of partitions whose addition was acknowledged.
+    """
+
+    def __init__(
+        self,
+        cluster: Administered,
+        recorder: Recorder,
+        look: Callable[[], Situation],
+        sizes: TopicSizes | None = None,
+    ) -> None:
+        self._asking = Asking(cluster, look)
+        self._recorder = recorder
+        self._look = look
+        self._sizes = TopicSizes() if sizes is None else sizes
+
+    def perform(self, operation: AdminOperation, timeout_ms: int) -> Performed:
+        """Ask for an operation once; what is symbolic is decided now.
+
+        Raises:
+            LookupError: it names a node that the topology does not have.
+            JournalError: it could not be recorded.
+        """
+        situation = self._look()
+        if isinstance(operation, ReassignSome | CancelSome):
+            situation = self._asking.as_it_moves(situation, timeout_ms)
+        concrete = drawn(operation, situation) if isinstance(operation, Drawn) else operation
+        if concrete is None:
+            return Performed(OperationType.FAIL, error="nothing to ask for")
+        try:
+            asked = self._asking.prepare(concrete, situation)
+        except NobodyToAskError as error:
+            return Performed(OperationType.FAIL, error=str(error))
+        performed = self._record(concrete, asked, timeout_ms)
+        if isinstance(concrete, AddPartitions) and performed.outcome is OperationType.OK:
+            self._sizes.grew(asked.key, concrete.count)
+        return performed
+
+    def settle(self) -> None:
+        """Take away the limits on moving replicas that were set.
+
+        Raises:
+            WireError: no broker answers, or one refuses.
+        """
+        throttles: list[Throttle] = self._asking.throttles
+        while throttles:
+            address = self._asking.address_of(self._asking.answering(self._look()))
+            silent = remove_throttle(address, throttles[-1])
+            if silent:
+                raise WireError(f"brokers {', '.join(map(str, silent))} keep their rates: they do not answer")
+            throttles.pop()
+
+    def _record(self, operation: Concrete, asked: Asked, timeout_ms: int) -> Performed:
+        began = time.monotonic()
+        with self._recorder.operation(_function(operation), asked.key, asked.value, node=asked.to) as outcome:
+            try:
+                answer = self._asking.ask(operation, asked, timeout_ms)
+            except WireError as error:
+                kind = OperationType.FAIL if isinstance(error, NobodyToAskError) else OperationType.INFO
+                outcome.end(kind, asked.value, str(error))
+                return Performed(kind, error=str(error))
+            told = {"took_ms": int((time.monotonic() - began) * 1000), **answer.told}
+            failed = None if answer.outcome is OperationType.OK else f"Kafka answered {answer.codes[0]}"
+            outcome.end(answer.outcome, asked.value | told, failed)
+        return Performed(answer.outcome, answer.codes, failed)
+
+
+_FUNCTIONS = {"reassign": "alter-reassignments", "add-partitions": "create-partitions"}
+"""Kafka's names of what the vocabulary calls otherwise."""
+
+
+def _function(operation: Concrete) -> str:
+    kind: str = msgspec.to_builtins(operation)["kind"]
+    return _FUNCTIONS.get(kind, kind)

@@ -1,0 +1,70 @@
+"""Those who do their part of a schedule at its times, each a thread beside the faults that come in turn."""
+
+from harness.errors import KrucibleError
+from harness.record.journal import describe
+from harness.workloads.worker import Worker
+
+
+class TimedError(KrucibleError):
+    """A part of the schedule was not carried out as planned, so a history lacks some of it."""
+
+
+class Timed(Worker):
+    """One thread.
+
+    Args:
+        name: of the thread.
+        doing: what it does, in words.
+        one: a single thing of those that it does, in a word.
+        planned: how many of them there are.
+
+    Attributes:
+        done: how many of them are done.
+    """
+
+    def __init__(self, name: str, doing: str, one: str, planned: int) -> None:
+        super().__init__(name)
+        self._doing = doing
+        self._one = one
+        self._planned = planned
+        self.done = 0
+
+    def hurry(self) -> None:
+        """Begin nothing further."""
+        self.stopping.set()
+
+    def check(self) -> None:
+        """Raise if it has died; cheap, to be called now and then.
+
+        Raises:
+            TimedError: it died of something that was not meant to happen.
+            KrucibleError: anything else that ended it, as it is: whoever looks at the cluster is told
+                there of a worker of the load that died, or of a disk that is full.
+        """
+        if isinstance(self.failure, KrucibleError):
+            raise self.failure
+        if self.failure is not None:
+            raise TimedError(
+                f"{self._doing} came to an unforeseen end",
+                got=describe(self.failure),
+                expected=f"{self._planned} {self._one}s, {self.done} were done",
+                next_step="report this: it is a defect of the harness",
+            ) from self.failure
+
+    def end(self, bound_s: float) -> None:
+        """Begin nothing further, and wait for what is going on.
+
+        Raises:
+            TimedError: it died, or does not end within the bound.
+            KrucibleError: it died, see `check`.
+        """
+        self.hurry()
+        self.join(bound_s)
+        self.check()
+        if self.is_alive():
+            raise TimedError(
+                f"{self._doing} does not come to an end",
+                got=f"{self._one} {self.done + 1} of {self._planned} is still going on",
+                expected=f"an end within {bound_s:g} s",
+                next_step="report this: all that is done has a deadline of its own",
+            )

@@ -1,0 +1,1 @@
+"""What a run is to do, before it starts: scenarios, drawn schedules, gambits, recorded schedules."""

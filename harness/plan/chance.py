@@ -1,0 +1,271 @@
+"""What random schedules draw: faults, which of them are of disks, and admin operations; pure."""
+
+import random
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+
+import msgspec
+
+from harness.faults.availability import unavailable_because
+from harness.plan.gambits import GAMBITS, drawn_gambit
+from harness.vocabulary.administration import (
+    AddSome,
+    AdminOperation,
+    AlterSome,
+    CancelSome,
+    ChangeVoters,
+    Drawn,
+    ElectionType,
+    ElectSome,
+    Member,
+    ReassignSome,
+    controller,
+)
+from harness.vocabulary.faults import (
+    Among,
+    DeadDisk,
+    Fault,
+    Flavour,
+    Kill,
+    LossPattern,
+    OfDisk,
+    PacketLoss,
+    Partition,
+    Pattern,
+    Pause,
+    PowerLoss,
+    Stop,
+    Target,
+    WipeDisk,
+)
+from harness.vocabulary.gambits import Gambit
+from harness.vocabulary.scenario import Act, Majority, RandomSchedule, Step
+from harness.vocabulary.topology import Mode, Topology
+
+TAIL_MS = 6_000
+"""Load after the last heal, so that there is traffic to judge on both sides of every fault."""
+LEAD_MS = 3_000
+"""Load before the first fault."""
+DRAWS = 1 << 16
+"""How many values a draw may have."""
+_LAG_MS = 2_000
+_TARGETS = (Target.ACTIVE_CONTROLLER, Target.VOTER, Target.PARTITION_LEADER, Target.RANDOM)
+"""Those that schedules are drawn from; another one among them would change the schedule of every seed."""
+_AMONG = (Among.ALL, Among.CONTROLLERS)
+"""As for `_TARGETS`."""
+_PATTERNS = tuple(pattern for pattern in Pattern if pattern is not Pattern.LINK)
+"""As for `_TARGETS`."""
+_KINDS: dict[str, type[Kill | Pause | Stop]] = {"kill": Kill, "pause": Pause, "stop": Stop}
+KINDS = ("partition", *_KINDS, "packet-loss")
+"""Kinds of faults that a random schedule draws from, by their names there, disks apart."""
+_LOST_PERCENT = (10, 70)
+DISKS: dict[str, OfDisk] = {
+    "broker-disk": WipeDisk(Target.BROKER, sparing=True),
+    "follower-disk": WipeDisk(Target.QUORUM_FOLLOWER, sparing=True),
+    "leader-disk": WipeDisk(Target.ACTIVE_CONTROLLER, sparing=True),
+    "one-directory": WipeDisk(Target.BROKER, log_dir=2, sparing=True),
+    "power": PowerLoss(sparing=True),
+    "dead-directory": DeadDisk(Target.BROKER, log_dir=2, sparing=True),
+}
+"""Kinds of faults of disks that a random schedule draws from, by their names there."""
+OPERATIONS: dict[str, Drawn] = {
+    "elect-preferred": ElectSome(ElectionType.PREFERRED),
+    "elect-unclean": ElectSome(ElectionType.UNCLEAN),
+    "reassign": ReassignSome(),
+    "cancel": CancelSome(),
+    "voters": ChangeVoters(),
+    "alter": AlterSome(),
+    "add-partitions": AddSome(),
+}
+"""Kinds of admin operations that a random schedule draws from, by their names there."""
+
+
+def drawn_steps(schedule: RandomSchedule, topology: Topology, source: random.Random) -> list[Step]:
+    """Faults one after the other, now and then some at once, as long as there is time."""
+    steps: list[Step] = []
+    at = LEAD_MS
+    while True:
+        drawn, end = _faults_at(at, schedule, topology, source)
+        if end + TAIL_MS > schedule.duration_ms:
+            return steps
+        steps += drawn
+        at = end + source.randint(*schedule.gap_ms)
+
+
+def drawn_mix(
+    schedule: RandomSchedule, topology: Topology, source: random.Random
+) -> tuple[list[Step], list[Gambit]]:
+    """Gambits that fit the topology and single faults, one after the other, as long as there is time."""
+    steps: list[Step] = []
+    gambits: list[Gambit] = []
+    weights = {name: weight for name, weight in schedule.gambits.items() if GAMBITS[name].fits(topology)}
+    at = LEAD_MS
+    while True:
+        faults: list[Step] = []
+        played: list[Gambit] = []
+        if weights and source.random() < schedule.gambit_share:
+            (kind,) = source.choices(list(weights), list(weights.values()))
+            moves, lasts_ms = drawn_gambit(kind, topology, source)
+            played, end = [Gambit(at, kind, moves, lasts_ms)], at + lasts_ms
+        else:
+            faults, end = _faults_at(at, schedule, topology, source)
+        if end + TAIL_MS > schedule.duration_ms:
+            return steps, gambits
+        steps += faults
+        gambits += played
+        at = end + source.randint(*schedule.gap_ms)
+
+
+def _faults_at(
+    at: int, schedule: RandomSchedule, topology: Topology, source: random.Random
+) -> tuple[list[Step], int]:
+    """A fault that begins at a time, or several, and when they end, ms after the load began."""
+    hold = source.randint(*schedule.hold_ms)
+    # Overlapping steps share their end, so that the cluster gets its pause between them.
+    if schedule.majority is Majority.LOST:
+        drawn = list(_without_majority(schedule, topology, source))
+    else:
+        drawn = list(_by_chance(schedule, topology, source))
+    end = at + hold + max(lag for lag, _ in drawn)
+    return [Step(at + lag, hold, fault) for lag, fault in drawn], end
+
+
+def with_losses(
+    steps: Iterable[Step], schedule: RandomSchedule, topology: Topology, source: random.Random
+) -> Iterator[Step]:
+    """Steps of which some lose packets instead, as often as the schedule says."""
+    for step in steps:
+        if source.random() < schedule.loss_share:
+            yield msgspec.structs.replace(step, fault=_loss(source.choice(_TARGETS), topology, source))
+        else:
+            yield step
+
+
+def with_disks(
+    steps: Iterable[Step], schedule: RandomSchedule, topology: Topology, source: random.Random
+) -> Iterator[Step]:
+    """Steps of which some are faults of disks instead, of the kinds that the topology can have."""
+    weights = {
+        name: weight
+        for name, weight in schedule.disks.items()
+        if unavailable_because(DISKS[name], topology) is None
+    }
+    for step in steps:
+        if weights and source.random() < schedule.disk_share:
+            (name,) = source.choices(list(weights), list(weights.values()))
+            yield _struck(step, _disk_fault(DISKS[name], topology, source), schedule)
+        else:
+            yield step
+
+
+def _struck(step: Step, fault: OfDisk, schedule: RandomSchedule) -> Step:
+    """A step with a fault of a disk instead.
+
+    A dead disk is held through the pause after it as well: who leads there is judged by the time in which
+    nothing else disturbs, and blinks do.
+    """
+    held = msgspec.structs.replace(step, fault=fault)
+    if not isinstance(fault, DeadDisk):
+        return held
+    last_ms = schedule.duration_ms - TAIL_MS - step.at_ms
+    return msgspec.structs.replace(held, hold_ms=min(step.hold_ms + schedule.gap_ms[0], last_ms))
+
+
+def drawn_acts(
+    weights: Mapping[str, int], gap_ms: tuple[int, int], duration_ms: int, source: random.Random
+) -> Iterator[Act]:
+    """Admin operations one after the other, if any are to be drawn."""
+    if not weights:
+        return
+    at = LEAD_MS
+    while (at := at + source.randint(*gap_ms)) < duration_ms - TAIL_MS:
+        (kind,) = source.choices(list(weights), list(weights.values()))
+        yield Act(at, symbolic(OPERATIONS[kind], source))
+
+
+def least_operations(schedule: RandomSchedule, acts: Iterable[Act]) -> dict[str, int]:
+    """How many admin operations of each kind are to be answered, a third of those that were drawn at most.
+
+    Chance decides what is drawn, and a correct Kafka leaves some unanswered: what is asked for while there is
+    no controller, or finds nothing to ask for.
+    """
+    asked = [act.operation for act in acts]
+    kinds = Counter(
+        name
+        for operation in asked
+        for name, drawn in OPERATIONS.items()
+        if isinstance(operation, Drawn) and msgspec.structs.replace(operation, draw=drawn.draw) == drawn
+    )
+    least = {kind: min(number, round(kinds[kind] / 3)) for kind, number in schedule.operations_min.items()}
+    return {kind: number for kind, number in least.items() if number}
+
+
+def symbolic(operation: AdminOperation, source: random.Random) -> AdminOperation:
+    """The operation with a draw of its own, if it takes one."""
+    if isinstance(operation, Drawn):
+        return msgspec.structs.replace(operation, draw=source.randrange(DRAWS))
+    return operation
+
+
+def _by_chance(
+    schedule: RandomSchedule, topology: Topology, source: random.Random
+) -> Iterator[tuple[int, Fault]]:
+    """One fault, or two, of which the second begins a little later."""
+    lag = source.randint(0, _LAG_MS) if source.random() < schedule.overlap else None
+    second = [] if lag is None else [(lag, _fault(schedule, topology, source))]
+    yield 0, _fault(schedule, topology, source)
+    yield from second
+
+
+def _without_majority(
+    schedule: RandomSchedule, topology: Topology, source: random.Random
+) -> Iterator[tuple[int, Fault]]:
+    """As many faults as take the majority away, each at a voter of its own, begun one after the other."""
+    voters = len(topology.voters())
+    for place in source.sample(range(1, voters + 1), voters // 2 + 1):
+        yield 0, _fault_at(controller(place), schedule, topology, source)
+
+
+def _fault(schedule: RandomSchedule, topology: Topology, source: random.Random) -> Fault:
+    kind = source.choice(schedule.kinds)
+    draw = source.randrange(DRAWS)
+    target = source.choice(_TARGETS)
+    if kind == "packet-loss":
+        return _loss(target, topology, source)
+    if kind != "partition":
+        return _KINDS[kind](target=target, draw=draw)
+    pattern = source.choice(_PATTERNS)
+    flavour = source.choice(list(Flavour))
+    among = source.choice(_AMONG) if topology.mode is Mode.ISOLATED else Among.ALL
+    return Partition(pattern=pattern, target=target, flavour=flavour, among=among, draw=draw)
+
+
+def _loss(target: Target, topology: Topology, source: random.Random) -> PacketLoss:
+    """A loss of packets that the topology can have."""
+    pattern = source.choice(list(LossPattern))
+    among = source.choice(list(Among)) if topology.mode is Mode.ISOLATED else Among.ALL
+    loss = PacketLoss(pattern, target, among, source.randint(*_LOST_PERCENT), source.randrange(DRAWS))
+    if unavailable_because(loss, topology):
+        return msgspec.structs.replace(loss, among=Among.ALL)
+    return loss
+
+
+def _fault_at(member: Member, schedule: RandomSchedule, topology: Topology, source: random.Random) -> Fault:
+    """A fault that keeps a controller from the others, whatever befalls those."""
+    kind = source.choice(schedule.kinds)
+    draw = source.randrange(DRAWS)
+    if kind != "partition":
+        return _KINDS[kind](target=member, draw=draw)
+    flavour = source.choice(list(Flavour))
+    among = source.choice(_AMONG) if topology.mode is Mode.ISOLATED else Among.ALL
+    return Partition(Pattern.ISOLATE_ONE, member, flavour, among, draw)
+
+
+def _disk_fault(fault: OfDisk, topology: Topology, source: random.Random) -> OfDisk:
+    drawn = msgspec.structs.replace(fault, draw=source.randrange(DRAWS))
+    if isinstance(drawn, PowerLoss):
+        return drawn
+    log_dir = None if drawn.log_dir is None else source.randint(1, topology.log_dirs)
+    if isinstance(drawn, DeadDisk):
+        return msgspec.structs.replace(drawn, log_dir=log_dir)
+    return msgspec.structs.replace(drawn, by=source.choice(("kill", "stop")), log_dir=log_dir)

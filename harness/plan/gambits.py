@@ -1,0 +1,389 @@
+"""The gambits that random schedules draw, by name: what each draws of its script; pure.
+
+Each brings a cluster to an edge of what Kafka promises: a replica that was held back and is then all that is
+left, a partition whose last replica in sync goes, a controller that ends together with the leader whose ISR
+it has just changed.  What decides the outcome lasts milliseconds, so faults are short, and what they wait for
+is a condition and no time.
+"""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+
+from harness.plan.gambit_pieces import (
+    AT_ONCE_MS,
+    BACK_MS,
+    COPIES,
+    FOLLOWERS,
+    SEVERAL_S_MS,
+    Recipe,
+    Script,
+    blows_at,
+    fresh_draw,
+    isolated_one,
+    shuffled,
+)
+from harness.plan.gambits_of_copies import (
+    cancelled_copy,
+    eligible_again,
+    held_sends,
+    late_reports,
+    lossy_sends,
+    refused_batches,
+    stale_elected,
+    torn_writes,
+    trimmed_log,
+    trimmed_while_held,
+)
+from harness.plan.gambits_of_topics import (
+    absent_replica,
+    copies_power,
+    interrupted_cleaning,
+    interrupted_truncation,
+    reassignment,
+    switched_configs,
+)
+from harness.plan.gambits_of_voters import (
+    colliding_elections,
+    departing_leader,
+    lagging_candidate,
+    lossy_voters,
+    overlapping_changes,
+    uncommitted_voters,
+    wiped_voter,
+)
+from harness.vocabulary.administration import (
+    AlterSome,
+    Drawn,
+    ElectionType,
+    ElectLeaders,
+    ElectSome,
+    ReassignSome,
+    broker,
+)
+from harness.vocabulary.faults import (
+    Among,
+    HeldRequests,
+    Kill,
+    LostAnswers,
+    Partition,
+    Pattern,
+    Pause,
+    PowerLoss,
+    Stop,
+)
+from harness.vocabulary.gambits import (
+    AllInSync,
+    Ask,
+    Blow,
+    ChooseCopies,
+    ChooseQuorum,
+    ChooseSuccessor,
+    GambitMove,
+    InSyncAlone,
+    LedBy,
+    LedByAnother,
+    Linger,
+    Mend,
+    OutOfSync,
+    Part,
+    QuorumLed,
+    QuorumLedByAnother,
+    Strike,
+    Until,
+)
+from harness.vocabulary.moves import Pass
+from harness.vocabulary.topology import Topology
+
+_HELD_BACK_MS = (0, 800)
+"""Shorter than `broker.session.timeout.ms` and `replica.lag.time.max.ms`: who is held back stays in sync."""
+_UNANSWERED_MS = (200, 2_500)
+_HELD_MS = (300, 6_000)
+"""TCP sends again after 0.2 s, and then after twice as long each time."""
+_BLINK_MS = (0, 900)
+
+
+def _all_copies(source: random.Random, _: Topology) -> Script:
+    """All copies of a partition down within milliseconds, back in drawn order."""
+    return ChooseCopies(fresh_draw(source), copies=len(COPIES)), *_down_and_back(source, COPIES)
+
+
+def _all_brokers(source: random.Random, topology: Topology) -> Script:
+    """All brokers."""
+    return tuple(_down_and_back(source, [broker(n) for n in range(1, topology.brokers + 1)]))
+
+
+def _broker_majority(source: random.Random, topology: Topology) -> Script:
+    """More than half of the brokers."""
+    numbers = source.sample(range(1, topology.brokers + 1), topology.brokers // 2 + 1)
+    return tuple(_down_and_back(source, [broker(n) for n in numbers]))
+
+
+def _down_and_back(source: random.Random, parts: Sequence[Part]) -> Iterator[GambitMove]:
+    blows = blows_at([(part, Kill()) for part in shuffled(source, parts)])
+    yield Strike(blows, source.randint(0, AT_ONCE_MS))
+    yield Pass(source.randint(0, 4_000))
+    yield Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, 2_500))
+    yield Until(AllInSync(), BACK_MS)
+
+
+def _held_follower(source: random.Random, _: Topology) -> Script:
+    """One follower held back for less than it takes to leave the ISR; then the leader and the rest go."""
+    held, others = "follower-1", ("leader", "follower-2")
+    hold = source.choice((Pause(), isolated_one(source)))
+    taken = source.choice((Kill, Kill, Pause))()
+    gone = blows_at([(part, taken) for part in shuffled(source, others)], first=2)
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        Strike((Blow("f1", held, hold),)),
+        Pass(source.randint(*_HELD_BACK_MS)),
+        Strike(gone, source.randint(0, AT_ONCE_MS)),
+        Mend(("f1",)),
+        Until(LedBy(held), SEVERAL_S_MS),
+        Mend(shuffled(source, [blow.name for blow in gone]), source.randint(0, 2_000)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def _last_in_sync(source: random.Random, _: Topology) -> Script:
+    """An ISR shrunk to one, which then goes; the others are back first, and must not lead."""
+    away = source.choice((Stop, Kill, Pause))
+    parts = shuffled(source, FOLLOWERS)
+    others = blows_at([(part, away()) for part in parts], first=1)
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        Strike(others, source.choice((0, source.randint(200, 2_000)))),
+        Until(InSyncAlone("leader"), SEVERAL_S_MS),
+        Pass(source.randint(200, 2_000)),
+        Strike((Blow("f3", "leader", source.choice((Kill, Kill, Stop))()),)),
+        Mend(shuffled(source, [blow.name for blow in others]), source.randint(0, 1_500)),
+        Pass(source.randint(0, 3_000)),
+        Mend(("f3",)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def _isr_and_controller(source: random.Random, _: Topology) -> Script:
+    """An ISR changes, and its leader and the controller that wrote the change go together."""
+    out = source.choice((Stop(), Pause(), isolated_one(source)))
+    gone = blows_at([(part, Kill()) for part in shuffled(source, ("controller", "leader"))], first=2)
+    return (
+        ChooseCopies(fresh_draw(source)),
+        ChooseQuorum(fresh_draw(source)),
+        Strike((Blow("f1", "follower-1", out),)),
+        Until(OutOfSync("follower-1"), SEVERAL_S_MS),
+        Strike(gone, source.randint(0, AT_ONCE_MS)),
+        Until(LedByAnother(("leader",)), SEVERAL_S_MS),
+        Mend(shuffled(source, ["f1", *(blow.name for blow in gone)]), source.randint(0, 1_500)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def _cut_off_leader(source: random.Random, _: Topology) -> Script:
+    """A leader that only clients reach any more, then healed, or killed first."""
+    cut = Strike((Blow("f1", "leader", isolated_one(source)),))
+    killed = Strike((Blow("f2", "leader", Kill()),))
+    names = ["f1"]
+    moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), cut]
+    if source.random() < 0.7:  # noqa: PLR2004 - a chance
+        moves.append(Until(LedByAnother(("leader",)), SEVERAL_S_MS))
+    moves.append(Pass(source.randint(100, 2_000)))
+    if source.random() < 0.5:  # noqa: PLR2004 - an even chance
+        moves.append(killed)
+        names.append("f2")
+    moves.append(Mend(shuffled(source, names), source.randint(0, 500)))
+    return (*moves, Until(AllInSync(), BACK_MS))
+
+
+def _lost_answers(source: random.Random, _: Topology) -> Script:
+    """Clients hear nothing of a leader for a while; leadership moves, so that they ask another one again."""
+    goes = source.choice((Kill(), Kill(), Stop(), isolated_one(source)))
+    return (
+        ChooseCopies(fresh_draw(source)),
+        Strike((Blow("f1", "leader", LostAnswers()),)),
+        Pass(source.randint(*_UNANSWERED_MS)),
+        Strike((Blow("f2", "leader", goes),)),
+        Until(LedByAnother(("leader",)), SEVERAL_S_MS),
+        Pass(source.randint(0, 1_000)),
+        Mend(shuffled(source, ("f1", "f2")), source.randint(0, 500)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def _held_requests(source: random.Random, _: Topology) -> Script:
+    """What some clients ask a leader, or a coordinator of transactions, arrives after what overtook it."""
+    topic = source.choice(("__transaction_state", "__transaction_state", None))
+    return (
+        ChooseCopies(fresh_draw(source), topic),
+        Strike((Blow("f1", "leader", HeldRequests(draw=fresh_draw(source))),)),
+        Pass(source.randint(*_HELD_MS)),
+        Mend(("f1",)),
+        Pass(source.randint(500, 2_500)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def _deaf_preferred(source: random.Random, _: Topology) -> Script:
+    """A preferred election for a replica that is alive and does not fetch, out of sync or not yet."""
+    deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
+    waits = source.choice((Pass(source.randint(0, 2_000)), Until(OutOfSync("follower-1"), SEVERAL_S_MS)))
+    return (
+        ChooseCopies(fresh_draw(source), preferred_follows=True, within_ms=2_000),
+        Strike((Blow("f1", "follower-1", deaf),)),
+        waits,
+        Ask(ElectLeaders(ElectionType.PREFERRED)),
+        Pass(source.randint(300, 2_500)),
+        Mend(("f1",)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def _coordinator_of(topic: str) -> Callable[[random.Random, Topology], Script]:
+    """A coordinator that goes, its successor after it, and is led back by a preferred election."""
+
+    def moves(source: random.Random, _: Topology) -> Script:
+        takes = source.choice((Kill(), Stop(), Pause(), isolated_one(source)))
+        return (
+            ChooseCopies(fresh_draw(source), topic),
+            Strike((Blow("f1", "leader", takes),)),
+            Until(LedByAnother(("leader",)), SEVERAL_S_MS),
+            ChooseSuccessor(),
+            Pass(source.randint(0, 1_000)),
+            Strike((Blow("f2", "successor", source.choice((Pause(), isolated_one(source), Kill()))),)),
+            Mend(shuffled(source, ("f1", "f2")), source.randint(0, 1_500)),
+            Until(AllInSync(), BACK_MS),
+            Ask(ElectLeaders(ElectionType.PREFERRED)),
+            Pass(source.randint(300, 1_000)),
+        )
+
+    return moves
+
+
+def _rolling_bounce(source: random.Random, topology: Topology) -> Script:
+    """Every broker restarted in turn, the next as soon as the one before it is in sync."""
+    moves: list[GambitMove] = []
+    for place, number in enumerate(source.sample(range(1, topology.brokers + 1), topology.brokers), start=1):
+        fault = source.choice((Stop, Stop, Stop, Kill))()
+        moves += [Strike((Blow(f"f{place}", broker(number), fault),)), Mend((f"f{place}",))]
+        moves.append(Until(AllInSync(), BACK_MS))
+    return tuple(moves)
+
+
+def _cut_off_controller(source: random.Random, _: Topology) -> Script:
+    """The active controller without the other voters; brokers still reach it, and changes are asked for."""
+    among = Partition(Pattern.ISOLATE_ONE, among=Among.CONTROLLERS)
+    changes: list[Drawn] = [ElectSome(ElectionType.PREFERRED, fresh_draw(source))]
+    changes += [ReassignSome(fresh_draw(source)), ReassignSome(fresh_draw(source))]
+    return (
+        ChooseQuorum(fresh_draw(source)),
+        Strike((Blow("f1", "controller", among),)),
+        *(Ask(operation) for operation in source.sample(changes, 2)),
+        Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
+        Pass(source.randint(0, 1_500)),
+        Mend(("f1",)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def _flapping(source: random.Random, _: Topology) -> Script:
+    """Links, or processes, that come and go: several short faults at those on whom a partition depends."""
+    parts = source.choices(("leader", "leader", "follower-1", "controller"), k=source.randint(4, 6))
+    moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
+    for number, part in enumerate(parts, start=1):
+        fault = source.choice((Pause(), isolated_one(source), isolated_one(source)))
+        moves.append(Strike((Blow(f"f{number}", part, fault),)))
+        moves.append(Pass(source.randint(*_BLINK_MS)))
+        moves.append(Mend((f"f{number}",)))
+    return (*moves, Until(AllInSync(), BACK_MS))
+
+
+def _voters_power(source: random.Random, topology: Topology) -> Script:
+    """Power lost by a majority of the voters, or all, right after a change was acknowledged."""
+    voters = len(topology.voters())
+    lost = source.choice((voters // 2 + 1, voters))
+    parts = ("controller", *(f"voter-{n}" for n in range(1, lost)))
+    blows = blows_at([(part, PowerLoss()) for part in shuffled(source, parts)])
+    changes: list[Drawn] = [
+        AlterSome(fresh_draw(source)),
+        AlterSome(fresh_draw(source)),
+        ReassignSome(fresh_draw(source)),
+    ]
+    return (
+        ChooseQuorum(fresh_draw(source)),
+        Ask(source.choice(changes), answered=True),
+        Pass(source.randint(0, 100)),
+        Strike(blows, source.randint(0, AT_ONCE_MS)),
+        Pass(source.randint(0, 1_500)),
+        Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, 1_500)),
+        Until(QuorumLed(), SEVERAL_S_MS),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+GAMBITS: dict[str, Recipe] = {
+    "all-copies": Recipe(_all_copies),
+    "all-brokers": Recipe(_all_brokers, copies=1),
+    "broker-majority": Recipe(_broker_majority, copies=1),
+    "held-follower": Recipe(_held_follower, isolated=True),
+    "last-in-sync": Recipe(_last_in_sync, isolated=True),
+    "isr-and-controller": Recipe(_isr_and_controller, isolated=True),
+    "cut-off-leader": Recipe(_cut_off_leader, copies=2),
+    "lost-answers": Recipe(_lost_answers, copies=2),
+    "deaf-preferred": Recipe(_deaf_preferred, isolated=True),
+    "group-coordinator": Recipe(_coordinator_of("__consumer_offsets"), copies=2),
+    "transaction-coordinator": Recipe(_coordinator_of("__transaction_state"), copies=2),
+    "rolling-bounce": Recipe(_rolling_bounce, copies=2),
+    "cut-off-controller": Recipe(_cut_off_controller, copies=1, isolated=True),
+    "flapping": Recipe(_flapping),
+    "colliding-elections": Recipe(colliding_elections, copies=1, isolated=True),
+    "voters-power": Recipe(_voters_power, copies=1, isolated=True, disks=True),
+    "copies-power": Recipe(copies_power, isolated=True, disks=True),
+    "reassignment": Recipe(reassignment, copies=4, isolated=True),
+    "switched-configs": Recipe(switched_configs, isolated=True),
+    "absent-replica": Recipe(absent_replica, isolated=True),
+    "interrupted-truncation": Recipe(interrupted_truncation, isolated=True),
+    "interrupted-cleaning": Recipe(interrupted_cleaning),
+    "held-requests": Recipe(_held_requests, copies=2),
+    "cancelled-copy": Recipe(cancelled_copy, copies=4, isolated=True),
+    "stale-elected": Recipe(stale_elected, isolated=True),
+    "eligible-again": Recipe(eligible_again, isolated=True),
+    "trimmed-log": Recipe(trimmed_log),
+    "held-sends": Recipe(held_sends, isolated=True),
+    "refused-batches": Recipe(refused_batches, isolated=True),
+    "torn-writes": Recipe(torn_writes),
+    "late-reports": Recipe(late_reports, isolated=True),
+    "departing-leader": Recipe(departing_leader, copies=1, isolated=True, voters=3),
+    "overlapping-changes": Recipe(overlapping_changes, copies=1, isolated=True, voters=3),
+    "uncommitted-voters": Recipe(uncommitted_voters, copies=1, isolated=True, voters=3),
+    "lossy-voters": Recipe(lossy_voters, copies=1, isolated=True),
+    "lossy-sends": Recipe(lossy_sends, isolated=True),
+    "wiped-voter": Recipe(wiped_voter, copies=1, isolated=True, voters=3),
+    "lagging-candidate": Recipe(lagging_candidate, copies=1, isolated=True),
+    "trimmed-while-held": Recipe(trimmed_while_held, isolated=True),
+}
+"""Gambits that a random schedule draws from, by their names there."""
+
+
+def drawn_gambit(kind: str, topology: Topology, source: random.Random) -> tuple[Script, int]:
+    """The moves of a gambit, and about how long they take, ms."""
+    moves = GAMBITS[kind].moves(source, topology)
+    return moves, sum(map(_about_ms, moves))
+
+
+def _about_ms(move: GambitMove) -> int:
+    """As measured on two cores that have nothing else to do: a restarted broker answers after 2 to 3 s.
+
+    Where it takes longer, what comes later is later, and none is begun after the schedule's end.
+    """
+    match move:
+        case Pass(ms):
+            return ms
+        case Strike(blows, apart_ms):
+            return 300 + apart_ms * (len(blows) - 1)
+        case Mend(names, apart_ms):
+            return 1_500 + apart_ms * (len(names) - 1)
+        case Until(AllInSync()):
+            return 500
+        case Until() | Linger():
+            return 1_500
+        case _:
+            return 100

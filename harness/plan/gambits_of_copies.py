@@ -1,0 +1,312 @@
+"""Gambits around one partition's copies: a move called off, a stale copy elected, a log cut at its beginning.
+
+They are drawn as those of `harness.plan.gambits` are, which has the table of all.
+"""
+
+import random
+from collections.abc import Iterator
+
+from harness.plan.gambit_pieces import (
+    AT_ONCE_MS,
+    BACK_MS,
+    COPIES,
+    FOLLOWERS,
+    MIN_ISR,
+    SEGMENT_MS,
+    SEVERAL_S_MS,
+    SLOW_BYTES_PER_S,
+    UNCLEAN,
+    Script,
+    altered,
+    blows_at,
+    even,
+    fresh_draw,
+    isolated_one,
+    shuffled,
+)
+from harness.vocabulary.administration import ElectionType
+from harness.vocabulary.faults import (
+    Among,
+    Fault,
+    HeldReports,
+    HeldRequests,
+    Kill,
+    LossPattern,
+    PacketLoss,
+    Partition,
+    Pattern,
+    Pause,
+    PowerLoss,
+    Stop,
+    TornWrite,
+)
+from harness.vocabulary.gambits import (
+    AllInSync,
+    AskThere,
+    BeingAdded,
+    Blow,
+    ChooseCopies,
+    ChooseNewcomers,
+    DeleteThere,
+    ElectThere,
+    GambitMove,
+    InSyncAlone,
+    Leaderless,
+    LedBy,
+    LedByAnother,
+    Linger,
+    Mend,
+    MoveThere,
+    OutOfSync,
+    RecordsDeleted,
+    Strike,
+    Until,
+)
+from harness.vocabulary.moves import Acknowledged, NothingMoves, Pass
+from harness.vocabulary.topology import DiskKind, Topology
+
+_LATE_MS = (4_000, 8_000)
+"""What was held for about so long is sent again within as long."""
+_HELD_MS = (200, 6_000)
+"""TCP sends again after 0.2 s, and then after twice as long each time."""
+_LOST_PERCENT = (20, 60)
+_BEFORE_FENCED_MS = (500, 1_000)
+"""With the proofs of faults shorter than `broker.session.timeout.ms`; a deletion is asked for by then."""
+_BEFORE_OUT_OF_SYNC_MS = (500, 2_000)
+"""The same for `replica.lag.time.max.ms`: who reaches controllers is not fenced."""
+
+
+def cancelled_copy(source: random.Random, _: Topology) -> Script:
+    """A move cancelled, or overridden, while its copy can't end; then a leader of before may go."""
+    kept, leaving = shuffled(source, COPIES[:2])
+    wanted = shuffled(source, (kept, "newcomer-1"))
+    deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
+    cancelled = source.random() < 0.7  # noqa: PLR2004 - a chance
+    instead = ("newcomer-2", source.choice(("newcomer-1", leaving)))
+    moves: list[GambitMove] = [
+        ChooseCopies(fresh_draw(source)),
+        ChooseNewcomers(fresh_draw(source), count=2),
+        Strike((Blow("f1", "newcomer-1", deaf),)),
+        AskThere(MoveThere(wanted, SLOW_BYTES_PER_S if even(source) else None)),
+        Until(BeingAdded("newcomer-1"), 5_000),
+        Until(Acknowledged(source.randint(1, 20)), 10_000),
+    ]
+    copying = even(source)
+    # It connects again within a second, and then copies for about as long.
+    moves += [Mend(("f1",)), Pass(source.randint(0, 1_500))] if copying else []
+    moves.append(AskThere(MoveThere(None if cancelled else shuffled(source, instead))))
+    moves += [Until(NothingMoves(), SEVERAL_S_MS)] if cancelled else []
+    names = [] if copying else ["f1"]
+    if even(source):
+        moves += [Pass(source.randint(0, 300)), Strike((Blow("f2", "leader", Kill()),))]
+        moves.append(Until(LedByAnother(("leader",)), SEVERAL_S_MS))
+        names.append("f2")
+    moves += [Mend(shuffled(source, names), source.randint(0, 1_000))] if names else []
+    return *moves, Until(NothingMoves(), BACK_MS), Until(AllInSync(), BACK_MS)
+
+
+def stale_elected(source: random.Random, _: Topology) -> Script:
+    """The last replica in sync goes, one that lacks what it took is elected uncleanly, and it comes back."""
+    others = blows_at([(part, source.choice((Stop, Kill))()) for part in shuffled(source, FOLLOWERS)])
+    stale, other = shuffled(source, [blow.name for blow in others])
+    by_config = even(source)
+    elect = AskThere(ElectThere(ElectionType.UNCLEAN))
+    # Who is back is registered a second or two after it answers; the second election may be needless.
+    asked = () if by_config else (Until(Leaderless(), SEVERAL_S_MS), elect, Pass(2_000), elect)
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        altered(MIN_ISR, "1"),
+        Strike(others, source.choice((0, source.randint(200, 2_000)))),
+        Until(InSyncAlone("leader"), SEVERAL_S_MS),
+        Until(Acknowledged(source.randint(20, 200)), 10_000),
+        *((altered(UNCLEAN, "true"),) if by_config else ()),
+        Strike((Blow("f3", "leader", source.choice((Kill, Stop))()),)),
+        Pass(source.randint(0, 2_000)),
+        Mend((stale,)),
+        *asked,
+        Until(LedByAnother(("leader",)), SEVERAL_S_MS),
+        Until(Acknowledged(source.randint(1, 30)), 10_000),
+        Mend(shuffled(source, ("f3", other)), source.randint(0, 2_000)),
+        *((altered(UNCLEAN, "false"),) if by_config else ()),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def eligible_again(source: random.Random, topology: Topology) -> Script:
+    """Copies go one after the other, cleanly or not, until nobody leads; they come back in drawn order.
+
+    The leader, which has what was acknowledged, keeps what it wrote.
+    """
+    ends: tuple[Fault, ...] = (Stop(), Kill())
+    power = () if topology.disk is DiskKind.FOLDER else (PowerLoss(),)
+    followers = [(part, source.choice((*ends, *power))) for part in shuffled(source, FOLLOWERS)]
+    first, second, last = blows_at([*followers, ("leader", source.choice(ends))])
+    back: list[GambitMove] = []
+    for name in shuffled(source, (first.name, second.name, last.name)):
+        back += [Mend((name,)), Pass(source.randint(0, 3_000))]
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        altered(MIN_ISR, "2"),
+        Strike((first,)),
+        Until(OutOfSync(first.at), SEVERAL_S_MS),
+        Strike((second,)),
+        Until(InSyncAlone("leader"), SEVERAL_S_MS),
+        Pass(source.randint(0, 1_500)),
+        Strike((last,)),
+        Pass(source.randint(0, 4_000)),
+        *back,
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def trimmed_log(source: random.Random, _: Topology) -> Script:
+    """Copies end within 200 ms of a deletion of a partition's oldest records, twice."""
+    rounds: list[GambitMove] = []
+    number = 1
+    for _round in range(2):
+        parts = source.choice((("leader",), ("leader",), FOLLOWERS[:1], COPIES))
+        ends = source.choice((Kill, Kill, Stop))
+        blows = blows_at([(part, ends()) for part in shuffled(source, parts)], first=number)
+        number += len(blows)
+        rounds += [Until(RecordsDeleted(), BACK_MS), Pass(source.randint(0, 200))]
+        rounds += [Strike(blows, source.randint(0, AT_ONCE_MS)), Pass(source.randint(0, 2_000))]
+        rounds += [Mend(shuffled(source, [blow.name for blow in blows])), Until(AllInSync(), BACK_MS)]
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        altered("segment.ms", source.choice(SEGMENT_MS)),
+        *rounds,
+    )
+
+
+def trimmed_while_held(source: random.Random, _: Topology) -> Script:
+    """One follower held back while oldest records are deleted; the rest ends, and it goes on and leads.
+
+    It is held too shortly to be fenced or to leave the ISR, so that until it has done it too the deletion is
+    not to be answered.
+    """
+    deaf = Partition(Pattern.ISOLATE_ONE, among=Among.BROKERS, draw=fresh_draw(source))
+    hold, within_ms = source.choice(((Pause(), _BEFORE_FENCED_MS), (deaf, _BEFORE_OUT_OF_SYNC_MS)))
+    rest = blows_at([(part, Kill()) for part in shuffled(source, ("leader", "follower-2"))], first=2)
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        Strike((Blow("f1", "follower-1", hold),)),
+        DeleteThere(source.randint(10, 60) / 100),
+        Linger(RecordsDeleted(), source.randint(*within_ms)),
+        Strike(rest, source.randint(0, AT_ONCE_MS)),
+        Mend(("f1",)),
+        Until(LedBy("follower-1"), SEVERAL_S_MS),
+        # Others read meanwhile; where two are to be in sync nothing is acknowledged.
+        Linger(Acknowledged(source.randint(20, 200)), 2_500),
+        Mend(shuffled(source, [blow.name for blow in rest]), source.randint(0, 2_000)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def refused_batches(source: random.Random, _: Topology) -> Script:
+    """One copy of three away, and three asked for, then two, in turns: a batch is refused, the next taken."""
+    turns = tuple(_three_and_two(source, source.randint(3, 4)))
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        altered(MIN_ISR, "2"),
+        Strike((Blow("f1", "follower-1", source.choice((Stop, Kill, Pause))()),)),
+        Until(OutOfSync("follower-1"), SEVERAL_S_MS),
+        *turns,
+        Mend(("f1",)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def lossy_sends(source: random.Random, _: Topology) -> Script:
+    """What clients send a leader arrives in jumps, while batches are refused, or another leads."""
+    loss = PacketLoss(LossPattern.CLIENTS, percent=source.randint(*_LOST_PERCENT), draw=fresh_draw(source))
+    lossy = (Strike((Blow("f1", "leader", loss),)), Pass(source.randint(200, 3_000)))
+    ended = (
+        Mend(shuffled(source, ("f1", "f2")), source.randint(0, 1_000)),
+        Pass(source.randint(500, 2_500)),
+        Until(AllInSync(), BACK_MS),
+    )
+    if even(source):
+        goes = source.choice((isolated_one(source), Pause(), Kill()))
+        return (
+            ChooseCopies(fresh_draw(source)),
+            *lossy,
+            Strike((Blow("f2", "leader", goes),)),
+            Until(LedByAnother(("leader",)), SEVERAL_S_MS),
+            *ended,
+        )
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        altered(MIN_ISR, "2"),
+        Strike((Blow("f2", "follower-1", source.choice((Stop, Kill, Pause))()),)),
+        Until(OutOfSync("follower-1"), SEVERAL_S_MS),
+        *lossy,
+        *_three_and_two(source, 2),
+        *ended,
+    )
+
+
+def _three_and_two(source: random.Random, times: int) -> Iterator[GambitMove]:
+    """Three copies in sync are asked for, then two again, several times."""
+    for least in ("3", "2") * times:
+        yield altered(MIN_ISR, least)
+        yield Pass(source.randint(100, 700))
+
+
+def torn_writes(source: random.Random, _: Topology) -> Script:
+    """Copies of a partition end in the middle of their writes, at every partition that they have."""
+    parts = shuffled(source, COPIES)[: source.choice((1, 2, 3))]
+    blows = blows_at([(part, TornWrite(draw=fresh_draw(source))) for part in parts])
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        Until(Acknowledged(source.randint(1, 20)), 5_000),
+        Strike(blows, source.randint(0, AT_ONCE_MS)),
+        Pass(source.randint(0, 2_000)),
+        Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, 2_000)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def late_reports(source: random.Random, _: Topology) -> Script:
+    """What a broker's process told controllers arrives after its next process has registered."""
+    who = source.choice(("leader", "leader", "follower-1"))
+    moves: list[GambitMove] = [ChooseCopies(fresh_draw(source), copies=len(COPIES))]
+    moves += [
+        Strike((Blow("f1", who, HeldReports(draw=fresh_draw(source))),)),
+        Pass(source.randint(0, 1_000)),
+    ]
+    names = ["f2"]
+    if even(source):
+        # A leader that loses a follower asks for another ISR.
+        moves += [Strike((Blow("f3", "follower-2", Stop()),)), Pass(source.randint(200, 1_000))]
+        names.append("f3")
+    return (
+        *moves,
+        Strike((Blow("f2", who, source.choice((Kill, Kill, Stop))()),)),
+        Mend(shuffled(source, names), source.randint(0, 500)),
+        Until(AllInSync(), BACK_MS),
+        Mend(("f1",)),
+        Pass(source.randint(*_LATE_MS)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def held_sends(source: random.Random, _: Topology) -> Script:
+    """What some clients send a leader arrives late: after they sent it again, or after another one led."""
+    moves: list[GambitMove] = [
+        ChooseCopies(fresh_draw(source)),
+        Strike((Blow("f1", "leader", HeldRequests(draw=fresh_draw(source))),)),
+        Pass(source.randint(*_HELD_MS)),
+    ]
+    names = ["f1"]
+    if even(source):
+        moves += [
+            Strike((Blow("f2", "leader", isolated_one(source)),)),
+            Until(LedByAnother(("leader",)), SEVERAL_S_MS),
+        ]
+        names.append("f2")
+    return (
+        *moves,
+        Mend(shuffled(source, names), source.randint(0, 500)),
+        Pass(source.randint(500, 2_500)),
+        Until(AllInSync(), BACK_MS),
+    )

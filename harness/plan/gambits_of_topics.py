@@ -1,0 +1,178 @@
+"""Gambits around what topics are asked to become: moved, limited, removed, cut short, or lost with the power.
+
+They are drawn as those of `harness.plan.gambits` are, which has the table of all.
+"""
+
+import random
+
+from harness.plan.gambit_pieces import (
+    AT_ONCE_MS,
+    BACK_MS,
+    COPIES,
+    FOLLOWERS,
+    MIN_ISR,
+    SEGMENT_MS,
+    SEVERAL_S_MS,
+    SLOW_BYTES_PER_S,
+    UNCLEAN,
+    Script,
+    altered,
+    blows_at,
+    even,
+    fresh_draw,
+    isolated_one,
+    shuffled,
+)
+from harness.vocabulary.administration import AlterSome
+from harness.vocabulary.faults import Kill, Pause, PowerLoss, Stop
+from harness.vocabulary.gambits import (
+    AllInSync,
+    Ask,
+    AskThere,
+    BeingAdded,
+    Blow,
+    ChooseCopies,
+    ChooseNewcomers,
+    ChooseQuorum,
+    GambitMove,
+    InSyncAlone,
+    LedByAnother,
+    Mend,
+    MoveThere,
+    OutOfSync,
+    QuorumLedByAnother,
+    Strike,
+    TopicsRemoved,
+    Until,
+)
+from harness.vocabulary.moves import Acknowledged, NothingMoves, Pass
+from harness.vocabulary.topology import Topology
+
+
+def copies_power(source: random.Random, _: Topology) -> Script:
+    """Power lost by two or all copies of a partition right after a write or a change was acknowledged."""
+    parts = shuffled(source, COPIES)[: source.choice((2, 3))]
+    blows = blows_at([(part, PowerLoss()) for part in parts])
+    written = Until(Acknowledged(source.randint(1, 20)), 5_000)
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        source.choice((written, written, Ask(AlterSome(fresh_draw(source)), answered=True))),
+        Pass(source.randint(0, 100)),
+        Strike(blows, source.randint(0, AT_ONCE_MS)),
+        Pass(source.randint(0, 2_000)),
+        Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, 2_000)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def reassignment(source: random.Random, _: Topology) -> Script:
+    """A partition moved to a broker that is away, or slowly; then completed, cancelled, overridden.
+
+    Its leader or the active controller may end meanwhile.  An override adds one broker and removes another:
+    without both Kafka does not do what it answers (docs/findings.md).
+    """
+    kept, leaving = shuffled(source, COPIES[:2])
+    wanted = shuffled(source, (kept, "newcomer-1"))
+    away = source.choice((Pause(), Kill(), Stop(), isolated_one(source), None))
+    moves: list[GambitMove] = [ChooseCopies(fresh_draw(source)), ChooseQuorum(fresh_draw(source))]
+    moves.append(ChooseNewcomers(fresh_draw(source), count=2))
+    if away is None:
+        moves.append(AskThere(MoveThere(wanted, SLOW_BYTES_PER_S)))
+    else:
+        moves += [Strike((Blow("f1", "newcomer-1", away),)), AskThere(MoveThere(wanted))]
+        moves.append(Until(BeingAdded("newcomer-1"), 5_000))
+    moves.append(Pass(source.randint(0, 1_500)))
+    names = [] if away is None else ["f1"]
+    if away is None or even(source):
+        ends = source.choice(("leader", "controller", "controller"))
+        moves.append(Strike((Blow("f2", ends, Kill()),)))
+        moves += [Until(QuorumLedByAnother("controller"), SEVERAL_S_MS)] if ends == "controller" else []
+        names.append("f2")
+    then = source.choice(("completed", "cancelled", "overridden"))
+    if then != "completed":
+        instead = ("newcomer-2", source.choice(("newcomer-1", leaving)))
+        moves.append(AskThere(MoveThere(None if then == "cancelled" else shuffled(source, instead))))
+    return (
+        *moves,
+        Pass(source.randint(0, 1_000)),
+        Mend(shuffled(source, names), source.randint(0, 1_000)),
+        Until(NothingMoves(), BACK_MS),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def switched_configs(source: random.Random, _: Topology) -> Script:
+    """An ISR shrunk to one while limits are switched; then that one goes, and others may lead, or not."""
+    away = source.choice((Stop, Kill, Pause))
+    others = blows_at([(part, away()) for part in shuffled(source, FOLLOWERS)])
+    allowed = even(source)
+    forbidden = () if allowed else (altered(UNCLEAN, "false"),)
+    without = Until(LedByAnother(("leader",)), SEVERAL_S_MS) if allowed else Pass(source.randint(500, 3_000))
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        altered(MIN_ISR, source.choice("123")),
+        Strike(others, source.choice((0, source.randint(200, 2_000)))),
+        altered(MIN_ISR, source.choice("12")),
+        Until(InSyncAlone("leader"), SEVERAL_S_MS),
+        altered(UNCLEAN, "true"),
+        *forbidden,
+        Pass(source.randint(0, 1_000)),
+        Strike((Blow("f3", "leader", source.choice((Kill, Stop))()),)),
+        Mend(shuffled(source, [blow.name for blow in others]), source.randint(0, 1_500)),
+        without,
+        altered(UNCLEAN, "false"),
+        Mend(("f3",)),
+        Until(AllInSync(), BACK_MS),
+        altered(MIN_ISR, "1"),
+    )
+
+
+def absent_replica(source: random.Random, _: Topology) -> Script:
+    """Topics are removed, and created again, while a broker that has copies of theirs is away."""
+    away = source.choice((Kill(), Stop(), Pause(), isolated_one(source)))
+    moves: list[GambitMove] = [
+        ChooseCopies(fresh_draw(source)),
+        ChooseQuorum(fresh_draw(source)),
+        Strike((Blow("f1", "follower-1", away),)),
+        Until(OutOfSync("follower-1"), SEVERAL_S_MS),
+        Until(TopicsRemoved(source.randint(2, 5)), SEVERAL_S_MS),
+    ]
+    names = ["f1"]
+    if even(source):
+        moves += [Strike((Blow("f2", "controller", Kill()),)), Pass(source.randint(0, 3_000))]
+        names.append("f2")
+    return *moves, Mend(shuffled(source, names), source.randint(0, 1_000)), Until(AllInSync(), BACK_MS)
+
+
+def interrupted_truncation(source: random.Random, _: Topology) -> Script:
+    """A leader that only clients reach, in small segments; it ends when it has to truncate what it took."""
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        altered("segment.ms", source.choice(SEGMENT_MS)),
+        Strike((Blow("f1", "leader", isolated_one(source)),)),
+        Until(LedByAnother(("leader",)), SEVERAL_S_MS),
+        Pass(source.randint(200, 2_500)),
+        Mend(("f1",)),
+        # It truncates within a few hundred milliseconds, and removes files a second after that.
+        Pass(source.randint(0, 700)),
+        Strike((Blow("f2", "leader", source.choice((Kill, Kill, Stop))()),)),
+        Pass(source.randint(0, 800)),
+        Mend(("f2",)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def interrupted_cleaning(source: random.Random, _: Topology) -> Script:
+    """Copies end one after the other while their segments are rolled, removed and cleaned all the time."""
+    rounds: list[GambitMove] = []
+    for number, part in enumerate(source.choices(COPIES, k=source.randint(2, 3)), start=1):
+        ends = source.choice((Kill, Kill, Stop))()
+        rounds += [Pass(source.randint(0, 1_500)), Strike((Blow(f"f{number}", part, ends),))]
+        rounds += [Pass(source.randint(0, 300)), Mend((f"f{number}",))]
+    return (
+        ChooseCopies(fresh_draw(source), copies=len(COPIES)),
+        altered("segment.ms", source.choice(SEGMENT_MS)),
+        Pass(source.randint(300, 1_500)),
+        *rounds,
+        Until(AllInSync(), BACK_MS),
+    )

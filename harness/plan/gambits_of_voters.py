@@ -1,0 +1,247 @@
+"""Gambits around the quorum's voters: changes of them (KIP-853), and elections over links that lose packets.
+
+They are drawn as those of `harness.plan.gambits` are, which has the table of all.
+"""
+
+import random
+from collections.abc import Iterator
+
+from harness.plan.gambit_pieces import (
+    AT_ONCE_MS,
+    BACK_MS,
+    SEVERAL_S_MS,
+    Script,
+    blows_at,
+    even,
+    fresh_draw,
+    shuffled,
+)
+from harness.vocabulary.administration import (
+    AddVoter,
+    AlterSome,
+    Drawn,
+    ReassignSome,
+    RemoveVoter,
+    controller,
+)
+from harness.vocabulary.faults import (
+    Among,
+    Fault,
+    Kill,
+    LossPattern,
+    PacketLoss,
+    Partition,
+    Pattern,
+    Pause,
+    PowerLoss,
+    WipeDisk,
+)
+from harness.vocabulary.gambits import (
+    AddPart,
+    AllInSync,
+    Ask,
+    AskThere,
+    Blow,
+    ChooseQuorum,
+    GambitMove,
+    Mend,
+    Observing,
+    QuorumLed,
+    QuorumLedByAnother,
+    RemovePart,
+    Strike,
+    Until,
+)
+from harness.vocabulary.moves import Pass
+from harness.vocabulary.topology import DiskKind, Topology
+
+_BEFORE_AN_ELECTION_MS = (300, 900)
+"""Shorter than voters wait for a leader that they do not reach (``controller.quorum.fetch.timeout.ms``)."""
+
+_LOST_PERCENT = (30, 70)
+_SEVERAL_ELECTIONS_MS = (3_000, 7_000)
+"""Voters wait 2 s for a leader, and 1 to 2 s for the outcome of an election before they begin another."""
+
+_LAG_MS = ((0, 700), (0, 700), (2_000, 3_500))
+"""With the proofs of faults either shorter than voters wait for a leader, or longer."""
+_HEAD_START_MS = (1_500, 2_500)
+_LEADERLESS_MS = (2_500, 5_000)
+_LEADER_SHARE = 0.75
+
+
+def departing_leader(source: random.Random, _: Topology) -> Script:
+    """The leader is removed, and taken away as that goes on or after it; then it joins again."""
+    gone = Strike((Blow("f1", "controller", source.choice((Kill(), Pause(), _CUT_OFF))),))
+    led = Until(QuorumLedByAnother("controller"), SEVERAL_S_MS)
+    answered = even(source)
+    return (
+        *_all_voters(1),
+        ChooseQuorum(fresh_draw(source)),
+        Ask(RemoveVoter(), answered=answered),
+        *((led, gone) if answered else (gone, led)),
+        Pass(source.randint(0, 1_500)),
+        Mend(("f1",)),
+        *_settled(1),
+    )
+
+
+def overlapping_changes(source: random.Random, topology: Topology) -> Script:
+    """Two voters are to leave while the leader reaches no other, so that neither change can be committed."""
+    leaving = source.sample(range(1, topology.controllers + 1), 2)
+    return (
+        *_all_voters(2),
+        ChooseQuorum(fresh_draw(source)),
+        Strike((Blow("f1", "controller", _CUT_OFF),)),
+        *(Ask(RemoveVoter(controller(number))) for number in leaving),
+        Pass(source.randint(*_BEFORE_AN_ELECTION_MS)),
+        Mend(("f1",)),
+        Pass(source.randint(500, 2_000)),
+        *_settled(2),
+    )
+
+
+def uncommitted_voters(source: random.Random, topology: Topology) -> Script:
+    """A leader without the others is asked for a change, and has to give it up when another one leads."""
+    asked = Ask(RemoveVoter(controller(source.randint(1, topology.controllers))))
+    cut = Strike((Blow("f1", "controller", _CUT_OFF),))
+    return (
+        *_all_voters(1),
+        ChooseQuorum(fresh_draw(source)),
+        *((asked, cut) if even(source) else (cut, asked)),
+        Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
+        Pass(source.randint(0, 1_500)),
+        Mend(("f1",)),
+        Until(QuorumLed(), SEVERAL_S_MS),
+        # Who had to give it up may lead next, and counts votes then.
+        ChooseQuorum(fresh_draw(source)),
+        Strike((Blow("f2", "controller", Pause()),)),
+        Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
+        Mend(("f2",)),
+        *_settled(1),
+    )
+
+
+def colliding_elections(source: random.Random, topology: Topology) -> Script:
+    """All voters frozen until none has heard of the leader for too long; they go on within milliseconds."""
+    voters = ("controller", *(f"voter-{n}" for n in range(1, len(topology.voters()))))
+    blows = blows_at([(part, Pause()) for part in shuffled(source, voters)])
+    return (
+        ChooseQuorum(fresh_draw(source)),
+        Strike(blows),
+        Pass(source.randint(1_500, 3_000)),
+        Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, AT_ONCE_MS)),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def lossy_voters(source: random.Random, _: Topology) -> Script:
+    """Links between voters lose packets, and the leader goes: candidates hear of each other late."""
+    pattern, at = source.choice(((LossPattern.MESH, "controller"), (LossPattern.NODE, "voter-1")))
+    loss = PacketLoss(
+        pattern, among=Among.CONTROLLERS, percent=source.randint(*_LOST_PERCENT), draw=fresh_draw(source)
+    )
+    return (
+        ChooseQuorum(fresh_draw(source)),
+        Strike((Blow("f1", at, loss),)),
+        Pass(source.randint(0, 2_000)),
+        Strike((Blow("f2", "controller", source.choice((Kill(), Pause()))),)),
+        Pass(source.randint(*_SEVERAL_ELECTIONS_MS)),
+        Mend(shuffled(source, ("f1", "f2")), source.randint(0, 2_000)),
+        Until(QuorumLed(), SEVERAL_S_MS),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def wiped_voter(source: random.Random, topology: Topology) -> Script:
+    """A voter comes back with a new disk, and a majority would need it; later it gets its vote back.
+
+    Its old directory id is among the voters until then, and the new one has no vote: nobody may be elected,
+    stay in office or commit what is asked for by what it says.
+    """
+    wiped = WipeDisk(by=source.choice(("kill", "stop")), sparing=True)
+    back, again = Mend(("f1",)), even(source)
+    gone, *rest = _one_vote_short(source, topology, first=2, leader=source.random() < _LEADER_SHARE)
+    asked = () if again else (Ask(_change(source)),)
+    # It is asked for its vote as soon as it answers, or before it knows any leader.
+    both = (back, gone) if even(source) else (gone, back)
+    return (
+        *_all_voters(1),
+        ChooseQuorum(fresh_draw(source)),
+        Strike((Blow("f1", "voter-1", wiped),)),
+        Pass(source.randint(0, 1_000)),
+        *both,
+        *asked,
+        *rest,
+        *(_one_vote_short(source, topology, first=2 + _spared(topology), leader=False) if again else ()),
+        # Asked twice, as the first time may come too early for a leader that was just elected.
+        *(AskThere(RemovePart("voter-1")) for _ in range(2)),
+        Until(Observing("voter-1"), SEVERAL_S_MS),
+        AskThere(AddPart("voter-1")),
+        Until(AllInSync(), BACK_MS),
+    )
+
+
+def lagging_candidate(source: random.Random, topology: Topology) -> Script:
+    """A voter misses acknowledged changes, and hears of the others as the leader goes, twice.
+
+    In some of the times the others are frozen and go on later than it, so that it asks for votes first.
+    """
+    once = _lagging(source, topology, first=1)
+    return *once, *_lagging(source, topology, first=1 + len(topology.voters())), Until(AllInSync(), BACK_MS)
+
+
+def _lagging(source: random.Random, topology: Topology, first: int) -> Script:
+    """One time; its faults are named from a number on."""
+    ends: tuple[Fault, ...] = (Kill(), Pause(), _CUT_OFF)
+    power = () if topology.disk is DiskKind.FOLDER else (PowerLoss(),)
+    lag = Blow(f"f{first}", "voter-1", source.choice((Pause(), _CUT_OFF)))
+    others = [f"voter-{number}" for number in range(2, len(topology.voters()))] if even(source) else []
+    goes = source.choice((*ends, *power))
+    gone, *held = blows_at([("controller", goes), *((part, Pause()) for part in others)], first + 1)
+    return (
+        ChooseQuorum(fresh_draw(source)),
+        Strike((lag,)),
+        Ask(_change(source), answered=True),
+        Pass(source.randint(*source.choice(_LAG_MS))),
+        Strike((gone, *held)),
+        Mend((lag.name, *(blow.name for blow in held)), source.randint(*_HEAD_START_MS) if held else 0),
+        Until(QuorumLedByAnother("controller"), SEVERAL_S_MS),
+        Pass(source.randint(0, 1_000)),
+        Mend((gone.name,)),
+    )
+
+
+_CUT_OFF = Partition(Pattern.ISOLATE_ONE, among=Among.CONTROLLERS)
+
+
+def _change(source: random.Random) -> Drawn:
+    return source.choice((AlterSome, AlterSome, ReassignSome))(fresh_draw(source))
+
+
+def _spared(topology: Topology) -> int:
+    """How many voters may be away at once, so that the others are a majority."""
+    return len(topology.voters()) - 1 - len(topology.voters()) // 2
+
+
+def _one_vote_short(source: random.Random, topology: Topology, first: int, *, leader: bool) -> Script:
+    """So many voters away, the leader of before among them or by chance, that all but one lack a vote."""
+    others = shuffled(source, ("controller", *(f"voter-{n}" for n in range(2, len(topology.voters())))))
+    away = sorted(others, key=lambda part: leader and part != "controller")[: _spared(topology)]
+    blows = blows_at([(part, source.choice((Kill(), Pause(), _CUT_OFF))) for part in away], first)
+    return (
+        Strike(blows, source.randint(0, AT_ONCE_MS)),
+        Pass(source.randint(*_LEADERLESS_MS)),
+        Mend(shuffled(source, [blow.name for blow in blows]), source.randint(0, 1_500)),
+        Until(QuorumLed(), SEVERAL_S_MS),
+    )
+
+
+def _all_voters(away: int) -> Iterator[GambitMove]:
+    """Have controllers vote that do not, such as those of an earlier change; most often there are none."""
+    yield from (Ask(AddVoter(), answered=True) for _ in range(away))
+
+
+def _settled(away: int) -> Iterator[GambitMove]:
+    yield Until(QuorumLed(), SEVERAL_S_MS)
+    yield from _all_voters(away)
+    yield Until(AllInSync(), BACK_MS)

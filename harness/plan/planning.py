@@ -1,0 +1,352 @@
+"""From what was asked for to what will be done: a scenario with its overrides, checked all at once."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.verdict import Validity
+from harness.cluster.rendering import problems_with
+from harness.errors import UsageError
+from harness.faults.availability import unavailable_because
+from harness.plan.blinks import BLINKS
+from harness.plan.catalogue import expectation_for, load_scenario
+from harness.plan.chance import DISKS, KINDS, LEAD_MS, OPERATIONS, TAIL_MS
+from harness.plan.gambits import GAMBITS
+from harness.plan.schedule import Planned, faults_of, plan, problems_of
+from harness.seeded_bugs.catalogue import bug_named
+from harness.vocabulary.scenario import Expectation, Majority, RandomSchedule, Scenario
+from harness.vocabulary.topology import Mode, NodeFile, Quorum, Topology
+from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, VersionShapeError, parse_version
+from harness.vocabulary.workloads import LogWorkload, Workload
+
+ACKS = ("all", "1", "0")
+DURATION_S_MIN = 20
+
+
+class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What can be asked of a run; None leaves it to the scenario.
+
+    Every field but the first two is an option of ``krucible run`` under the same name.
+    """
+
+    scenario: str
+    seed: int
+    kafka_version: str | None = None
+    duration_s: int | None = None
+    fault: tuple[str, ...] = ()
+    gambit: tuple[str, ...] = ()
+    mode: Mode | None = None
+    controllers: int | None = None
+    brokers: int | None = None
+    quorum: Quorum | None = None
+    feature: dict[str, int] = {}
+    config: dict[str, str] = {}
+    jvm_option: tuple[str, ...] = ()
+    node_file: tuple[NodeFile, ...] = ()
+    acks: str | None = None
+    idempotent: bool | None = None
+    rate: int | None = None
+    seeded_bug: str | None = None
+    image_source: str = "auto"
+    kafka_tarball: str | None = None
+    kafka_image: str | None = None
+
+    @property
+    def image_from(self) -> tuple[str, str]:
+        """Where Kafka's image comes from, and the one file or image that was named, if any was."""
+        if self.kafka_tarball is not None:
+            return "tarball", self.kafka_tarball
+        return ("registry", self.kafka_image) if self.kafka_image is not None else (self.image_source, "")
+
+
+class ImageAsked(NamedTuple):
+    """One image that a run needs: of which version, from where, and the one file or image that was named."""
+
+    version: str
+    source: str
+    given: str
+
+
+class RunPlan(msgspec.Struct, frozen=True):
+    """What a run will do.
+
+    Attributes:
+        options: what was asked for.
+        scenario: the scenario with the options applied.
+        version: Kafka's version.
+        schedule: the steps, targets still symbolic.
+        expectation: what the scenario expects of this version and these feature levels.
+        reproduce: the line that plans the same run again.
+        replay_of: id of the run that recorded the schedule, where it was not planned from the scenario.
+    """
+
+    options: RunOptions
+    scenario: Scenario
+    version: str
+    schedule: Planned
+    expectation: Expectation
+    reproduce: str
+    replay_of: str = ""
+
+    @property
+    def images(self) -> tuple[ImageAsked, ...]:
+        """What its nodes are started from: Kafka's first, then other versions that single nodes run."""
+        others = sorted(set(self.scenario.topology.node_versions.values()) - {self.version})
+        return (
+            ImageAsked(self.version, *self.options.image_from),
+            *(ImageAsked(version, self.options.image_source, "") for version in others),
+        )
+
+
+def plan_run(options: RunOptions) -> RunPlan:
+    """Apply the options to the scenario and plan its schedule; pure, given the scenario.
+
+    Raises:
+        UsageError: if anything does not fit, with everything that doesn't.
+    """
+    scenario = load_scenario(options.scenario)
+    version = options.kafka_version or scenario.kafka_version
+    problems = _version_problems(version, scenario)
+    if problems:
+        raise _misfit(options, problems)
+    scenario = _with_options(scenario, options, version)
+    problems = [*problems_with(scenario.topology, version), *_workload_problems(scenario, options)]
+    problems += _schedule_problems(options, scenario)
+    if problems:
+        raise _misfit(options, problems)
+    schedule = plan(scenario.schedule, scenario.topology, options.seed)
+    if problems := problems_of(schedule):
+        raise _misfit(options, problems)
+    reasons = {unavailable_because(fault, scenario.topology) for fault in faults_of(schedule)}
+    unavailable = sorted(reason for reason in reasons if reason)
+    if unavailable:
+        raise _misfit(options, unavailable)
+    expectation = _expectation(scenario, options, version)
+    # Named even where it was not asked for: another krucible may have another default.
+    reproduce = reproduce_line(msgspec.structs.replace(options, kafka_version=version))
+    return RunPlan(options, scenario, version, schedule, expectation, reproduce)
+
+
+def _expectation(scenario: Scenario, options: RunOptions, version: str) -> Expectation:
+    """What the scenario expects; of brokers with a bug in them that it is seen, so that a miss is no pass."""
+    if options.seeded_bug is None:
+        return expectation_for(scenario, version, scenario.topology.features)
+    bug = bug_named(options.seeded_bug, version)
+    return Expectation(Validity.INVALID, anomalies=bug.anomalies, why=bug.summary)
+
+
+def reproduce_line(options: RunOptions, seeds: range | None = None) -> str:
+    """The shell line that asks for the same again, every option that is not a default included.
+
+    Args:
+        options: what was asked for.
+        seeds: these, instead of the one of the options.
+    """
+    chosen = ["--seed", str(options.seed)] if seeds is None else ["--seeds", f"{seeds[0]}..{seeds[-1]}"]
+    words = ["krucible", "run", options.scenario, *chosen]
+    given: dict[str, Any] = msgspec.to_builtins(options)
+    for name, value in given.items():
+        if name not in ("scenario", "seed"):
+            words += option_words(name, value)
+    return shlex.join(words)
+
+
+def option_words(field: str, value: Any) -> list[str]:
+    """A field of `RunOptions` as one types it."""
+    name = field.replace("_", "-")
+    match value:
+        case bool():
+            return [f"--{name}" if value else f"--no-{name}"]
+        case dict():
+            return [word for key, level in value.items() for word in (f"--{name}", f"{key}={level}")]
+        case list() | tuple():
+            texts = (f"{v['source']}:{v['destination']}" if isinstance(v, dict) else v for v in value)
+            return [f"--{name}={text}" for text in texts]
+        case _:
+            return [f"--{name}", str(value)]
+
+
+def _version_problems(version: str, scenario: Scenario) -> list[str]:
+    try:
+        numbers = parse_version(version)
+    except VersionShapeError as error:
+        return [str(error)]
+    if numbers < parse_version(scenario.versions_min):
+        return [
+            f"Kafka {version} is older than {scenario.versions_min}, the first this scenario makes sense on"
+        ]
+    return []
+
+
+def _lasting(schedule: RandomSchedule, duration_ms: int) -> RandomSchedule:
+    """The schedule with another duration, and a minimum of admin operations in proportion to it."""
+    least = {
+        kind: number * duration_ms // schedule.duration_ms for kind, number in schedule.operations_min.items()
+    }
+    return msgspec.structs.replace(schedule, duration_ms=duration_ms, operations_min=least)
+
+
+def _with_options(scenario: Scenario, options: RunOptions, version: str) -> Scenario:
+    replace = msgspec.structs.replace
+    schedule = scenario.schedule
+    if options.duration_s is not None and isinstance(schedule, RandomSchedule):
+        schedule = _lasting(schedule, options.duration_s * 1000)
+    if options.fault and isinstance(schedule, RandomSchedule):
+        schedule = replace(schedule, kinds=options.fault, loss_share=0.0, disks={}, gambits={}, blinks={})
+    if options.gambit and isinstance(schedule, RandomSchedule):
+        schedule = replace(schedule, gambits=dict.fromkeys(options.gambit, 1))
+    topology = topology_of(
+        scenario.topology,
+        version,
+        mode=options.mode,
+        controllers=options.controllers,
+        brokers=options.brokers,
+        quorum=options.quorum,
+        feature=options.feature,
+        config=options.config,
+        jvm_option=options.jvm_option,
+        node_file=options.node_file,
+    )
+    assigned = scenario.workload.assignments
+    copies = min(len(assigned[0]) if assigned else scenario.workload.replication_factor, topology.brokers)
+    workload = replace(
+        scenario.workload,
+        partitions=len(assigned) or scenario.workload.partitions,
+        replication_factor=copies,
+        min_insync_replicas=min(scenario.workload.min_insync_replicas, copies),
+        **_workload_options(scenario.workload, options),
+    )
+    return replace(scenario, schedule=schedule, workload=workload, topology=topology)
+
+
+def _workload_options(workload: Workload, options: RunOptions) -> dict[str, Any]:
+    """What of the workload was chosen otherwise; acks and idempotence are the log workload's alone."""
+    chosen: dict[str, Any] = {"rate": options.rate}
+    if isinstance(workload, LogWorkload):
+        chosen |= {"acks": options.acks, "idempotent": options.idempotent}
+        if options.acks not in (None, "all") and options.idempotent is None:
+            chosen["idempotent"] = False  # Kafka refuses idempotence without acks=all
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def topology_of(
+    topology: Topology,
+    version: str,
+    *,
+    mode: Mode | None = None,
+    controllers: int | None = None,
+    brokers: int | None = None,
+    quorum: Quorum | None = None,
+    feature: Mapping[str, int] | Sequence[tuple[str, int]] = (),
+    config: Mapping[str, str] | Sequence[tuple[str, str]] = (),
+    jvm_option: Sequence[str] = (),
+    node_file: Sequence[NodeFile] = (),
+) -> Topology:
+    """A topology with some of it chosen otherwise; None leaves it as it is.
+
+    In combined mode one number stands for controllers and brokers both.
+    """
+    chosen = mode or topology.mode
+    if chosen is Mode.COMBINED:
+        controllers, brokers = controllers or brokers, brokers or controllers
+    kept = quorum or _quorum(topology, version)
+    voting, count = topology.initial_voters, controllers or topology.controllers
+    return msgspec.structs.replace(
+        topology,
+        # In a static quorum every controller votes.
+        initial_voters=None if voting is None or kept is Quorum.STATIC else min(voting, count),
+        mode=chosen,
+        controllers=count,
+        brokers=brokers or topology.brokers,
+        quorum=kept,
+        features=topology.features | dict(feature),
+        config=topology.config | dict(config),
+        jvm_options=topology.jvm_options + tuple(jvm_option),
+        node_files=topology.node_files + tuple(node_file),
+    )
+
+
+def _quorum(topology: Topology, version: str) -> Quorum:
+    """What the scenario says, but static where the version has nothing else."""
+    return topology.quorum if parse_version(version) >= FIRST_DYNAMIC_QUORUM else Quorum.STATIC
+
+
+def _workload_problems(scenario: Scenario, options: RunOptions) -> list[str]:
+    workload = scenario.workload
+    found: list[str] = []
+    if not isinstance(workload, LogWorkload):
+        if options.acks is not None or options.idempotent is not None:
+            found.append("acks and idempotence can be chosen for the log workload alone")
+    elif workload.acks not in ACKS:
+        found.append(f"acks is {workload.acks!r}, expected one of {', '.join(ACKS)}")
+    elif workload.idempotent and workload.acks != "all":
+        found.append(f"idempotence needs acks=all, got acks={workload.acks}")
+    brokers = {node.id for node in scenario.topology.nodes() if node.is_broker}
+    if strangers := {one for replicas in workload.assignments for one in replicas} - brokers:
+        found.append(f"replicas are assigned to broker {min(strangers)}, there are {len(brokers)} brokers")
+    if workload.rate < 1:
+        found.append(f"rate is {workload.rate}, expected at least 1 send operation a second")
+    return found
+
+
+def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
+    schedule = scenario.schedule
+    found = _drawing_problems(schedule) if isinstance(schedule, RandomSchedule) else []
+    if options.fault and not isinstance(schedule, RandomSchedule):
+        found.append(f"{options.scenario} has faults of its own; drop --fault")
+    found += _gambit_problems(options)
+    if options.duration_s is None:
+        return found
+    if not isinstance(schedule, RandomSchedule):
+        found.append(
+            f"{options.scenario} has a fixed schedule of {schedule.duration_ms} ms; drop --duration-s"
+        )
+    elif options.duration_s < DURATION_S_MIN:
+        lead_s = (LEAD_MS + TAIL_MS) / 1000
+        found.append(
+            f"a duration of {options.duration_s} s has no room for a fault ({lead_s:.0f} s are load alone); "
+            f"expected at least {DURATION_S_MIN}"
+        )
+    return found
+
+
+def _gambit_problems(options: RunOptions) -> list[str]:
+    """Gambits that a scenario does not draw: each needs a topology, a load and bounds that fit it."""
+    schedule = load_scenario(options.scenario).schedule
+    drawn = schedule.gambits if isinstance(schedule, RandomSchedule) else {}
+    expected = ", ".join(drawn) or "none"
+    odd = sorted(set(options.gambit) - drawn.keys())
+    return [f"{options.scenario} draws no gambit called {name}; expected one of {expected}" for name in odd]
+
+
+def _drawing_problems(schedule: RandomSchedule) -> list[str]:
+    """What can't be drawn as a random schedule says."""
+    found = []
+    if odd := sorted(set(schedule.kinds) - set(KINDS)):
+        found.append(f"no fault to draw is called {odd[0]}; expected one of {', '.join(KINDS)}")
+    if odd := sorted((schedule.operations.keys() | schedule.changes.keys()) - OPERATIONS.keys()):
+        found.append(f"no admin operation is called {odd[0]}; expected one of {', '.join(OPERATIONS)}")
+    if odd := sorted(schedule.operations_min.keys() - schedule.operations.keys()):
+        found.append(f"at least some of {odd[0]} are asked for, and none is drawn; add it to operations")
+    if odd := sorted(schedule.disks.keys() - DISKS):
+        found.append(f"no fault of a disk is called {odd[0]}; expected one of {', '.join(DISKS)}")
+    if odd := sorted(schedule.gambits.keys() - GAMBITS.keys()):
+        found.append(f"no gambit is called {odd[0]}; expected one of {', '.join(GAMBITS)}")
+    if odd := sorted(schedule.blinks.keys() - BLINKS.keys()):
+        found.append(f"no blink is called {odd[0]}; expected one of {', '.join(BLINKS)}")
+    if "packet-loss" in schedule.kinds and schedule.majority is Majority.LOST:
+        found.append("a loss of packets takes no majority away; drop packet-loss, or majority lost")
+    if schedule.disks and schedule.majority is Majority.LOST:
+        found.append("disks can go only where a majority keeps what it has; drop disks, or majority lost")
+    return found
+
+
+def _misfit(options: RunOptions, problems: list[str]) -> UsageError:
+    return UsageError(
+        f"{options.scenario} can't be run like this",
+        got="\n            ".join(problems),
+        where=reproduce_line(options),
+        next_step="krucible run --help",
+    )

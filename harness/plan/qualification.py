@@ -1,0 +1,308 @@
+"""What a qualification runs: presets, the matrix they make of a candidate and a baseline, and its shards."""
+
+import functools
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from enum import StrEnum
+from typing import Any, NamedTuple
+
+import msgspec
+
+from harness.errors import UsageError
+from harness.plan.catalogue import known_outcomes, load_scenario
+from harness.plan.planning import RunOptions, reproduce_line
+from harness.vocabulary.known import KnownOutcome, Side
+from harness.vocabulary.scenario import RandomSchedule, Scenario
+from harness.vocabulary.topology import Mode
+from harness.vocabulary.version import parse_version
+
+START_MS = {Mode.COMBINED: 9_000, Mode.ISOLATED: 12_000}
+"""From nothing to a cluster under load, on two quiet cores (docs/benchmarks.md); the rest of a run's cost."""
+END_MS = 8_000
+"""Final read, evidence, judgement, and the cluster gone."""
+RECOVERY_MS = 4_000
+"""Under load, beyond the schedule: recovery and the traffic after it."""
+
+
+class Entry(NamedTuple):
+    """One scenario of a preset.
+
+    Attributes:
+        scenario: its name.
+        modes: None stands for the scenario's own.
+        seeds: how many, from 1 on.
+        duration_s: of the load, for random schedules; None leaves it to the scenario.
+    """
+
+    scenario: str
+    modes: tuple[Mode | None, ...] = (None,)
+    seeds: int = 1
+    duration_s: int | None = None
+
+
+class Preset(NamedTuple):
+    """What is run of candidate and baseline.
+
+    Attributes:
+        summary: what it is for, in a sentence.
+        entries: the scenarios.
+        controls: tickets of known outcomes; None: all of them.
+        control_seeds: runs of each side of a control.
+        required: states of `results.coverage` that the candidate has to reach, or nothing is said of it.
+    """
+
+    summary: str
+    entries: tuple[Entry, ...]
+    controls: tuple[str, ...] | None = None
+    control_seeds: int = 1
+    required: tuple[str, ...] = ()
+
+
+_BOTH = (Mode.COMBINED, Mode.ISOLATED)
+_WORKLOADS = ("txn", "copy", "offsets", "groups", "compacted", "metadata", "deletions")
+_GAMBITS = (
+    "gambits", "gambits-txn", "gambits-copy", "gambits-offsets", "gambits-groups",
+    "gambits-compacted", "gambits-deletions", "gambits-metadata", "gambits-configs",
+    "gambits-reassignments", "gambits-copies-power", "gambits-power", "gambits-pipelined",
+    "gambits-groups-modern", "gambits-held", "gambits-voters", "gambits-retention",
+)  # fmt: skip
+_KIPS = (
+    "kip-455-cancel-and-override", "kip-455-controller-killed", "kip-455-move", "kip-455-throttled",
+    "kip-460-during-failover", "kip-460-preferred-out-of-sync", "kip-460-unclean-election",
+    "kip-595-one-way", "kip-853-add-under-partition", "kip-853-disk-replacement", "kip-853-grow",
+    "kip-853-leader-killed-midway", "kip-853-old-disk", "kip-853-one-at-a-time", "kip-853-remove-leader",
+    "kip-853-shrink", "kip-853-static-to-dynamic",
+)  # fmt: skip
+_DISKS = (
+    "broker-replaced", "leader-replaced", "one-of-two", "power-loss", "replaced-during-reassignment",
+    "two-of-three-controllers", "voter-replaced-during-voter-change",
+)  # fmt: skip
+_REACHED = ("leader_changes", "elections", "isr_shrinks")
+_REACHED_ALL = (*_REACHED, "faults_of_disks", "voter_sets", "unclean_elections", "requests", "completed")
+
+
+def _entries(chaos: int, workloads: int, gambits: int, scripts: int, duration_s: int) -> tuple[Entry, ...]:
+    """Everything that a version must bear, so many seeds of each kind and mode."""
+    return (
+        Entry("exploratory/chaos", _BOTH, chaos, duration_s),
+        *(Entry(f"exploratory/{name}", _BOTH, workloads, duration_s) for name in _WORKLOADS),
+        Entry("exploratory/bulk", _BOTH, workloads),
+        Entry("exploratory/no-majority", (None,), workloads, duration_s),
+        Entry("exploratory/disks", (None,), workloads, duration_s),
+        *(Entry(f"exploratory/{name}", (None,), gambits, duration_s) for name in _GAMBITS),
+        *(Entry(f"kips/{name}", (None,), scripts) for name in _KIPS),
+        *(Entry(f"disks/{name}", (None,), scripts) for name in _DISKS),
+    )
+
+
+PRESETS: Mapping[str, Preset] = {
+    "smoke": Preset(
+        "A quarter of an hour a version: does anything fall over that nobody has to look for?",
+        (
+            Entry("exploratory/chaos", _BOTH, 2, 75),
+            Entry("exploratory/txn", (Mode.COMBINED,), 1, 75),
+            Entry("exploratory/groups", (Mode.ISOLATED,), 1, 75),
+            Entry("exploratory/copy", (Mode.COMBINED,), 1, 75),
+        ),
+        controls=("KAFKA-15489",),
+        required=_REACHED,
+    ),
+    "nightly": Preset(
+        "Over four hours: each workload in both modes and under gambits, every script once, every known bug.",
+        _entries(chaos=2, workloads=1, gambits=2, scripts=1, duration_s=75),
+        required=(*_REACHED, "faults_of_disks", "voter_sets", "completed"),
+    ),
+    "release": Preset(
+        "A day of one machine, sharded: as nightly, with seeds enough to compare figures.",
+        _entries(chaos=16, workloads=6, gambits=11, scripts=6, duration_s=90),
+        control_seeds=3,
+        required=_REACHED_ALL,
+    ),
+}
+"""Every preset; what one is expected to take is told by ``krucible qualify --plan`` and `expected_ms`."""
+
+
+class Role(StrEnum):
+    """Whose run it is."""
+
+    CANDIDATE = "candidate"
+    BASELINE = "baseline"
+    CONTROL = "control"
+
+
+class Control(NamedTuple):
+    """One side of a known outcome."""
+
+    known: KnownOutcome
+    side: Side
+
+
+class Job(msgspec.Struct, frozen=True):
+    """One run of the matrix.
+
+    Attributes:
+        role: whose it is.
+        options: what is asked for.
+        control: the side that it tries, where it is a control.
+    """
+
+    role: Role
+    options: RunOptions
+    control: Control | None = None
+
+    @property
+    def pair(self) -> str:
+        """What is the same of the candidate's run and the baseline's; a control's is its own."""
+        if self.control is not None:
+            return reproduce_line(self.options)
+        return pair_of(self.options)
+
+
+class Build(NamedTuple):
+    """One build of Kafka.
+
+    Attributes:
+        name: what it is called in a report.
+        version: Kafka's.
+        options: the run options that choose it.
+    """
+
+    name: str
+    version: str
+    options: dict[str, Any]
+
+
+class Matrix(NamedTuple):
+    """All runs in the order in which they are run, and what is left out, a sentence each."""
+
+    jobs: tuple[Job, ...]
+    withheld: tuple[str, ...]
+
+
+def pair_of(options: RunOptions) -> str:
+    """The line that runs the same on whatever the scenario runs on by default."""
+    anywhere = msgspec.structs.replace(
+        options, kafka_version=None, image_source="auto", kafka_tarball=None, kafka_image=None
+    )
+    return reproduce_line(anywhere)
+
+
+def matrix(preset: Preset, candidate: Build, baseline: Build | None, seeds: range | None = None) -> Matrix:
+    """Every run of a preset: controls first, then candidate and baseline in turns, seed by seed.
+
+    Turns, because a machine that is slower in the afternoon must not make the later version look worse.
+
+    Args:
+        preset: what to run.
+        candidate: the build in question.
+        baseline: what it is compared to, if to anything.
+        seeds: these instead of as many as the preset says.
+
+    Raises:
+        UsageError: if both builds are the same.
+    """
+    builds = {Role.CANDIDATE: candidate} | ({} if baseline is None else {Role.BASELINE: baseline})
+    if baseline is not None and candidate.options == baseline.options:
+        raise UsageError(
+            "a candidate is compared to another build",
+            got=f"{candidate.name} twice",
+            expected="--candidate and --baseline that differ",
+            next_step="drop --baseline, or name another one",
+        )
+    jobs = list(control_jobs(preset.controls, preset.control_seeds))
+    withheld: list[str] = []
+    for entry in preset.entries:
+        able, too_old = _able(entry.scenario, builds)
+        withheld += too_old
+        jobs += _runs_of(entry, able, seeds or range(1, entry.seeds + 1))
+    return Matrix(tuple(jobs), tuple(withheld))
+
+
+def control_jobs(tickets: Collection[str] | None, seeds: int) -> Iterator[Job]:
+    """Runs of both sides of known outcomes: those of some tickets, or of all where that is None."""
+    for known in known_outcomes():
+        if tickets is None or known.ticket in tickets:
+            for side in known.sides:
+                for seed in range(1, seeds + 1):
+                    yield Job(Role.CONTROL, _control_options(known, side, seed), Control(known, side))
+
+
+def expected_ms(job: Job) -> int:
+    """About how long a run takes on two quiet cores, from its command to its report."""
+    return START_MS[_mode(job.options)] + load_ms(job) + END_MS
+
+
+def load_ms(job: Job) -> int:
+    """How much of that its load is on, faults and recovery included."""
+    schedule = _scenario(job.options.scenario).schedule
+    chosen_s = job.options.duration_s
+    random = chosen_s is not None and isinstance(schedule, RandomSchedule)
+    return (chosen_s * 1000 if random and chosen_s else schedule.duration_ms) + RECOVERY_MS
+
+
+def shard(jobs: Sequence[Job], number: int, count: int) -> tuple[Job, ...]:
+    """The runs of one of several machines, in their order; together the shards are all runs, each once.
+
+    Both runs of a pair are of one shard: what is compared ran on one machine. The longest pair goes first,
+    each to the shard that has the least to do.
+
+    Args:
+        jobs: all of them.
+        number: of the shard, from 1 on.
+        count: how many shards there are.
+    """
+    costs: dict[str, int] = {}
+    for job in jobs:
+        costs[job.pair] = costs.get(job.pair, 0) + expected_ms(job)
+    loads = [0] * count
+    place: dict[str, int] = {}
+    for pair in sorted(costs, key=lambda pair: (-costs[pair], pair)):
+        place[pair] = loads.index(min(loads))
+        loads[place[pair]] += costs[pair]
+    return tuple(job for job in jobs if place[job.pair] == number - 1)
+
+
+@functools.cache
+def _scenario(name: str) -> Scenario:
+    """A scenario, looked up once: a matrix asks for the same ones a thousand times."""
+    return load_scenario(name)
+
+
+def _mode(options: RunOptions) -> Mode:
+    return options.mode or _scenario(options.scenario).topology.mode
+
+
+def _control_options(known: KnownOutcome, side: Side, seed: int) -> RunOptions:
+    return RunOptions(
+        scenario=known.scenario,
+        seed=seed,
+        kafka_version=side.version,
+        feature=side.features,
+        config=side.config,
+    )
+
+
+def _able(scenario: str, builds: Mapping[Role, Build]) -> tuple[dict[Role, Build], list[str]]:
+    """The builds that a scenario makes sense on, and a sentence for each of the others."""
+    least = _scenario(scenario).versions_min
+    able: dict[Role, Build] = {}
+    too_old: list[str] = []
+    for role, build in builds.items():
+        if parse_version(build.version) < parse_version(least):
+            too_old.append(f"{scenario} makes no sense before Kafka {least}, so not on the {role}")
+        else:
+            able[role] = build
+    return able, too_old
+
+
+def _runs_of(entry: Entry, builds: Mapping[Role, Build], seeds: range) -> Iterator[Job]:
+    for mode in entry.modes:
+        for seed in seeds:
+            for role, build in builds.items():
+                options = RunOptions(
+                    scenario=entry.scenario,
+                    seed=seed,
+                    mode=mode,
+                    duration_s=entry.duration_s,
+                    **build.options,
+                )
+                yield Job(role, options)

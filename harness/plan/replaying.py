@@ -1,0 +1,357 @@
+"""From a recorded run to a schedule that does the same to the same nodes at the same times; pure."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.faults import FaultWindow, fault_windows
+from checkers.history import History, Operation, OperationType
+from harness.plan.replaying_blinks import replayed_blinks
+from harness.plan.replaying_gambits import played_in, replayed
+from harness.plan.schedule import Planned, agenda, blinks_of
+from harness.vocabulary.administration import (
+    AddPartitions,
+    AddVoter,
+    AlterTopic,
+    Concrete,
+    Drawn,
+    ElectionType,
+    ElectLeaders,
+    Member,
+    Reassign,
+    RemoveVoter,
+    UpdateFeature,
+)
+from harness.vocabulary.faults import Fault, Target
+from harness.vocabulary.gambits import Gambit
+from harness.vocabulary.moves import Inject, Move, Perform, ScriptedSchedule
+from harness.vocabulary.scenario import Act, FixedSchedule, Step
+from harness.vocabulary.topology import Node, Role
+
+_NS_PER_MS = 1_000_000
+_OPERATOR = "admin"
+
+
+class Resolution(NamedTuple):
+    """A recorded schedule with what its symbols meant when it was recorded.
+
+    Attributes:
+        schedule: what to carry out.
+        roles: name of a fault of that schedule to the role that its target had then.
+        notes: where the schedule is not what was recorded, one sentence each.
+    """
+
+    schedule: Planned
+    roles: dict[str, Target]
+    notes: tuple[str, ...]
+
+
+class MisfitError(LookupError):
+    """The history names a node that the topology does not have."""
+
+
+def resolution_of(schedule: Planned, recorded: History, nodes: Sequence[Node]) -> Resolution:
+    """Put nodes in the place of roles, and concrete admin operations in the place of drawn ones.
+
+    Args:
+        schedule: as it was planned.
+        recorded: what nemesis, operators and script did in that run, its phases included.
+        nodes: of the topology that it is to be carried out on.
+
+    Raises:
+        MisfitError: the history names a node that is not among them.
+    """
+    told = _Recorded(recorded, nodes)
+    if isinstance(schedule, ScriptedSchedule):
+        return _script(schedule, told)
+    return _timed(schedule, told)
+
+
+class _Recorded:
+    """What was done in a run, and to whom.
+
+    Args:
+        history: of nemesis, operators and script.
+        nodes: of the topology.
+    """
+
+    def __init__(self, history: History, nodes: Sequence[Node]) -> None:
+        self.operations = history.operations
+        self.windows = {window.id: window for window in fault_windows(history)}
+        self.nodes = nodes
+        injected = [o for o in self.operations if o.f == "inject" and o.value is not None]
+        self.refused = {o.key: o.error or "" for o in injected if o.type is OperationType.FAIL}
+        self._resolved_by = {o.key: o.value.get("resolved_by") for o in injected}
+
+    def member(self, window: FaultWindow) -> Member | None:
+        """The target; None where the run ended before it was recorded."""
+        return _member(window.targets[0], "name", self.nodes) if window.targets else None
+
+    def named(self, node: str) -> Member:
+        """A node by its name."""
+        return _member(node, "name", self.nodes)
+
+    def voter(self, node_id: int) -> Member:
+        """A node by its id."""
+        return _member(node_id, "id", self.nodes)
+
+    def role(self, window: FaultWindow, fault: Fault) -> Target | None:
+        """The role that the target had, where the fault asked for one."""
+        had = self._resolved_by[window.id] == "role" and fault.target is not Target.RANDOM
+        return fault.target if had and isinstance(fault.target, Target) else None
+
+    def invoked(self, process: str, f: str | None = None) -> list[Operation]:
+        """What a process asked for, in order."""
+        return [
+            o
+            for o in self.operations
+            if (o.type, o.process) == (OperationType.INVOKE, process) and f in (None, o.f)
+        ]
+
+    def asked(self, operation: Operation) -> Concrete:
+        """What an operator asked for, as the vocabulary has it."""
+        value: dict[str, Any] = operation.value
+        match operation.f:
+            case "elect-leaders":
+                chosen = value["partitions"]
+                partitions = None if chosen is None else tuple((topic, number) for topic, number in chosen)
+                return ElectLeaders(ElectionType(str(operation.key)), partitions)
+            case "add-voter" | "remove-voter":
+                change = AddVoter if operation.f == "add-voter" else RemoveVoter
+                return change(self.voter(int(operation.key)))
+            case "update-feature":
+                return UpdateFeature(str(operation.key), value["level"])
+            case "alter-topic":
+                return AlterTopic(str(operation.key), value["config"], value["value"])
+            case "create-partitions":
+                return AddPartitions(value["count"], str(operation.key))
+            case _:
+                return msgspec.convert(
+                    {
+                        "kind": "reassign",
+                        **{name: value[name] for name in ("targets", "throttle_bytes_per_s")},
+                    },
+                    Reassign,
+                )
+
+
+def _member(wanted: str | int, by: str, nodes: Sequence[Node]) -> Member:
+    for role in (Role.CONTROLLER, Role.BROKER):
+        alike = [node for node in nodes if role in node.roles]
+        for number, node in enumerate(alike, start=1):
+            if getattr(node, by) == wanted:
+                return Member(role, number)
+    raise MisfitError(f"{wanted} is not among {', '.join(node.name for node in nodes)}")
+
+
+def _named(fault: Fault, member: Member) -> Fault:
+    return msgspec.structs.replace(fault, target=member)
+
+
+def _script(schedule: ScriptedSchedule, told: _Recorded) -> Resolution:
+    performs = _Performs(told)
+    moves: list[Move] = []
+    roles: dict[str, Target] = {}
+    notes: list[str] = []
+    for move in schedule.moves:
+        if isinstance(move, Inject):
+            moves.append(_injected(move, told, roles, notes))
+        elif isinstance(move, Perform):
+            moves.append(performs.next(move, notes))
+        else:
+            moves.append(move)
+    return Resolution(msgspec.structs.replace(schedule, moves=tuple(moves)), roles, tuple(notes))
+
+
+def _injected(move: Inject, told: _Recorded, roles: dict[str, Target], notes: list[str]) -> Inject:
+    window = told.windows.get(move.name)
+    member = told.member(window) if window is not None else None
+    if window is None or member is None:
+        notes.append(f"{move.name} was not injected then: its target is resolved anew")
+        return move
+    if role := told.role(window, move.fault):
+        roles[move.name] = role
+    return msgspec.structs.replace(move, fault=_named(move.fault, member))
+
+
+class _Performs:
+    """Pairs the admin operations of a script with what its operators asked for."""
+
+    def __init__(self, told: _Recorded) -> None:
+        self._told = told
+        self._made = iter(told.invoked("moves", "perform"))
+        self._background = 0
+
+    def next(self, move: Perform, notes: list[str]) -> Perform:
+        """The next move of its kind, with what it asked for in the end, if it is symbolic."""
+        attempts = self._attempts(move)
+        operation = move.operation
+        symbolic = isinstance(operation, Drawn)
+        symbolic |= isinstance(operation, AddVoter | RemoveVoter) and operation.member is None
+        if not symbolic:
+            return move
+        if not attempts:
+            notes.append(f"{_kind(operation)} was not asked for then: it is resolved anew")
+            return move
+        return msgspec.structs.replace(move, operation=self._told.asked(attempts[-1]))
+
+    def _attempts(self, move: Perform) -> list[Operation]:
+        if move.background:
+            self._background += 1
+            # The first operator is the script's own, see `ScriptCourse`.
+            return self._told.invoked(f"{_OPERATOR}-{self._background + 1}")
+        made = next(self._made, None)
+        if made is None:
+            return []
+        ended = [o for o in self._told.operations if o.process == "moves" and o.index > made.index]
+        until_ns = ended[0].time_ns if ended else made.time_ns
+        return [o for o in self._told.invoked(_OPERATOR) if made.time_ns <= o.time_ns <= until_ns]
+
+
+def _kind(operation: msgspec.Struct) -> str:
+    return str(msgspec.to_builtins(operation)["kind"])
+
+
+class _Replayed(NamedTuple):
+    """A step as it is to be done again.
+
+    Attributes:
+        step: its times and its target as they were then.
+        role: which its target had.
+        within: whether the schedule waits for its end; otherwise it is in force when the schedule ends.
+    """
+
+    step: Step
+    role: Target | None
+    within: bool
+
+
+def _timed(schedule: FixedSchedule, told: _Recorded) -> Resolution:
+    began_ns = _began_ns(schedule, told)
+    notes: list[str] = []
+    gambits = tuple(_gambits(schedule, told, began_ns, notes))
+    again: list[_Replayed] = []
+    for name, step in _numbered(schedule):
+        if name in told.refused:
+            notes.append(f"{name} of then is left out: {told.refused[name]}")
+            continue
+        again.append(_again(step, told.windows.get(name), told, began_ns, schedule.duration_ms))
+        if not isinstance(again[-1].step.fault.target, Member):
+            notes.append(f"{name} was not injected then: it keeps its time, its target is resolved anew")
+    again.sort(key=lambda each: each.step.at_ms)
+    blinks = tuple(replayed_blinks(schedule, told.windows, began_ns, told.nodes, told.named))
+    if lacking := len(blinks_of(schedule)) - len(blinks):
+        notes.append(
+            f"{lacking} of {len(blinks_of(schedule))} blinks of then are left out: they befell nobody"
+        )
+    ends = (each.step.at_ms + each.step.hold_ms for each in again if each.within)
+    duration_ms = max([schedule.duration_ms, *ends])
+    return Resolution(
+        FixedSchedule(
+            steps=tuple(_outlasting(each, duration_ms) for each in again),
+            duration_ms=duration_ms,
+            acts=_acts(told, began_ns),
+            gambits=gambits,
+            blinks=blinks,
+        ),
+        {f"f{number}": each.role for number, each in enumerate(again, start=1) if each.role is not None},
+        tuple(notes),
+    )
+
+
+def _gambits(schedule: FixedSchedule, told: _Recorded, began_ns: int, notes: list[str]) -> Iterator[Gambit]:
+    for name, gambit in agenda(schedule):
+        if not isinstance(gambit, Gambit):
+            continue
+        played = played_in(name, told.operations)
+        if played is None or played.ended is OperationType.FAIL:
+            notes.append(f"{name} of then is left out: it was not begun")
+            continue
+        again = replayed(name, gambit, played, began_ns, told.named)
+        notes += again.notes
+        yield again.gambit
+
+
+def _numbered(schedule: FixedSchedule) -> list[tuple[str, Step]]:
+    """The steps by the names that the nemesis gives to their faults."""
+    ordered = sorted(schedule.steps, key=lambda step: step.at_ms)
+    return [(f"f{number}", step) for number, step in enumerate(ordered, start=1)]
+
+
+def _began_ns(schedule: FixedSchedule, told: _Recorded) -> int:
+    """When the schedule began: no fault is early, and the first has nothing that delays it.
+
+    What follows a gambit is earlier where that took less time than was thought.
+    """
+    for name, due in agenda(schedule) if schedule.gambits else ():
+        if isinstance(due, Gambit):
+            played = played_in(name, told.operations)
+            found = None if played is None else played.began_ns
+        else:
+            found = told.windows[name].invoked_ns if name in told.windows else None
+        if found is not None:
+            return found - due.at_ms * _NS_PER_MS
+    beginnings = [
+        told.windows[name].invoked_ns - step.at_ms * _NS_PER_MS
+        for name, step in _numbered(schedule)
+        if name in told.windows
+    ]
+    loaded = (o.time_ns for o in told.operations if (o.f, o.key) == ("phase", "load"))
+    return min(beginnings) if beginnings else next(loaded, 0)
+
+
+def _again(
+    step: Step, window: FaultWindow | None, told: _Recorded, began_ns: int, duration_ms: int
+) -> _Replayed:
+    within = step.at_ms + step.hold_ms <= duration_ms
+    member = told.member(window) if window is not None else None
+    if window is None or member is None:
+        return _Replayed(step, None, within)
+    held_ms = round(window.held_ns / _NS_PER_MS) if within and window.proven else 0
+    then = Step(
+        at_ms=round((window.invoked_ns - began_ns) / _NS_PER_MS),
+        hold_ms=held_ms or step.hold_ms,
+        fault=_named(step.fault, member),
+    )
+    return _Replayed(then, told.role(window, step.fault), within)
+
+
+def _outlasting(each: _Replayed, duration_ms: int) -> Step:
+    """A fault that was in force at the end is so again, however much later that is."""
+    if each.within:
+        return each.step
+    at_least_ms = duration_ms - each.step.at_ms + 1
+    return msgspec.structs.replace(each.step, hold_ms=max(each.step.hold_ms, at_least_ms))
+
+
+def _acts(told: _Recorded, began_ns: int) -> tuple[Act, ...]:
+    return tuple(
+        Act(max(0, round((o.time_ns - began_ns) / _NS_PER_MS)), told.asked(o))
+        for o in told.invoked(_OPERATOR)
+    )
+
+
+def differences(roles: dict[str, Target], operations: Iterable[Operation]) -> tuple[str, ...]:
+    """What was otherwise when a resolved schedule was carried out, one sentence each.
+
+    Args:
+        roles: of the resolution.
+        operations: of the nemesis, and of gambits, in the new run.
+    """
+    found = []
+    for operation in operations:
+        if operation.f == "choose" and operation.type is OperationType.OK:
+            if not operation.value.get("as_then", True):
+                found.append(f"{operation.key}: who led then does not lead now")
+            continue
+        if operation.f != "inject" or operation.type is OperationType.INVOKE:
+            continue
+        if operation.type is OperationType.FAIL:
+            found.append(f"{operation.key} was not injected: {operation.error}")
+            continue
+        role = roles.get(str(operation.key))
+        if role is not None and role not in operation.value.get("roles", [role]):
+            target = ", ".join(operation.value["targets"])
+            found.append(f"{operation.key}: {target} had the role {role} then and has it not now")
+    return tuple(found)

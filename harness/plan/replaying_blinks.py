@@ -1,0 +1,57 @@
+"""From the blinks of a recorded run to blinks at the same nodes at the same times; pure."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from checkers.faults import FaultWindow
+from harness.faults.partition import takes_part
+from harness.plan.schedule import blinks_of
+from harness.vocabulary.administration import Member
+from harness.vocabulary.faults import Fault, Partition, Pattern
+from harness.vocabulary.scenario import FixedSchedule, Step
+from harness.vocabulary.topology import Node
+
+_NS_PER_MS = 1_000_000
+
+
+def replayed_blinks(
+    schedule: FixedSchedule,
+    windows: Mapping[str, FaultWindow],
+    began_ns: int,
+    nodes: Sequence[Node],
+    member: Callable[[str], Member],
+) -> Iterator[Step]:
+    """Those blinks that befell somebody, each when it did, and as long as it did; the others are left out.
+
+    Args:
+        schedule: as it was planned.
+        windows: what was done then, by name.
+        began_ns: when the schedule began.
+        nodes: of the topology.
+        member: a node of the topology by its name.
+
+    Raises:
+        LookupError: the topology lacks a node of then.
+    """
+    for name, blink in blinks_of(schedule):
+        window = windows.get(name)
+        if window is None or not window.targets:
+            continue
+        yield Step(
+            at_ms=max(0, round((window.invoked_ns - began_ns) / _NS_PER_MS)),
+            hold_ms=round(window.held_ns / _NS_PER_MS) if window.proven else blink.hold_ms,
+            fault=_at(blink.fault, window, nodes, member),
+        )
+
+
+def _at(fault: Fault, window: FaultWindow, nodes: Sequence[Node], member: Callable[[str], Member]) -> Fault:
+    """The fault at its node of then, and of a link with the other end that it had."""
+    (target, *_) = window.targets
+    named = msgspec.structs.replace(fault, target=member(target))
+    if not isinstance(named, Partition) or named.pattern is not Pattern.LINK:
+        return named
+    others = [node.name for node in nodes if takes_part(named, node) and node.name != target]
+    (end,) = {node for pair in window.cut for node in pair} - {target}
+    member(end)
+    return msgspec.structs.replace(named, draw=others.index(end))

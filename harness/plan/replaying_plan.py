@@ -1,0 +1,247 @@
+"""From a recorded run's folder to the plan of a run that carries its schedule out again."""
+
+import shlex
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.history import History
+from checkers.identity import IDENTITY_FILE, RunIdentity, decode_identity
+from checkers.reading import HistoryError, read_journals
+from harness.errors import UsageError
+from harness.faults.availability import unavailable_because
+from harness.plan.catalogue import scenario_names
+from harness.plan.planning import RunOptions, RunPlan, option_words, plan_run
+from harness.plan.replaying import MisfitError, Resolution, resolution_of
+from harness.plan.schedule import Planned, decode, faults_of, problems_of
+from harness.record.folder import SCHEDULE_FILE
+from harness.vocabulary.faults import Target
+
+STRIKING = ("nemesis", "nemesis-[0-9]*", "gambits")
+"""Who injects faults, and chooses whom they befall."""
+_JOURNALS = (*STRIKING, "nemesis-blinks", "moves", "runner", "admin", "admin-*")
+"""Who carries schedules out, and who says when."""
+_SYMBOLIC = "--symbolic"
+_DAMAGED = (OSError, ValueError, HistoryError)
+
+
+class Recorded(NamedTuple):
+    """What a run left of what it did.
+
+    Attributes:
+        folder: the run's.
+        identity: what ran.
+        schedule: as it was planned.
+        history: of those who carried it out.
+    """
+
+    folder: Path
+    identity: RunIdentity
+    schedule: Planned
+    history: History
+
+
+class Instead(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What is to run in place of the recorded Kafka; None leaves it.  Fields are those of `RunOptions`."""
+
+    kafka_version: str | None = None
+    kafka_tarball: str | None = None
+    kafka_image: str | None = None
+    image_source: str | None = None
+
+
+class Replay(NamedTuple):
+    """A run to be done again.
+
+    Attributes:
+        plan: what to do.
+        roles: which role the target of each fault had then, by the fault's name.
+        notes: where it is not what was recorded, one sentence each.
+    """
+
+    plan: RunPlan
+    roles: dict[str, Target]
+    notes: tuple[str, ...]
+
+
+def journals_of(folder: Path, names: Iterable[str]) -> list[Path]:
+    """The journals of a run that have such names; ``*`` stands for any text."""
+    return [path for name in names for path in sorted(folder.glob(f"history-{name}.jsonl"))]
+
+
+def load_recorded(folder: Path) -> Recorded:
+    """Read what a run left.
+
+    Raises:
+        UsageError: if it left too little, or what this krucible can't read.
+    """
+    try:
+        identity = decode_identity((folder / IDENTITY_FILE).read_bytes())
+        schedule = decode((folder / SCHEDULE_FILE).read_bytes())
+        history = read_journals(journals_of(folder, _JOURNALS))
+    except _DAMAGED as error:
+        raise UsageError(
+            "that run can't be carried out again",
+            got=str(error),
+            expected="a run's identity, schedule and journals, as this krucible writes them",
+            where=str(folder),
+            next_step="krucible list",
+        ) from error
+    return Recorded(folder, identity, schedule, history)
+
+
+def plan_replay(recorded: Recorded, instead: Instead, *, symbolic: bool) -> Replay:
+    """Plan the same run again, with its recorded schedule.
+
+    Args:
+        recorded: the run.
+        instead: what is to run in place of the recorded Kafka.
+        symbolic: leave it to the new run which nodes the schedule means.
+
+    Raises:
+        UsageError: if the scenario is gone, or what was recorded does not fit it any more.
+    """
+    options = _options(recorded, instead)
+    now = plan_run(options)
+    notes = [*_changes(recorded, now), *_replacements(recorded.identity, instead)]
+    resolution = Resolution(recorded.schedule, {}, ())
+    if not symbolic:
+        resolution = _resolved(recorded, now)
+    _require_fitting(recorded, now, resolution.schedule)
+    plan = msgspec.structs.replace(
+        now,
+        schedule=resolution.schedule,
+        reproduce=replay_line(recorded.folder, instead, symbolic=symbolic),
+        replay_of=recorded.identity.run,
+    )
+    return Replay(plan, resolution.roles, (*notes, *resolution.notes))
+
+
+def is_resolved(identity: RunIdentity) -> bool:
+    """Whether a run was given nodes in the place of roles, so that it has no roles to be resolved anew."""
+    return bool(identity.replay_of) and _SYMBOLIC not in identity.reproduce.split()
+
+
+def replay_line(folder: Path, instead: Instead, *, symbolic: bool) -> str:
+    """The shell line that carries a recorded schedule out again."""
+    words = ["krucible", "replay", str(folder), *([_SYMBOLIC] if symbolic else [])]
+    given: dict[str, Any] = msgspec.to_builtins(instead)
+    for name, value in given.items():
+        words += option_words(name, value)
+    return shlex.join(words)
+
+
+def _options(recorded: Recorded, instead: Instead) -> RunOptions:
+    identity = recorded.identity
+    if identity.scenario not in scenario_names():
+        raise _gone(recorded)
+    given = {
+        "scenario": identity.scenario,
+        "seed": identity.seed,
+        **identity.options,
+        "kafka_version": identity.kafka_version,
+    }
+    strange = sorted(given.keys() - set(RunOptions.__struct_fields__))
+    if strange:
+        raise _of_another(recorded, f"it has options that are none here: {', '.join(strange)}")
+    chosen: dict[str, Any] = msgspec.to_builtins(instead)
+    if chosen:  # another version is no longer that tarball's, or that image's
+        given = {name: value for name, value in given.items() if name not in Instead.__struct_fields__}
+        given |= {"kafka_version": identity.kafka_version} | chosen
+    try:
+        options = msgspec.convert(given, RunOptions)
+    except msgspec.ValidationError as error:
+        raise _of_another(recorded, str(error)) from error
+    if missing := [file.source for file in options.node_file if not Path(file.source).is_file()]:
+        raise UsageError(
+            "files that every node of that run had are gone",
+            got=f"no file {', '.join(missing)}",
+            where=str(recorded.folder),
+            next_step="put them back",
+        )
+    return options
+
+
+def _gone(recorded: Recorded) -> UsageError:
+    commit = recorded.identity.krucible_commit
+    return UsageError(
+        "the scenario of that run is gone",
+        got=f"{recorded.identity.scenario}, recorded by krucible {commit or 'of an unknown commit'}",
+        where=str(recorded.folder),
+        next_step=f"git checkout {commit.removesuffix('-dirty')}" if commit else "krucible list --scenarios",
+    )
+
+
+def _of_another(recorded: Recorded, got: str) -> UsageError:
+    commit = recorded.identity.krucible_commit
+    return UsageError(
+        "that run was recorded by another krucible, and does not fit this one",
+        got=got,
+        where=str(recorded.folder),
+        next_step=f"git checkout {commit.removesuffix('-dirty')}" if commit else "krucible list --scenarios",
+    )
+
+
+def _resolved(recorded: Recorded, now: RunPlan) -> Resolution:
+    try:
+        return resolution_of(recorded.schedule, recorded.history, now.scenario.topology.nodes())
+    except MisfitError as error:
+        raise _of_another(recorded, f"the topology is another one: {error.args[0]}") from error
+    except (KeyError, TypeError, ValueError) as error:
+        raise _of_another(recorded, f"{type(error).__name__}: {error}") from error
+
+
+def _require_fitting(recorded: Recorded, now: RunPlan, schedule: Planned) -> None:
+    topology = now.scenario.topology
+    reasons = {unavailable_because(fault, topology) for fault in faults_of(schedule)}
+    problems = problems_of(schedule) + sorted(reason for reason in reasons if reason)
+    if problems:
+        raise _of_another(recorded, "; ".join(problems))
+
+
+def _changes(recorded: Recorded, now: RunPlan) -> list[str]:
+    """What of the scenario is not what it was."""
+    found = []
+    by = recorded.identity.krucible_commit or "of an unknown commit"
+    if not recorded.identity.replay_of and now.schedule != recorded.schedule:
+        found.append(f"the scenario's schedule is another one now; that of krucible {by} is carried out")
+    setup = next((o.value for o in recorded.history.operations if o.f == "setup"), None)
+    if setup is None:
+        return [*found, "that run came to no load, so what else changed since is not known"]
+    changed = [name for name, value in _as_set_up(now).items() if not _holds(setup.get(name), value)]
+    return [*found, *(f"the scenario's {name} is not that of krucible {by}" for name in changed)]
+
+
+def _as_set_up(now: RunPlan) -> dict[str, Any]:
+    """The part of the ``setup`` operation that a plan decides, see `harness.run.stage`."""
+    topology, scenario = now.scenario.topology, now.scenario
+    value: dict[str, Any] = msgspec.to_builtins(
+        {
+            "mode": topology.mode,
+            "quorum": topology.quorum,
+            "nodes": [{"name": node.name, "id": node.id, "roles": node.roles} for node in topology.nodes()],
+            "config": topology.config,
+            "node_config": topology.node_config,
+            "node_versions": topology.node_versions,
+            "workload": scenario.workload,
+            "assumptions": scenario.assumptions,
+            "promises": scenario.promises,
+        }
+    )
+    decoded: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(value))
+    return decoded
+
+
+def _holds(then: Any, now: Any) -> bool:
+    """Whether what was recorded has all of what is now; it may say more."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        return all(name in then and then[name] == value for name, value in now.items())
+    return bool(then == now)
+
+
+def _replacements(identity: RunIdentity, instead: Instead) -> list[str]:
+    given: dict[str, str] = msgspec.to_builtins(instead)
+    ran = identity.image.reference if identity.image else f"Kafka {identity.kafka_version}"
+    return [f"in place of {ran}: {', '.join(given.values())}"] if given else []

@@ -1,0 +1,187 @@
+"""From a seed to a schedule: the same seed gives the same steps, byte for byte."""
+
+import random
+
+import msgspec
+
+from harness.plan.blinks import drawn_blinks
+from harness.plan.chance import DRAWS, drawn_acts, drawn_mix, drawn_steps, symbolic, with_disks, with_losses
+from harness.vocabulary.administration import AdminOperation, Moving
+from harness.vocabulary.faults import Fault
+from harness.vocabulary.gambits import Ask, AskThere, Gambit, MoveThere, Strike
+from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
+from harness.vocabulary.scenario import Act, FixedSchedule, RandomSchedule, Step
+from harness.vocabulary.topology import Topology
+
+Planned = FixedSchedule | ScriptedSchedule
+"""What a run executes."""
+
+
+def plan(
+    schedule: FixedSchedule | RandomSchedule | ScriptedSchedule, topology: Topology, seed: int
+) -> Planned:
+    """What a run executes.
+
+    A fixed or scripted schedule keeps its order and takes its draws from the seed; a random one is drawn
+    whole.
+    """
+    source = random.Random(seed)
+    if isinstance(schedule, ScriptedSchedule):
+        moves = tuple(_moved(move, source) for move in schedule.moves)
+        return ScriptedSchedule(moves=moves, duration_ms=schedule.duration_ms)
+    if isinstance(schedule, FixedSchedule):
+        steps = tuple(
+            msgspec.structs.replace(step, fault=_redrawn(step.fault, source)) for step in schedule.steps
+        )
+        acts = tuple(
+            msgspec.structs.replace(act, operation=symbolic(act.operation, source)) for act in schedule.acts
+        )
+        return msgspec.structs.replace(schedule, steps=steps, acts=acts)
+    gambits: tuple[Gambit, ...] = ()
+    if schedule.gambits:
+        mixed, played = drawn_mix(schedule, topology, source)
+        steps, gambits = tuple(mixed), tuple(played)
+    else:
+        steps = tuple(drawn_steps(schedule, topology, source))
+    # Sources of their own: a schedule that gains operations keeps its faults, one that gains disks its times.
+    if schedule.loss_share:
+        steps = tuple(with_losses(steps, schedule, topology, random.Random(f"{seed} losses")))
+    if schedule.disks:
+        steps = tuple(with_disks(steps, schedule, topology, random.Random(f"{seed} disks")))
+    return FixedSchedule(
+        steps=steps,
+        duration_ms=schedule.duration_ms,
+        acts=_acts(schedule, seed),
+        gambits=gambits,
+        blinks=tuple(drawn_blinks(schedule, topology, random.Random(f"{seed} blinks"))),
+    )
+
+
+def encode(schedule: Planned) -> bytes:
+    """The bytes of ``schedule.json``; those of a schedule without blinks name none."""
+    value = msgspec.to_builtins(schedule)
+    if not blinks_of(schedule):
+        value.pop("blinks", None)
+    return msgspec.json.format(msgspec.json.encode(value), indent=2) + b"\n"
+
+
+def decode(data: bytes) -> Planned:
+    """The inverse of `encode`.
+
+    Raises:
+        msgspec.ValidationError: if the bytes are not a schedule.
+    """
+    schedule: Planned = msgspec.json.decode(data, type=Planned)
+    return schedule
+
+
+def faults_of(schedule: Planned) -> tuple[Fault, ...]:
+    """Every fault that is to be injected, in order, then those of gambits, then blinks."""
+    if isinstance(schedule, FixedSchedule):
+        blinks = (blink.fault for _, blink in blinks_of(schedule))
+        return (*faults_alone(schedule), *faults_of_gambits(schedule), *blinks)
+    return faults_alone(schedule)
+
+
+def faults_alone(schedule: Planned) -> tuple[Fault, ...]:
+    """Every fault that stands alone, in order: those of gambits and blinks are none of them."""
+    if isinstance(schedule, FixedSchedule):
+        return tuple(step.fault for step in schedule.steps)
+    return tuple(move.fault for move in schedule.moves if isinstance(move, Inject))
+
+
+def faults_of_gambits(schedule: Planned) -> tuple[Fault, ...]:
+    """Every fault of a gambit, which is injected if the gambit comes so far."""
+    moves = (move for gambit in gambits_of(schedule) for move in gambit.moves)
+    return tuple(blow.fault for move in moves if isinstance(move, Strike) for blow in move.blows)
+
+
+def gambits_of(schedule: Planned) -> tuple[Gambit, ...]:
+    """Every gambit that is to be played, in order."""
+    return schedule.gambits if isinstance(schedule, FixedSchedule) else ()
+
+
+def blinks_of(schedule: Planned) -> list[tuple[str, Step]]:
+    """Every blink in the order of time, by the name that it gets in the history: blink1 …."""
+    blinks = schedule.blinks if isinstance(schedule, FixedSchedule) else ()
+    ordered = sorted(blinks, key=lambda blink: blink.at_ms)
+    return [(f"blink{number}", blink) for number, blink in enumerate(ordered, start=1)]
+
+
+def operations_of(schedule: Planned) -> tuple[AdminOperation, ...]:
+    """Every admin operation that is to be performed, in order."""
+    if isinstance(schedule, FixedSchedule):
+        moves = (move for gambit in schedule.gambits for move in gambit.moves)
+        asked = (move.operation for move in moves if isinstance(move, Ask))
+        return (*(act.operation for act in schedule.acts), *asked)
+    return tuple(move.operation for move in schedule.moves if isinstance(move, Perform))
+
+
+def moves_replicas(schedule: Planned) -> bool:
+    """Whether reassignments are begun or ended."""
+    there = (move for gambit in gambits_of(schedule) for move in gambit.moves if isinstance(move, AskThere))
+    return any(isinstance(one, Moving) for one in operations_of(schedule)) or any(
+        isinstance(move.what, MoveThere) for move in there
+    )
+
+
+def agenda(schedule: FixedSchedule) -> list[tuple[str, Step | Gambit]]:
+    """Steps and gambits in the order of time, by the names that they get in the history: f1 …, g1 …."""
+    steps = enumerate(sorted(schedule.steps, key=lambda step: step.at_ms), start=1)
+    gambits = enumerate(sorted(schedule.gambits, key=lambda gambit: gambit.at_ms), start=1)
+    named: list[tuple[str, Step | Gambit]] = [(f"f{number}", step) for number, step in steps]
+    named += [(f"g{number}", gambit) for number, gambit in gambits]
+    return sorted(named, key=lambda one: one[1].at_ms)
+
+
+def problems_of(schedule: Planned) -> list[str]:
+    """What is wrong with the names of a script's faults, all at once; empty if nothing is.
+
+    A name is a fault's identity in the history, so none is used twice, and a heal ends what is in force.
+    """
+    begun: set[str] = set()
+    ended: set[str] = set()
+    found: list[str] = []
+    for place, move in enumerate(schedule.moves if isinstance(schedule, ScriptedSchedule) else (), start=1):
+        match move:
+            case Inject(name=name):
+                if name in begun:
+                    found.append(f"move {place} injects {name!r}, a name that another fault has already")
+                begun.add(name)
+            case Heal(name=name):
+                if name not in begun:
+                    found.append(f"move {place} heals {name!r}, which no move before it injects")
+                elif name in ended:
+                    found.append(f"move {place} heals {name!r}, which is healed already")
+                ended.add(name)
+            case _:
+                pass
+    return found
+
+
+def _acts(schedule: RandomSchedule, seed: int) -> tuple[Act, ...]:
+    """Admin operations in the order of their times; those that came first keep their draws."""
+    drawn = (
+        ("operations", schedule.operations, schedule.operation_gap_ms),
+        ("changes", schedule.changes, schedule.change_gap_ms),
+    )
+    acts = [
+        act
+        for name, weights, gap_ms in drawn
+        for act in drawn_acts(weights, gap_ms, schedule.duration_ms, random.Random(f"{seed} {name}"))
+    ]
+    return tuple(sorted(acts, key=lambda act: act.at_ms))
+
+
+def _redrawn(fault: Fault, source: random.Random) -> Fault:
+    return msgspec.structs.replace(fault, draw=source.randrange(DRAWS))
+
+
+def _moved(move: Move, source: random.Random) -> Move:
+    match move:
+        case Inject():
+            return msgspec.structs.replace(move, fault=_redrawn(move.fault, source))
+        case Perform():
+            return msgspec.structs.replace(move, operation=symbolic(move.operation, source))
+        case _:
+            return move

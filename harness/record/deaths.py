@@ -1,0 +1,91 @@
+"""What another process writes down of a harness that died in the middle of a run.
+
+It is told in the history, in a journal of its own, so that whoever judges the run again knows of it.
+"""
+
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+
+from checkers.history import FORMAT_VERSION, History, JournalHeader, OperationType
+from checkers.shapes import FAILURE
+from harness.record.journal import Clock, Entry, Journal
+from harness.record.mishaps import FAILURES_FILE
+
+AFTERMATH = "aftermath"
+"""Name of the journal, and of the process that writes it."""
+_AFTERMATH_FILE = f"history-{AFTERMATH}.jsonl"
+_MEANINGS = {
+    signal.SIGABRT: "a client library found an assertion of its own broken",
+    signal.SIGALRM: "a client library hung it for two minutes",
+    signal.SIGBUS: "a library went astray, or a disk was full",
+    signal.SIGFPE: "a library went astray",
+    signal.SIGILL: "a library went astray",
+    signal.SIGKILL: "somebody killed it, or the kernel lacked memory (see dmesg)",
+    signal.SIGSEGV: "a library went astray",
+}
+_DUMPS = ("Fatal Python error:", "Timeout (")
+"""How Python begins to tell what threads did."""
+_SAID_MAX = 3
+_CHARACTERS_MAX = 300
+
+
+def is_noted(folder: Path) -> bool:
+    """Whether a run's harness died, and that was written down."""
+    return (folder / _AFTERMATH_FILE).is_file()
+
+
+def told(code: int, said: Sequence[str]) -> str:
+    """What became of a process, in a sentence without an end.
+
+    Args:
+        code: its exit code; a signal's number below zero.
+        said: the last lines that it wrote to stderr.
+    """
+    ended = f"the harness was ended by {_signal(code)}" if code < 0 else f"the harness ended with {code}"
+    last = _last(said)
+    return f"{ended}; it last said: {last}" if last else ended
+
+
+def note_death(folder: Path, history: History, error: str) -> None:
+    """Write down in a run's folder how its harness ended.
+
+    The time is that of the last operation: what came after it, and when, nobody recorded.
+
+    Raises:
+        JournalError: the disk refuses, or it was written down already.
+    """
+    phases = [str(operation.key) for operation in history.of("phase")]
+    last_ns = history.operations[-1].time_ns if history.operations else 0
+    header = JournalHeader(FORMAT_VERSION, history.run, AFTERMATH, history.began_at)
+    journal = Journal(folder / _AFTERMATH_FILE, header, Clock(0, lambda: last_ns))
+    during = phases[-1] if phases else "the start"
+    journal.append(Entry(AFTERMATH, OperationType.OK, FAILURE, during, {"error": error}))
+    journal.end()
+
+
+def save_said(folder: Path, said: Sequence[str]) -> None:
+    """Keep what the process wrote to stderr, for whoever mends the harness or a library.
+
+    Raises:
+        OSError: the disk refuses.
+    """
+    with (folder / FAILURES_FILE).open("a", encoding="utf-8") as file:
+        file.write("".join(f"{line}\n" for line in said))
+
+
+def _signal(code: int) -> str:
+    try:
+        number = signal.Signals(-code)
+    except ValueError:  # those of real time have no names
+        return f"signal {-code}"
+    meaning = _MEANINGS.get(number)
+    return f"{number.name} ({meaning})" if meaning else number.name
+
+
+def _last(said: Sequence[str]) -> str:
+    """The last lines before Python told what threads did; where there are none, that it did."""
+    lines = [" ".join(line.split()) for line in said if line.strip()]
+    dump = next((place for place, line in enumerate(lines) if line.startswith(_DUMPS)), len(lines))
+    chosen = lines[:dump][-_SAID_MAX:] or lines[dump : dump + 1]
+    return " / ".join(chosen)[-_CHARACTERS_MAX:]

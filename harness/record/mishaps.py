@@ -1,0 +1,84 @@
+"""What goes wrong with the harness itself in the middle of a run: kept, told, and survived.
+
+A worker that died, or an engine that refuses, ends what is going on.  It must not throw away what the run has
+recorded by then: faults are healed, evidence is gathered, and the history is judged all the same.
+"""
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Protocol
+
+from harness.errors import KrucibleError
+from harness.record.journal import JournalError, Recorder, describe
+
+FAILURES_FILE = "failures.txt"
+"""Tracebacks of all mishaps of a run, for whoever mends the harness."""
+
+
+class Told(Protocol):
+    """What mishaps need of a run's stage."""
+
+    folder: Path
+    recorder: Recorder
+
+    def tell(self, phase: str, detail: str = "", limit_s: float | None = None) -> None:
+        """Say something of a phase, without recording it."""
+        ...
+
+
+class Mishaps:
+    """The mishaps of one run.
+
+    Args:
+        stage: the run's.
+
+    Attributes:
+        failure: the first of them, as an error that a person can act upon; None where there was none.
+        healed: whether no fault is in force any more: what comes after it means nothing otherwise.
+    """
+
+    def __init__(self, stage: Told) -> None:
+        self._stage = stage
+        self.failure: KrucibleError | None = None
+        self.healed = False
+        self._known: set[str] = set()
+
+    @contextmanager
+    def survived(self, during: str) -> Iterator[None]:
+        """End the block at a mishap, and go on behind it.
+
+        Args:
+            during: what the block does, in a few words.
+
+        Raises:
+            JournalError: the history can't be written, so there is nothing to go on for.
+        """
+        try:
+            yield
+        except JournalError:
+            raise
+        except Exception as error:  # noqa: BLE001 - kept and told; it is raised again once the run is judged
+            self._keep(during, error)
+
+    def _keep(self, during: str, error: Exception) -> None:
+        """Record it, once: who looked first and who joins a worker tell of the same death."""
+        if str(error) in self._known:
+            return
+        self._known.add(str(error))
+        with suppress(OSError), (self._stage.folder / FAILURES_FILE).open("a", encoding="utf-8") as file:
+            file.write("".join(traceback.format_exception(error)) + "\n")
+        self._stage.recorder.observe("harness-failure", during, {"error": describe(error)})
+        self._stage.tell(during, describe(error))
+        self.failure = self.failure or self._explained(during, error)
+
+    def _explained(self, during: str, error: Exception) -> KrucibleError:
+        if isinstance(error, KrucibleError):
+            return error
+        return KrucibleError(
+            f"the harness failed during {during}",
+            got=describe(error),
+            where=str(self._stage.folder / FAILURES_FILE),
+            next_step="report this: it is a defect of the harness",
+        )

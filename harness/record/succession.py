@@ -1,0 +1,88 @@
+"""A journal whose writer, an OS process, was ended from outside: what it left, for the next writer to go on.
+
+Every operation is on disk before it leaves, so what the process had outstanding is known; its outcome is not.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.history import Operation, OperationType
+from checkers.shapes import END
+from harness.record.journal import Entry, Journal, JournalError
+
+_DECODE = msgspec.json.Decoder(Operation).decode
+
+
+class Left(NamedTuple):
+    """What a writer left behind.
+
+    Attributes:
+        operations: how many its journal holds.
+        outstanding: invocations without a completion.
+        processes: numbers of all processes that invoked anything.
+        ended: whether the journal has its last line, so that there is nothing to go on with.
+    """
+
+    operations: int
+    outstanding: tuple[Operation, ...]
+    processes: frozenset[int]
+    ended: bool = False
+
+    def next_after(self, worker: int, workers: int) -> int:
+        """The first number of a worker's processes that none of them had; `workers` lie between two."""
+        used = [number for number in self.processes if number % workers == worker]
+        return max(used) + workers if used else worker
+
+
+NOTHING = Left(0, (), frozenset())
+
+
+def left_in(path: Path) -> Left | None:
+    """What a journal holds; None where it was not begun.
+
+    A line that was cut short is taken away: no operation leaves before its line is whole, and one whose
+    completion is cut is outstanding.
+
+    Raises:
+        JournalError: it can't be read, or it is no journal.
+    """
+    try:
+        text = path.read_bytes() if path.exists() else b""
+        header, *lines = text.split(b"\n")[:-1] or [b""]
+        if not header:
+            path.unlink(missing_ok=True)
+            return None
+        operations = list(map(_DECODE, lines))
+        with path.open("r+b") as file:
+            file.truncate(text.rfind(b"\n") + 1)
+    except (OSError, msgspec.MsgspecError) as error:
+        raise JournalError("a journal can't be taken up", got=str(error), where=str(path)) from error
+    return _left(operations)
+
+
+def conclude(left: Left, journal: Journal) -> None:
+    """Complete what was outstanding: nobody knows what became of it, and its processes are retired.
+
+    Raises:
+        JournalError: it could not be written.
+    """
+    for begun in left.outstanding:
+        error = "its process was ended from outside"
+        journal.append(
+            Entry(begun.process, OperationType.INFO, begun.f, begun.key, begun.value, error, begun.node)
+        )
+
+
+def _left(operations: Sequence[Operation]) -> Left:
+    outstanding: dict[int | str, Operation] = {}
+    for operation in operations:
+        if operation.type is OperationType.INVOKE:
+            outstanding[operation.process] = operation
+        else:
+            outstanding.pop(operation.process, None)
+    numbers = {operation.process for operation in operations if isinstance(operation.process, int)}
+    ended = bool(operations) and operations[-1].f == END
+    return Left(len(operations), tuple(outstanding.values()), frozenset(numbers), ended)

@@ -1,0 +1,84 @@
+"""A tally of acknowledged records and writes, so that a run can wait for traffic instead of for time."""
+
+import threading
+import time
+from collections import Counter
+
+from checkers.history import Operation, OperationType
+from harness.record.events import Acknowledged, Event, Recorded
+
+
+class Tally:
+    """A listener that counts acknowledged records; safe to share between threads."""
+
+    def __init__(self) -> None:
+        self._changed = threading.Condition()
+        self._acked = 0
+        self._removed = 0
+        self._deleted: Counter[tuple[str, int]] = Counter()
+
+    @property
+    def acked(self) -> int:
+        """Records acknowledged so far."""
+        with self._changed:
+            return self._acked
+
+    @property
+    def removed(self) -> int:
+        """Topics whose removal was acknowledged so far."""
+        with self._changed:
+            return self._removed
+
+    def deleted(self, where: tuple[str, int] | None) -> int:
+        """How often records of a partition, by topic and number, were deleted on request, acknowledged."""
+        with self._changed:
+            return 0 if where is None else self._deleted[where]
+
+    def hear(self, event: Event) -> None:
+        """Count what a completed operation acknowledged."""
+        match event:
+            case Recorded(Operation(f="delete-topic", type=OperationType.OK)):
+                with self._changed:
+                    self._removed += 1
+                return
+            case Recorded(Operation(f="delete-records", type=OperationType.OK, key=topic, value=below)):
+                with self._changed:
+                    self._deleted.update((str(topic), partition) for partition, _ in below)
+                return
+            case Recorded(operation):
+                acked = _acknowledged(operation)
+            case Acknowledged(records):
+                acked = records
+            case _:
+                return
+        if not acked:
+            return
+        with self._changed:
+            self._acked += acked
+            self._changed.notify_all()
+
+    def await_more(self, records: int, bound_s: float, cancelled: threading.Event) -> bool:
+        """Wait until so many more records are acknowledged; whether they came within the bound."""
+        deadline = time.monotonic() + bound_s
+        with self._changed:
+            wanted = self._acked + records
+            while self._acked < wanted and time.monotonic() < deadline and not cancelled.is_set():
+                self._changed.wait(0.1)
+            return self._acked >= wanted
+
+
+def _acknowledged(operation: Operation) -> int:
+    """How many records or writes a completion acknowledges."""
+    if operation.type is OperationType.INVOKE or operation.value is None:
+        return 0
+    match operation.f:
+        case "send" if isinstance(operation.value, dict):
+            return int(operation.value["count"]) if operation.type is OperationType.OK else 0
+        case "send":
+            return sum(1 for record in operation.value if record[-1] == OperationType.OK)
+        case "txn" if operation.type is OperationType.OK:
+            return sum(1 for mop in operation.value["mops"] if mop[0] == "send")
+        case "write":
+            return int(operation.type is OperationType.OK)
+        case _:
+            return 0

@@ -1,0 +1,219 @@
+"""Why a cluster did not become ready, from what its nodes say: processes, logs, answers and files."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import msgspec
+
+from harness.cluster.cluster import Cluster
+from harness.evidence.node_logs import findings
+from harness.kafka.wire import Endpoint, WireError
+from harness.observers.quorum_state import read_quorum_state
+from harness.run.readiness import NotReadyError
+
+_ASK_TIMEOUT_S = 1.5
+_COMPLAINTS_MAX = 5
+_COMPLAINT_CHARACTERS_MAX = 300
+_ENDED_BY_SOMEBODY = frozenset({0, 125, 126, 127, 137, 143})
+"""Exit codes of a process that was killed or stopped, or that the engine could not run."""
+_TRUNCATED = re.compile(r"[Tt]runcated to offset\D*(?P<offset>\d+)")
+_FATAL = re.compile(r"^\S+ FATAL\s|Exiting Kafka|Encountered fatal fault|Exiting due to", re.MULTILINE)
+_OF_THE_HOST = (
+    (re.compile(r"OutOfMemoryError|insufficient memory for the Java|Cannot allocate memory"), "no memory"),
+    (re.compile(r"No space left on device|Disk quota exceeded"), "the disk is full"),
+    (re.compile(r"BindException|Address already in use"), "a port is taken"),
+    (re.compile(r"Read-only file system|AccessDeniedException"), "a disk can't be written to"),
+    (re.compile(r"ConfigException|requirement failed|Invalid config"), "its configuration is refused"),
+)
+"""What a node's log says where neither Kafka nor anything that it promises is to blame."""
+
+
+class NodeTold(msgspec.Struct, frozen=True, kw_only=True):
+    """What one node told when a start was given up.
+
+    Attributes:
+        status: of its container, as the engine has it.
+        exit_code: of its process, where it has ended.
+        out_of_memory: whether the kernel killed it for want of memory.
+        quorum: a controller's answer to DescribeQuorum, or why there is none.
+        quorum_state: its file of that name.
+        brokers: ids of the brokers that it believes registered and unfenced, or why it does not tell.
+        truncated_to: lowest offset to which its log says that it truncated its metadata log.
+        fatal: the line by which it said that it ends.
+        complaints: the last lines of its log that stand out.
+    """
+
+    status: str
+    exit_code: int | None = None
+    out_of_memory: bool = False
+    quorum: dict[str, Any] | str | None = None
+    quorum_state: dict[str, Any] | None = None
+    brokers: tuple[int, ...] | str | None = None
+    truncated_to: int | None = None
+    fatal: str | None = None
+    complaints: tuple[str, ...] = ()
+
+    @property
+    def died(self) -> bool:
+        """Whether its process ended by itself, and its log says so."""
+        return self.exit_code is not None and self.fatal is not None
+
+
+class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
+    """Why a start came to nothing.
+
+    Attributes:
+        waited_for: what did not come about.
+        waited_s: how long it was waited for.
+        load_per_cpu: the host's load average of one minute over its CPUs.
+        sentences: what stands out, the likeliest cause first.
+        host: what the host did to it; None where the reason is the cluster's own.
+        nodes: what each told.
+    """
+
+    waited_for: str
+    waited_s: float
+    load_per_cpu: float
+    sentences: tuple[str, ...]
+    host: str | None
+    nodes: dict[str, NodeTold]
+
+    def told(self) -> dict[str, Any]:
+        """What the history has of it."""
+        return {
+            "waited_for": self.waited_for,
+            "took_s": self.waited_s,
+            "load_per_cpu": self.load_per_cpu,
+            "sentences": self.sentences,
+            "died": [
+                {"node": name, "exit_code": node.exit_code, "said": node.fatal}
+                for name, node in self.nodes.items()
+                if node.died
+            ],
+        }
+
+
+def diagnose(cluster: Cluster, error: NotReadyError, logs: Mapping[str, str]) -> Diagnosis:
+    """Ask a cluster that did not become ready why.
+
+    Args:
+        cluster: it is still there.
+        error: what did not come about.
+        logs: the nodes' logs by their names.
+
+    Raises:
+        EngineError: the engine does not tell of its containers.
+    """
+    nodes = {node.name: _told(cluster, node.name, logs.get(node.name, "")) for node in cluster.nodes}
+    ids = {node.name: node.id for node in cluster.nodes if node.is_broker}
+    return Diagnosis(
+        waited_for=error.waited_for,
+        waited_s=round(error.waited_s, 1),
+        load_per_cpu=round(os.getloadavg()[0] / (os.cpu_count() or 1), 1),
+        sentences=(*sentences(nodes, ids), error.waited_for),
+        host=of_host(nodes, logs),
+        nodes=nodes,
+    )
+
+
+def sentences(nodes: Mapping[str, NodeTold], brokers: Mapping[str, int]) -> Iterator[str]:
+    """What stands out, the likeliest cause first.
+
+    Args:
+        nodes: what each told, by its name.
+        brokers: ids of the brokers, by their names.
+    """
+    unseen = _unseen(nodes, brokers)
+    for name, node in nodes.items():
+        if node.exit_code is not None:
+            yield f"{name} ended with exit code {node.exit_code}{f': {node.fatal}' if node.fatal else ''}"
+    for name, node in nodes.items():
+        if node.truncated_to is not None:
+            then = " and was not unfenced" if name in unseen else ""
+            yield f"{name} truncated its metadata log to offset {node.truncated_to}{then}"
+    if unseen:
+        yield f"not unfenced in anybody's eyes: {', '.join(unseen)}"
+    leads = [name for name, node in nodes.items() if isinstance(node.quorum, dict)]
+    asked = [name for name, node in nodes.items() if node.quorum is not None]
+    if asked and not leads:
+        yield f"none of the controllers {', '.join(asked)} leads"
+
+
+def of_host(nodes: Mapping[str, NodeTold], logs: Mapping[str, str]) -> str | None:
+    """What the host, or whoever configured the nodes, did to them; None where the reason is another."""
+    for name, node in nodes.items():
+        if node.out_of_memory:
+            return f"{name} was killed by the kernel: no memory"
+        for told, reason in _OF_THE_HOST:
+            if node.exit_code is not None and told.search(logs.get(name, "")):
+                return f"{name} ended: {reason}"
+        if node.exit_code in _ENDED_BY_SOMEBODY:
+            return f"{name} was ended from outside, with exit code {node.exit_code}"
+        if node.exit_code is not None and node.fatal is None:
+            return f"{name} ended with exit code {node.exit_code} before Kafka said why"
+    return None
+
+
+def _unseen(nodes: Mapping[str, NodeTold], brokers: Mapping[str, int]) -> list[str]:
+    """Brokers that no broker that answers believes unfenced; none where nobody answers."""
+    views = [set(node.brokers) for node in nodes.values() if isinstance(node.brokers, tuple)]
+    seen = set().union(*views)
+    return [name for name, number in brokers.items() if number not in seen] if views else []
+
+
+def _told(cluster: Cluster, name: str, log: str) -> NodeTold:
+    state = cluster.containers[name].state()
+    (node,) = (one for one in cluster.nodes if one.name == name)
+    fatal = _FATAL.search(log)
+    standing_out = [line.text for line in findings(log)]
+    truncations = [int(found["offset"]) for found in _TRUNCATED.finditer(log)]
+    return NodeTold(
+        status=str(state["Status"]),
+        exit_code=None if state["Running"] else int(state["ExitCode"]),
+        out_of_memory=bool(state["OOMKilled"]),
+        quorum=_quorum(cluster.controller_listeners[name]) if node.is_controller else None,
+        quorum_state=_quorum_state(cluster, name),
+        brokers=_brokers(cluster.observe_listeners[name]) if node.is_broker else None,
+        truncated_to=min(truncations, default=None),
+        fatal=None if fatal is None else _line_at(log, fatal.start()),
+        complaints=tuple(text[:_COMPLAINT_CHARACTERS_MAX] for text in standing_out[-_COMPLAINTS_MAX:]),
+    )
+
+
+def _line_at(text: str, place: int) -> str:
+    begin = text.rfind("\n", 0, place) + 1
+    return text[begin:].partition("\n")[0][:_COMPLAINT_CHARACTERS_MAX]
+
+
+def _quorum_state(cluster: Cluster, name: str) -> dict[str, Any] | None:
+    (node,) = (one for one in cluster.nodes if one.name == name)
+    try:
+        return read_quorum_state(cluster.disk(node))
+    except OSError:
+        return None
+
+
+def _quorum(address: tuple[str, int]) -> dict[str, Any] | str:
+    endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
+    try:
+        answer = endpoint.quorum()
+    except WireError as error:
+        return str(error)
+    finally:
+        endpoint.close()
+    if answer.error:
+        return f"answered {answer.error}: it does not lead"
+    told: dict[str, Any] = msgspec.to_builtins(answer)
+    return told
+
+
+def _brokers(address: tuple[str, int]) -> tuple[int, ...] | str:
+    endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
+    try:
+        return tuple(sorted(endpoint.cluster([]).brokers))
+    except WireError as error:
+        return str(error)
+    finally:
+        endpoint.close()

@@ -1,0 +1,199 @@
+"""`krucible heal`: undo what a harness that was killed left behind, and touch nothing else."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+from harness.cluster.cluster import Cluster, find_cluster, remove_run
+from harness.cluster.containers import RunContainers
+from harness.cluster.engine import Engine
+from harness.cluster.leftovers import Leftover, leftovers
+from harness.cluster.logs import LOG_FILE, save_logs
+from harness.errors import EngineError, KrucibleError, disk_errors_told
+from harness.faults.contract import Bench
+from harness.faults.partition import remove_chain
+from harness.record.ledger import (
+    Entry,
+    FaultPlanned,
+    FaultUndone,
+    Ledger,
+    RunOpened,
+    RunRemoved,
+    Undo,
+    pending_undos,
+    read_ledger,
+)
+from harness.record.ownership import Owner
+
+Say = Callable[[str], None]
+
+
+def heal(client: Engine, named: tuple[str, ...], say: Say) -> list[str]:
+    """Undo pending faults and remove what is left, run by run; ids of the runs that were healed.
+
+    A run whose harness is alive, or that was kept, is left alone unless it is named by id.
+
+    Raises:
+        KrucibleError: if a name fits no run; nothing was touched then.
+        EngineError: if the engine refuses.
+    """
+    found = leftovers(client)
+    strangers = sorted(set(named) - {leftover.run for leftover in found})
+    if strangers:
+        raise KrucibleError(
+            f"no run {', '.join(strangers)} has anything left",
+            expected=", ".join(leftover.run for leftover in found) or "none, all is clean",
+            next_step="krucible cluster status",
+        )
+    healed = []
+    for leftover in found:
+        reason = _left_alone_because(leftover, named)
+        if reason is None:
+            _heal_one(client, leftover, say)
+            healed.append(leftover.run)
+        else:
+            say(f"run {leftover.run}: left alone, {reason}")
+    return healed
+
+
+def heal_after(client: Engine, owner: Owner, folders: Iterable[Path], say: Say) -> tuple[Leftover, ...]:
+    """Heal what a process left that has ended, and remove it; what was healed.
+
+    Runs that were to be kept are left alone.
+
+    Args:
+        client: of the engine.
+        owner: the process.
+        folders: of runs; what is left of one may be disks alone, of which the engine knows nothing.
+        say: is told what is done.
+
+    Raises:
+        EngineError: if the engine refuses.
+        KrucibleError: if a disk does.
+    """
+    of_folders = {left.run: left for left in _unremoved(folders, owner)}
+    found = of_folders | {left.run: left for left in leftovers(client, owner)}
+    healed = []
+    for leftover in found.values():
+        reason = _left_alone_because(leftover, ())
+        if reason is not None:
+            say(f"run {leftover.run}: left alone, {reason}")
+            continue
+        _heal_one(client, leftover, say)
+        healed.append(leftover)
+    return tuple(healed)
+
+
+def _unremoved(folders: Iterable[Path], owner: Owner) -> Iterator[Leftover]:
+    """Runs of an owner that has ended, of whose removal their ledgers do not tell."""
+    for folder in folders:
+        try:
+            entries = read_ledger(folder)
+        except OSError:  # whose it is nobody can tell; what the engine has of it is found by its labels
+            continue
+        if any(isinstance(entry, RunRemoved) for entry in entries):
+            continue
+        for entry in entries:
+            if isinstance(entry, RunOpened) and entry.owner == owner:
+                yield Leftover(entry.run, folder.absolute(), live=owner.is_alive, kept=entry.kept)
+
+
+def _keep_logs(client: Engine, leftover: Leftover, say: Say) -> None:
+    """Save the logs of nodes, unless that was done: what they tell goes with their containers.
+
+    Where that fails they go all the same.
+    """
+    if list(leftover.folder.glob(f"nodes/*/{LOG_FILE}")):
+        return
+    try:
+        save_logs(RunContainers(client, leftover.run).nodes(), leftover.folder)
+    except (KrucibleError, OSError) as error:
+        say(f"run {leftover.run}: logs of its nodes could not be saved: {error}")
+
+
+def bench_of(cluster: Cluster) -> Bench:
+    """What faults work on."""
+    return Bench(
+        nodes=cluster.nodes,
+        containers=cluster.containers,
+        addresses=cluster.addresses,
+        homes={node.name: cluster.home(node) for node in cluster.nodes},
+    )
+
+
+def _left_alone_because(leftover: Leftover, named: tuple[str, ...]) -> str | None:
+    if leftover.run in named or not (leftover.live or leftover.kept):
+        return None
+    why = "its harness is running" if leftover.live else "it was kept"
+    return f"{why}; krucible heal {leftover.run} takes it down all the same"
+
+
+def _heal_one(client: Engine, leftover: Leftover, say: Say) -> None:
+    """Undo and remove; what the run's folder can't tell any more does not keep its containers alive."""
+    _keep_logs(client, leftover, say)
+    cluster = _described(client, leftover)
+    if cluster is None:
+        _remove_undescribed(client, leftover)
+        say(f"run {leftover.run}: removed its containers and network; {leftover.folder} does not describe it")
+        return
+    undone = [fault for fault in _pending(leftover) if _undid(cluster, fault, leftover, say)]
+    remove_run(client, leftover.run, leftover.folder)
+    _note(leftover, (*(FaultUndone(fault=fault.fault) for fault in undone), RunRemoved()), say)
+    say(f"run {leftover.run}: removed its containers and network; its history stays in {leftover.folder}")
+
+
+def _remove_undescribed(client: Engine, leftover: Leftover) -> None:
+    """Disks go only if the folder's ledger says that they are this run's."""
+    with disk_errors_told():
+        entries = read_ledger(leftover.folder)
+    if any(isinstance(entry, RunOpened) and entry.run == leftover.run for entry in entries):
+        remove_run(client, leftover.run, leftover.folder)
+    else:
+        RunContainers(client, leftover.run).remove()
+
+
+def _described(client: Engine, leftover: Leftover) -> Cluster | None:
+    """The cluster by its description; None where that is gone, damaged, or another run's."""
+    try:
+        cluster = find_cluster(client, leftover.folder)
+    except KrucibleError:
+        return None
+    return cluster if cluster.description.run == leftover.run else None
+
+
+def _pending(leftover: Leftover) -> tuple[FaultPlanned, ...]:
+    with disk_errors_told():
+        return pending_undos(read_ledger(leftover.folder))
+
+
+def _undid(cluster: Cluster, fault: FaultPlanned, leftover: Leftover, say: Say) -> bool:
+    """Whether every step back was taken; one that fails goes with the containers."""
+    try:
+        for undo in fault.undo:
+            _undo(cluster, undo)
+    except EngineError as error:
+        say(f"run {leftover.run}: {fault.fault} could not be undone ({error.got}), but goes with its nodes")
+        return False
+    say(f"run {leftover.run}: undid {fault.fault}")
+    return True
+
+
+def _note(leftover: Leftover, entries: tuple[Entry, ...], say: Say) -> None:
+    """Write down what was done; a disk that takes nothing has not kept it from being done."""
+    try:
+        with disk_errors_told(), closing(Ledger(leftover.folder)) as ledger:
+            for entry in entries:
+                ledger.write(entry)
+    except KrucibleError as error:
+        say(f"run {leftover.run}: healed, but its ledger could not be written: {error.got}")
+
+
+def _undo(cluster: Cluster, undo: Undo) -> None:
+    """One step back; a node whose containers are gone has nothing to undo, none is started to be removed."""
+    containers = cluster.containers.get(undo.node)
+    if containers is None or not containers.has_namespace:
+        return
+    if undo.action == "remove-chain":
+        remove_chain(bench_of(cluster), undo.node, undo.chain)
+    elif undo.action == "unpause":
+        containers.unpause()

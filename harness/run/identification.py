@@ -1,0 +1,83 @@
+"""What ran, on what, from where: the run's identity, gathered once at its beginning."""
+
+import functools
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+
+import msgspec
+
+from checkers.identity import HostIdentity, ImageIdentity, NodeFileIdentity, RunIdentity
+from harness.cluster.images import KafkaImage
+from harness.plan.planning import RunPlan
+
+
+def identify(plan: RunPlan, run: str, began_at: str, image: KafkaImage, engine: str) -> RunIdentity:
+    """The identity of a run that is about to start.
+
+    Args:
+        plan: what it will do.
+        run: its id.
+        began_at: wall-clock time, ISO 8601 in UTC.
+        image: the bytes of Kafka.
+        engine: the engine's version.
+    """
+    topology = plan.scenario.topology
+    return RunIdentity(
+        run=run,
+        scenario=plan.options.scenario,
+        seed=plan.options.seed,
+        kafka_version=plan.version,
+        began_at=began_at,
+        reproduce=plan.reproduce,
+        argv=(Path(sys.argv[0]).name, *sys.argv[1:]),  # not where it is installed
+        krucible_commit=commit(),
+        image=ImageIdentity(
+            reference=image.reference,
+            source=image.source,
+            digest=image.digest,
+            checksums={"jars": image.checksums, **({"upstream": image.upstream} if image.upstream else {})},
+        ),
+        features=topology.features,
+        host=_host(engine),
+        config=topology.config,
+        jvm_options=topology.jvm_options,
+        node_files=tuple(
+            NodeFileIdentity(source=f.source, destination=f.destination) for f in topology.node_files
+        ),
+        options=msgspec.to_builtins(plan.options),
+        replay_of=plan.replay_of,
+        seeded_bug=plan.options.seeded_bug or "",
+    )
+
+
+def _host(engine: str) -> HostIdentity:
+    memory_bytes = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return HostIdentity(
+        kernel=platform.release(),
+        cpus=len(os.sched_getaffinity(0)),
+        memory_mib=memory_bytes >> 20,
+        engine=engine,
+    )
+
+
+@functools.cache
+def commit() -> str:
+    """Our commit, ``-dirty`` where the tree has changes; empty where there is no checkout.
+
+    Asked once: a campaign runs the code that it was started with, whatever happens to the tree meanwhile.
+    """
+    here = Path(__file__).parent
+    try:
+        commit = _git(here, "rev-parse", "--short=12", "HEAD")
+        changes = _git(here, "status", "--porcelain")
+    except (FileNotFoundError, subprocess.CalledProcessError):
+        return ""
+    return f"{commit}-dirty" if changes else commit
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    command = ["git", "-C", str(folder), *arguments]
+    return subprocess.run(command, capture_output=True, check=True, text=True).stdout.strip()

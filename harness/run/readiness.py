@@ -1,0 +1,177 @@
+"""When a cluster is ready: a controller leads, every broker is unfenced, and each acknowledges a write."""
+
+import time
+from collections.abc import Callable
+
+import msgspec
+
+from harness.cluster.cluster import Cluster
+from harness.errors import EngineError, KrucibleError
+from harness.kafka.topics import Address, NewTopic, acknowledges_write, create_topic, delete_topic
+from harness.kafka.wire import Endpoint, TopicAnswer, WireError
+
+READY_TOPIC = "krucible-ready"
+READY_BOUND_S = 90.0
+_PAUSE_S = 0.05
+_LOOK_S = 1.0
+"""Between looks at the containers, which cost the engine and so the nodes time."""
+_ASK_TIMEOUT_S = 1.0
+
+
+class NotReadyError(KrucibleError):
+    """A cluster did not become ready; whose fault that is, is for others to find out.
+
+    Attributes:
+        waited_for: what did not come about.
+        waited_s: how long it was waited for.
+    """
+
+    def __init__(self, told: KrucibleError, waited_for: str, waited_s: float) -> None:
+        super().__init__(
+            told.what, got=told.got, expected=told.expected, where=told.where, next_step=told.next_step
+        )
+        self.waited_for = waited_for
+        self.waited_s = waited_s
+
+
+class Readiness(msgspec.Struct, frozen=True):
+    """How long each step took, seconds since the waiting began; features are the finalized levels."""
+
+    controller_s: float
+    brokers_s: float
+    write_s: float
+    features: dict[str, int]
+
+
+def await_ready(cluster: Cluster, bound_s: float = READY_BOUND_S) -> Readiness:
+    """Wait until the cluster is ready.
+
+    Raises:
+        NotReadyError: if it is not within the bound, or a node ended meanwhile; with the end of that
+            node's log.
+        EngineError: if the engine does not tell of the nodes.
+    """
+    began = time.monotonic()
+    waited_for = ["the first answer"]
+    try:
+        return _awaited(cluster, bound_s, began, waited_for)
+    except (EngineError, NotReadyError):
+        raise
+    except KrucibleError as error:
+        raise NotReadyError(error, waited_for[-1], time.monotonic() - began) from error
+
+
+def _awaited(cluster: Cluster, bound_s: float, began: float, waited_for: list[str]) -> Readiness:
+    deadline = began + bound_s
+
+    def until(condition: Callable[[], bool], what: str) -> float:
+        waited_for.append(what)
+        look_again = time.monotonic() + _LOOK_S
+        while not condition():
+            if time.monotonic() > look_again:
+                _complain_about_ended_nodes(cluster)
+                look_again = time.monotonic() + _LOOK_S
+            if time.monotonic() > deadline:
+                raise _not_ready(cluster, what, bound_s)
+            time.sleep(_PAUSE_S)
+        return time.monotonic() - began
+
+    controllers = cluster.controller_listeners.values()
+    brokers = list(cluster.observe_listeners.values())
+    controller_s = until(lambda: any(map(_leads, controllers)), "no controller leads")
+    expected = frozenset(node.id for node in cluster.nodes if node.is_broker)
+    brokers_s = until(
+        lambda: all(_sees(address, expected) for address in brokers), "not every broker is unfenced"
+    )
+    waited_for.append(f"topic {READY_TOPIC} can't be created")
+    topic = NewTopic(READY_TOPIC, assignments=tuple((broker,) for broker in sorted(expected)))
+    made = create_topic(brokers, topic)
+    by_id = {node.id: cluster.observe_listeners[node.name] for node in cluster.nodes if node.is_broker}
+    for partition, broker in enumerate(sorted(expected)):
+        write = _Write(by_id[broker], made, partition)
+        until(write.acknowledged, f"broker {broker} acknowledges no write")
+    write_s = time.monotonic() - began
+    until(lambda: _deleted(brokers[0]), f"topic {READY_TOPIC} can't be deleted")
+    features: dict[str, int] = {}
+    until(lambda: _told_features(brokers[0], features), "no broker tells its features")
+    return Readiness(controller_s, brokers_s, write_s, features)
+
+
+class _Write:
+    """A write to one partition, to be tried until acknowledged."""
+
+    def __init__(self, address: Address, topic: TopicAnswer, partition: int) -> None:
+        self._address = address
+        self._topic = topic
+        self._partition = partition
+
+    def acknowledged(self) -> bool:
+        return acknowledges_write(self._address, self._topic, self._partition, b"ready")
+
+
+def _leads(address: Address) -> bool:
+    endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
+    try:
+        answer = endpoint.quorum()
+    except WireError:
+        return False
+    finally:
+        endpoint.close()
+    # The voters are listed before an election is over: only a high watermark tells that one leads.
+    return answer.error == 0 and answer.high_watermark >= 0
+
+
+def _sees(address: Address, expected: frozenset[int]) -> bool:
+    endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
+    try:
+        return endpoint.cluster([]).brokers == expected
+    except WireError:
+        return False
+    finally:
+        endpoint.close()
+
+
+def _deleted(address: Address) -> bool:
+    try:
+        delete_topic(address, READY_TOPIC)
+    except WireError:
+        return False
+    return True
+
+
+def _told_features(address: Address, features: dict[str, int]) -> bool:
+    """Whether the broker answered; the finalized levels are then in `features`."""
+    endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
+    try:
+        features.update(endpoint.features())
+    except WireError:
+        return False
+    finally:
+        endpoint.close()
+    return True
+
+
+def _complain_about_ended_nodes(cluster: Cluster) -> None:
+    for name, containers in cluster.containers.items():
+        state = containers.state()
+        if not state["Running"]:
+            raise KrucibleError(
+                f"node {name} ended while the cluster was starting",
+                got=f"exit code {state['ExitCode']}; its last words:\n{_last_words(cluster, name)}",
+                where=str(cluster.folder),
+                next_step="mend the topology or its config, then run again",
+            )
+
+
+def _not_ready(cluster: Cluster, what: str, bound_s: float) -> KrucibleError:
+    words = "\n".join(f"{name}: {_last_words(cluster, name, lines=3)}" for name in cluster.containers)
+    return KrucibleError(
+        f"the cluster did not become ready within {bound_s:.0f} s: {what}",
+        got=f"the nodes' last words:\n{words}",
+        where=str(cluster.folder),
+        next_step="try again with fewer nodes or on a faster machine; krucible doctor",
+    )
+
+
+def _last_words(cluster: Cluster, name: str, lines: int = 8) -> str:
+    return "\n".join(cluster.containers[name].logs().decode(errors="replace").splitlines()[-lines:])

@@ -1,0 +1,124 @@
+"""Wait until every partition has a leader and all its replicas in sync: before the load, and after healing.
+
+After healing each has to take a write as well.
+"""
+
+import os
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from checkers.history import OperationType
+from harness.kafka.topics import Address
+from harness.kafka.wire import Endpoint, PartitionAnswer, WireError
+from harness.record.journal import Recorder
+
+_PAUSE_S = 0.2
+_ASK_TIMEOUT_S = 2.0
+WriteProbe = Callable[[str, Sequence[int], float], dict[int, bool]]
+"""Writes to partitions of a topic within a deadline (monotonic seconds) and tells which acknowledged."""
+View = Mapping[str, tuple[PartitionAnswer, ...]]
+"""Partitions by topic."""
+
+
+def await_recovery(
+    recorder: Recorder,
+    brokers: Mapping[int, Address],
+    topics: Sequence[str],
+    bound_ms: int,
+    probe: WriteProbe,
+    *,
+    dead: frozenset[int] = frozenset(),
+) -> bool:
+    """Wait for recovery and record it as the operation ``recover``; whether all of it came in time.
+
+    Where a broker is dead not all can recover: what the others still can is awaited, and writes are tried.
+
+    Args:
+        recorder: writes as the process ``runner``.
+        brokers: OBSERVE listeners by node id; every one must see the recovered state.
+        topics: the workload's topics.
+        bound_ms: how long recovery may take.
+        probe: writes one value to each of a topic's partitions.
+        dead: ids of brokers whose processes have ended by themselves.
+    """
+    living = [address for broker, address in brokers.items() if broker not in dead]
+    began = time.monotonic()
+    deadline = began + bound_ms / 1000
+    with recorder.operation("recover", topics[0], {"bound_ms": bound_ms}) as outcome:
+        views = _await_full_isr(living, topics, deadline, dead)
+        last = views[-1] if views else {}
+        acked = {
+            name: probe(name, [state.partition for state in states], deadline)
+            for name, states in last.items()
+        }
+        value: dict[str, Any] = {
+            "bound_ms": bound_ms,
+            "took_ms": round((time.monotonic() - began) * 1000),
+            "partitions": [
+                _as_value(name, state, acked[name]) for name, states in last.items() for state in states
+            ],
+            "load_per_cpu": round(os.getloadavg()[0] / (os.cpu_count() or 1), 1),
+            **({"dead": sorted(dead)} if dead else {}),
+        }
+        written = bool(acked) and all(acks and all(acks.values()) for acks in acked.values())
+        settled = not dead and _settled(views, len(living), topics, dead)
+        recovered = settled and written and time.monotonic() <= deadline
+        outcome.end(OperationType.OK if recovered else OperationType.INFO, value)
+    return recovered
+
+
+def await_settled(brokers: Sequence[Address], topics: Sequence[str], bound_s: float) -> bool:
+    """Wait until every broker answers, and all tell the same leaders and full ISRs; whether they did in time.
+
+    Args:
+        brokers: OBSERVE listeners of all.
+        topics: the workload's topics.
+        bound_s: how long to wait.
+    """
+    views = _await_full_isr(brokers, topics, time.monotonic() + bound_s, frozenset())
+    return _settled(views, len(brokers), topics, frozenset())
+
+
+def _await_full_isr(
+    brokers: Sequence[Address], topics: Sequence[str], deadline: float, dead: frozenset[int]
+) -> list[View]:
+    """What each answering broker saw when all was well, or at the last look."""
+    while True:
+        views = [view for address in brokers if (view := _view(address, topics))]
+        if _settled(views, len(brokers), topics, dead) or time.monotonic() > deadline:
+            return views
+        time.sleep(_PAUSE_S)
+
+
+def _settled(views: Sequence[View], brokers: int, topics: Sequence[str], dead: frozenset[int]) -> bool:
+    """Whether every broker answered, sees a leader and a full ISR everywhere, and the same leaders.
+
+    An ISR of which only the dead are lacking is as full as it gets.
+    """
+    flat = [[(name, state) for name, states in sorted(view.items()) for state in states] for view in views]
+    leaders = {tuple((name, s.partition, s.leader, s.leader_epoch) for name, s in view) for view in flat}
+    full = all(s.leader >= 0 and set(s.isr) == set(s.replicas) - dead for view in flat for _, s in view)
+    known = all(view.get(topic) for view in views for topic in topics)
+    return len(views) == brokers and known and len(leaders) == 1 and full
+
+
+def _view(address: Address, topics: Sequence[str]) -> View:
+    endpoint = Endpoint(*address, timeout_s=_ASK_TIMEOUT_S)
+    try:
+        return {name: topic.partitions for name, topic in endpoint.cluster(topics).topics.items()}
+    except WireError:
+        return {}
+    finally:
+        endpoint.close()
+
+
+def _as_value(topic: str, state: PartitionAnswer, acked: dict[int, bool]) -> dict[str, Any]:
+    return {
+        "topic": topic,
+        "partition": state.partition,
+        "leader": state.leader if state.leader >= 0 else None,
+        "isr": state.isr,
+        "replicas": state.replicas,
+        "write_acked": acked.get(state.partition, False),
+    }

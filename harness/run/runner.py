@@ -1,0 +1,361 @@
+"""The spine of a run, from a plan to a verdict.
+
+A stranger who reads `execute` knows the program: build the cluster, load it while the schedule of faults is
+carried out, heal, wait for recovery, read everything back, gather evidence, judge.  Whatever goes wrong with
+the harness itself on the way, what was recorded by then is judged.
+"""
+
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future, wait
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.coordinators import OFFSETS_TOPIC
+from checkers.history import History
+from checkers.judge import judge
+from checkers.reading import read_history
+from checkers.verdict import Verdict
+from harness.cluster.containers import in_parallel
+from harness.cluster.engine import engine_errors_told
+from harness.cluster.watching import NodeWatcher
+from harness.errors import KrucibleError, disk_errors_told
+from harness.evidence.disks import gather_disks
+from harness.evidence.node_logs import gather_logs
+from harness.evidence.told_configs import gather_configs
+from harness.evidence.told_coordinators import gather_coordinators
+from harness.faults.hold import ConnectionHolds
+from harness.kafka.wire import WireError
+from harness.observers import Observers
+from harness.observers.commits import COMMITTING
+from harness.plan.planning import RunPlan
+from harness.plan.schedule import moves_replicas
+from harness.record.events import Event, Listener, RunBegan, RunEnded
+from harness.record.folder import RUNS, point_latest
+from harness.record.journal import JournalError, Recorder
+from harness.record.mishaps import Mishaps
+from harness.run.beside import nothing
+from harness.run.crew import Crew
+from harness.run.healing import bench_of
+from harness.run.recovery import await_recovery, await_settled
+from harness.run.stage import OBSERVE_INTERVAL_MS, Stage, open_stage
+from harness.run.standby import Standby
+from harness.run.starting import ClusterNotReadyError
+from harness.run.watchdog import watched
+from harness.vocabulary import LogWorkload, RandomSchedule
+from harness.workloads.context import Context, clients_for
+from harness.workloads.deleting import Deletions
+from harness.workloads.final_read import end_by, final_readers
+from harness.workloads.load import Load
+from harness.workloads.opening import implementation_of
+from harness.workloads.probing import WriteProbe
+
+FINAL_READ_BOUND_S = 120.0
+SETTLED_BOUND_S = 30.0
+"""How long the load waits for brokers that fell silent after they had been ready: hosts stall at starts."""
+TRAFFIC_BOUND_S = 20.0
+"""How long a run waits for the traffic that its assumptions ask for; without it the verdict is unknown."""
+LIFTED_BOUND_S = 15.0
+LIFT_PAUSE_S = 0.5
+
+
+class Host(msgspec.Struct, frozen=True):
+    """Where a run happens.
+
+    Attributes:
+        runs: the store that gets the run's folder.
+        keep: leave the cluster up afterwards.
+        standby: opens the stage of the run that follows while this one ends, in a series of runs.
+        following: that run, as far as it is known.
+    """
+
+    runs: Path = RUNS
+    keep: bool = False
+    standby: Standby | None = None
+    following: RunPlan | None = None
+
+    def stage(
+        self, plan: RunPlan, listener: Listener, cancelled: threading.Event
+    ) -> AbstractContextManager[Stage]:
+        """The stage of a run, to which the ``latest`` links point from its beginning on.
+
+        Raises:
+            KrucibleError: as `open_stage`.
+        """
+
+        def hear(event: Event) -> None:
+            if isinstance(event, RunBegan):
+                point_latest(self.runs, Path(event.folder))
+            listener(event)
+
+        if self.standby is not None and not self.keep:
+            return self.standby.stage(plan, self.following, hear)
+        return open_stage(plan, self.runs, hear, cancelled, keep=self.keep)
+
+
+class Played(NamedTuple):
+    """A run of which all is recorded.
+
+    Attributes:
+        folder: the run's.
+        mishap: what went wrong with the harness itself, if anything; the history tells of it too.
+        going: its cluster, which is being taken away.
+    """
+
+    folder: Path
+    mishap: KrucibleError | None
+    going: "Future[None]"
+
+    @property
+    @disk_errors_told()
+    @engine_errors_told()
+    def failure(self) -> KrucibleError | None:
+        """What went wrong with the harness, the removal of the cluster included, which is waited for."""
+        error = self.going.exception()
+        if error is None or isinstance(error, KrucibleError):
+            return self.mishap or error
+        raise error
+
+
+class Ended(NamedTuple):
+    """A run that was judged.
+
+    Attributes:
+        played: the run.
+        history: read back from its folder.
+        verdict: on it.
+    """
+
+    played: Played
+    history: History
+    verdict: Verdict
+
+    @property
+    def folder(self) -> Path:
+        """The run's."""
+        return self.played.folder
+
+    @property
+    def failure(self) -> KrucibleError | None:
+        """See `Played.failure`."""
+        return self.played.failure
+
+
+@disk_errors_told()
+@engine_errors_told()
+def execute(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event) -> Ended:
+    """Carry out a plan and judge what happened; its cluster is gone when the end is asked for a failure.
+
+    Args:
+        plan: what to do.
+        host: where.
+        listener: hears what goes on, from several threads.
+        cancelled: when set, the schedule ends early and the run is judged by what there is.
+
+    Raises:
+        KrucibleError: if the run did not come so far that there is anything to judge, or the history could
+            not be written; whatever was recorded stays in the folder.
+    """
+    played = _played(plan, host, listener, cancelled)
+    try:
+        history = read_history(played.folder)
+        verdict = judge(history)
+    except BaseException:
+        wait([played.going])
+        raise
+    listener(RunEnded(str(played.folder), verdict, plan.reproduce))
+    return Ended(played, history, verdict)
+
+
+def _played(plan: RunPlan, host: Host, listener: Listener, cancelled: threading.Event) -> Played:
+    """The run once all is recorded.
+
+    Raises:
+        KrucibleError: there is nothing to judge, or the history could not be written.
+    """
+    mishaps: Mishaps | None = None
+    try:
+        with watched(), host.stage(plan, listener, cancelled) as stage:
+            mishaps = Mishaps(stage)
+            _play(stage, mishaps, cancelled)
+    except JournalError:
+        raise
+    except ClusterNotReadyError as error:
+        return Played(error.folder, None, nothing())
+    except KrucibleError as error:
+        # What can't be closed or taken away is no reason to throw away what was seen.
+        if mishaps is None:
+            raise
+        return Played(stage.folder, mishaps.failure or error, stage.going)
+    return Played(stage.folder, mishaps.failure, stage.going)
+
+
+def _play(stage: Stage, mishaps: Mishaps, cancelled: threading.Event) -> None:
+    """All that is done to the cluster; a mishap ends what is going on, and heals what is in force."""
+    context = _context(stage)
+    with mishaps.survived("observing"), _observed(stage, context) as observers:
+        with mishaps.survived("the load"), _loaded(stage, context) as load:
+            crew = Crew(stage, observers.view, lambda: _check(load, observers), cancelled, Deletions(context))
+            _carry_out(stage, crew, mishaps, cancelled)
+            if not cancelled.is_set():
+                with mishaps.survived("lifting limits"):
+                    _lift(stage, crew, cancelled)
+                with mishaps.survived("recovery"):
+                    _recover(stage, context, cancelled)
+                _settle(stage, crew)
+        if mishaps.healed and not cancelled.is_set():
+            with mishaps.survived("the final read"):
+                _read_everything(stage, context)
+    with mishaps.survived("gathering evidence"):
+        _gather_evidence(stage, cancelled)
+
+
+def _context(stage: Stage) -> Context[Any]:
+    workload = stage.plan.scenario.workload
+    bootstrap = tuple(stage.cluster.bootstrap)
+    brokers = tuple(stage.cluster.observe_listeners.values())
+    recorder = Recorder(stage.journals.open("holds", "nemesis"), "nemesis-holds")
+    holds = ConnectionHolds(bench_of(stage.cluster), stage.ledger, recorder)
+    clients = clients_for(workload, bootstrap)
+    controllers = tuple(stage.cluster.controller_listeners.values())
+    return Context(workload, stage.journals, clients, bootstrap, brokers, holds, controllers, stage.sizes)
+
+
+@contextmanager
+def _observed(stage: Stage, context: Context[Any]) -> Iterator[Observers]:
+    """Observers that look on from here to the end of the block."""
+    moving = moves_replicas(stage.plan.schedule)
+    workload = stage.plan.scenario.workload
+    loaded = tuple(topic.name for topic in workload.topics if topic.loaded)
+    committing = isinstance(workload, COMMITTING)
+    deleting = isinstance(workload, LogWorkload) and workload.deletions_interval_ms > 0
+    observers = Observers(
+        stage.cluster,
+        context.topics,
+        stage.journals,
+        OBSERVE_INTERVAL_MS,
+        reassignments=moving,
+        offsets=bool(loaded) and isinstance(stage.plan.scenario.schedule, RandomSchedule),
+        ends=(*loaded, OFFSETS_TOPIC) if committing else loaded,
+        commits=committing,
+        deletions=context.deletions if deleting else None,
+    )
+    watcher = NodeWatcher(stage.cluster.containers, stage.journals.open("nodes", "observer"))
+    with ExitStack() as ending:
+        for observer in (observers, watcher):
+            observer.start()
+            ending.callback(observer.stop)
+        yield observers
+
+
+@contextmanager
+def _loaded(stage: Stage, context: Context[Any]) -> Iterator[Load]:
+    """Load from here to the end of the block; begun once every broker tells of all topics."""
+    brokers = list(stage.cluster.observe_listeners.values())
+    if not await_settled(brokers, context.topics, SETTLED_BOUND_S):
+        stage.tell("load", f"not every broker tells of full ISRs after {SETTLED_BOUND_S:.0f} s; it begins")
+    load = Load(implementation_of(context.workload).workers(context))
+    stage.phase("load", limit_s=stage.plan.schedule.duration_ms / 1000)
+    load.start()
+    try:
+        yield load
+    finally:
+        for complaint in load.stop():
+            stage.tell("load", complaint)
+
+
+def _check(load: Load, observers: Observers) -> None:
+    load.check()
+    observers.check()
+
+
+def _carry_out(stage: Stage, crew: Crew, mishaps: Mishaps, cancelled: threading.Event) -> None:
+    """The schedule, and in any case the end of every fault; none begins once a worker has died."""
+    needed = stage.plan.scenario.assumptions.acked_before
+    stage.tally.await_more(needed, TRAFFIC_BOUND_S, cancelled)
+    try:
+        with mishaps.survived("the schedule"):
+            crew.carry_out(stage.plan.schedule)
+    finally:
+        try:
+            stage.phase("heal")
+        finally:
+            # A disk that no longer takes the phase must not keep faults in force.
+            crew.nemesis.heal_all()
+    mishaps.healed = True
+
+
+def _recover(stage: Stage, context: Context[Any], cancelled: threading.Event) -> None:
+    """Recovery, while the load goes on, and some traffic after it."""
+    bound_ms = stage.plan.scenario.assumptions.recovery_ms
+    stage.phase("recover", limit_s=bound_ms / 1000)
+    probe = WriteProbe(context)
+
+    def write(topic: str, partitions: Sequence[int], deadline: float) -> dict[int, bool]:
+        return probe.write(max(0.0, deadline - time.monotonic()), topic, partitions)
+
+    listeners = stage.cluster.observe_listeners
+    brokers = {node.id: listeners[node.name] for node in stage.cluster.nodes if node.is_broker}
+    ended = stage.cluster.ended
+    dead = frozenset(node.id for node in stage.cluster.nodes if node.name in ended)
+    await_recovery(stage.recorder, brokers, context.topics, bound_ms, write, dead=dead)
+    stage.tally.await_more(stage.plan.scenario.assumptions.acked_after, TRAFFIC_BOUND_S, cancelled)
+    for complaint in probe.complaints:
+        stage.tell("recover", complaint)
+
+
+def _lift(stage: Stage, crew: Crew, cancelled: threading.Event) -> None:
+    """Recovery is bounded, so it is not to be slowed down by limits; brokers that just began answer soon."""
+    deadline = time.monotonic() + LIFTED_BOUND_S
+    while stays := _limited(crew):
+        if time.monotonic() > deadline or cancelled.wait(LIFT_PAUSE_S):
+            stage.tell("heal", stays)
+            return
+
+
+def _limited(crew: Crew) -> str | None:
+    """Take limits on moving replicas away; why some stay."""
+    try:
+        crew.settle()
+    except WireError as error:
+        return f"limits on moving replicas stay: {error}"
+    return None
+
+
+def _settle(stage: Stage, crew: Crew) -> None:
+    if stays := _limited(crew):
+        stage.tell("recover", stays)
+    for complaint in crew.end_retention():
+        stage.tell("recover", complaint)
+
+
+def _read_everything(stage: Stage, context: Context[Any]) -> None:
+    """All records by both clients at both isolation levels, and what else the workload wants to know."""
+    stage.phase("final-read", limit_s=FINAL_READ_BOUND_S)
+    deadline = time.monotonic() + FINAL_READ_BOUND_S
+    listeners = stage.cluster.observe_listeners
+    dead = frozenset(listeners[name] for name in stage.cluster.ended if name in listeners)
+    readers = final_readers(context, deadline, dead)
+    own = implementation_of(context.workload).final_workers(context, deadline)
+    for complaint in end_by([*readers, *own], deadline):
+        stage.tell("final-read", complaint)
+
+
+def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
+    """Logs, configs and disks, side by side: most of it is waiting for the engine and its containers."""
+    stage.phase("evidence")
+    names = [topic.name for topic in stage.topics]
+    gatherers = (
+        partial(gather_logs, stage.cluster.containers, stage.folder, stage.recorder),
+        partial(gather_configs, stage.recorder, stage.cluster.observe_listeners, names),
+        partial(gather_coordinators, stage.recorder, stage.cluster.observe_listeners),
+        partial(gather_disks, stage.cluster, stage.sizes.places(stage.topics), stage.journals),
+    )
+    in_parallel(lambda gather: gather(), gatherers)
+    if not cancelled.is_set():
+        stage.phase("done")

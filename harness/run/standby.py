@@ -1,0 +1,144 @@
+"""The next run's cluster, started while the last run is read, judged and reported.
+
+A cluster takes about ten seconds to be ready, most of it in JVMs that load classes, and a run is read and
+judged for as long after its load, most of it waiting.  In a series of runs the one is done beside the other.
+One cluster at most waits, and none is under load but the run's that goes on.  Where there is no memory for
+two, the next one is started when the last is gone.
+"""
+
+import shutil
+import threading
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from harness.errors import disk_errors_told
+from harness.host.memory import lacks_for
+from harness.plan.planning import RunPlan
+from harness.record.events import Event, Listener, PhaseBegan
+from harness.run.beside import beside
+from harness.run.stage import Stage, open_stage
+
+LOAD_IS_OFF = ("final-read", "evidence")
+"""Phases of which the first to begin says that the cluster has no load any more."""
+
+
+class Standby:
+    """Opens the stage of a run while the run before it ends; whatever waits at the end is taken down.
+
+    Args:
+        runs: the store.
+        cancelled: when set, nothing more is begun.
+    """
+
+    def __init__(self, runs: Path, cancelled: threading.Event) -> None:
+        self._runs = runs
+        self._cancelled = cancelled
+        self._waiting: _Waiting | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if kind is not KeyboardInterrupt:  # who asks twice does not wait; `krucible heal` is for the rest
+            self._drop()
+
+    def stage(
+        self, plan: RunPlan, following: RunPlan | None, listener: Listener
+    ) -> AbstractContextManager[Stage]:
+        """The stage of a run: the one that waits, if it is of this plan.
+
+        Args:
+            plan: the run's.
+            following: the run that is expected to come next; another one may.
+            listener: hears what goes on, what went on while the stage waited included.
+
+        Raises:
+            KrucibleError: as `open_stage`.
+        """
+
+        def hear(event: Event) -> None:
+            listener(event)
+            if isinstance(event, PhaseBegan) and event.phase in LOAD_IS_OFF:
+                self._begin(following)
+
+        if self._waiting is not None and self._waiting.plan != plan:
+            self._drop()
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            return waiting.taken(hear)
+        return open_stage(plan, self._runs, hear, self._cancelled, keep=False)
+
+    def _begin(self, following: RunPlan | None) -> None:
+        if following is None or self._waiting is not None or self._cancelled.is_set():
+            return
+        if not lacks_for(len(following.scenario.topology.nodes())):
+            self._waiting = _Waiting(following, self._runs, self._cancelled)
+
+    def _drop(self) -> None:
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting.drop()
+
+
+class _Waiting:
+    """A stage that is being opened in a thread of its own, or is open."""
+
+    def __init__(self, plan: RunPlan, runs: Path, cancelled: threading.Event) -> None:
+        self.plan = plan
+        self._open = ExitStack()
+        self._events = _Events()
+        opening = open_stage(plan, runs, self._events.hear, cancelled, keep=False)
+        self._stage = beside(partial(self._open.enter_context, opening), "standby")
+
+    @contextmanager
+    def taken(self, listener: Listener) -> Iterator[Stage]:
+        """The stage, once it is open, until the end of the block."""
+        with self._open:
+            try:
+                self._events.hand_to(listener)
+            finally:  # what is not open yet could not be closed
+                stage = self._stage.result()
+            yield stage
+
+    def drop(self) -> None:
+        """Take the cluster down once it is open; of a run that never began no folder is kept.
+
+        One that could not be opened has taken itself down, and its folder has what there is to see of that.
+        """
+        if self._stage.exception() is None:
+            self._open.close()
+            stage = self._stage.result()
+            stage.going.result()
+            with disk_errors_told():
+                shutil.rmtree(stage.folder)
+
+
+class _Events:
+    """Keeps events until there is somebody to hear them, and hands on those that come after."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._kept: list[Event] = []
+        self._listener: Listener | None = None
+
+    def hear(self, event: Event) -> None:
+        """Take an event, from any thread."""
+        with self._lock:
+            if self._listener is None:
+                self._kept.append(event)
+                return
+        self._listener(event)
+
+    def hand_to(self, listener: Listener) -> None:
+        """Tell somebody what was kept, in its order, and from then on everything."""
+        with self._lock:
+            for event in self._kept:
+                listener(event)
+            self._kept.clear()
+            self._listener = listener
