@@ -2,13 +2,13 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Annotated, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
-from checkers.bounds import PARTITIONS_MAX
 from checkers.columns import NEVER, PartitionName
 from checkers.history import FAIL, INFO, INVOKE, OK, History, Operation, once
+from checkers.requested import ElectionAsked, PartitionsAnswered, ReassignmentAsked
 
 PREFERRED, UNCLEAN = "preferred", "unclean"
 NO_ERROR = 0
@@ -16,48 +16,6 @@ UNKNOWN_CODES = frozenset({-1, 7, 13})
 """Errors after which it may have been done: UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT and NETWORK_EXCEPTION."""
 ELECTION_NOT_NEEDED = 84
 NO_REASSIGNMENT_IN_PROGRESS = 85
-
-Place = tuple[str, int]
-Result = tuple[str, int, int, str | None]
-"""Topic, partition, error code and message."""
-
-
-class ElectionAsked(msgspec.Struct, frozen=True):
-    """Partitions for which an election was asked; None: all of the cluster."""
-
-    partitions: list[Place] | None = None
-
-
-class PartitionsAnswered(msgspec.Struct, frozen=True):
-    """What became of each of some partitions."""
-
-    code: int
-    results: list[Result]
-
-
-class ReassignmentAsked(msgspec.Struct, frozen=True):
-    """Replicas that were asked for, by partition; None: to cancel."""
-
-    targets: list[tuple[str, int, list[int] | None]]
-
-
-class TopicAltered(msgspec.Struct, frozen=True):
-    """A config of a topic, and the value that it was to have; None: none of its own."""
-
-    config: str
-    value: str | None = None
-
-
-class PartitionsAdded(msgspec.Struct, frozen=True):
-    """How many partitions a topic was to have then."""
-
-    count: Annotated[int, msgspec.Meta(ge=1, le=PARTITIONS_MAX)]
-
-
-class NodeConfigured(msgspec.Struct, frozen=True):
-    """Properties of a node for its next start; None: to be taken out."""
-
-    properties: dict[str, str | None]
 
 
 class Request(NamedTuple):

@@ -5,11 +5,12 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.administration import Request, TopicAltered
+from checkers.administration import Request
 from checkers.columns import NEVER
 from checkers.fates import Fate, fate
 from checkers.history import History, once
 from checkers.metadata_log import Span, append_times, farthest
+from checkers.requested import TopicAltered
 
 _TOPIC = 2
 """Kafka's number for configs of topics."""

@@ -6,20 +6,21 @@ from typing import Any, Literal, NamedTuple
 
 import msgspec
 
-from checkers import administration
+from checkers import requested
 from checkers.bounds import partitions_problem
 from checkers.history import Operation, OperationType
-from checkers.metadata.configs import TopicConfigsSeen
 from checkers.observed import (
     CommitsLeft,
     CommitsSeen,
+    CoordinatorsSeen,
     EndsSeen,
+    LeaderEpochsSeen,
     LeadingSeen,
     OffsetsSeen,
     PartitionsSeen,
     StartsSeen,
+    TopicConfigsSeen,
 )
-from checkers.replicas.leader_epochs import LeaderEpochsSeen
 from checkers.replicas.observed import FoldersSeen, MetadataLogSeen, ReplicaSeen, columns_problem
 from checkers.shapes import (
     END,
@@ -50,7 +51,6 @@ from checkers.shapes import (
     TxnSend,
     UnansweredRun,
 )
-from checkers.told_coordinators import CoordinatorsSeen
 
 
 class Shape(msgspec.Struct, frozen=True, dict=True):
@@ -194,13 +194,13 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("committed-offsets", _Type.INVOKE): Shape(str, GroupAsked),
     ("committed-offsets", _Type.OK): Shape(str, GroupFound),
     ("delete-records", _Type.INVOKE): Shape(str, list[tuple[Partition, Offset]]),
-    ("elect-leaders", _Type.INVOKE): Shape(Literal["preferred", "unclean"], administration.ElectionAsked),
-    ("elect-leaders", _Type.OK): Shape(Literal["preferred", "unclean"], administration.PartitionsAnswered),
-    ("alter-reassignments", _Type.INVOKE): Shape(None, administration.ReassignmentAsked),
-    ("alter-reassignments", _Type.OK): Shape(None, administration.PartitionsAnswered),
-    ("alter-topic", _Type.INVOKE): Shape(str, administration.TopicAltered),
-    ("create-partitions", _Type.INVOKE): Shape(str, administration.PartitionsAdded),
-    ("configure", _Type.INVOKE): Shape(str, administration.NodeConfigured),
+    ("elect-leaders", _Type.INVOKE): Shape(Literal["preferred", "unclean"], requested.ElectionAsked),
+    ("elect-leaders", _Type.OK): Shape(Literal["preferred", "unclean"], requested.PartitionsAnswered),
+    ("alter-reassignments", _Type.INVOKE): Shape(None, requested.ReassignmentAsked),
+    ("alter-reassignments", _Type.OK): Shape(None, requested.PartitionsAnswered),
+    ("alter-topic", _Type.INVOKE): Shape(str, requested.TopicAltered),
+    ("create-partitions", _Type.INVOKE): Shape(str, requested.PartitionsAdded),
+    ("configure", _Type.INVOKE): Shape(str, requested.NodeConfigured),
     ("write", _Type.INVOKE): Shape(str, Any),
     ("read", _Type.INVOKE): Shape(str, None),
     ("setup", _Type.OK): Shape(Any, Setup, _few_partitions),

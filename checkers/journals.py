@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
-from checkers.columns import Booleans, Integers
 from checkers.history import History, Operation, once
 from checkers.shapes import OPENED
 
@@ -156,7 +156,7 @@ def _planned(history: History) -> tuple[int, int]:
     return planned.planned_faults or 0, planned.planned_blinks
 
 
-def is_unheard(history: History) -> Callable[[Integers], Booleans]:
+def is_unheard(history: History) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
     """Tell of values whether nobody can know if they were sent, for their worker's journal is lacking.
 
     Returns:
@@ -166,7 +166,7 @@ def is_unheard(history: History) -> Callable[[Integers], Booleans]:
     workload = planned.workload if planned else _Workload()
     workers, processes = workload.workers, next(iter(workload.durable_processes), 0)
 
-    def unheard(values: Integers) -> Booleans:
+    def unheard(values: NDArray[np.int64]) -> NDArray[np.bool_]:
         if planned is None and RUNNER in history.lacking:
             return np.ones(len(values), np.bool_)
         numbers, place = np.unique(values // VALUES_PER_WORKER, return_inverse=True)

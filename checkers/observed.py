@@ -102,3 +102,41 @@ class CommitsLeft(msgspec.Struct, frozen=True):
     active: Offset = 0
     left: list[tuple[Offset, Offset]] = []
     error: str | None = None
+
+
+class TopicConfigsSeen(msgspec.Struct, frozen=True):
+    """What one broker told.
+
+    Attributes:
+        began_ns: when it was asked.
+        topics: by topic, its own configs and their values.
+    """
+
+    began_ns: int
+    topics: dict[str, dict[str, str]]
+
+
+class CoordinatorsSeen(msgspec.Struct, frozen=True):
+    """The value of an observation ``coordinators``; what a broker did not tell is None.
+
+    Attributes:
+        began_ns: when the broker was asked, nanoseconds of the history's clock.
+        groups: ids of the groups that it coordinates.
+        transactional_ids: the transactional ids that it coordinates.
+    """
+
+    began_ns: int
+    groups: tuple[str, ...] | None = None
+    transactional_ids: tuple[str, ...] | None = None
+
+
+Entries = list[tuple[int, int]]
+"""Epochs and their first offsets, ascending."""
+
+
+class LeaderEpochsSeen(msgspec.Struct, frozen=True):
+    """What one replica noted of its partition's leader epochs."""
+
+    topic: str
+    partition: int
+    entries: Entries

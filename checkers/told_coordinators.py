@@ -11,6 +11,7 @@ import msgspec
 
 from checkers.history import OK, History
 from checkers.kinds import AnomalyKind
+from checkers.observed import CoordinatorsSeen
 from checkers.verdict import Anomaly
 
 COORDINATORS = "coordinators"
@@ -24,20 +25,6 @@ TWO_COORDINATORS = AnomalyKind(
     guarantee="One broker coordinates a group or a transactional id: the leader of its partition.",
     source="Kafka documentation, Implementation, Consumer Offset Tracking; KIP-98, Transaction Coordinator",
 )
-
-
-class CoordinatorsSeen(msgspec.Struct, frozen=True):
-    """The value of an observation ``coordinators``; what a broker did not tell is None.
-
-    Attributes:
-        began_ns: when the broker was asked, nanoseconds of the history's clock.
-        groups: ids of the groups that it coordinates.
-        transactional_ids: the transactional ids that it coordinates.
-    """
-
-    began_ns: int
-    groups: tuple[str, ...] | None = None
-    transactional_ids: tuple[str, ...] | None = None
 
 
 class _Claim(NamedTuple):

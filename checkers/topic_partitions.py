@@ -16,10 +16,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.administration import PartitionsAdded, Request, requests_of
+from checkers.administration import Request, requests_of
 from checkers.columns import NEVER, PartitionName
 from checkers.history import OK, History, once
 from checkers.partition_changes import partition_changes
+from checkers.requested import PartitionsAdded
 from checkers.shapes import Setup, Topic
 
 

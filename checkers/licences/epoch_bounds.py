@@ -18,8 +18,9 @@ from checkers.columns import PartitionName
 from checkers.licences.disks import WIPE, strikes_of
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
+from checkers.observed import Entries
 from checkers.partition_changes import NOBODY, PartitionState
-from checkers.replicas.leader_epochs import Entries, Starts
+from checkers.replicas.leader_epochs import Starts
 
 
 class Bound(NamedTuple):

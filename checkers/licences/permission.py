@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.administration import NodeConfigured, Request, TopicAltered, requests_of
+from checkers.administration import Request, requests_of
 from checkers.columns import NEVER
 from checkers.fates import Fate
 from checkers.faults import DOWN_KINDS
 from checkers.licences.scene import Scene
 from checkers.metadata_log import Span
+from checkers.requested import NodeConfigured, TopicAltered
 from checkers.shapes import Topic
 
 UNCLEAN_CONFIG = "unclean.leader.election.enable"

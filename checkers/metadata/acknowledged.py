@@ -9,15 +9,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.administration import (
-    NO_ERROR,
-    PartitionsAdded,
-    Request,
-    TopicAltered,
-    elections_of,
-    reassignments_of,
-    requests_of,
-)
+from checkers.administration import NO_ERROR, Request, elections_of, reassignments_of, requests_of
 from checkers.columns import NEVER
 from checkers.fates import fits
 from checkers.history import OK, History, Operation
@@ -27,6 +19,7 @@ from checkers.metadata.logged import Logged, Member, Record, TopicLogged
 from checkers.metadata.matching import Call, Place, matched
 from checkers.partition_changes import PartitionChanges, PartitionState, partition_changes
 from checkers.quorum.changes import ADD, voter_changes
+from checkers.requested import PartitionsAdded, TopicAltered
 
 CONFIG_REGISTER = "config/"
 _Place = tuple[int, int, tuple[int, ...]]

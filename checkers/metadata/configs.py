@@ -16,22 +16,11 @@ from checkers.metadata.findings import found_by
 from checkers.metadata.kinds import CONFIG_AGAINST_LOG
 from checkers.metadata.listed import SETTLED_NS
 from checkers.metadata.logged import Logged
+from checkers.observed import TopicConfigsSeen
 from checkers.verdict import Anomaly
 
 TOPIC_CONFIGS = "topic-configs"
 """Key of what a broker told."""
-
-
-class TopicConfigsSeen(msgspec.Struct, frozen=True):
-    """What one broker told.
-
-    Attributes:
-        began_ns: when it was asked.
-        topics: by topic, its own configs and their values.
-    """
-
-    began_ns: int
-    topics: dict[str, dict[str, str]]
 
 
 class ToldConfigs(NamedTuple):

@@ -25,7 +25,7 @@ from checkers.partition_changes import NOBODY, PartitionChanges, PartitionState
 from checkers.partitions.brokers import Answer, Telling, answers_of
 from checkers.partitions.kinds import RECOVERY_DENIED, TWO_LEADERS, VIEW_WENT_BACK, VIEW_WITHOUT_RECORD
 from checkers.partitions.lives import is_one_life
-from checkers.recovery import RecoveredPartition, Recovery
+from checkers.recoveries import RecoveredPartition, Recovery
 from checkers.verdict import Anomaly
 
 SETTLED_NS = 500_000_000

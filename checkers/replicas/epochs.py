@@ -15,6 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from checkers.columns import NEVER, NONE, Integers, PartitionName
+from checkers.observed import Entries
 from checkers.partition_changes import NOBODY, PartitionChanges
 from checkers.replicas.evidence import ReplicaLog
 from checkers.replicas.kinds import (
@@ -22,7 +23,7 @@ from checkers.replicas.kinds import (
     EPOCH_START_DIVERGENCE,
     EPOCH_WITHOUT_ELECTION,
 )
-from checkers.replicas.leader_epochs import Entries, Noted
+from checkers.replicas.leader_epochs import Noted
 from checkers.replicas.together import Stretch
 from checkers.verdict import Anomaly
 

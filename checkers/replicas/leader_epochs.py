@@ -12,21 +12,11 @@ import numpy as np
 
 from checkers.columns import PartitionName
 from checkers.history import History, Operation, once
+from checkers.observed import Entries, LeaderEpochsSeen
 from checkers.replicas.evidence import ReplicaLog, batches_of
 
 LEADER_EPOCHS = "leader-epochs"
 """Key of the observations."""
-
-Entries = list[tuple[int, int]]
-"""Epochs and their first offsets, ascending."""
-
-
-class LeaderEpochsSeen(msgspec.Struct, frozen=True):
-    """What one replica noted of its partition's leader epochs."""
-
-    topic: str
-    partition: int
-    entries: Entries
 
 
 class Noted(msgspec.Struct, frozen=True):
