@@ -18,9 +18,9 @@ from typing import Any
 
 import msgspec
 
-from checkers.history import History, Operation, OperationType
-from checkers.linearizability import cas_register, check_linearizable
-from checkers.verdict import Validity
+from checkers.history.operations import History, Operation, OperationType
+from checkers.registers.linearizability import cas_register, check_linearizable
+from checkers.verdict.verdict import Validity
 
 VALUES = 5
 BEGIN = 0.7

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from benchmarks.tables import Table
-from checkers.columns import (
+from checkers.columns.tables import (
     Assigns,
     Calls,
     Columns,
@@ -26,8 +26,8 @@ from checkers.columns import (
     Reads,
     Sends,
 )
-from checkers.log import check_columns
-from checkers.verdict import Validity
+from checkers.logs.log import check_columns
+from checkers.verdict.verdict import Validity
 
 PARTITIONS = 64
 BATCH = 8

@@ -14,12 +14,12 @@ from collections.abc import Sequence
 import numpy as np
 
 from benchmarks.tables import Table
-from checkers.columns import Booleans, Integers
-from checkers.history import History, Operation, OperationType
+from checkers.columns.tables import Booleans, Integers
+from checkers.history.operations import History, Operation, OperationType
 from checkers.registers import check_registers
 from checkers.registers.columns import SHIFT, Rows
 from checkers.registers.zones import conflicts_of, read_early, zones_of
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 
 OVERLAP = 10
 """How far apart, in operations, a beginning and its end may lie."""

@@ -16,10 +16,10 @@ import numpy as np
 from kafka.record.default_records import DefaultRecordBatchBuilder
 from kafka.record.util import calc_crc32c
 
-from checkers.history import History, Operation, OperationType
-from checkers.replicas.judging import check_replicas
-from checkers.replicas.observed import REPLICA
-from checkers.verdict import Validity
+from checkers.history.operations import History, Operation, OperationType
+from checkers.history.replicas import REPLICA
+from checkers.logs.replicas.judging import check_replicas
+from checkers.verdict.verdict import Validity
 from harness.evidence.replicas import Reading, as_value
 from harness.kafka.segments.log_folder import read_log
 

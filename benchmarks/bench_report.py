@@ -5,8 +5,8 @@ Run by `make bench`.  Histories are sends and polls of one topic, evenly spread 
 
 import time
 
-from checkers.history import History, Operation, OperationType
-from checkers.verdict import Validity, Verdict
+from checkers.history.operations import History, Operation, OperationType
+from checkers.verdict.verdict import Validity, Verdict
 from results.report import render_report
 
 SIZES = (10_000, 100_000, 1_000_000)

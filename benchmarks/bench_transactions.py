@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from benchmarks.tables import Table
-from checkers.history import History, Operation, OperationType
-from checkers.transactions import check_list_append, draw_cycle
-from checkers.verdict import CheckerResult, Validity
+from checkers.history.operations import History, Operation, OperationType
+from checkers.transactional.transactions import check_list_append, draw_cycle
+from checkers.verdict.verdict import CheckerResult, Validity
 
 CLIENTS = 16
 KEYS = 8

@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from checkers.history import History, JournalHeader, Operation, OperationType
-from checkers.identity import HostIdentity, RunIdentity, encode_identity
+from checkers.history.identity import HostIdentity, RunIdentity, encode_identity
+from checkers.history.operations import History, JournalHeader, Operation, OperationType
+from checkers.history.reading import read_history
 from checkers.judge import judge
-from checkers.reading import read_history
 from results.store import save_verdict
 
 OPERATIONS = 10_000

@@ -6,45 +6,46 @@ from pathlib import Path
 
 import msgspec
 
-from checkers import erasures, nodes, nonlinearizable, quorum, recovery, starts
-from checkers.assumptions import check_assumptions
-from checkers.availability import check_availability
-from checkers.client_errors import check_client_errors
-from checkers.client_errors import kinds as client_errors
-from checkers.copying import check_copying
-from checkers.copying import kinds as copying
-from checkers.descriptions import check_descriptions
-from checkers.descriptions import kinds as descriptions
-from checkers.elections import check_elections
-from checkers.elections import kinds as elections
-from checkers.groups import check_groups
+from checkers.administration.descriptions import check_descriptions
+from checkers.administration.descriptions import kinds as descriptions
+from checkers.administration.elections import check_elections
+from checkers.administration.elections import kinds as elections
+from checkers.administration.reassignments import check_reassignments
+from checkers.administration.reassignments import kinds as reassignments
+from checkers.evidence.setup import Setup, setup_of
+from checkers.groups import check_groups, erasures
 from checkers.groups import kinds as groups
-from checkers.history import History
-from checkers.kinds import AnomalyKind
-from checkers.listed import check_listed
-from checkers.listed import kinds as listed
-from checkers.log import check_log
-from checkers.log.findings import PROMISES
-from checkers.metadata import check_metadata
-from checkers.metadata import kinds as metadata
-from checkers.nodes import check_nodes
-from checkers.partitions import check_partitions
-from checkers.partitions import kinds as partitions
-from checkers.quorum import check_quorum
-from checkers.reassignments import check_reassignments
-from checkers.reassignments import kinds as reassignments
-from checkers.recovery import check_recovery
-from checkers.registers import check_registers
+from checkers.history.operations import History
+from checkers.history.shapes import LASTED
+from checkers.kraft import quorum
+from checkers.kraft.metadata import check_metadata
+from checkers.kraft.metadata import kinds as metadata
+from checkers.kraft.quorum import check_quorum
+from checkers.logs.listed import check_listed
+from checkers.logs.listed import kinds as listed
+from checkers.logs.log import check_log
+from checkers.logs.log.findings import PROMISES
+from checkers.logs.partitions import check_partitions
+from checkers.logs.partitions import kinds as partitions
+from checkers.logs.replicas import kinds as replicas
+from checkers.logs.replicas.judging import check_replicas
+from checkers.registers import check_registers, nonlinearizable
 from checkers.registers import kept as registers
-from checkers.replicas import kinds as replicas
-from checkers.replicas.judging import check_replicas
-from checkers.setup import Setup, setup_of
-from checkers.shapes import LASTED
-from checkers.starts import check_starts
-from checkers.transactions import anomalies as transactions
-from checkers.transactions import check_transactions
-from checkers.verdict import CheckerResult, Validity, Verdict, result_of
-from checkers.withholding import hole_of, withheld
+from checkers.runs import nodes, recovery, starts
+from checkers.runs.assumptions import check_assumptions
+from checkers.runs.availability import check_availability
+from checkers.runs.nodes import check_nodes
+from checkers.runs.recovery import check_recovery
+from checkers.runs.starts import check_starts
+from checkers.transactional.client_errors import check_client_errors
+from checkers.transactional.client_errors import kinds as client_errors
+from checkers.transactional.copying import check_copying
+from checkers.transactional.copying import kinds as copying
+from checkers.transactional.transactions import anomalies as transactions
+from checkers.transactional.transactions import check_transactions
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import CheckerResult, Validity, Verdict, result_of
+from checkers.verdict.withholding import hole_of, withheld
 
 Checker = Callable[[History], CheckerResult]
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
-from checkers.verdict import Verdict
+from checkers.verdict.verdict import Verdict
 
 
 class _Counter(NamedTuple):

@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 
 
 class GambitSeen(msgspec.Struct, kw_only=True):

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from checkers.identity import RunIdentity
-from checkers.verdict import Anomaly, Verdict
+from checkers.history.identity import RunIdentity
+from checkers.verdict.verdict import Anomaly, Verdict
 from results.cleaning import clean
 from results.junit import passes
 from results.markdown import table

@@ -13,8 +13,8 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.identity import RunIdentity
-from checkers.verdict import CheckerResult, Validity, Verdict
+from checkers.history.identity import RunIdentity
+from checkers.verdict.verdict import CheckerResult, Validity, Verdict
 from results.cleaning import clean
 from results.measures import load_measures
 from results.store import RunUnreadableError, load_identity, load_verdict, write_whole

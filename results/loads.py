@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 
 _ANSWERED = len(("partition", "value", "offset", "outcome"))
 LOADS = ("send", "txn", "write")

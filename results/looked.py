@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from checkers.verdict import CheckerResult, Validity
+from checkers.verdict.verdict import CheckerResult, Validity
 
 Looked = dict[str, dict[str, int]]
 """By checker, of those that were exercised: how many things of each kind it looked at."""

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.availability import CHECKER as AVAILABILITY
-from checkers.starts import CHECKER as STARTS
-from checkers.verdict import Verdict
+from checkers.runs.availability import CHECKER as AVAILABILITY
+from checkers.runs.starts import CHECKER as STARTS
+from checkers.verdict.verdict import Verdict
 from results.coverage import coverage_of
 from results.observed import FaultSeen, Observed, Recovery
 from results.store import load_record, save_record

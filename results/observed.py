@@ -12,8 +12,8 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from checkers.history import History, Operation, OperationType
-from checkers.shapes import OBSERVATIONS, OPENED, START
+from checkers.history.operations import History, Operation, OperationType
+from checkers.history.shapes import OBSERVATIONS, OPENED, START
 from results.gambits_seen import GambitSeen, GambitsSeen
 from results.loads import LOADS, answer, asked
 

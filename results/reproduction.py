@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from checkers.verdict import VERDICTS, Anomaly, Validity, Verdict
+from checkers.verdict.verdict import VERDICTS, Anomaly, Validity, Verdict
 from results.wilson import wilson
 
 _IDS = re.compile(r"(?<![\w-])(?=[\w-]*\d)[A-Za-z0-9_-]{22}(?![\w-])")

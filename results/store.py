@@ -16,8 +16,8 @@ from typing import TypeVar
 
 import msgspec
 
-from checkers.identity import IDENTITY_FILE, RunIdentity, decode_identity
-from checkers.verdict import Validity, Verdict
+from checkers.history.identity import IDENTITY_FILE, RunIdentity, decode_identity
+from checkers.verdict.verdict import Validity, Verdict
 from results.cleaning import clean
 
 VERDICT_FILE = "verdict.json"

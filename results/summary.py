@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.identity import RunIdentity
-from checkers.verdict import Verdict
+from checkers.history.identity import RunIdentity
+from checkers.verdict.verdict import Verdict
 from results.looked import CheckerTotal, Looked, looked_at, totals
 from results.measures import Measures, load_measures
 from results.store import RunUnreadableError, anomaly_counts, load_identity, load_verdict

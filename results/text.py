@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from checkers.identity import RunIdentity
-from checkers.verdict import VERDICTS, Anomaly, Validity, Verdict
+from checkers.history.identity import RunIdentity
+from checkers.verdict.verdict import VERDICTS, Anomaly, Validity, Verdict
 from results.cleaning import clean
 from results.coverage import coverage_line
 from results.measures import Measures

@@ -15,9 +15,9 @@ from typing import NamedTuple
 
 import pytest
 
-from checkers.identity import IDENTITY_FILE, encode_identity
+from checkers.history.identity import IDENTITY_FILE, encode_identity
+from checkers.history.reading import read_history
 from checkers.judge import judge
-from checkers.reading import read_history
 from results.store import save_verdict
 from tests.guides import BOUND_S, ROOT, blocks, checkout, ended, lines_of
 from tests.results.story import IDENTITY

@@ -4,7 +4,7 @@ from typing import Any
 
 from checkers.foreign.records import NEMESIS, Call, Foreign, Record
 from checkers.foreign.workloads import TRANSACTIONS, Workload, is_list_of_micro_operations
-from checkers.history import FAIL, INFO, INVOKE, OK, History, Operation, OperationType
+from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, OperationType
 
 RUN = "imported"
 """Stands for the run's id in imported histories."""

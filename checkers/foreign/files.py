@@ -17,7 +17,7 @@ from checkers.foreign.edn import read_elements
 from checkers.foreign.jepsen_log import OPERATION, read_log
 from checkers.foreign.json_text import read_array, read_lines
 from checkers.foreign.text import Element, Pieces
-from checkers.reading import HistoryError
+from checkers.history.reading import HistoryError
 
 _PIECE_BYTES = 1 << 20
 _GZIP = b"\x1f\x8b"

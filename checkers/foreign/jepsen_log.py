@@ -11,7 +11,7 @@ from typing import Any
 
 from checkers.foreign.edn import read_values
 from checkers.foreign.text import Element, Pieces, Place
-from checkers.reading import HistoryError
+from checkers.history.reading import HistoryError
 
 OPERATION = re.compile(
     r"^[^\n]*?\bjepsen\.util(?:[ \t]+-|:)[ \t]+([^\s:]\S*|:\S+)[ \t]+:(\S+)[ \t]+:(\S+)[ \t]*([^\n]*)$",

@@ -8,13 +8,13 @@ from checkers.foreign.conversion import history_of
 from checkers.foreign.kafka import kafka_history_of
 from checkers.foreign.records import Foreign
 from checkers.foreign.workloads import TRANSACTIONS, Workload, functions_of, workload_of
-from checkers.history import OK, History
+from checkers.history.operations import OK, History
 from checkers.judge import Checker, judge_by
-from checkers.linearizability import MODELS, check_linearizable
-from checkers.linearizability.canonical import UnreadableError, canonical, shown
-from checkers.log import check_log
+from checkers.logs.log import check_log
 from checkers.registers import applies, check_registers
-from checkers.transactions import (
+from checkers.registers.linearizability import MODELS, check_linearizable
+from checkers.registers.linearizability.canonical import UnreadableError, canonical, shown
+from checkers.transactional.transactions import (
     NOTHING_DECLARED,
     ConsistencyModel,
     Declared,
@@ -22,7 +22,7 @@ from checkers.transactions import (
     check_rw_register,
     check_transactions,
 )
-from checkers.verdict import CheckerResult, Verdict, result_of
+from checkers.verdict.verdict import CheckerResult, Verdict, result_of
 
 STRICTEST = ConsistencyModel.STRICT_SERIALIZABLE
 """What transactions are held to unless another model is asked for."""

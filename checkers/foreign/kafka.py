@@ -24,7 +24,7 @@ from checkers.foreign.conversion import Clock, imported, invocations_of, operati
 from checkers.foreign.kafka_parts import Chunk, Part, Poll, Send, keys_of, partitions_of, parts_of, text_of
 from checkers.foreign.kafka_positions import Positions, committed_after_all
 from checkers.foreign.records import Foreign, Record
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 
 TOPIC = "jepsen"
 """Topic whose partitions are the keys."""

@@ -4,8 +4,8 @@ from typing import Any, NamedTuple
 
 from checkers.foreign.records import Foreign, Record
 from checkers.foreign.text import Place, json_of
-from checkers.history import INVOKE, OK
-from checkers.shapes import LARGEST
+from checkers.history.operations import INVOKE, OK
+from checkers.history.shapes import LARGEST
 
 _PAIR = 2
 _SEND_PARTS = 3

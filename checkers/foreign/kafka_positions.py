@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 
 from checkers.foreign.kafka_parts import Part, Poll, Send
 from checkers.foreign.records import Foreign
-from checkers.history import INFO
+from checkers.history.operations import INFO
 
 
 class Positions:

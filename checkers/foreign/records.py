@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from checkers.foreign.text import Element, Place, json_of
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 
 TIME_SLACK_NS = 1_000_000_000
 """How far an invocation's time may lie before the completions that are recorded before it."""

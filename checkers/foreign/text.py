@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.reading import HistoryError
+from checkers.history.reading import HistoryError
 
 VALUE_CHARACTERS_MAX = 10_000_000
 """Longest operation that is read; Jepsen's are a few hundred characters, a poll's a few thousand."""

@@ -5,8 +5,8 @@ from enum import StrEnum
 from typing import Any
 
 from checkers.foreign.records import Foreign
-from checkers.history import OK
-from checkers.reading import HistoryError
+from checkers.history.operations import OK
+from checkers.history.reading import HistoryError
 
 
 class Workload(StrEnum):

@@ -13,7 +13,7 @@ Operations are those of docs/histories.md: *poll* with ``group`` (and, where it 
 
 A record may be given to a group again and again, after every rebalance: that is a figure.  What was given and
 what is there is compared by offsets; whether the records are right, and whether a member was given them in
-order within its assignment, the log's checker tells (`checkers.log`).  An event that permits records to
+order within its assignment, the log's checker tells (`checkers.logs.log`).  An event that permits records to
 vanish excuses findings of the partitions that it may have befallen, and of no others (`excuses`).
 """
 
@@ -29,9 +29,9 @@ from checkers.groups.kinds import UNDELIVERED
 from checkers.groups.loading import Groups, groups_of
 from checkers.groups.outsiders import find_deleted, find_outsiders
 from checkers.groups.settling import find_stuck, unsettled
-from checkers.history import History
-from checkers.sources import untold_damage
-from checkers.verdict import Anomaly, Assumption, CheckerResult, result_of
+from checkers.history.operations import History
+from checkers.history.sources import untold_damage
+from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of
 
 __all__ = ["check_groups"]
 
@@ -53,7 +53,7 @@ def check_groups(history: History) -> CheckerResult:
     """Judge the groups of a history; not exercised by one without any that means to have none.
 
     Args:
-        history: as `checkers.reading.read_history` returns it.
+        history: as `checkers.history.reading.read_history` returns it.
     """
     groups, expected = groups_of(history), _expected(history)
     anomalies: list[Anomaly] = []

@@ -17,11 +17,11 @@ A member asks for the committed offset while it is assigned its partitions.  Wha
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from checkers.columns import NONE
+from checkers.columns.tables import NONE
 from checkers.groups.kinds import OFFSET_LOST
 from checkers.groups.loading import Assignment, Commit, Groups, Place
-from checkers.history import FAIL
-from checkers.verdict import Anomaly
+from checkers.history.operations import FAIL
+from checkers.verdict.verdict import Anomaly
 
 
 class Beginning(NamedTuple):

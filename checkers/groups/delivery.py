@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from checkers.columns import NONE, Integers
+from checkers.columns.tables import NONE, Integers
 from checkers.groups.kinds import UNDELIVERED
 from checkers.groups.loading import Assignment, Commit, Groups, Place
-from checkers.verdict import EXAMPLES_PER_ANOMALY, Anomaly
+from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,14 +14,14 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.columns import NEVER, NONE, PartitionName
-from checkers.coordinators import OFFSETS_TOPIC, offsets_partition
+from checkers.columns.tables import NEVER, NONE, PartitionName
+from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.groups.kinds import OFFSET_LOST, PREMATURE_COMMIT, UNDELIVERED
 from checkers.groups.loading import Place
-from checkers.history import History
+from checkers.history.operations import History
 from checkers.licences import Permit, licences_of
 from checkers.licences.internal import may_have_lost
-from checkers.verdict import Anomaly
+from checkers.verdict.verdict import Anomaly
 
 _OF_CLIENTS = frozenset((UNDELIVERED.id, PREMATURE_COMMIT.id))
 """What the clients' own history shows, whatever a coordinator has lost."""
@@ -45,7 +45,7 @@ class Excuses:
     """What may explain findings about one group.
 
     Args:
-        history: as `checkers.reading.read_history` returns it.
+        history: as `checkers.history.reading.read_history` returns it.
         group: its id.
     """
 

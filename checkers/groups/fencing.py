@@ -21,10 +21,10 @@ from collections.abc import Iterator
 from itertools import accumulate
 from operator import attrgetter
 
-from checkers.columns import NONE
+from checkers.columns.tables import NONE
 from checkers.groups.kinds import PREMATURE_COMMIT, TWO_OWNERS, ZOMBIE_COMMIT
 from checkers.groups.loading import Assignment, Commit, Groups, Membership, Place
-from checkers.verdict import Anomaly
+from checkers.verdict.verdict import Anomaly
 
 _EVERYTHING = -1
 """Stands for all partitions, where generations are the group's."""

@@ -7,7 +7,7 @@ from typing import Any
 from checkers.groups.delivery import Delivery
 from checkers.groups.fencing import premature
 from checkers.groups.loading import Assignment, Groups, Place
-from checkers.history import FAIL, INFO, OK
+from checkers.history.operations import FAIL, INFO, OK
 
 NS_PER_MS = 1_000_000
 

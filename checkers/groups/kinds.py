@@ -1,6 +1,6 @@
 """What the history of a consumer group can show."""
 
-from checkers.kinds import AnomalyKind, by_id
+from checkers.verdict.kinds import AnomalyKind, by_id
 
 UNDELIVERED = AnomalyKind(
     "undelivered",

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from checkers.columns import NONE, Integers
-from checkers.history import INFO, INVOKE, OK, History, Operation, OperationType
+from checkers.columns.tables import NONE, Integers
+from checkers.history.operations import INFO, INVOKE, OK, History, Operation, OperationType
 
 READ_UNCOMMITTED = "read_uncommitted"
 Membership = tuple[str, int]
@@ -185,7 +185,7 @@ def groups_of(history: History) -> Groups:
     """Load a history.
 
     Args:
-        history: as `checkers.reading.read_history` returns it: its shapes are not checked again here.
+        history: as `checkers.history.reading.read_history` returns it: its shapes are not checked again here.
     """
     loader = _Loader()
     takers = {

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from checkers.groups.kinds import GROUP_DELETED, OUTSIDER_COMMIT
 from checkers.groups.loading import Assignment, Commit, Deletion, Groups, Membership
-from checkers.verdict import Anomaly
+from checkers.verdict.verdict import Anomaly
 
 _NS_PER_MS = 1_000_000
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from checkers.groups.delivery import Delivery
 from checkers.groups.kinds import REBALANCE_STUCK
 from checkers.groups.loading import Groups, Place, Span
-from checkers.verdict import Anomaly
+from checkers.verdict.verdict import Anomaly
 
 STUCK_NS = 60_000_000_000
 """After so long every session and rebalance has ended; members here wait seven seconds for each other."""

@@ -6,10 +6,11 @@ the table permits nothing: for acks=all that is killing, stopping, pausing or cu
 elections, reassignments, changes of voters, and ``min.insync.replicas=1`` (a killed process keeps its disk).
 
 The last row permits nothing either: it explains a loss by a gap of Kafka's that is known.  Compaction depends
-on single records, and is judged beside them (`checkers.log.licensing`).
+on single records, and is judged beside them (`checkers.logs.log.licensing`).
 """
 
-from checkers.history import History, once
+from checkers.history.operations import History, once
+from checkers.history.shapes import Topic
 from checkers.licences.decisions import decisions_of
 from checkers.licences.destroyed import last_wiped, unsynced, wiped
 from checkers.licences.disturbances import always, disturbances
@@ -18,7 +19,6 @@ from checkers.licences.permits import Event, Licences, Permit, Rule, first_permi
 from checkers.licences.removals import deletions, log_starts
 from checkers.licences.scene import Scene
 from checkers.licences.unclean import configured, last_known, requested
-from checkers.shapes import Topic
 
 __all__ = [
     "RULES",

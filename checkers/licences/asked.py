@@ -13,11 +13,11 @@ A request that was answered acted before that.  One without an answer may act la
    nobody can say while faults are in force; so that time is not counted, and a minute is granted for each.
 """
 
-from checkers.administration import UNCLEAN, Election
-from checkers.columns import PartitionName
+from checkers.columns.tables import PartitionName
+from checkers.evidence.administration import UNCLEAN, Election
+from checkers.evidence.partition_changes import PartitionState
 from checkers.licences.permission import permitted, topic_named
 from checkers.licences.scene import Scene
-from checkers.partition_changes import PartitionState
 
 FORWARDED_NS = 60_000_000_000
 """How long a broker goes on to forward a request to controllers."""

@@ -26,12 +26,12 @@ from operator import attrgetter
 
 import numpy as np
 
-from checkers.columns import NEVER
-from checkers.coordinators import TRANSACTIONS_TOPIC, transactions_partition
-from checkers.history import History, once
+from checkers.columns.tables import NEVER
+from checkers.evidence.coordinators import TRANSACTIONS_TOPIC, transactions_partition
+from checkers.evidence.producers import Call, initialisations, is_decided, transactions
+from checkers.history.operations import History, once
 from checkers.licences.internal import Loss, losses, may_have_lost
 from checkers.licences.permits import Decisions, no_decisions
-from checkers.producers import Call, initialisations, is_decided, transactions
 
 _REASON = "a decision that its coordinator has lost is no decision any more (KIP-98)"
 
@@ -61,7 +61,7 @@ def lost_state(history: History, transactional_id: str, since_ns: int, until_ns:
     """An event by which a coordinator may have lost what it had acknowledged of one id; None without.
 
     Args:
-        history: as `checkers.reading.read_history` returns it.
+        history: as `checkers.history.reading.read_history` returns it.
         transactional_id: the id.
         since_ns: what matters was asked for no earlier.
         until_ns: and it was lost by then, if it was.
@@ -93,7 +93,7 @@ class _Following:
     """What coordinators did that shows that the transaction before was all done.
 
     Args:
-        history: as `checkers.reading.read_history` returns it.
+        history: as `checkers.history.reading.read_history` returns it.
     """
 
     def __init__(self, history: History) -> None:

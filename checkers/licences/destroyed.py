@@ -7,7 +7,8 @@ was in sync, or eligible, it is no licence that spared one of those: each has al
 
 from collections.abc import Iterator, Sequence
 
-from checkers.columns import PartitionName
+from checkers.columns.tables import PartitionName
+from checkers.history.shapes import Topic
 from checkers.licences.disks import (
     STRIKING,
     UNSYNCED,
@@ -24,7 +25,6 @@ from checkers.licences.permission import alterations
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
 from checkers.licences.unclean import epoch_after
-from checkers.shapes import Topic
 
 _MIN_ISR = "min.insync.replicas"
 

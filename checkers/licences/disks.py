@@ -11,12 +11,12 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple
 
-from checkers.columns import NEVER, PartitionName
-from checkers.faults import FaultWindow
-from checkers.history import History
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.evidence.faults import FaultWindow
+from checkers.evidence.partition_changes import PartitionState
+from checkers.history.operations import History
+from checkers.history.replicas import METADATA_TOPIC
 from checkers.licences.scene import Scene, View
-from checkers.partition_changes import PartitionState
-from checkers.replicas.observed import METADATA_TOPIC
 
 WIPE = "wipe-disk"
 DEAD = "dead-disk"

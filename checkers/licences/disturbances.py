@@ -5,11 +5,11 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.columns import NEVER, PartitionName
-from checkers.faults import FOREVER_NS
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.evidence.faults import FOREVER_NS
+from checkers.history.observed import PartitionsSeen
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
-from checkers.observed import PartitionsSeen
 
 _NS_PER_S = 1_000_000_000
 

@@ -2,7 +2,7 @@
 
 The elected replica's log ended where its epoch begins: what stood at or above that offset may be gone, what
 stood below it was on that replica and must not be (KIP-101, KIP-704).  Only that replica's own note counts.
-Others may have noted another offset, and the difference is evidence of its own (`checkers.replicas`):
+Others may have noted another offset, and the difference is evidence of its own (`checkers.logs.replicas`):
 
 1. Its note may be gone: its disk was wiped, or no record was appended in the epoch.  What the others noted of
    that epoch comes from its batches, so it counts if they agree.  If nobody knows the epoch, the next one
@@ -14,13 +14,13 @@ Others may have noted another offset, and the difference is evidence of its own 
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from checkers.columns import PartitionName
+from checkers.columns.tables import PartitionName
+from checkers.evidence.leader_epochs import Starts
+from checkers.evidence.partition_changes import NOBODY, PartitionState
+from checkers.history.observed import Entries
 from checkers.licences.disks import WIPE, strikes_of
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
-from checkers.observed import Entries
-from checkers.partition_changes import NOBODY, PartitionState
-from checkers.replicas.leader_epochs import Starts
 
 
 class Bound(NamedTuple):

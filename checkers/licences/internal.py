@@ -1,17 +1,17 @@
 """Whether a topic of Kafka's own may have lost records legally: offsets of groups, states of transactions.
 
 They have no final read and no bound, so this says only whether, and until when, it may be: an unclean
-election of one of the topic's partitions that somebody permitted (`checkers.elections` finds the others), or
-disks that were struck one by one until every replica in sync of one had been, and none of them had come back
-into the ISR meanwhile.
+election of one of the topic's partitions that somebody permitted (the checker of elections finds the others),
+or disks that were struck one by one until every replica in sync of one had been, and none of them had come
+back into the ISR meanwhile.
 """
 
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
-from checkers.administration import UNCLEAN
-from checkers.columns import NEVER, PartitionName
-from checkers.history import History
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.evidence.administration import UNCLEAN
+from checkers.history.operations import History
 from checkers.licences.asked import allowed
 from checkers.licences.disks import active, all_hit, hits, strikes_of
 from checkers.licences.permission import permitted, topic_named
@@ -45,7 +45,7 @@ def may_have_lost(
     """An event by which a topic, or one of its partitions, may have lost acknowledged records; None without.
 
     Args:
-        history: as `checkers.reading.read_history` returns it.
+        history: as `checkers.history.reading.read_history` returns it.
         topic: one of Kafka's own.
         partition: its number; None: any of them.
         since_ns: what matters was asked for no earlier.

@@ -15,14 +15,14 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.administration import Request, requests_of
-from checkers.columns import NEVER
-from checkers.fates import Fate
-from checkers.faults import DOWN_KINDS
+from checkers.columns.tables import NEVER
+from checkers.evidence.administration import Request, requests_of
+from checkers.evidence.fates import Fate
+from checkers.evidence.faults import DOWN_KINDS
+from checkers.evidence.metadata_log import Span
+from checkers.history.requested import NodeConfigured, TopicAltered
+from checkers.history.shapes import Topic
 from checkers.licences.scene import Scene
-from checkers.metadata_log import Span
-from checkers.requested import NodeConfigured, TopicAltered
-from checkers.shapes import Topic
 
 UNCLEAN_CONFIG = "unclean.leader.election.enable"
 HONOURED_SINCE = (3, 9)

@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns import NONE, Booleans, Integers, PartitionName
+from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
+from checkers.history.shapes import Topic
 from checkers.licences.scene import Scene
-from checkers.shapes import Topic
 
 
 class Event(NamedTuple):

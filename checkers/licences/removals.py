@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Any
 
-from checkers.administration import requests_of
-from checkers.columns import NEVER, PartitionName
-from checkers.history import INFO, INVOKE, OK
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.evidence.administration import requests_of
+from checkers.history.operations import INFO, INVOKE, OK
+from checkers.history.shapes import Topic, is_answered
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
-from checkers.shapes import Topic, is_answered
 
 _NS_PER_MS = 1_000_000
 _CLOCKS_NS = 1_000_000_000

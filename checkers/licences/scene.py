@@ -7,16 +7,16 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.administration import Election, elections_of
-from checkers.columns import PartitionName
-from checkers.config_changes import ConfigChanges, config_changes
-from checkers.faults import FaultWindow, fault_windows
-from checkers.history import History
-from checkers.observed import PartitionsSeen
-from checkers.partition_changes import PartitionChanges, partition_changes
-from checkers.replicas.leader_epochs import LeaderEpochs, leader_epochs
-from checkers.shapes import Setup
-from checkers.topic_partitions import possible_partitions
+from checkers.columns.tables import PartitionName
+from checkers.evidence.administration import Election, elections_of
+from checkers.evidence.config_changes import ConfigChanges, config_changes
+from checkers.evidence.faults import FaultWindow, fault_windows
+from checkers.evidence.leader_epochs import LeaderEpochs, leader_epochs
+from checkers.evidence.partition_changes import PartitionChanges, partition_changes
+from checkers.evidence.topic_partitions import possible_partitions
+from checkers.history.observed import PartitionsSeen
+from checkers.history.operations import History
+from checkers.history.shapes import Setup
 
 ELR_FEATURE = "eligible.leader.replicas.version"
 

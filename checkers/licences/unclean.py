@@ -7,15 +7,15 @@ request is taken for an election in the first epoch that nobody had seen when it
 
 from collections.abc import Iterator
 
-from checkers.administration import UNCLEAN, Election
-from checkers.columns import NEVER, PartitionName
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.evidence.administration import UNCLEAN, Election
+from checkers.evidence.partition_changes import PartitionState
 from checkers.licences.asked import by_request
 from checkers.licences.disturbances import faults, moves, span_text
 from checkers.licences.epoch_bounds import bound_at, bounds_of
 from checkers.licences.permission import permitted
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
-from checkers.partition_changes import PartitionState
 
 SETTLING_NS = 1_000_000_000
 """How much later than a broker tells of a new epoch it may still act in the old one."""

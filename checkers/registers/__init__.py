@@ -23,8 +23,9 @@ from typing import Any
 
 import msgspec
 
-from checkers.coordinators import OFFSETS_TOPIC
-from checkers.history import History
+from checkers.evidence.coordinators import OFFSETS_TOPIC
+from checkers.history.operations import History
+from checkers.history.sources import untold_damage
 from checkers.licences.internal import may_have_lost
 from checkers.registers.columns import Registers
 from checkers.registers.coordinating import coordinations_of
@@ -33,8 +34,7 @@ from checkers.registers.loading import Unreadable, registers_of
 from checkers.registers.parts import CHECKER, Losing, Overview, check_part, put_together, repeated, swapped
 from checkers.registers.telling import Teller
 from checkers.registers.zones import zones_of
-from checkers.sources import untold_damage
-from checkers.verdict import CheckerResult, result_of
+from checkers.verdict.verdict import CheckerResult, result_of
 
 __all__ = ["Judgeable", "applies", "check_registers", "judgeable", "losing_of", "obstacle_of"]
 
@@ -63,7 +63,7 @@ def check_registers(history: History, initial: Any = None) -> CheckerResult:
     """Judge the registers of a history; not exercised by one that has none.
 
     Args:
-        history: as `checkers.reading.read_history` returns it.
+        history: as `checkers.history.reading.read_history` returns it.
         initial: what every register holds before it is written, any JSON value.
 
     Raises:

@@ -18,8 +18,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from checkers.columns import NEVER, Integers, PartitionName
-from checkers.faults import FaultWindow
+from checkers.columns.tables import NEVER, Integers, PartitionName
+from checkers.evidence.faults import FaultWindow
 from checkers.registers.columns import Registers
 
 AS_OF_HIGH_WATERMARK = (4, 0)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from checkers.columns import Booleans, Integers
+from checkers.columns.tables import Booleans, Integers
 
 SHIFT = 2
 """Stamp of the history's first operation; before it the initial value is written: begun at 0, ended at 1."""

@@ -23,12 +23,12 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.columns import NEVER, PartitionName
-from checkers.coordinators import offsets_partition
-from checkers.faults import DOWN_KINDS, FaultWindow, fault_windows
-from checkers.history import History
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.evidence.coordinators import offsets_partition
+from checkers.evidence.faults import DOWN_KINDS, FaultWindow, fault_windows
+from checkers.evidence.partition_changes import PartitionState
+from checkers.history.operations import History
 from checkers.licences.scene import Scene
-from checkers.partition_changes import PartitionState
 from checkers.registers.catching_up import (
     AS_OF_HIGH_WATERMARK,
     Catching,
@@ -81,7 +81,7 @@ def coordinations_of(history: History, registers: Registers) -> dict[str, Coordi
     Where no metadata log tells of the group's partition, every fault counts as an election.
 
     Args:
-        history: as `checkers.reading.read_history` returns it.
+        history: as `checkers.history.reading.read_history` returns it.
         registers: of all of it.
 
     Raises:

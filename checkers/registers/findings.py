@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import msgspec
 import numpy as np
 
-from checkers.columns import Booleans, Integers
-from checkers.kinds import AnomalyKind
-from checkers.nonlinearizable import NONLINEARIZABLE
+from checkers.columns.tables import Booleans, Integers
+from checkers.registers.nonlinearizable import NONLINEARIZABLE
 from checkers.registers.telling import Fact, Teller, witness_of
 from checkers.registers.zones import Conflicts, Zones, conflicts_of, read_early
-from checkers.verdict import EXAMPLES_PER_ANOMALY, Anomaly
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 PHANTOM = AnomalyKind(
     id="phantom",

@@ -25,14 +25,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns import Booleans, Integers
-from checkers.history import OK, Operation
-from checkers.kinds import AnomalyKind, by_id
+from checkers.columns.tables import Booleans, Integers
+from checkers.history.operations import OK, Operation
 from checkers.registers.columns import SHIFT
 from checkers.registers.coordinating import MARGIN_NS, Coordination, group_of
 from checkers.registers.findings import Findings
 from checkers.registers.telling import Fact, Teller
 from checkers.registers.zones import Asked, Overwriting, Zones, overwritten
+from checkers.verdict.kinds import AnomalyKind, by_id
 
 LOST_VALUE = AnomalyKind(
     id="lost-value",

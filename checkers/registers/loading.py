@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.columns import NEVER, NONE, Booleans, Integers
-from checkers.history import FAIL, INVOKE, OK, History, Operation
-from checkers.journals import is_unheard
+from checkers.columns.tables import NEVER, NONE, Booleans, Integers
+from checkers.history.journals import is_unheard
+from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
 from checkers.registers.columns import SHIFT, Registers, Rows
 
 Objects = NDArray[np.object_]
@@ -59,7 +59,7 @@ def registers_of(history: History, initial: Any = None) -> Registers | Unreadabl
 def _unheard(history: History, events: "_Events") -> Booleans:
     """Reads that returned what nobody can know to be written or not, for its writer's journal is lacking.
 
-    Values of krucible's own runs tell whose they are (`checkers.journals`).
+    Values of krucible's own runs tell whose they are (`checkers.history.journals`).
     """
     values = events.value.tolist()
     rows = [row for row, value in enumerate(values) if type(value) is int and 0 <= value <= NEVER]

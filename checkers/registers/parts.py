@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from checkers.columns import Booleans
-from checkers.history import Operation
+from checkers.columns.tables import Booleans
+from checkers.history.operations import Operation
 from checkers.registers.columns import SHIFT, Registers, Rows
 from checkers.registers.coordinating import is_offset
 from checkers.registers.findings import Findings, Seen, find_conflicts, find_unwritten
@@ -27,7 +27,7 @@ from checkers.registers.kept import (
 )
 from checkers.registers.telling import Teller, shown
 from checkers.registers.zones import Zones, zones_of
-from checkers.verdict import EXAMPLES_PER_ANOMALY, Anomaly, CheckerResult, result_of
+from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, CheckerResult, result_of
 
 CHECKER = "registers"
 """The checker's name."""

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns import Integers
+from checkers.columns.tables import Integers
 
 Columns = tuple[Integers, ...]
 """Columns of one length; the first has the codes, from 0."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from checkers.history import Operation
+from checkers.history.operations import Operation
 from checkers.registers.columns import SHIFT, Registers, Rows
 from checkers.registers.zones import Zones
 

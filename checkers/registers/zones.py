@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from checkers.columns import Booleans, Integers
+from checkers.columns.tables import Booleans, Integers
 from checkers.registers.columns import Rows
 from checkers.registers.sorting import Columns, blocks_of, in_order, in_parts
 

@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 from kafka.protocol.metadata import MetadataRequest
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.administration.schemas import (
     AddRaftVoterRequest,
     AddRaftVoterResponse,

@@ -12,7 +12,7 @@ from functools import partial
 
 import click
 
-from checkers.reading import HistoryError
+from checkers.history.reading import HistoryError
 from harness.cli.commands import krucible
 from harness.errors import KrucibleError, UsageError, refused
 from results.store import RunNotFoundError, StoreError

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import msgspec
 
-from checkers.identity import IDENTITY_FILE
+from checkers.history.identity import IDENTITY_FILE
 from harness.cli.contents import Content, Contents, key_of
 from harness.errors import KrucibleError, disk_errors_told
 from harness.plan.planning import RunPlan, reproduce_line

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from itertools import groupby
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.plan.catalogue import Forecast, folder_story, forecasts_of, load_scenario, scenario_names
 from harness.vocabulary.scenario import Expectation, FixedSchedule, Majority, RandomSchedule, Scenario
 from harness.vocabulary.topology import DiskKind, Mode, Topology

@@ -11,10 +11,10 @@ from rich.console import Console
 
 from checkers.foreign.judging import Asked
 from checkers.foreign.workloads import Workload
+from checkers.history.reading import read_history
 from checkers.judge import CHECKERS, judge, judge_by
-from checkers.linearizability import MODELS
-from checkers.reading import read_history
-from checkers.transactions import ConsistencyModel, Declared
+from checkers.registers.linearizability import MODELS
+from checkers.transactional.transactions import ConsistencyModel, Declared
 from harness.cli.comparing import compare, comparison_as_json, load_labels, summary_of, table_of
 from harness.cli.doing import telling, told_on_terminal
 from harness.cli.importing import (

@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from checkers.foreign.judging import Asked
-from checkers.reading import HistoryError
-from checkers.verdict import Validity
+from checkers.history.reading import HistoryError
+from checkers.verdict.verdict import Validity
 from harness.cli.importing import judge_file
 from harness.errors import KrucibleError, UsageError
 from results.cleaning import clean

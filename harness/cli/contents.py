@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.identity import RunIdentity
+from checkers.history.identity import RunIdentity
 from harness.cluster.engine import connect, engine_errors_told
 from harness.cluster.images.registry import digest_in, known_as
 from harness.cluster.images.tarball import digest_of

@@ -12,9 +12,9 @@ from typing import TextIO, cast
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from checkers.history import History
+from checkers.history.operations import History
 from checkers.judge import Checker
-from checkers.verdict import CheckerResult
+from checkers.verdict.verdict import CheckerResult
 
 PATIENCE_S = 2.0
 """What is over sooner is not worth a line that comes and goes."""

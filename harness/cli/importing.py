@@ -16,11 +16,11 @@ from checkers.foreign.json_text import read_lines
 from checkers.foreign.judging import Asked, UnfitError, judge_foreign
 from checkers.foreign.records import foreign_of
 from checkers.foreign.text import Pieces, Place
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
+from checkers.history.reading import HistoryError, read_journals
 from checkers.judge import judge
-from checkers.reading import HistoryError, read_journals
-from checkers.transactions import draw_cycle
-from checkers.verdict import Anomaly, CheckerResult, Verdict
+from checkers.transactional.transactions import draw_cycle
+from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 from harness.cli.doing import Tell, untold
 from harness.errors import UsageError
 from results.cleaning import clean

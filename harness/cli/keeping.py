@@ -5,9 +5,9 @@ from pathlib import Path
 import click
 from rich.console import Console
 
-from checkers.history import History
-from checkers.identity import RunIdentity
-from checkers.verdict import Validity, Verdict
+from checkers.history.identity import RunIdentity
+from checkers.history.operations import History
+from checkers.verdict.verdict import Validity, Verdict
 from harness.errors import KrucibleError
 from results.issue import save_issue
 from results.junit import save_junit, suite_of

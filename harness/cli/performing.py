@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from checkers.verdict import Validity, Verdict
+from checkers.verdict.verdict import Validity, Verdict
 from harness.cli.console import console_for
 from harness.cli.keeping import keep, show
 from harness.plan.planning import RunPlan

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.identity import RunIdentity
+from checkers.history.identity import RunIdentity
 from harness.cli.campaigns import look_up
 from harness.cli.contents import Content, Contents
 from harness.errors import UsageError

@@ -7,7 +7,7 @@ from typing import Any
 import click
 import msgspec
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.administration.addressing import Addresses, Reach, find_reach, reach_options
 from harness.administration.voters import (
     VoterAnswer,

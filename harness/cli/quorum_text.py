@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.administration.quorum_view import QuorumReplica, QuorumView
 from harness.administration.voters import Meaning, VoterAnswer, VoterEndpoint, VoterKey
 from results.cleaning import clean

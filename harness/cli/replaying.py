@@ -12,9 +12,9 @@ import click
 import msgspec
 from msgspec.structs import replace
 
+from checkers.history.reading import HistoryError, read_history, read_journals
 from checkers.judge import judge
-from checkers.reading import HistoryError, read_history, read_journals
-from checkers.verdict import Verdict
+from checkers.verdict.verdict import Verdict
 from harness.cli.campaigns import Campaign
 from harness.cli.cancelling import cancellable
 from harness.cli.contents import Contents

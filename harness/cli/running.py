@@ -9,8 +9,8 @@ from typing import Any
 import click
 from msgspec.structs import replace
 
-from checkers.reading import HistoryError
-from checkers.verdict import Verdict
+from checkers.history.reading import HistoryError
+from checkers.verdict.verdict import Verdict
 from harness.cli.campaigns import Campaign
 from harness.cli.cancelling import cancellable
 from harness.cli.hands_on import hands_on

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 import click
 import msgspec
 
-from checkers.identity import RunIdentity
+from checkers.history.identity import RunIdentity
 from harness.campaigns.sensitivity.planning import fits
 from harness.cli.sensitivity_reading import read_control, read_trial
 from harness.cli.stored_runs import StoredRun, StoredRuns

@@ -8,7 +8,7 @@ from typing import Self
 
 import msgspec
 
-from checkers.verdict import Verdict
+from checkers.verdict.verdict import Verdict
 from harness.cli.apart.aftermath import Death, clear_away, take_up
 from harness.cli.apart.messages import Order
 from harness.cli.apart.process import DiedError, Process

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.identity import RunIdentity
-from checkers.verdict import Validity
+from checkers.history.identity import RunIdentity
+from checkers.verdict.verdict import Validity
 from harness.campaigns.sensitivity.identity import bug_digest, is_script_of, schedule_digest
 from harness.errors import disk_errors_told
 from harness.plan.schedule import decode

@@ -4,7 +4,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 
 
 class Answer(NamedTuple):

@@ -15,7 +15,7 @@ from confluent_kafka.admin._config import AlterConfigOpType, ConfigEntry, Config
 from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.administrator import AdministratorOptions, Answer
 from harness.clients.bounded import within
 from harness.clients.confluent import client_config, told

@@ -8,7 +8,7 @@ resigns answers NOT_CONTROLLER to changes that its successor commits.
 
 from typing import NamedTuple
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 
 
 class Refusal(NamedTuple):

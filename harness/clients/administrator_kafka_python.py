@@ -13,7 +13,7 @@ from kafka.admin import ConfigResource, ConfigResourceType
 from kafka.errors import BrokerResponseError
 from kafka.structs import OffsetAndMetadata
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.administrator import AdministratorOptions, Answer
 from harness.clients.administrator_errors import NOT_FOUND, classify_commit
 from harness.clients.bounded import within

@@ -14,7 +14,7 @@ from typing import Any
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.bounded import within
 from harness.clients.errors import Source, classify, raised_by_send
 from harness.clients.interface import (

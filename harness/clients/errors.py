@@ -8,7 +8,7 @@ every error that nobody has thought of included, leaves it open.
 from enum import StrEnum
 from typing import NamedTuple
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 
 
 class Source(StrEnum):

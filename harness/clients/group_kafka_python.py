@@ -15,7 +15,7 @@ from kafka.coordinator.assignors.range import RangePartitionAssignor
 from kafka.errors import BrokerResponseError, CommitFailedError
 from kafka.structs import OffsetAndMetadata
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.administrator import Answer
 from harness.clients.administrator_errors import classify_commit
 from harness.clients.group import Assigned, Gathered, MemberOptions, Membership

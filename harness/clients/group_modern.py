@@ -10,7 +10,7 @@ from typing import Any
 
 from confluent_kafka import TopicPartition
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.administrator import Answer
 from harness.clients.confluent import told
 from harness.clients.group import Assigned, Gathered, Membership

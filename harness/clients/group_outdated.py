@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from kafka.protocol.consumer import OffsetCommitRequest, OffsetCommitResponse
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.administrator import Answer
 from harness.clients.administrator_errors import classify_commit, classify_deletion
 from harness.clients.group import MemberOptions, Membership

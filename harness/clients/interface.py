@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 
 
 class ClientKind(StrEnum):

@@ -14,7 +14,7 @@ from kafka.errors import (
     OffsetOutOfRangeError,
 )
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.bounded import within
 from harness.clients.errors import Source, classify, raised_by_send
 from harness.clients.interface import (

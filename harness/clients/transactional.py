@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 import msgspec
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.interface import Message, Sent
 
 

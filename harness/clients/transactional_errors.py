@@ -10,7 +10,7 @@ nobody has thought of leaves it open.
 from enum import StrEnum
 from typing import NamedTuple
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.errors import Classified, Source
 
 

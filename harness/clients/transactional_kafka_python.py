@@ -16,7 +16,7 @@ from kafka.errors import BrokerResponseError, KafkaError, KafkaTimeoutError
 from kafka.producer.transaction_manager import EndTxnHandler
 from kafka.structs import OffsetAndMetadata
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.bounded import within
 from harness.clients.errors import Source
 from harness.clients.interface import Message, ReadError, Sent

@@ -11,9 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from checkers.coordinators import OFFSETS_TOPIC
-from checkers.partitions.kept_commits import COMMITS_LEFT
-from checkers.partitions.offsets_log import COMMITS
+from checkers.evidence.coordinators import OFFSETS_TOPIC
+from checkers.logs.partitions.kept_commits import COMMITS_LEFT
+from checkers.logs.partitions.offsets_log import COMMITS
 from harness.cluster.homes import disk_with
 from harness.evidence.leader_epochs import partitions_of_kafka
 from harness.evidence.replicas import Reading, read_disk

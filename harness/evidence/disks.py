@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
-from checkers.replicas.observed import EVIDENCE_FOLDERS, EVIDENCE_METADATA, EVIDENCE_REPLICAS
+from checkers.history.replicas import EVIDENCE_FOLDERS, EVIDENCE_METADATA, EVIDENCE_REPLICAS
 from harness.record.journal import Journals, Recorder
 from harness.vocabulary import Node
 

@@ -7,7 +7,7 @@ A folder is ``<topic>-<partition>``; where it ends otherwise, that tells what be
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from checkers.replicas.observed import FOLDERS, METADATA_TOPIC
+from checkers.history.replicas import FOLDERS, METADATA_TOPIC
 from harness.kafka.segments.log_folder import topic_id_of
 from harness.record.journal import Recorder
 

@@ -9,8 +9,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from checkers.replicas.leader_epochs import LEADER_EPOCHS
-from checkers.replicas.observed import METADATA_TOPIC
+from checkers.evidence.leader_epochs import LEADER_EPOCHS
+from checkers.history.replicas import METADATA_TOPIC
 from harness.cluster.homes import directory_id_of, disk_with
 from harness.record.journal import Recorder
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from checkers.replicas.observed import METADATA_LOG, METADATA_TOPIC
+from checkers.history.replicas import METADATA_LOG, METADATA_TOPIC
 from harness.cluster.tools import FILES_AT
 from harness.errors import EngineError
 from harness.evidence.replicas import as_value, read_disk

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from checkers.replicas.observed import COLUMN_TYPES, REPLICA, pack
+from checkers.history.replicas import COLUMN_TYPES, REPLICA, pack
 from harness.cluster.homes import disk_with
 from harness.kafka.segments.log_folder import LogRead, read_log
 from harness.record.journal import Recorder

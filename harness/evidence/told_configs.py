@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
-from checkers.metadata.configs import TOPIC_CONFIGS
+from checkers.kraft.metadata.configs import TOPIC_CONFIGS
 from harness.clients.metadata_views import own_configs
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder

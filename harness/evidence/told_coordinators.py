@@ -12,7 +12,7 @@ from kafka.protocol.admin import (
     ListTransactionsResponse,
 )
 
-from checkers.told_coordinators import COORDINATORS, RELEASED_WITHIN_NS
+from checkers.runs.told_coordinators import COORDINATORS, RELEASED_WITHIN_NS
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder
 

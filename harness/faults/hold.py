@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.partition import CHAIN, remove_chain
 from harness.record.journal import Recorder

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.cluster.containers import NotRunningError
 from harness.faults.activate import as_value
 from harness.faults.contract import ActiveFault, NotConfirmedError

@@ -1,6 +1,6 @@
 """Performs the admin operations of a schedule at their times, beside the faults."""
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.nemesis.operator import Operator
 from harness.nemesis.timed import Timed
 from harness.record.journal import Clock

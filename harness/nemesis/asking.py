@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, Protocol
 
 from msgspec import structs
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.administration.elections import elect_leaders
 from harness.administration.reassignments import alter_reassignments, list_reassignments
 from harness.administration.settings import SettingAnswer, add_partitions, alter_topic, update_feature

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.nemesis.background import Background
 from harness.nemesis.casting import Cast, asked_there, cast, come_about, has_part, member_of
 from harness.nemesis.conditions import Seen

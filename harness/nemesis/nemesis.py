@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import msgspec
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.cluster.containers import in_parallel
 from harness.errors import KrucibleError
 from harness.faults.activate import activate, process_fault

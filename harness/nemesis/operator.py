@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.administration.throttles import Throttle, remove_throttle
 from harness.kafka.sizes import TopicSizes
 from harness.kafka.wire import WireError

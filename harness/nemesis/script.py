@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.nemesis.background import Background
 from harness.nemesis.conditions import judged
 from harness.nemesis.nemesis import Nemesis

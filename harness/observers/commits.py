@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from checkers.coordinators import OFFSETS_TOPIC
+from checkers.evidence.coordinators import OFFSETS_TOPIC
 from harness.kafka.segments.commits_log import CommitsLog, Placed, as_value
 from harness.kafka.segments.growing import names_in
 from harness.observers.observer import Observer

@@ -7,7 +7,7 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.errors import UsageError
 from harness.vocabulary.known import KnownOutcome
 from harness.vocabulary.scenario import Expectation, Scenario

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.cluster.rendering import problems_with
 from harness.errors import UsageError
 from harness.faults.availability import unavailable_because

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.faults import FaultWindow, fault_windows
-from checkers.history import History, Operation, OperationType
+from checkers.evidence.faults import FaultWindow, fault_windows
+from checkers.history.operations import History, Operation, OperationType
 from harness.plan.replaying_blinks import replayed_blinks
 from harness.plan.replaying_gambits import played_in, replayed
 from harness.plan.schedule import Planned, agenda, blinks_of

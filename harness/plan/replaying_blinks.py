@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from checkers.faults import FaultWindow
+from checkers.evidence.faults import FaultWindow
 from harness.faults.partition import takes_part
 from harness.plan.schedule import blinks_of
 from harness.vocabulary.administration import Member

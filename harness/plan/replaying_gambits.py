@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.vocabulary.administration import Drawn, Member
 from harness.vocabulary.gambits import Ask, Choice, Gambit, GambitMove, Given
 

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.history import History
-from checkers.identity import IDENTITY_FILE, RunIdentity, decode_identity
-from checkers.reading import HistoryError, read_journals
+from checkers.history.identity import IDENTITY_FILE, RunIdentity, decode_identity
+from checkers.history.operations import History
+from checkers.history.reading import HistoryError, read_journals
 from harness.errors import UsageError
 from harness.faults.availability import unavailable_because
 from harness.plan.catalogue import scenario_names

@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.reading import HistoryError
-from checkers.verdict import Verdict
+from checkers.history.reading import HistoryError
+from checkers.verdict.verdict import Verdict
 from harness.cli.cancelling import cancellable
 from harness.cli.keeping import identity_of
 from harness.cli.running import run_one

@@ -7,8 +7,8 @@ import signal
 from collections.abc import Sequence
 from pathlib import Path
 
-from checkers.history import FORMAT_VERSION, History, JournalHeader, OperationType
-from checkers.shapes import FAILURE
+from checkers.history.operations import FORMAT_VERSION, History, JournalHeader, OperationType
+from checkers.history.shapes import FAILURE
 from harness.record.journal import Clock, Entry, Journal
 from harness.record.mishaps import FAILURES_FILE
 

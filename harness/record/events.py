@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from checkers.history import Operation
-from checkers.verdict import Verdict
+from checkers.history.operations import Operation
+from checkers.verdict.verdict import Verdict
 
 
 class PhaseBegan(msgspec.Struct, frozen=True):

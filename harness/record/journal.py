@@ -17,8 +17,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.history import FORMAT_VERSION, JournalHeader, Operation, OperationType
-from checkers.shapes import END, OPENED
+from checkers.history.operations import FORMAT_VERSION, JournalHeader, Operation, OperationType
+from checkers.history.shapes import END, OPENED
 from harness.errors import KrucibleError
 from harness.record.events import Event, Listener, Recorded
 

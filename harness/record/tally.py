@@ -4,7 +4,7 @@ import threading
 import time
 from collections import Counter
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.record.events import Acknowledged, Event, Recorded
 
 

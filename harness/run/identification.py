@@ -9,7 +9,7 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.identity import HostIdentity, ImageIdentity, NodeFileIdentity, RunIdentity
+from checkers.history.identity import HostIdentity, ImageIdentity, NodeFileIdentity, RunIdentity
 from harness.cluster.images import KafkaImage
 from harness.plan.planning import RunPlan
 

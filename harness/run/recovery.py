@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.kafka.topics import Address
 from harness.kafka.wire import Endpoint, PartitionAnswer, WireError
 from harness.record.journal import Recorder

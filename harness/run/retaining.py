@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from threading import Event
 from typing import Protocol
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.metadata_views import own_configs
 from harness.kafka.wire import Connection, WireError
 from harness.nemesis.operator import Performed

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.coordinators import OFFSETS_TOPIC
-from checkers.history import History
+from checkers.evidence.coordinators import OFFSETS_TOPIC
+from checkers.history.operations import History
+from checkers.history.reading import read_history
 from checkers.judge import judge
-from checkers.reading import read_history
-from checkers.verdict import Verdict
+from checkers.verdict.verdict import Verdict
 from harness.cluster.containers import in_parallel
 from harness.cluster.engine import engine_errors_told
 from harness.cluster.watching import NodeWatcher

@@ -10,8 +10,8 @@ from typing import Any
 
 import msgspec
 
-from checkers.identity import IDENTITY_FILE, encode_identity
-from checkers.told_coordinators import EVIDENCE_COORDINATORS
+from checkers.history.identity import IDENTITY_FILE, encode_identity
+from checkers.runs.told_coordinators import EVIDENCE_COORDINATORS
 from harness.cluster.cluster import Cluster, Plan, make_mount_points, remove_run
 from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine, compose_binary, connect, engine_facts

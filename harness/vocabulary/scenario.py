@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import msgspec
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary.administration import AdminOperation
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.gambits import Gambit

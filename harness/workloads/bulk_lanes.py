@@ -6,7 +6,7 @@ from typing import Any
 
 from confluent_kafka import KafkaError, Producer
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.confluent import REPORTS_AFTER_FATAL_S, fate_of, made, producer_config, told
 from harness.clients.errors import raised_by_send
 from harness.clients.interface import ClientFailedError, ProducerOptions, Sent

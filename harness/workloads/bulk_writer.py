@@ -13,7 +13,7 @@ from pathlib import Path
 import msgspec
 from confluent_kafka import Producer
 
-from checkers.history import JournalHeader, OperationType
+from checkers.history.operations import JournalHeader, OperationType
 from harness.clients.bounded import within
 from harness.clients.interface import ClientFailedError, ProducerOptions
 from harness.record.journal import Clock, Journal, JournalError, Recorder

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.interface import (
     ClientFailedError,
     ClientKind,

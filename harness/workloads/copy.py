@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.interface import ClientFailedError, ClientKind, Message, ReadError
 from harness.clients.opening import open_member, open_transactional
 from harness.clients.transactional import GroupConsumer, GroupOffsets, GroupOptions

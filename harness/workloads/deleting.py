@@ -7,7 +7,7 @@ from typing import Any
 from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.bounded import within
 from harness.clients.confluent import client_config
 from harness.clients.interface import ClientFailedError, ClientKind, Isolation, LogConsumer, ReadError

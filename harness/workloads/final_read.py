@@ -10,7 +10,7 @@ import time
 from threading import Event
 from typing import Any
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.interface import (
     ClientFailedError,
     LogConsumer,

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 from enum import StrEnum
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.administrator import Answer
 from harness.clients.group import GroupMember, MemberOptions, Membership
 from harness.clients.group_opening import Join, join_group

@@ -6,7 +6,7 @@ Before it leaves it asks for the group to be deleted, as an administrator does: 
 import time
 from collections.abc import Callable
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.administrator import Answer
 from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.group_opening import Join, join_group

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.administrator import Answer
 from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions, Membership
 from harness.clients.group_opening import Join

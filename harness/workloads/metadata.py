@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from checkers.registers.kept import LAGS_NS
 from harness.clients.administrator_opening import Make, open_administrator
 from harness.clients.interface import ClientKind

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from random import Random
 from typing import TypeVar
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.raw_records import Appended, append_record, fetch_records, leader_of
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.administrator_errors import classify_commit, classify_deletion
 from harness.clients.raw_offsets import commit_offset, delete_group, delete_offset, fetch_offsets, find_group
 from harness.kafka.wire import Connection, WireError

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from threading import Event
 from typing import Any
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.interface import ClientFailedError, ClientKind, Sent
 from harness.workloads.context import Context
 from harness.workloads.producing import complete_send

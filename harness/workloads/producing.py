@@ -4,7 +4,7 @@ import random
 import time
 from threading import Event
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.interface import ClientFailedError, ClientKind, LogProducer, Sent
 from harness.record.journal import Recorder
 from harness.workloads.context import LogContext

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple, TypeVar
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.interface import ClientFailedError, ClientKind, Isolation, ReadError
 from harness.clients.raw_transactions import (
     Appended,

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from enum import StrEnum
 from typing import Any, NamedTuple, TypeVar
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.errors import Source
 from harness.clients.raw_transactions import (
     ProducerState,

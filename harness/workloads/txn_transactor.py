@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from threading import Event
 from typing import Any, NamedTuple
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.interface import ClientFailedError, ClientKind, Sent
 from harness.clients.transactional import (
     GroupOffsets,

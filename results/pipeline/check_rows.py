@@ -11,9 +11,9 @@ import msgspec
 import pyarrow as pa
 
 import checkers
+from checkers.evidence.setup import Setup
 from checkers.judge import reasons_of
-from checkers.setup import Setup
-from checkers.verdict import Anomaly, CheckerResult, Verdict
+from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 from results.pipeline.columnar import rows
 
 WHOLE = "*"

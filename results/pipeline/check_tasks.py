@@ -13,9 +13,9 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.history import History
-from checkers.reading import HistoryError
-from checkers.verdict import CheckerResult, Validity, Verdict
+from checkers.history.operations import History
+from checkers.history.reading import HistoryError
+from checkers.verdict.verdict import CheckerResult, Validity, Verdict
 from results.pipeline.check_rows import rows_of_verdict, tables_of_verdict
 from results.pipeline.found import FoundRun
 from results.pipeline.staged_files import Batches, StagedFiles, Told, manifest, refused

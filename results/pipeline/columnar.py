@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
-from checkers.columns import NONE, Integers
+from checkers.columns.tables import NONE, Integers
 from results.pipeline.schemas import PARTITIONED_BY, TABLES
 
 Array: TypeAlias = "pa.Array[Any]"

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.identity import IDENTITY_FILE, RunIdentity
+from checkers.history.identity import IDENTITY_FILE, RunIdentity
 from results.pipeline.schemas import TABLES
 from results.pipeline.staged_files import place_of
 from results.store import VERDICT_FILE, StoreError, load_identity, load_verdict, run_folders

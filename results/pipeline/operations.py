@@ -6,8 +6,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from checkers.columns import NONE, Columns, Integers, Outcome
-from checkers.history import History, OperationType
+from checkers.columns.tables import NONE, Columns, Integers, Outcome
+from checkers.history.operations import History, OperationType
 from results.pipeline.columnar import assembled, named, numbers, texts
 from results.pipeline.pairing import Paired
 

@@ -5,9 +5,9 @@ from operator import attrgetter
 
 import numpy as np
 
-from checkers.columns import NONE, Integers
-from checkers.history import INVOKE, History
-from checkers.shapes import OBSERVATIONS
+from checkers.columns.tables import NONE, Integers
+from checkers.history.operations import INVOKE, History
+from checkers.history.shapes import OBSERVATIONS
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,7 @@ class Paired:
 
 
 def pair(history: History) -> Paired:
-    """Pair a history that `checkers.reading.read_history` returned: nobody has two operations outstanding."""
+    """Pair a history that `checkers.history.reading` returned: nobody has two operations outstanding."""
     operations = history.operations
     processes = list(map(attrgetter("process"), operations))
     codes = {process: code for code, process in enumerate(dict.fromkeys(processes))}

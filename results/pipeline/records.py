@@ -4,8 +4,8 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from checkers.columns import NEVER, NONE, Columns, Integers, Outcome
-from checkers.history import History
+from checkers.columns.tables import NEVER, NONE, Columns, Integers, Outcome
+from checkers.history.operations import History
 from results.pipeline.columnar import Array, assembled, booleans, named, numbers
 from results.pipeline.pairing import Paired
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from checkers.reading import HistoryError, read_history
+from checkers.history.reading import HistoryError, read_history
 from results.pipeline.check_tasks import judged_whole
 from results.pipeline.found import FoundRun
 from results.pipeline.staged_files import Batches, StagedFiles, Told, manifest, refused

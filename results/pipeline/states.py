@@ -7,9 +7,9 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 import msgspec
 import pyarrow as pa
 
-from checkers.faults import fault_windows
-from checkers.history import History, Operation
-from checkers.quorum.views import NONE, Voter
+from checkers.evidence.faults import fault_windows
+from checkers.history.operations import History, Operation
+from checkers.kraft.quorum.views import NONE, Voter
 from results.pipeline.columnar import Array, assembled, integers, lists, rows, texts
 from results.pipeline.schemas import SILENCE_NS
 

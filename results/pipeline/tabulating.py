@@ -10,10 +10,10 @@ import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from checkers.availability import load_end_ns
-from checkers.history import History
-from checkers.loading import columns_of
-from checkers.shapes import Setup
+from checkers.evidence.loading import columns_of
+from checkers.history.operations import History
+from checkers.history.shapes import Setup
+from checkers.runs.availability import load_end_ns
 from results.pipeline.columnar import rows
 from results.pipeline.found import FoundRun, began_at
 from results.pipeline.operations import operations_of

@@ -22,26 +22,26 @@ from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
-from checkers.columns import Columns
-from checkers.faults import fault_windows
-from checkers.history import History, Operation
+from checkers.columns.tables import Columns
+from checkers.evidence.faults import fault_windows
+from checkers.evidence.loading import columns_of
+from checkers.evidence.replicas import batches_of
+from checkers.evidence.setup import Setup
+from checkers.history.operations import History, Operation
+from checkers.history.reading import read_history
+from checkers.history.sources import untold_damage
 from checkers.judge import CHECKERS, readable_setup, result_by, verdict_of
 from checkers.licences import Licences, licences_of
-from checkers.loading import columns_of
-from checkers.log import check_part as check_log_part
-from checkers.log import figures as of_log
-from checkers.log import put_together as put_log_together
-from checkers.log.shares import shares as shares_of_log
-from checkers.reading import read_history
+from checkers.logs.log import check_part as check_log_part
+from checkers.logs.log import figures as of_log
+from checkers.logs.log import put_together as put_log_together
+from checkers.logs.log.shares import shares as shares_of_log
 from checkers.registers import Judgeable, judgeable, losing_of
 from checkers.registers import parts as of_registers
 from checkers.registers.columns import Registers
 from checkers.registers.kept import Milestones
-from checkers.replicas.evidence import batches_of
-from checkers.setup import Setup
-from checkers.sources import untold_damage
-from checkers.verdict import CheckerResult, Verdict
-from checkers.withholding import Hole, hole_of, withheld
+from checkers.verdict.verdict import CheckerResult, Verdict
+from checkers.verdict.withholding import Hole, hole_of, withheld
 
 RUN = "run"
 """Name of the unit that every run has."""

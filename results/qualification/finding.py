@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.verdict import Anomaly
+from checkers.verdict.verdict import Anomaly
 from results.qualification.inference import share_interval
 from results.qualification.records import Elsewhere, OnRecord, Role, Run, of_role
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.identity import ImageIdentity, RunIdentity
-from checkers.verdict import Anomaly
+from checkers.history.identity import ImageIdentity, RunIdentity
+from checkers.verdict.verdict import Anomaly
 from results.store import RunUnreadableError, load_identity, load_verdict
 from results.summary import Outcome, RunOutcome, outcome_of
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 
 Numbers = npt.NDArray[np.int64]
 OUTCOMES = ("ok", "info", "fail", "open")

@@ -3,9 +3,9 @@
 import msgspec
 from markupsafe import Markup
 
-from checkers.transactions import draw_cycle
-from checkers.transactions.judging import Drawn
-from checkers.verdict import Anomaly, CheckerResult, Verdict
+from checkers.transactional.transactions import draw_cycle
+from checkers.transactional.transactions.judging import Drawn
+from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 from results.cleaning import clean
 
 Key = tuple[str, str, tuple[int, ...]]

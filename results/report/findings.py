@@ -3,8 +3,8 @@
 import msgspec
 from markupsafe import Markup
 
-from checkers.history import History, Operation
-from checkers.verdict import Anomaly, Verdict
+from checkers.history.operations import History, Operation
+from checkers.verdict.verdict import Anomaly, Verdict
 from results.cleaning import clean, clean_value
 from results.report.cycles import cycles_of, drawing, key_of
 from results.report.frame import at_seconds

@@ -9,9 +9,9 @@ import jinja2
 import msgspec
 from markupsafe import Markup
 
-from checkers.history import History
-from checkers.identity import RunIdentity
-from checkers.verdict import Validity, Verdict
+from checkers.history.identity import RunIdentity
+from checkers.history.operations import History
+from checkers.verdict.verdict import Validity, Verdict
 from results.cleaning import clean
 from results.measures import Measures, measure
 from results.observed import Observed, observe

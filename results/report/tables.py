@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 from markupsafe import Markup
 
-from checkers.identity import RunIdentity
-from checkers.node_logs import HARMLESS
-from checkers.verdict import CheckerResult, Verdict
+from checkers.evidence.node_logs import HARMLESS
+from checkers.history.identity import RunIdentity
+from checkers.verdict.verdict import CheckerResult, Verdict
 from results.cleaning import clean, clean_value
 from results.measures import Measures
 from results.observed import FaultSeen, LogLine, Observed

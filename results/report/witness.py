@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 from markupsafe import Markup
 
-from checkers.history import History
+from checkers.history.operations import History
 from results.cleaning import clean, clean_value
 from results.observed import FaultSeen
 from results.report import glyphs, svg

@@ -9,7 +9,7 @@ from enum import StrEnum
 
 import msgspec
 
-from checkers.verdict import Anomaly, Verdict
+from checkers.verdict.verdict import Anomaly, Verdict
 from results.summary import Outcome
 from results.wilson import Interval, wilson
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.identity import IDENTITY_FILE
-from checkers.verdict import Validity
+from checkers.history.identity import IDENTITY_FILE
+from checkers.verdict.verdict import Validity
 from results.measures import MEASURES_FILE, load_measures
 from results.store import VERDICT_FILE, RunSummary, StoreError, run_folders, summarise_folder
 

@@ -1,6 +1,6 @@
 """findings/eligible-none: min.insync.replicas is altered while nobody of a partition is in sync."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     AlterTopic,

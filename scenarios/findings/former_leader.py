@@ -1,6 +1,6 @@
 """findings/former-leader: a voter that led, slept through its removal, and is to find the new leader."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Assumptions,

@@ -1,6 +1,6 @@
 """findings/power-loss-of-an-observer: a broker that lost its unsynced metadata log has to start again."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Assumptions,

@@ -1,6 +1,6 @@
 """findings/reassignment-to-all: a reassignment that is overridden by one that keeps every replica."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Await,

@@ -1,6 +1,6 @@
 """findings/reassignment-without-end: an added replica is taken back before it was in sync."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Await,

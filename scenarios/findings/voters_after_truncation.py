@@ -1,6 +1,6 @@
 """findings/voters-after-truncation: who truncates its metadata log must read on from there."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     AlterTopic,

@@ -1,6 +1,6 @@
 """regressions/kafka-12670-unclean-config: unclean.leader.election.enable is honoured."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Assumptions,

@@ -1,6 +1,6 @@
 """regressions/kafka-14402-hanging-transaction: a late Produce must not begin a transaction without an end."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Expectation,
     FixedSchedule,

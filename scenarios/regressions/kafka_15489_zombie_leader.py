@@ -1,6 +1,6 @@
 """regressions/kafka-15489-zombie-leader: a leader cut off from its majority must step down."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Among,
     Expectation,

@@ -1,6 +1,6 @@
 """regressions/kafka-15665-early-completion: no reassignment completes before its targets are in sync."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Assumptions,

@@ -1,6 +1,6 @@
 """regressions/kafka-17030-stale-voter: a voter that slept through its removal finds the new leader."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Assumptions,

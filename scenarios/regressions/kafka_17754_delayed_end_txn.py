@@ -1,6 +1,6 @@
 """regressions/kafka-17754-delayed-end-txn: a late commit ends the next transaction of an older client."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Expectation,
     FixedSchedule,

@@ -1,6 +1,6 @@
 """regressions/kafka-19021-broker-as-voter: a broker must not become a voter."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     AddVoter,

@@ -1,6 +1,6 @@
 """regressions/kip-966-last-replica: the last in-sync replica loses its disk, two others have every record."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Assumptions,

@@ -1,6 +1,6 @@
 """regressions/kip-996-epoch-run-away: a controller that is cut off must not drive the epoch up."""
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Among,

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 from tests.checkers.log_histories import MS
 from tests.checkers.replicas.replica_histories import Batch, metadata, replica
 

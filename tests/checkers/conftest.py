@@ -36,8 +36,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checkers.history import History, Operation, OperationType
-from checkers.replicas.observed import COLUMN_TYPES, pack
+from checkers.history.operations import History, Operation, OperationType
+from checkers.history.replicas import COLUMN_TYPES, pack
 
 WALL_MS = 1_700_000_000_000
 EMPTY = pack(np.zeros(0), "base_offset")

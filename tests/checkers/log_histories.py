@@ -31,9 +31,9 @@ none is told.  Readers a, b, c, d are the two clients at the two isolation level
 from collections.abc import Callable
 from typing import Any
 
-from checkers.history import History, Operation, OperationType
-from checkers.log import check_log
-from checkers.verdict import Anomaly, CheckerResult
+from checkers.history.operations import History, Operation, OperationType
+from checkers.logs.log import check_log
+from checkers.verdict.verdict import Anomaly, CheckerResult
 
 MS = 1_000_000
 READERS = {

@@ -5,7 +5,7 @@ It shares no code with the checker, knows no licences, and takes quadratic time.
 
 from typing import Any, NamedTuple
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 
 
 class Send(NamedTuple):

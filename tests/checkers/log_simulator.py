@@ -6,7 +6,7 @@ A history of it is valid, whatever the seed; a mutation of such a history is wha
 import random
 from typing import Any
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 from tests.checkers.log_histories import READERS, TOPIC
 
 Type = OperationType

@@ -5,7 +5,7 @@ Every attempt has a value of its own.  It shares no code with the checker and kn
 
 from typing import Any, NamedTuple
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 
 _FATES = {OperationType.OK: "committed", OperationType.FAIL: "aborted", OperationType.INFO: "doubted"}
 

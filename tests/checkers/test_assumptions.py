@@ -5,9 +5,9 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from checkers.assumptions import check_assumptions
-from checkers.history import History, Operation, OperationType
-from checkers.verdict import CheckerResult, Validity
+from checkers.history.operations import History, Operation, OperationType
+from checkers.runs.assumptions import check_assumptions
+from checkers.verdict.verdict import CheckerResult, Validity
 
 Story = Callable[..., History]
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.availability import PARTITIONS_TOLD, check_availability
-from checkers.history import History
-from checkers.verdict import Validity
+from checkers.history.operations import History
+from checkers.runs.availability import PARTITIONS_TOLD, check_availability
+from checkers.verdict.verdict import Validity
 from tests.checkers.log_histories import told
 
 Story = Callable[..., History]

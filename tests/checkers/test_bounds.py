@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from checkers import bounds
+from checkers.history import bounds
+from checkers.history.reading import HistoryError, read_history
+from checkers.history.shapes import LARGEST_RUN
 from checkers.judge import judge
-from checkers.reading import HistoryError, read_history
-from checkers.shapes import LARGEST_RUN
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from tests.checkers.conftest import SETUP
 
 HEADER = {"krucible_history": 1, "run": "r", "journal": "worker-0", "began_at": "2026-11-22T20:21:02Z"}
@@ -139,7 +139,7 @@ def test_what_is_refused_costs_no_memory(tmp_path: Path) -> None:
     test_lines_may_be_nested_too_deeply(tmp_path / "deep")
     folders = [str(tmp_path / name) for name in ("line", "runs", "deep")]
     code = (
-        "import sys, pathlib\nfrom checkers.reading import HistoryError, read_history\n"
+        "import sys, pathlib\nfrom checkers.history.reading import HistoryError, read_history\n"
         "for folder in sys.argv[1:]:\n"
         "    try:\n        read_history(pathlib.Path(folder))\n"
         "    except HistoryError as error:\n        print(error)\n"

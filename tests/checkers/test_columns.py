@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checkers.columns import NEVER, NONE, Columns, Outcome, PartitionName, ReaderName, Sends
-from checkers.history import History, Operation, OperationType
-from checkers.loading import columns_of
+from checkers.columns.tables import NEVER, NONE, Columns, Outcome, PartitionName, ReaderName, Sends
+from checkers.evidence.loading import columns_of
+from checkers.history.operations import History, Operation, OperationType
 from tests.checkers.log_histories import MS, told
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from checkers.assumptions import check_assumptions
-from checkers.history import History, Operation, OperationType
-from checkers.verdict import Assumption
+from checkers.history.operations import History, Operation, OperationType
+from checkers.runs.assumptions import check_assumptions
+from checkers.verdict.verdict import Assumption
 from tests.checkers.conftest import SETUP
 
 COMPACTED = {"name": "c-0", "partitions": 2, "replication_factor": 3, "config": {"cleanup.policy": "compact"}}

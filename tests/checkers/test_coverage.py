@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.coverage import coverage_of
-from checkers.faults import fault_windows
-from checkers.history import History, Operation, OperationType
-from checkers.setup import setup_of
+from checkers.evidence.faults import fault_windows
+from checkers.evidence.setup import setup_of
+from checkers.history.operations import History, Operation, OperationType
+from checkers.runs.coverage import coverage_of
 from tests.checkers.conftest import SETUP, ns, tell
 
 OK = OperationType.OK
@@ -116,7 +116,7 @@ def test_a_node_that_is_away_is_not_missed(lines: tuple[str, ...], *, excused: b
 def test_before_a_fault_and_long_after_it_a_node_is_missed(
     begin_s: float, end_s: float, silent_ms: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("checkers.coverage._RETURN_NS", ns(19.9))
+    monkeypatch.setattr("checkers.runs.coverage._RETURN_NS", ns(19.9))
     lines = (f"{begin_s} f1 kill b1 ok", f"{end_s} f1 heal ok")
     told = unmet(watched(*lines, without=(("partitions", "b1"), 10, 99)))
     expected = {"partitions-covered": f"not seen: b1 for {silent_ms} ms"} if silent_ms else {}

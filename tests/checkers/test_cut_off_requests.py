@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from checkers.elections import check_elections
-from checkers.fates import Fate
-from checkers.history import History, OperationType
+from checkers.administration.elections import check_elections
+from checkers.administration.reassignments import check_reassignments
+from checkers.evidence.fates import Fate
+from checkers.history.operations import History, OperationType
 from checkers.judge import judge
-from checkers.reassignments import check_reassignments
-from checkers.verdict import CheckerResult
+from checkers.verdict.verdict import CheckerResult
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 
 Ask = Callable[[AdminStory, float | None], None]

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.coordinators import TRANSACTIONS_TOPIC, number_of
-from checkers.descriptions import check_descriptions
-from checkers.history import OperationType
-from checkers.verdict import CheckerResult, Validity
+from checkers.administration.descriptions import check_descriptions
+from checkers.evidence.coordinators import TRANSACTIONS_TOPIC, number_of
+from checkers.history.operations import OperationType
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 from tests.checkers.log_histories import MS
 

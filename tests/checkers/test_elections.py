@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.elections import check_elections
-from checkers.history import History, OperationType
-from checkers.verdict import CheckerResult, Validity
+from checkers.administration.elections import check_elections
+from checkers.history.operations import History, OperationType
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 
 UNLICENSED, CONTRADICTION = "unclean-election-unlicensed", "election-contradicts-state"

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from checkers.elections import check_elections
-from checkers.verdict import Validity
+from checkers.administration.elections import check_elections
+from checkers.verdict.verdict import Validity
 from tests.checkers.admin_histories import TOPIC, AdminStory
 
 ENABLED = {"unclean.leader.election.enable": "true"}

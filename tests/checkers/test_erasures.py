@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from checkers.erasures import check_erasures
-from checkers.history import History, Operation, OperationType
-from checkers.verdict import Validity
+from checkers.groups.erasures import check_erasures
+from checkers.history.operations import History, Operation, OperationType
+from checkers.verdict.verdict import Validity
 
 MS = 1_000_000
 TOPIC, GROUP = "offsets-0", "gone-1"

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from checkers.faults import FOREVER_NS, fault_windows
-from checkers.history import History
+from checkers.evidence.faults import FOREVER_NS, fault_windows
+from checkers.history.operations import History
 
 Story = Callable[..., History]
 

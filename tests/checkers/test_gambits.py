@@ -6,11 +6,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.assumptions import check_assumptions
-from checkers.faults import fault_windows
-from checkers.history import History, Operation, OperationType
-from checkers.journals import missing_journals
-from checkers.verdict import CheckerResult
+from checkers.evidence.faults import fault_windows
+from checkers.history.journals import missing_journals
+from checkers.history.operations import History, Operation, OperationType
+from checkers.runs.assumptions import check_assumptions
+from checkers.verdict.verdict import CheckerResult
 
 Story = Callable[..., History]
 OK, INFO, FAIL = OperationType.OK, OperationType.INFO, OperationType.FAIL

@@ -8,7 +8,7 @@ import weakref
 import msgspec
 import pytest
 
-from checkers.history import History, Operation, OperationType, once
+from checkers.history.operations import History, Operation, OperationType, once
 
 
 def _told(index: int, f: str, key: object = None) -> Operation:

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 
 from checkers import judge as judging
-from checkers.assumptions import CHECKER as ASSUMPTIONS
-from checkers.history import History
+from checkers.history.operations import History
+from checkers.history.shapes import LASTED
 from checkers.judge import as_expected, combined, judge, known_anomalies, verdict_of
-from checkers.shapes import LASTED
-from checkers.verdict import Anomaly, Assumption, CheckerResult, Validity, result_of
+from checkers.runs.assumptions import CHECKER as ASSUMPTIONS
+from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, Validity, result_of
 
 Story = Callable[..., History]
 

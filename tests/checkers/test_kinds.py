@@ -1,6 +1,6 @@
 """Kinds of anomalies: what all findings of one id share."""
 
-from checkers.kinds import AnomalyKind, by_id
+from checkers.verdict.kinds import AnomalyKind, by_id
 
 KIND = AnomalyKind("odd", "Something odd.", "Nothing odd happens.", "KIP-0", illegal=False)
 

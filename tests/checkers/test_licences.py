@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.columns import NONE, PartitionName
-from checkers.history import History, Operation, OperationType
+from checkers.columns.tables import NONE, PartitionName
+from checkers.history.operations import History, Operation, OperationType
 from checkers.licences import RULES, Event, Licences, Permit, first_permit, licences_of
 from tests.checkers.log_histories import MS, told
 

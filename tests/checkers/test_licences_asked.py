@@ -2,8 +2,8 @@
 
 import pytest
 
-from checkers.columns import PartitionName
-from checkers.elections import check_elections
+from checkers.administration.elections import check_elections
+from checkers.columns.tables import PartitionName
 from checkers.licences import licences_of
 from checkers.licences.asked import by_request
 from checkers.licences.permission import UNCLEAN_CONFIG

@@ -5,13 +5,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checkers.history import OperationType
+from checkers.evidence.loading import columns_of
+from checkers.history.operations import OperationType
 from checkers.licences import Licences, licences_of
 from checkers.licences.decisions import decisions_of, lost_state
 from checkers.licences.permits import Decisions, no_decisions
-from checkers.loading import columns_of
-from checkers.log import check_columns
-from checkers.verdict import CheckerResult, Validity
+from checkers.logs.log import check_columns
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 from tests.checkers.log_histories import MS, told
 

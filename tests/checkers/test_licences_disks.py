@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from checkers.columns import NEVER, PartitionName
+from checkers.columns.tables import NEVER, PartitionName
 from checkers.licences import licences_of
 from checkers.licences.permits import Permit
-from checkers.log import check_log
-from checkers.verdict import CheckerResult, Validity
+from checkers.logs.log import check_log
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, AdminStory
 from tests.checkers.log_histories import MS
 

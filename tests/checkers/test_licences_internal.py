@@ -4,13 +4,13 @@ from typing import Any
 
 import pytest
 
-from checkers.columns import PartitionName
-from checkers.coordinators import OFFSETS_TOPIC, number_of, offsets_partition
+from checkers.columns.tables import PartitionName
+from checkers.evidence.coordinators import OFFSETS_TOPIC, number_of, offsets_partition
 from checkers.groups import check_groups
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from checkers.licences.internal import may_have_lost
 from checkers.registers import check_registers
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 
 ALL = {"scope": "all"}

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from checkers.columns import NEVER, PartitionName
-from checkers.elections import check_elections
+from checkers.administration.elections import check_elections
+from checkers.columns.tables import NEVER, PartitionName
 from checkers.licences import licences_of
 from checkers.licences.permission import UNCLEAN_CONFIG, enabled_always, permitted
 from checkers.licences.scene import Scene

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from checkers.columns import PartitionName
-from checkers.history import OperationType
+from checkers.columns.tables import PartitionName
+from checkers.history.operations import OperationType
 from checkers.licences import licences_of
-from checkers.log import check_log
-from checkers.verdict import CheckerResult, Validity
+from checkers.logs.log import check_log
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import READER, TOPIC, AdminStory
 from tests.checkers.replicas.replica_histories import Batch
 

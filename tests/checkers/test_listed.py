@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.history import History, OperationType
+from checkers.history.operations import History, OperationType
 from checkers.judge import result_by
-from checkers.listed import check_listed
-from checkers.listed.stable import opened_in
-from checkers.verdict import CheckerResult, Validity
+from checkers.logs.listed import check_listed
+from checkers.logs.listed.stable import opened_in
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, AdminStory
 from tests.checkers.log_histories import MS
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from checkers.listed import check_listed
-from checkers.listed.followers import MARGIN_NS
-from checkers.verdict import CheckerResult, Validity
+from checkers.logs.listed import check_listed
+from checkers.logs.listed.followers import MARGIN_NS
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 
 EARLY = "deleted-before-followers"

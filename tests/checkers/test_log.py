@@ -2,10 +2,10 @@
 
 import pytest
 
-from checkers.history import History
-from checkers.log import check_log, screening
-from checkers.log.findings import PROMISES
-from checkers.verdict import EXAMPLES_PER_ANOMALY, Validity
+from checkers.history.operations import History
+from checkers.logs.log import check_log, screening
+from checkers.logs.log.findings import PROMISES
+from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Validity
 from tests.checkers.log_histories import ids_of, judged, only, told
 
 CLEAN = """

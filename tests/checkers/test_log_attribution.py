@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.history import Operation, OperationType
-from checkers.loading import columns_of
-from checkers.log import check_columns, check_log
-from checkers.verdict import CheckerResult, Validity
+from checkers.evidence.loading import columns_of
+from checkers.history.operations import Operation, OperationType
+from checkers.logs.log import check_columns, check_log
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.log_histories import TOPIC, only, told
 from tests.checkers.replicas.replica_histories import Batch, replica, unread
 

@@ -2,9 +2,9 @@
 
 import pytest
 
-from checkers.history import History
-from checkers.log import check_log
-from checkers.verdict import Validity
+from checkers.history.operations import History
+from checkers.logs.log import check_log
+from checkers.verdict.verdict import Validity
 from tests.checkers.log_histories import judged, only
 
 SENT = "foreign\np0 send 0@0=1 0@1=2 0@2=3\n"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from tests.checkers.log_histories import ids_of, judged, only
 
 

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from checkers.columns import NONE
-from checkers.history import History, Operation, OperationType
-from checkers.log import check_log
-from checkers.verdict import Validity
+from checkers.columns.tables import NONE
+from checkers.history.operations import History, Operation, OperationType
+from checkers.logs.log import check_log
+from checkers.verdict.verdict import Validity
 from tests.checkers.log_histories import TOPIC, told
 from tests.checkers.log_oracle import expected_counts
 from tests.checkers.log_simulator import Simulation

@@ -2,9 +2,9 @@
 
 import pytest
 
-from checkers.columns import PartitionName
+from checkers.columns.tables import PartitionName
 from checkers.licences import licences_of
-from checkers.verdict import CheckerResult, Validity
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.log_histories import TOPIC, ids_of, judged, only, told
 
 SENT = "p0 send 0@0=1 0@1=2 0@2=3\n"

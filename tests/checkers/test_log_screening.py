@@ -5,13 +5,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.columns import PartitionName
-from checkers.history import History
+from checkers.columns.tables import PartitionName
+from checkers.evidence.loading import columns_of
+from checkers.history.operations import History
 from checkers.licences import licences_of
-from checkers.loading import columns_of
-from checkers.log import check_columns, screening
-from checkers.log.partition import split
-from checkers.verdict import CheckerResult, Validity
+from checkers.logs.log import check_columns, screening
+from checkers.logs.log.partition import split
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.log_histories import TOPIC, told
 from tests.checkers.log_simulator import Simulation
 from tests.checkers.log_transactions import DEFECTS, TransactionalSimulation

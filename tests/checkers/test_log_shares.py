@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.history import History
+from checkers.evidence.loading import columns_of
+from checkers.evidence.replicas import batches_of
+from checkers.history.operations import History
 from checkers.licences import licences_of
-from checkers.loading import columns_of
-from checkers.log import check_columns, check_part, put_together, screening
-from checkers.log.figures import overview_of
-from checkers.log.shares import shares
-from checkers.replicas.evidence import batches_of
+from checkers.logs.log import check_columns, check_part, put_together, screening
+from checkers.logs.log.figures import overview_of
+from checkers.logs.log.shares import shares
 from tests.checkers.log_histories import told
 from tests.checkers.log_simulator import Simulation
 from tests.checkers.log_transactions import DEFECTS, TransactionalSimulation

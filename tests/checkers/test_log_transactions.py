@@ -2,9 +2,9 @@
 
 import pytest
 
-from checkers.columns import Outcome
-from checkers.loading import columns_of
-from checkers.verdict import Validity
+from checkers.columns.tables import Outcome
+from checkers.evidence.loading import columns_of
+from checkers.verdict.verdict import Validity
 from tests.checkers.log_histories import ids_of, judged, only, told
 
 COMMITTED = "p0 txn commit 0@0=1 0@1=2\n"

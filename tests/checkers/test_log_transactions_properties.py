@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.log import check_log
-from checkers.verdict import Validity
+from checkers.logs.log import check_log
+from checkers.verdict.verdict import Validity
 from tests.checkers.log_histories import told
 from tests.checkers.log_transactions import DEFECTS, TransactionalSimulation
 from tests.checkers.log_transactions_oracle import Oracle

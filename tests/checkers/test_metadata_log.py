@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from checkers.columns import NEVER
-from checkers.history import History
-from checkers.metadata_log import AppendTimes, farthest
+from checkers.columns.tables import NEVER
+from checkers.evidence.metadata_log import AppendTimes, farthest
+from checkers.history.operations import History
 from tests.checkers.admin_histories import AdminStory
 from tests.checkers.log_histories import MS
 from tests.checkers.replicas.replica_histories import Batch, metadata

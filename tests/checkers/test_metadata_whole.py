@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from checkers.metadata_log import farthest
-from checkers.metadata_whole import thinned_logs
+from checkers.evidence.metadata_log import farthest
+from checkers.evidence.metadata_whole import thinned_logs
 from tests.checkers.admin_histories import AdminStory
 from tests.checkers.replicas.replica_histories import Batch, metadata
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from checkers.columns import NEVER, PartitionName
-from checkers.partition_changes import PartitionState, partition_changes
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.evidence.partition_changes import PartitionState, partition_changes
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 from tests.checkers.log_histories import MS
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.history import History
-from checkers.quorum import check_quorum
-from checkers.verdict import Validity
+from checkers.history.operations import History
+from checkers.kraft.quorum import check_quorum
+from checkers.verdict.verdict import Validity
 
 Story = Callable[..., History]
 

@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.history import History
+from checkers.history.operations import History
 from checkers.judge import result_by
-from checkers.quorum import check_quorum
-from checkers.verdict import Anomaly, Validity
+from checkers.kraft.quorum import check_quorum
+from checkers.verdict.verdict import Anomaly, Validity
 
 Story = Callable[..., History]
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from checkers.history import History
-from checkers.quorum import check_quorum
+from checkers.history.operations import History
+from checkers.kraft.quorum import check_quorum
 from tests.checkers.test_quorum_votes import told, vote
 
 Story = Callable[..., History]

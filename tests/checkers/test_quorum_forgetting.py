@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.history import History
-from checkers.quorum import check_quorum
-from checkers.verdict import Anomaly
+from checkers.history.operations import History
+from checkers.kraft.quorum import check_quorum
+from checkers.verdict.verdict import Anomaly
 
 Story = Callable[..., History]
 

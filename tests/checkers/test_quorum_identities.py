@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.history import History
-from checkers.quorum import check_quorum
+from checkers.history.operations import History
+from checkers.kraft.quorum import check_quorum
 
 Story = Callable[..., History]
 KILLED, WIPED = "4 f1 kill c1 ok\n6 f1 heal ok\n", "4 f1 wipe-disk c1 ok\n6 f1 heal ok\n"

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from checkers.history import History, Operation, OperationType
-from checkers.quorum import check_quorum
-from checkers.verdict import Anomaly
+from checkers.history.operations import History, Operation, OperationType
+from checkers.kraft.quorum import check_quorum
+from checkers.verdict.verdict import Anomaly
 
 Story = Callable[..., History]
 TOLD = "1 c1 leads 2 hw=9 end=9 c2=0.9@9 c3=0.9@7\n"

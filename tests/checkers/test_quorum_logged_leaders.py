@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from checkers.history import History, Operation, OperationType
-from checkers.quorum import check_quorum
-from checkers.quorum.logged_leaders import two_leaders_logged
+from checkers.history.operations import History, Operation, OperationType
+from checkers.kraft.quorum import check_quorum
+from checkers.kraft.quorum.logged_leaders import two_leaders_logged
 from tests.checkers.replicas.replica_histories import metadata
 
 Record = tuple[int, int, str, Any]

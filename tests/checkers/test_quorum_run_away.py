@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from checkers.history import History
-from checkers.quorum import check_quorum
-from checkers.verdict import Validity
+from checkers.history.operations import History
+from checkers.kraft.quorum import check_quorum
+from checkers.verdict.verdict import Validity
 
 Story = Callable[..., History]
 

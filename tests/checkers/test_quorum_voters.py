@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.history import History, OperationType
-from checkers.quorum import check_quorum
+from checkers.history.operations import History, OperationType
+from checkers.kraft.quorum import check_quorum
 
 Story = Callable[..., History]
 

@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.history import History, Operation, OperationType
-from checkers.quorum import check_quorum
-from checkers.verdict import Anomaly
+from checkers.history.operations import History, Operation, OperationType
+from checkers.kraft.quorum import check_quorum
+from checkers.verdict.verdict import Anomaly
 
 Story = Callable[..., History]
 Entry = tuple[str, str, dict[str, Any]]

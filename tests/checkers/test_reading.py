@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers import reading
-from checkers.history import OperationType
+from checkers.history import reading
+from checkers.history.operations import OperationType
+from checkers.history.reading import HistoryError, read_history
 from checkers.judge import result_by
-from checkers.log import check_log
-from checkers.reading import HistoryError, read_history
-from checkers.verdict import Validity
+from checkers.logs.log import check_log
+from checkers.verdict.verdict import Validity
 from tests.checkers.log_simulator import Simulation
 
 HEADER = '{"krucible_history":1,"run":"r1","journal":"worker-3","began_at":"2026-11-20T21:56:57Z"}'
@@ -77,7 +77,7 @@ def test_journals_are_merged_by_time_then_file_name_and_indexed_anew(tmp_path: P
 def test_journals_longer_than_a_block_are_read_and_refused_alike(
     block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("checkers.reading._BLOCK_BYTES", block)
+    monkeypatch.setattr("checkers.history.reading._BLOCK_BYTES", block)
     lines = [line(index, key="node") for index in range(9)]
     path = write(tmp_path, *lines)
     assert [operation.time_ns for operation in read_history(tmp_path).operations] == list(range(0, 90, 10))

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.history import JournalHeader, OperationType
-from checkers.reading import read_history, read_journals
+from checkers.history.operations import JournalHeader, OperationType
+from checkers.history.reading import read_history, read_journals
 
 _NODES = [
     {"name": "b1", "id": 1, "roles": ["broker"]},

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.history import History
+from checkers.administration.reassignments import check_reassignments
+from checkers.history.operations import History
 from checkers.judge import result_by
-from checkers.reassignments import check_reassignments
-from checkers.verdict import CheckerResult, Validity
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 
 PREMATURE, LOST = "reassignment-premature", "reassignment-lost"

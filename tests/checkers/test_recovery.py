@@ -5,9 +5,9 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from checkers.history import History
-from checkers.recovery import check_recovery
-from checkers.verdict import Validity
+from checkers.history.operations import History
+from checkers.runs.recovery import check_recovery
+from checkers.verdict.verdict import Validity
 
 Story = Callable[..., History]
 

@@ -4,8 +4,8 @@ from collections.abc import Callable
 
 import msgspec
 
-from checkers.history import History, OperationType
-from checkers.sends import acknowledged, invoked_ns
+from checkers.columns.sends import acknowledged, invoked_ns
+from checkers.history.operations import History, OperationType
 from tests.checkers.log_histories import MS, told
 
 Story = Callable[..., History]

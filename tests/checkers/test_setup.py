@@ -5,9 +5,9 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from checkers.history import History, OperationType
-from checkers.setup import setup_of
-from checkers.verdict import Validity
+from checkers.evidence.setup import setup_of
+from checkers.history.operations import History, OperationType
+from checkers.verdict.verdict import Validity
 
 Story = Callable[..., History]
 

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from checkers.history import OperationType
-from checkers.recovery import check_recovery
+from checkers.history.operations import OperationType
+from checkers.runs.recovery import check_recovery
 from tests.checkers.admin_histories import TOPIC, AdminStory
 
 OK, INFO, INVOKE = OperationType.OK, OperationType.INFO, OperationType.INVOKE

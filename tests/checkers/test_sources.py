@@ -2,8 +2,8 @@
 
 import pytest
 
-from checkers.history import History
-from checkers.sources import Source, lacking
+from checkers.history.operations import History
+from checkers.history.sources import Source, lacking
 
 
 def told(*names: str) -> History:

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 from checkers.judge import judge
-from checkers.starts import check_starts
-from checkers.verdict import Validity
+from checkers.runs.starts import check_starts
+from checkers.verdict.verdict import Validity
 
 READY = {"ready": True, "took_s": 9.5}
 TRUNCATED = {

@@ -6,8 +6,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.history import History, Operation, OperationType
-from checkers.recovery import check_recovery
+from checkers.history.operations import History, Operation, OperationType
+from checkers.runs.recovery import check_recovery
 from tests.checkers.conftest import ns
 
 Story = Callable[..., History]

@@ -4,17 +4,17 @@ from typing import Any
 
 import pytest
 
-from checkers.additions import additions_loaded
-from checkers.administration import performed
-from checkers.columns import NEVER
-from checkers.fitting import misfit_of
-from checkers.history import History, OperationType
+from checkers.columns.sends import acknowledged
+from checkers.columns.tables import NEVER
+from checkers.evidence.administration import performed
+from checkers.evidence.loading import columns_of
+from checkers.evidence.topic_partitions import partitions_by, partitions_of, possible_partitions
+from checkers.history.fitting import misfit_of
+from checkers.history.operations import History, OperationType
 from checkers.judge import judge
 from checkers.licences.scene import Scene
-from checkers.loading import columns_of
-from checkers.sends import acknowledged
-from checkers.topic_partitions import partitions_by, partitions_of, possible_partitions
-from checkers.verdict import Validity
+from checkers.runs.additions import additions_loaded
+from checkers.verdict.verdict import Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 from tests.checkers.log_histories import MS
 

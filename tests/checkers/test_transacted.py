@@ -2,8 +2,8 @@
 
 import pytest
 
-from checkers.history import History, Operation, OperationType
-from checkers.transacted import COMMITTED_MIN, transacted
+from checkers.history.operations import History, Operation, OperationType
+from checkers.runs.transacted import COMMITTED_MIN, transacted
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 

@@ -1,6 +1,6 @@
 """Results are put together so that nothing illegal is ever hidden."""
 
-from checkers.verdict import EXAMPLES_PER_ANOMALY, Anomaly, Assumption, Validity, result_of
+from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, Assumption, Validity, result_of
 
 
 def anomaly(number: int, *, illegal: bool = True) -> Anomaly:

@@ -4,15 +4,15 @@ import msgspec
 import numpy as np
 import pytest
 
-from checkers.history import History, Operation, OperationType
-from checkers.journals import is_unheard
+from checkers.evidence.loading import all_columns_of, columns_of
+from checkers.history.journals import is_unheard
+from checkers.history.operations import History, Operation, OperationType
+from checkers.history.sources import Source, lacking
 from checkers.judge import CHECKERS, known_anomalies, result_by
-from checkers.loading import all_columns_of, columns_of
-from checkers.log import check_log
-from checkers.nodes import NODE_DIED
-from checkers.sources import Source, lacking
-from checkers.verdict import CheckerResult, Validity, result_of
-from checkers.withholding import NEEDS, Hole, hole_of, withheld
+from checkers.logs.log import check_log
+from checkers.runs.nodes import NODE_DIED
+from checkers.verdict.verdict import CheckerResult, Validity, result_of
+from checkers.verdict.withholding import NEEDS, Hole, hole_of, withheld
 from tests.checkers.log_histories import told as story
 
 _SETUP = {"kind": "log", "workers": 5, "durable_processes": [3]}

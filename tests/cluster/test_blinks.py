@@ -6,8 +6,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.faults import fault_windows
-from checkers.reading import read_history
+from checkers.evidence.faults import fault_windows
+from checkers.history.reading import read_history
 from harness.cli import invoke
 from harness.plan import planning
 from harness.plan.blinks import BLINKS

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from checkers.history import OperationType
-from checkers.reading import read_history
-from checkers.verdict import Validity
+from checkers.history.operations import OperationType
+from checkers.history.reading import read_history
+from checkers.verdict.verdict import Validity
 from harness.cli import invoke
 from results.store import find_run, load_verdict
 

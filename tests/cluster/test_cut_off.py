@@ -16,11 +16,11 @@ from typing import Any
 
 import pytest
 
-from checkers.elections import check_elections
-from checkers.history import OperationType
-from checkers.quorum import check_quorum
-from checkers.reading import read_history
-from checkers.reassignments import check_reassignments
+from checkers.administration.elections import check_elections
+from checkers.administration.reassignments import check_reassignments
+from checkers.history.operations import OperationType
+from checkers.history.reading import read_history
+from checkers.kraft.quorum import check_quorum
 from harness.administration.reassignments import alter_reassignments
 from harness.administration.request_file import RequestFile, place_of
 from harness.administration.requests import find

@@ -7,11 +7,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.faults import fault_windows
-from checkers.history import OperationType
-from checkers.journals import missing_journals
-from checkers.reading import read_history
-from checkers.verdict import Validity
+from checkers.evidence.faults import fault_windows
+from checkers.history.journals import missing_journals
+from checkers.history.operations import OperationType
+from checkers.history.reading import read_history
+from checkers.verdict.verdict import Validity
 from harness.cli import invoke
 from harness.cluster.cluster import Cluster
 from harness.cluster.containers import NodeContainers, NotRunningError

@@ -6,10 +6,10 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.faults import fault_windows
-from checkers.history import OperationType
-from checkers.reading import read_history
-from checkers.verdict import Validity, Verdict
+from checkers.evidence.faults import fault_windows
+from checkers.history.operations import OperationType
+from checkers.history.reading import read_history
+from checkers.verdict.verdict import Validity, Verdict
 from harness.cli import invoke
 from harness.nemesis.gambits import GambitCourse
 from harness.plan import planning

@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 import pytest
 
-from checkers.columns import PartitionName
-from checkers.history import OperationType
-from checkers.reading import read_history
-from checkers.replicas.evidence import batches_of
-from checkers.replicas.judging import check_replicas
-from checkers.replicas.observed import MetadataLogSeen
-from checkers.verdict import Validity
+from checkers.columns.tables import PartitionName
+from checkers.evidence.replicas import batches_of
+from checkers.history.operations import OperationType
+from checkers.history.reading import read_history
+from checkers.history.replicas import MetadataLogSeen
+from checkers.logs.replicas.judging import check_replicas
+from checkers.verdict.verdict import Validity
 from harness.cli import invoke
 from harness.plan.catalogue import load_scenario
 from results.store import find_run, load_identity, load_verdict

@@ -13,7 +13,7 @@ import docker
 import pytest
 
 import harness.cli
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.cluster.containers import labelled_runs
 from results.store import list_runs
 from tests.standalone import BOUND_S, ENVIRONMENT, Cluster, standalone, wait_until

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from checkers.history import OperationType
-from checkers.reading import read_history
-from checkers.verdict import Verdict
+from checkers.history.operations import OperationType
+from checkers.history.reading import read_history
+from checkers.verdict.verdict import Verdict
 from harness.cli import invoke
 from results.store import find_run, load_verdict
 

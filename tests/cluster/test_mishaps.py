@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from checkers.reading import read_history
-from checkers.verdict import Validity
+from checkers.history.reading import read_history
+from checkers.verdict.verdict import Validity
 from harness.cli import invoke
 from harness.record.mishaps import FAILURES_FILE
 from harness.workloads.producing import ProducerWorker

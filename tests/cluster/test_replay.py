@@ -6,8 +6,8 @@ from pathlib import Path
 import docker
 import pytest
 
-from checkers.history import OperationType
-from checkers.verdict import Validity
+from checkers.history.operations import OperationType
+from checkers.verdict.verdict import Validity
 from harness.cli import invoke
 from harness.cluster.cluster import find_cluster
 from harness.cluster.containers import RunContainers

@@ -11,8 +11,8 @@ from pathlib import Path
 import docker
 import pytest
 
-from checkers.history import OperationType
-from checkers.verdict import Validity, Verdict
+from checkers.history.operations import OperationType
+from checkers.verdict.verdict import Validity, Verdict
 from harness.cli import invoke
 from harness.cli.series import TOGETHER
 from harness.cluster.containers import RunContainers

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from checkers.reading import read_history
-from checkers.verdict import Validity
+from checkers.history.reading import read_history
+from checkers.verdict.verdict import Validity
 from harness.cli import invoke
 from harness.cluster.cluster import Cluster
 from harness.run import starting

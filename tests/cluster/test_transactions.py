@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from checkers.history import Operation, OperationType
-from checkers.reading import read_history
-from checkers.verdict import Validity
+from checkers.history.operations import Operation, OperationType
+from checkers.history.reading import read_history
+from checkers.verdict.verdict import Validity
 from harness.cli import invoke
 from results.store import find_run, load_verdict
 

@@ -11,7 +11,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness import cli
 from harness.administration.control_records import MetadataLog, first_difference, read_metadata_log
 from harness.administration.quorum_leader import ask_quorum, find_leader

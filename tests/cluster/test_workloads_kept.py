@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.reading import read_history
+from checkers.history.reading import read_history
 from harness.cli import invoke
 from results.store import find_run, load_verdict
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import click
 
-from checkers.history import OperationType
-from checkers.identity import IDENTITY_FILE, encode_identity
+from checkers.history.identity import IDENTITY_FILE, encode_identity
+from checkers.history.operations import OperationType
+from checkers.history.reading import read_history
 from checkers.judge import judge
-from checkers.reading import read_history
-from checkers.verdict import Verdict
+from checkers.verdict.verdict import Verdict
 from harness.cli.apart import child
 from harness.cli.keeping import keep, show
 from harness.errors import KrucibleError

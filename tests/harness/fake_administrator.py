@@ -5,7 +5,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients import ClientFailedError, ClientKind
 from harness.clients.administrator import AdministratorOptions, Answer
 

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.administrator import Answer
 from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions, Membership
 from harness.clients.interface import ClientKind, Isolation, LogConsumer, LogProducer, Message

@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Callable, Mapping, Sequence
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients import (
     ClientFailedError,
     ClientKind,

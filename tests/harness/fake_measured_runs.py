@@ -6,8 +6,8 @@ from pathlib import Path
 import click
 import msgspec
 
-from checkers.identity import ImageIdentity, RunIdentity, encode_identity
-from checkers.verdict import Anomaly, Validity, Verdict, result_of
+from checkers.history.identity import ImageIdentity, RunIdentity, encode_identity
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from harness.cli.hosting.orders import Order, Report
 from harness.cli.series import Venue
 from harness.errors import KrucibleError

@@ -8,8 +8,8 @@ from typing import Any
 import click
 import pytest
 
-from checkers.identity import ImageIdentity
-from checkers.verdict import Validity, Verdict
+from checkers.history.identity import ImageIdentity
+from checkers.verdict.verdict import Validity, Verdict
 from harness.cli import replaying
 from harness.cli.series import Venue
 from harness.plan.planning import RunPlan

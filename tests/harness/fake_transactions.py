@@ -5,7 +5,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients import ClientFailedError, ClientKind, Message, ReadError, Sent
 from harness.clients.transactional import (
     GroupOffsets,

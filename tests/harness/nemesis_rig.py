@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.faults.contract import Bench
 from harness.faults.targets import Resolved, Sight
 from harness.nemesis import nemesis as module

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.history import Operation
-from checkers.shapes import END
+from checkers.history.operations import Operation
+from checkers.history.shapes import END
 
 
 def recorded(folder: Path, name: str = "worker-*") -> list[Operation]:

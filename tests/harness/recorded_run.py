@@ -6,9 +6,9 @@ from typing import Any
 
 import msgspec
 
-from checkers.history import JournalHeader, Operation, OperationType
-from checkers.identity import IDENTITY_FILE, RunIdentity, encode_identity
-from checkers.verdict import Anomaly, Validity, Verdict, result_of
+from checkers.history.identity import IDENTITY_FILE, RunIdentity, encode_identity
+from checkers.history.operations import JournalHeader, Operation, OperationType
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from harness.faults.activate import as_value
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.plan.replaying_plan import _as_set_up

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.cli.admin_news import admin_news
 
 OK, INFO = OperationType.OK, OperationType.INFO

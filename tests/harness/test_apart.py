@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.verdict import Validity, Verdict
+from checkers.verdict.verdict import Validity, Verdict
 from harness import cli
 from harness.cli import series
 from harness.cli.apart import aftermath, process

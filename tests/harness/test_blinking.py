@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.cluster.containers import NotRunningError
 from harness.errors import EngineError
 from harness.faults.contract import Bench, NotConfirmedError

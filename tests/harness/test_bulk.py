@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaError, KafkaException
 
-from checkers.history import Operation, OperationType
-from checkers.reading import read_journals
+from checkers.history.operations import Operation, OperationType
+from checkers.history.reading import read_journals
 from harness.clients.interface import ClientFailedError, ProducerOptions
 from harness.errors import KrucibleError
 from harness.record.events import Acknowledged, Event

@@ -6,7 +6,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.identity import IDENTITY_FILE, ImageIdentity, encode_identity
+from checkers.history.identity import IDENTITY_FILE, ImageIdentity, encode_identity
 from harness.cli import contents as module
 from harness.cli.campaigns import STATE_FILE, Campaign, look_up
 from harness.cli.contents import Contents

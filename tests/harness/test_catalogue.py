@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness import cli
 from harness.cli import catalogue_page
 from harness.cli.catalogue_page import render_catalogue

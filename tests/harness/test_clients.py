@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import KafkaError, KafkaException, Producer
 from kafka import KafkaConsumer
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients import (
     ClientFailedError,
     ClientKind,

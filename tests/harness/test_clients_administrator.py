@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients import ClientFailedError, ClientKind
 from harness.clients.administrator import Administrator, AdministratorOptions, Answer
 from harness.clients.administrator_opening import open_administrator

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.errors import TABLE, Appended, Row, Source, classify, raised_by_send
 
 FAIL, INFO = OperationType.FAIL, OperationType.INFO

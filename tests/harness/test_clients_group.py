@@ -9,7 +9,7 @@ import pytest
 from confluent_kafka import TopicPartition
 from kafka.errors import CommitFailedError, IllegalGenerationError, NotCoordinatorError, for_code
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.administrator import Answer
 from harness.clients.group import Gathered, GroupMember, MemberOptions, Membership
 from harness.clients.group_confluent import ConfluentMember, membership_of

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from confluent_kafka import KafkaException, TopicPartition
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients.group import Gathered, MemberOptions, Membership
 from harness.clients.group_modern import ModernMember
 from harness.clients.group_opening import join_group

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import pytest
 from kafka.structs import ConsumerGroupMetadata
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients import ClientFailedError, ClientKind, ReadError, Sent
 from harness.clients.errors import Source
 from harness.clients.opening import open_transactional

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness import cli
 from harness.cli import clusters
 from harness.cluster.cluster import Plan

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from checkers.history import Operation
+from checkers.history.operations import Operation
 from harness.evidence import commits_left
 from harness.evidence.commits_left import gather_commits_left, left_of
 from harness.evidence.replicas import Reading, read_disk

@@ -5,8 +5,8 @@ import io
 import pytest
 from rich.console import Console
 
-from checkers.history import Operation, OperationType
-from checkers.verdict import Validity, Verdict
+from checkers.history.operations import Operation, OperationType
+from checkers.verdict.verdict import Validity, Verdict
 from harness.cli.console import LineConsole, LiveConsole, console_for
 from harness.kafka.wire import PartitionAnswer
 from harness.record.events import Event, PhaseBegan, Recorded, RunBegan, RunEnded

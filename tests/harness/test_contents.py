@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.identity import ImageIdentity, RunIdentity
+from checkers.history.identity import ImageIdentity, RunIdentity
 from harness.cli import contents as module
 from harness.cli.contents import Content, Contents, key_of, require_two
 from harness.cluster.images.registry import digest_in, known_as

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.errors import EngineError
 from harness.faults.contract import Bench
 from harness.kafka.sizes import TopicSizes

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from checkers.history import History, Operation, OperationType
-from checkers.reading import read_history
+from checkers.history.operations import History, Operation, OperationType
+from checkers.history.reading import read_history
 from harness.record.deaths import is_noted, note_death, save_said, told
 from harness.record.journal import RUNNER, Clock, JournalError, Journals, Recorder
 from harness.record.mishaps import FAILURES_FILE

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from checkers.reading import read_history
+from checkers.history.reading import read_history
 from harness.evidence.folders import gather_folders
 from harness.record.journal import Clock, Journals, Recorder
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.history import OperationType
-from checkers.reading import read_history
+from checkers.history.operations import OperationType
+from checkers.history.reading import read_history
 from harness import cli
 from harness.errors import KrucibleError
 from harness.record.journal import Clock, JournalError, Journals, Recorder

@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.kafka.wire import PartitionAnswer
 from harness.nemesis.gambits import GambitCourse, Surroundings
 from harness.nemesis.nemesis import Nemesis

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from checkers.faults import fault_windows
-from checkers.reading import read_history
+from checkers.evidence.faults import fault_windows
+from checkers.history.reading import read_history
 from harness.faults import hold as hold_module
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.hold import ConnectionHolds

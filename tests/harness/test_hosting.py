@@ -12,8 +12,8 @@ from typing import NoReturn
 
 import pytest
 
-from checkers.identity import IDENTITY_FILE
-from checkers.verdict import Validity
+from checkers.history.identity import IDENTITY_FILE
+from checkers.verdict.verdict import Validity
 from harness.cli.hosting import tasks
 from harness.cli.hosting.hand_over import clear, hand_over
 from harness.cli.hosting.identity import host_name, krucible_digest, machine

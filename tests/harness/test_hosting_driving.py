@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness import cli
 from harness.cli.campaigns import Campaign
 from harness.cli.hosting import driving

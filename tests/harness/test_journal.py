@@ -12,8 +12,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.history import JournalHeader, Operation, OperationType
-from checkers.reading import read_history
+from checkers.history.operations import JournalHeader, Operation, OperationType
+from checkers.history.reading import read_history
 from harness.record.events import Event, Recorded
 from harness.record.journal import Clock, Entry, Journal, JournalError, Journals, Recorder, describe
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from checkers.columns import PartitionName
-from checkers.reading import read_history
-from checkers.replicas.leader_epochs import Starts, leader_epochs
+from checkers.columns.tables import PartitionName
+from checkers.evidence.leader_epochs import Starts, leader_epochs
+from checkers.history.reading import read_history
 from harness.evidence.leader_epochs import (
     CHECKPOINT,
     gather_leader_epochs,

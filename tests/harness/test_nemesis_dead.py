@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.cluster.containers import NotRunningError
 from harness.faults.contract import NotConfirmedError
 from harness.faults.sparing import DEAD

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.errors import EngineError
 from harness.faults.contract import NotConfirmedError
 from harness.nemesis.nemesis import NS_PER_MS

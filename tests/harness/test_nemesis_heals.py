@@ -6,7 +6,7 @@ from typing import Any, cast
 
 import pytest
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.errors import UsageError
 from harness.faults.contract import Bench
 from harness.faults.targets import Sight

@@ -7,7 +7,7 @@ from typing import Any, cast
 import msgspec
 import pytest
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.faults.contract import Bench
 from harness.faults.targets import Copies, Sight
 from harness.kafka.wire import PartitionAnswer

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.administration.elections import ElectionAnswer, ElectionResult
 from harness.administration.reassignments import Ongoing, ReassignmentAnswer, ReassignmentResult
 from harness.administration.settings import SettingAnswer

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 import pytest
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.cli.running import run
 from harness.errors import UsageError
 from harness.plan.planning import RunOptions, plan_run

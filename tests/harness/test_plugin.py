@@ -11,8 +11,8 @@ import pytest
 import harness.pytest_plugin.items
 import harness.pytest_plugin.running
 import results.step_summary
-from checkers.identity import IDENTITY_FILE, encode_identity
-from checkers.verdict import Anomaly, Validity, Verdict, result_of
+from checkers.history.identity import IDENTITY_FILE, encode_identity
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from harness.cli.series import Venue
 from harness.errors import EngineError
 from harness.plan.planning import RunPlan

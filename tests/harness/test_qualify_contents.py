@@ -8,8 +8,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.identity import IDENTITY_FILE, ImageIdentity, encode_identity
-from checkers.verdict import Verdict
+from checkers.history.identity import IDENTITY_FILE, ImageIdentity, encode_identity
+from checkers.verdict.verdict import Verdict
 from harness import cli
 from harness.cli import contents as module
 from harness.cli import provisions, qualifying, running

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.record.journal import Clock, Entry, Journals
 from tests.harness.recorded import recorded
 

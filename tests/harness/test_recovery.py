@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.record.journal import Clock, Journals, Recorder
 from harness.run import recovery
 from harness.run.recovery import await_recovery, await_settled

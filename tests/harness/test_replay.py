@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.identity import IDENTITY_FILE, decode_identity, encode_identity
-from checkers.verdict import Validity
+from checkers.history.identity import IDENTITY_FILE, decode_identity, encode_identity
+from checkers.verdict.verdict import Validity
 from harness import cli
 from harness.cli import replaying
 from harness.errors import KrucibleError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.history import History, OperationType
+from checkers.history.operations import History, OperationType
 from harness.plan.replaying import MisfitError, Resolution, differences, resolution_of
 from harness.plan.schedule import Planned, decode, encode
 from harness.vocabulary import (

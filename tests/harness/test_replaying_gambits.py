@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from checkers.history import History, OperationType
+from checkers.history.operations import History, OperationType
 from harness.faults.activate import as_value
 from harness.plan.replaying import MisfitError, Resolution, differences, resolution_of
 from harness.plan.schedule import decode, encode

@@ -8,12 +8,12 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.history import History
-from checkers.reading import read_history
-from checkers.replicas.evidence import batches_of
-from checkers.replicas.judging import check_replicas
-from checkers.replicas.observed import METADATA_LOG, REPLICA
-from checkers.verdict import Validity
+from checkers.evidence.replicas import batches_of
+from checkers.history.operations import History
+from checkers.history.reading import read_history
+from checkers.history.replicas import METADATA_LOG, REPLICA
+from checkers.logs.replicas.judging import check_replicas
+from checkers.verdict.verdict import Validity
 from harness.cluster.tools import FILES_AT
 from harness.errors import EngineError
 from harness.evidence import replicas

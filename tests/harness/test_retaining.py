@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.nemesis.operator import Performed
 from harness.run.crew import Crew
 from harness.run.retaining import end_retention, limits_of

@@ -9,8 +9,8 @@ from unittest.mock import MagicMock
 
 import pytest
 
-from checkers.reading import HistoryError
-from checkers.verdict import Validity, Verdict
+from checkers.history.reading import HistoryError
+from checkers.verdict.verdict import Validity, Verdict
 from harness.cli import performing
 from harness.errors import EngineError, KrucibleError
 from harness.kafka.wire import WireError

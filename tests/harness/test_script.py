@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import pytest
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.kafka.wire import QuorumAnswer
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator, Performed

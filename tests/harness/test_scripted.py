@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from checkers.history import Operation, OperationType
-from checkers.reading import read_history
+from checkers.history.operations import Operation, OperationType
+from checkers.history.reading import read_history
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import Script, ScriptedTransactions
 from harness.workloads import scripted

@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.identity import decode_identity, encode_identity
+from checkers.history.identity import decode_identity, encode_identity
 from harness import cli
 from harness.cli.series import Venue
 from harness.plan.planning import RunOptions, plan_run

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from checkers.history.reading import read_history
 from checkers.judge import judge
-from checkers.reading import read_history
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.cluster.cluster import Plan
 from harness.errors import KrucibleError
 from harness.record.journal import Clock, Journals, Recorder

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from checkers.history import Operation, OperationType
-from checkers.reading import read_journals
+from checkers.history.operations import Operation, OperationType
+from checkers.history.reading import read_journals
 from harness.record.journal import Clock, Entry, Journal, JournalError, Journals
 from harness.record.succession import NOTHING, Left, conclude, left_in
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from checkers.identity import IDENTITY_FILE, encode_identity
-from checkers.verdict import Validity, Verdict
+from checkers.history.identity import IDENTITY_FILE, encode_identity
+from checkers.verdict.verdict import Validity, Verdict
 from harness.cli import invoke
 from harness.cli.summing import summary
 from harness.errors import KrucibleError, UsageError

@@ -2,7 +2,7 @@
 
 import threading
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.record.events import PhaseBegan, Recorded
 from harness.record.tally import Tally
 

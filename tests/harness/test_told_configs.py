@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from checkers.reading import read_history
+from checkers.history.reading import read_history
 from harness.evidence.told_configs import gather_configs
 from harness.record.journal import Clock, Journals, Recorder
 from tests.harness.fake_configs import ConfigBroker

@@ -12,8 +12,8 @@ from kafka.protocol.admin import (
     ListTransactionsResponse,
 )
 
-from checkers.history import Operation
-from checkers.reading import read_history
+from checkers.history.operations import Operation
+from checkers.history.reading import read_history
 from harness.evidence.told_coordinators import gather_coordinators
 from harness.record.journal import Clock, Journals, Recorder
 from tests.harness.fake_node import FakeNode

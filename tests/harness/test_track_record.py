@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 import pytest
 
-from checkers.identity import RunIdentity, encode_identity
-from checkers.verdict import Anomaly, Validity, Verdict, result_of
+from checkers.history.identity import RunIdentity, encode_identity
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from harness import cli
 from harness.cli import running
 from harness.cli.series import Venue

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.clients import ClientFailedError, ReadError
 from harness.clients.transactional import TransactionError
 from harness.record.journal import Clock, Journals

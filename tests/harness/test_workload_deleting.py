@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from harness.clients import ClientFailedError
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import LogWorkload

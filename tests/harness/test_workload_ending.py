@@ -7,7 +7,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.clients import ClientFailedError, ReadError, Record, Sent
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import LogWorkload

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.fitting import misfit_of
-from checkers.history import Operation, OperationType
+from checkers.history.fitting import misfit_of
+from checkers.history.operations import Operation, OperationType
 from harness.clients.administrator import Answer
 from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions
 from harness.clients.interface import ClientFailedError, ClientKind, ReadError

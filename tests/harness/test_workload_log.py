@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.clients import ClientFailedError, Isolation, ReadError, Record, Sent
 from harness.record.journal import Clock, JournalError, Journals
 from harness.vocabulary import LogWorkload

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from kafka.protocol.consumer import FetchResponse
 
-from checkers.history import FAIL, INFO, OK, Operation, OperationType
+from checkers.history.operations import FAIL, INFO, OK, Operation, OperationType
 from harness.clients.raw_records import fetch_records, leader_of
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Clock, Journals, Recorder

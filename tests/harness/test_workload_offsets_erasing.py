@@ -16,10 +16,10 @@ from kafka.protocol.consumer import (
 )
 from kafka.protocol.metadata import FindCoordinatorResponse
 
-from checkers.erasures import check_erasures
-from checkers.history import Operation, OperationType
-from checkers.reading import read_history
-from checkers.verdict import Validity
+from checkers.groups.erasures import check_erasures
+from checkers.history.operations import Operation, OperationType
+from checkers.history.reading import read_history
+from checkers.verdict.verdict import Validity
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import OffsetsWorkload
 from harness.workloads import offsets_erasing

@@ -16,11 +16,11 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataResponse
 
-from checkers.history import History, Operation, OperationType
-from checkers.metadata import check_metadata
-from checkers.reading import read_history
+from checkers.history.operations import History, Operation, OperationType
+from checkers.history.reading import read_history
+from checkers.kraft.metadata import check_metadata
 from checkers.registers import check_registers
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness.clients import ClientFailedError, ClientKind
 from harness.clients.administrator import Answer
 from harness.clients.administrator_errors import REFUSED_COMMITS, classify_commit

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from harness.clients import ClientFailedError, ClientKind
 from harness.clients.transactional import TransactionalOptions, TransactionalProducer, TransactionError
 from harness.record.journal import Clock, Journals

@@ -21,10 +21,10 @@ from kafka.protocol.producer import (
 )
 from kafka.record import MemoryRecords
 
-from checkers.descriptions import check_descriptions
-from checkers.history import Operation, OperationType
-from checkers.reading import read_history
-from checkers.verdict import Validity
+from checkers.administration.descriptions import check_descriptions
+from checkers.history.operations import Operation, OperationType
+from checkers.history.reading import read_history
+from checkers.verdict.verdict import Validity
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import TxnWorkload
 from harness.workloads import txn_lapsing

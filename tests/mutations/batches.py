@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.replicas.observed import pack, thinned, unpack
+from checkers.history.replicas import pack, thinned, unpack
 
 Columns = dict[str, NDArray[Any]]
 

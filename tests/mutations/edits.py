@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 
 import msgspec
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 
 
 class NoPlaceError(Exception):

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from checkers.history import History, Operation, OperationType, once
+from checkers.history.operations import History, Operation, OperationType, once
 from tests.mutations.batches import Columns, unpacked
 from tests.mutations.edits import Edit
 

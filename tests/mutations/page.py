@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from tests.mutations.families import Case, cases
 from tests.mutations.suite import MUTATIONS, Mutation
 

@@ -4,7 +4,7 @@ from bisect import insort
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from checkers.history import History, Operation, once
+from checkers.history.operations import History, Operation, once
 from tests.mutations.batches import unpacked
 from tests.mutations.edits import Edit
 from tests.mutations.looking import SECOND_NS, acked, metadata_logs, pairs, phase_ns

@@ -9,8 +9,8 @@ from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from checkers.history import History
-from checkers.reading import read_history
+from checkers.history.operations import History
+from checkers.history.reading import read_history
 
 RUNS = Path(__file__).parent / "recorded"
 

@@ -4,9 +4,9 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from checkers.history import History
+from checkers.history.operations import History
 from checkers.judge import illegal_ids, judge
-from checkers.verdict import Validity, Verdict
+from checkers.verdict.verdict import Validity, Verdict
 from tests.mutations.edits import Edit
 from tests.mutations.recordings import names, recorded
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from checkers.judge import judge
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from tests.mutations.families import Case, cases
 from tests.mutations.page import render_mutations
 from tests.mutations.recordings import RUNS, names, recorded

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from checkers.verdict import Validity, Verdict, result_of
+from checkers.verdict.verdict import Validity, Verdict, result_of
 from tests.results.chromium import Chromium
 from tests.results.story import Run, build, crowded, killed
 

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from checkers.identity import HostIdentity, ImageIdentity, RunIdentity
-from checkers.verdict import Anomaly
+from checkers.history.identity import HostIdentity, ImageIdentity, RunIdentity
+from checkers.verdict.verdict import Anomaly
 from results.measures import FaultMeasures, Measures
 from results.qualification import Planned, Qualification, Question, Role, Run, qualify
 from results.summary import Outcome, RunOutcome

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.identity import encode_identity
-from checkers.verdict import Anomaly, Validity, Verdict, result_of
+from checkers.history.identity import encode_identity
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.measures import FaultMeasures, Measures, save_measures
 from results.store import save_verdict
 from tests.results.story import IDENTITY

@@ -5,9 +5,9 @@ from typing import Any
 
 import msgspec
 
-from checkers.history import History, Operation, OperationType
-from checkers.identity import HostIdentity, ImageIdentity, RunIdentity
-from checkers.verdict import Anomaly, Assumption, CheckerResult, Validity, Verdict, result_of
+from checkers.history.identity import HostIdentity, ImageIdentity, RunIdentity
+from checkers.history.operations import History, Operation, OperationType
+from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, Validity, Verdict, result_of
 
 S = 1_000_000_000
 MS = 1_000_000

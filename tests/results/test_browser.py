@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from checkers.history import History
-from checkers.verdict import Validity, Verdict
+from checkers.history.operations import History
+from checkers.verdict.verdict import Validity, Verdict
 from results.report import write_report
 from tests.results.chromium import CHROMIUM, Chromium
 from tests.results.story import Run

@@ -1,6 +1,6 @@
 """Coverage counters: taken from verdicts, told of one run and of several."""
 
-from checkers.verdict import Validity, Verdict, result_of
+from checkers.verdict.verdict import Validity, Verdict, result_of
 from results.coverage import COUNTERS, Reached, coverage_line, coverage_of, reached
 
 

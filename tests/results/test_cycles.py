@@ -8,8 +8,8 @@ from xml.etree import ElementTree as ET
 import msgspec
 import pytest
 
-from checkers.transactions.judging import Drawn
-from checkers.verdict import Anomaly, CheckerResult, Validity, Verdict, result_of
+from checkers.transactional.transactions.judging import Drawn
+from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, Verdict, result_of
 from results.report import render_report
 from results.report.findings import Findings, findings_of
 from results.report.limits import PAGE_BYTES_MAX, STEPS

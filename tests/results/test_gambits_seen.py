@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 from results.gambits_seen import GambitSeen
 from results.observed import observe
 from results.report.gambit_rows import gambit_rows

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from checkers.identity import RunIdentity, decode_identity, encode_identity
+from checkers.history.identity import RunIdentity, decode_identity, encode_identity
 from tests.results.story import IDENTITY
 
 

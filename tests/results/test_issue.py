@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.verdict import Anomaly, Assumption, Validity, Verdict, result_of
+from checkers.verdict.verdict import Anomaly, Assumption, Validity, Verdict, result_of
 from results.issue import ANOMALIES_MAX, ISSUE_FILE, render_issue, save_issue
 from tests.results.story import IDENTITY, Run
 

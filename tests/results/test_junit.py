@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.identity import IDENTITY_FILE, encode_identity
-from checkers.verdict import Anomaly, Assumption, Validity, Verdict, result_of
+from checkers.history.identity import IDENTITY_FILE, encode_identity
+from checkers.verdict.verdict import Anomaly, Assumption, Validity, Verdict, result_of
 from results.junit import EXPECTATION, passes, render_junit, save_junit, stored_suite, suite_of
 from results.measures import measure, save_measures
 from results.observed import observe

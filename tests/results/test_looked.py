@@ -1,6 +1,6 @@
 """What valid rests on: how much the checkers looked at, over several runs."""
 
-from checkers.verdict import Validity, Verdict, result_of
+from checkers.verdict.verdict import Validity, Verdict, result_of
 from results.campaign import render_campaign
 from results.looked import looked_at, totals
 from results.summary import judged, summarise

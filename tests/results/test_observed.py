@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from checkers.history import History, Operation, OperationType
-from checkers.verdict import Validity, Verdict, result_of
+from checkers.history.operations import History, Operation, OperationType
+from checkers.verdict.verdict import Validity, Verdict, result_of
 from results.measures import load_measures, measure, save_measures
 from results.observed import Claim, Recovery, observe
 from results.report.spans import SILENCE_NS, Reign, changes, reigns, settled

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from checkers.identity import ImageIdentity
+from checkers.history.identity import ImageIdentity
 from results.qualification import Decision, Elsewhere, OnRecord, Role, Run, render_text
 from results.qualification.deciding import Facts, decide
 from results.qualification.finding import Standing, found_in

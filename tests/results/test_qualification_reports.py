@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.verdict import Anomaly
+from checkers.verdict.verdict import Anomaly
 from results.qualification import (
     Qualification,
     Role,

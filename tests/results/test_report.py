@@ -9,9 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.history import History
-from checkers.identity import HostIdentity, ImageIdentity, NodeFileIdentity, RunIdentity
-from checkers.verdict import Anomaly, Assumption, Validity, Verdict, result_of
+from checkers.history.identity import HostIdentity, ImageIdentity, NodeFileIdentity, RunIdentity
+from checkers.history.operations import History
+from checkers.verdict.verdict import Anomaly, Assumption, Validity, Verdict, result_of
 from results.observed import observe
 from results.report import render_report, write_report
 from results.report.findings import findings_of

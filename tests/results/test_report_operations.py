@@ -6,8 +6,8 @@ import msgspec
 import numpy as np
 import pytest
 
-from checkers.history import History
-from checkers.verdict import Anomaly, Validity, Verdict, result_of
+from checkers.history.operations import History
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.observed import observe
 from results.report import render_report
 from results.report.calls import NONE, OUTCOMES, Calls, calls_of

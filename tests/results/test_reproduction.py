@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkers.verdict import Anomaly, Validity, Verdict, result_of
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.reproduction import (
     Attempt,
     Signature,

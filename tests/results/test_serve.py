@@ -16,8 +16,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.identity import encode_identity
-from checkers.verdict import Anomaly, Validity, Verdict, result_of
+from checkers.history.identity import encode_identity
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.serve import Browser, open_browser
 from results.serve import archive as archives
 from results.serve.archive import write_archive

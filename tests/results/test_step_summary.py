@@ -5,7 +5,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.verdict import Anomaly, Validity, Verdict, result_of
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.step_summary import (
     BYTES_MAX,
     ENVIRONMENT,

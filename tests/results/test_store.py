@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.identity import encode_identity
-from checkers.verdict import Validity, Verdict, result_of
+from checkers.history.identity import encode_identity
+from checkers.verdict.verdict import Validity, Verdict, result_of
 from results.store import (
     RunNotFoundError,
     RunUnreadableError,

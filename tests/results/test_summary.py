@@ -5,8 +5,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.identity import RunIdentity, encode_identity
-from checkers.verdict import Anomaly, Validity, Verdict, result_of
+from checkers.history.identity import RunIdentity, encode_identity
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.campaign import render_campaign
 from results.markdown import told
 from results.measures import FaultMeasures, Measures, save_measures

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.verdict import Anomaly, Validity, Verdict, result_of
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.measures import Measures, measure
 from results.observed import observe
 from results.text import closing_lines, closing_text, expectation, figures, seconds

@@ -5,7 +5,7 @@ import json
 import msgspec
 import pytest
 
-from checkers.verdict import Anomaly, Validity, Verdict, result_of
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.summary import Outcome, RunOutcome, judged
 from results.track_record import (
     SideRecord,

@@ -9,7 +9,7 @@ from typing import IO, NamedTuple
 
 import click
 
-from checkers.verdict import Validity, Verdict
+from checkers.verdict.verdict import Validity, Verdict
 from harness.cli.apart.process import start
 from harness.cli.keeping import EXIT_CODES
 from harness.cluster.engine import connect, engine_errors_told

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from checkers.reading import read_history
+from checkers.history.reading import read_history
 from harness.cli import coded, forgive_streams
 from harness.cli.checking import check_run
 from harness.cli.keeping import identity_of

@@ -6,8 +6,8 @@ from enum import StrEnum
 from pathlib import Path
 from typing import NamedTuple
 
-from checkers.reading import HistoryError
-from checkers.verdict import Verdict
+from checkers.history.reading import HistoryError
+from checkers.verdict.verdict import Verdict
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from harness.record.journal import describe

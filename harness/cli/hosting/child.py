@@ -14,8 +14,8 @@ from pathlib import Path
 
 import click
 
-from checkers.reading import HistoryError
-from checkers.verdict import Validity
+from checkers.history.reading import HistoryError
+from checkers.verdict.verdict import Validity
 from harness.cli.cancelling import cancellable
 from harness.cli.console import LineConsole
 from harness.cli.hosting.hand_over import clear, hand_over

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.replicas.evidence import CONTROL
-from checkers.replicas.observed import COLUMN_TYPES
+from checkers.evidence.replicas import CONTROL
+from checkers.history.replicas import COLUMN_TYPES
 from harness.kafka.segments.compiled import HEADER_BYTES, Bytes, Positions, Stop, batch_positions, checksums
 
 HEADER = np.dtype(

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from checkers.replicas.observed import COLUMN_TYPES
+from checkers.history.replicas import COLUMN_TYPES
 from harness.kafka.segments.batches import REASONS, Damage, Segment, Tail, read_segment
 from harness.kafka.segments.compiled import Stop
 

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from checkers.client_errors import check_client_errors
-from checkers.client_errors.told import codes_in, nothing_but
-from checkers.history import FAIL, INFO, INVOKE, OK, History, Operation, OperationType
-from checkers.verdict import Anomaly, Validity
+from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, OperationType
+from checkers.transactional.client_errors import check_client_errors
+from checkers.transactional.client_errors.told import codes_in, nothing_but
+from checkers.verdict.verdict import Anomaly, Validity
 
 S = 1_000_000_000
 LOST = "OUT_OF_ORDER_SEQUENCE_NUMBER: Broker: Broker received an out of order sequence number (fatal)"
@@ -390,7 +390,7 @@ class TestTransactions:
             asked.append(told)
             return "a wiped disk"
 
-        monkeypatch.setattr("checkers.client_errors.fencing.lost_state", lost)
+        monkeypatch.setattr("checkers.transactional.client_errors.fencing.lost_state", lost)
         told = Story().initialise(7).transact().transact(7, INFO, error)
         assert told.doubt() == "a wiped disk"
         times_ns = [operation.time_ns for operation in told.operations]

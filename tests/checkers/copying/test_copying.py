@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.copying import check_copying
-from checkers.fitting import misfit_of
-from checkers.history import Operation, OperationType
-from checkers.verdict import CheckerResult, Validity
+from checkers.history.fitting import misfit_of
+from checkers.history.operations import Operation, OperationType
+from checkers.transactional.copying import check_copying
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.copying.copy_histories import (
     FAIL,
     INFO,

@@ -9,7 +9,7 @@ import pytest
 from checkers.foreign.files import open_source
 from checkers.foreign.judging import Asked, judge_foreign
 from checkers.foreign.records import foreign_of
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 
 CORPUS = Path(__file__).parents[4] / "shared" / "corpus"
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from checkers.foreign import edn
 from checkers.foreign.edn import read_elements, read_values
 from checkers.foreign.text import Element, Place
-from checkers.reading import HistoryError
+from checkers.history.reading import HistoryError
 
 HERE = Place("history", 1, 1)
 SCALARS = st.one_of(

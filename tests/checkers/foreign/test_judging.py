@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from checkers.foreign.judging import Asked, UnfitError, judge_foreign
 from checkers.foreign.workloads import Workload, workload_of
-from checkers.reading import HistoryError
-from checkers.transactions import Declared
-from checkers.verdict import Validity
+from checkers.history.reading import HistoryError
+from checkers.transactional.transactions import Declared
+from checkers.verdict.verdict import Validity
 from tests.checkers.foreign.texts import counts, foreign, judged, told
 
 REGISTER = "0 invoke write 1\n0 ok write 1\n1 invoke read nil\n1 ok read {}"

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from checkers.foreign.kafka import kafka_history_of
-from checkers.history import Operation
-from checkers.reading import HistoryError
+from checkers.history.operations import Operation
+from checkers.history.reading import HistoryError
 from tests.checkers.foreign.texts import foreign, told
 
 READER = {"client": "jepsen", "isolation": "read_uncommitted"}

@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from tests.checkers.foreign.texts import counts, judged
 
 ONE_SENT = "0 invoke send [[:send 1 10]]\n0 ok send [[:send 1 [0 10]]]\n"

@@ -3,8 +3,8 @@
 import pytest
 
 from checkers.foreign.judging import judge_foreign
-from checkers.reading import HistoryError
-from checkers.verdict import Validity
+from checkers.history.reading import HistoryError
+from checkers.verdict.verdict import Validity
 from tests.checkers.foreign.texts import foreign, told
 
 

@@ -3,8 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from checkers.fitting import misfit_of
-from checkers.history import History, Operation, OperationType
+from checkers.history.fitting import misfit_of
+from checkers.history.operations import History, Operation, OperationType
 
 OK, FAIL, INFO, INVOKE = OperationType.OK, OperationType.FAIL, OperationType.INFO, OperationType.INVOKE
 GROUP, TOPIC, CLIENT = "group-0", "groups-0", "kafka-python"

@@ -9,7 +9,7 @@ import random
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from checkers.history import History
+from checkers.history.operations import History
 from tests.checkers.groups.group_histories import FAIL, GROUP, INFO, OK, GroupStory
 
 PARTITIONS = 3

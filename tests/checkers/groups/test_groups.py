@@ -3,12 +3,12 @@
 import msgspec
 import pytest
 
-from checkers.columns import NEVER, PartitionName
+from checkers.columns.tables import NEVER, PartitionName
 from checkers.groups import check_groups, excuses
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from checkers.judge import result_by
 from checkers.licences import Event, Licences, Permit
-from checkers.verdict import Anomaly, CheckerResult, Validity
+from checkers.verdict.verdict import Anomaly, CheckerResult, Validity
 from tests.checkers.groups.group_histories import FAIL, GROUP, INFO, INVOKE, OK, TOPIC, GroupStory
 
 SECOND_NS = 1_000_000_000

@@ -9,9 +9,9 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from checkers.groups import check_groups
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 from checkers.judge import known_anomalies
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from tests.checkers.groups.group_simulator import Defects, Simulation
 
 SEEDS = st.integers(0, 2**32)

@@ -3,7 +3,7 @@
 import pytest
 
 from checkers.groups import check_groups
-from checkers.verdict import CheckerResult
+from checkers.verdict.verdict import CheckerResult
 from tests.checkers.groups.group_histories import GROUP, GroupStory
 
 

@@ -3,8 +3,8 @@
 import pytest
 
 from checkers.groups import check_groups
-from checkers.history import OperationType
-from checkers.verdict import Anomaly
+from checkers.history.operations import OperationType
+from checkers.verdict.verdict import Anomaly
 from tests.checkers.groups.group_histories import GROUP, MS, GroupStory
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO

@@ -14,9 +14,9 @@ import random
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from checkers.history import History, Operation, OperationType
-from checkers.linearizability import INCONSISTENT, Model
-from checkers.linearizability.calls import Call, groups_of
+from checkers.history.operations import History, Operation, OperationType
+from checkers.registers.linearizability import INCONSISTENT, Model
+from checkers.registers.linearizability.calls import Call, groups_of
 
 _WORDS = {
     ">": OperationType.INVOKE,

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from checkers.history import OperationType
+from checkers.history.operations import OperationType
 from checkers.judge import known_anomalies
-from checkers.linearizability import MODELS, Budget, check_linearizable, multi_register
-from checkers.nonlinearizable import NONLINEARIZABLE
-from checkers.verdict import CheckerResult, Validity
+from checkers.registers.linearizability import MODELS, Budget, check_linearizable, multi_register
+from checkers.registers.nonlinearizable import NONLINEARIZABLE
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.linearizability.object_histories import history, told
 
 NAN = float("nan")

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from checkers.history import History
-from checkers.linearizability import cas_register, check_linearizable
+from checkers.history.operations import History
+from checkers.registers.linearizability import cas_register, check_linearizable
 from tests.checkers.linearizability.object_histories import history
 
 CORPUS = Path(__file__).parents[4] / "shared/corpus"

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from checkers.history import History, OperationType
-from checkers.linearizability import MODELS, Budget, check_linearizable
-from checkers.linearizability.calls import groups_of
-from checkers.linearizability.search import Answer
-from checkers.linearizability.witness import Case, recent_proof
-from checkers.verdict import Validity
+from checkers.history.operations import History, OperationType
+from checkers.registers.linearizability import MODELS, Budget, check_linearizable
+from checkers.registers.linearizability.calls import groups_of
+from checkers.registers.linearizability.search import Answer
+from checkers.registers.linearizability.witness import Case, recent_proof
+from checkers.verdict.verdict import Validity
 from tests.checkers.linearizability.object_histories import Atomic, fits, history, oracle, simulated
 
 SEEDS = st.integers(0, 2**32)

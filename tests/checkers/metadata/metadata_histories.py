@@ -11,7 +11,7 @@ phase final-read
 
 from typing import Any
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 
 MS = 1_000_000
 _FUNCTIONS = {"create": "create-topic", "delete": "delete-topic", "list": "list-topics"}

@@ -3,8 +3,8 @@
 import msgspec
 import pytest
 
-from checkers.metadata import CREATED_MIN, DELETED_MIN, check_metadata
-from checkers.verdict import CheckerResult, Validity
+from checkers.kraft.metadata import CREATED_MIN, DELETED_MIN, check_metadata
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.metadata.metadata_histories import told
 
 MANY = "\n".join(

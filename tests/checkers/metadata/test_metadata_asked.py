@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from checkers.judge import result_by
-from checkers.metadata import check_metadata
-from checkers.verdict import Anomaly, Validity
+from checkers.kraft.metadata import check_metadata
+from checkers.verdict.verdict import Anomaly, Validity
 from tests.checkers.admin_histories import TOPIC, AdminStory
 from tests.checkers.log_histories import MS
 

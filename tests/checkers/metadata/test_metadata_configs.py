@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from checkers.metadata import check_metadata
-from checkers.metadata.configs import TOPIC_CONFIGS
-from checkers.verdict import Validity
+from checkers.kraft.metadata import check_metadata
+from checkers.kraft.metadata.configs import TOPIC_CONFIGS
+from checkers.verdict.verdict import Validity
 from tests.checkers.admin_histories import TOPIC, AdminStory
 from tests.checkers.log_histories import MS
 

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.history import History
+from checkers.history.operations import History
 from checkers.judge import result_by
-from checkers.metadata import check_metadata
-from checkers.verdict import Anomaly, CheckerResult, Validity
+from checkers.kraft.metadata import check_metadata
+from checkers.verdict.verdict import Anomaly, CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 from tests.checkers.log_histories import MS
 from tests.checkers.replicas.replica_histories import Batch, metadata

@@ -8,10 +8,10 @@ import msgspec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.history import History, Operation, OperationType
-from checkers.metadata import check_metadata
-from checkers.metadata.lives import Life, lives_of
-from checkers.metadata.loading import metadata_of
+from checkers.history.operations import History, Operation, OperationType
+from checkers.kraft.metadata import check_metadata
+from checkers.kraft.metadata.lives import Life, lives_of
+from checkers.kraft.metadata.loading import metadata_of
 from tests.checkers.metadata.metadata_histories import told
 
 BROKERS = ("b1", "b2", "b3")

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from checkers.history import FAIL, INFO, OK, OperationType
-from checkers.metadata import check_metadata
+from checkers.history.operations import FAIL, INFO, OK, OperationType
+from checkers.kraft.metadata import check_metadata
 from tests.checkers.admin_histories import AdminStory
 
 NAME = "made-1"

@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from checkers.history import OK, History
-from checkers.metadata import check_metadata
-from checkers.metadata.lives import deleted_id, lives_of
-from checkers.metadata.loading import metadata_of
-from checkers.metadata.logged import BEFORE, Record
-from checkers.metadata.matching import Call, Place, matched
-from checkers.metadata_log import Span
+from checkers.evidence.metadata_log import Span
+from checkers.history.operations import OK, History
+from checkers.kraft.metadata import check_metadata
+from checkers.kraft.metadata.lives import deleted_id, lives_of
+from checkers.kraft.metadata.loading import metadata_of
+from checkers.kraft.metadata.logged import BEFORE, Record
+from checkers.kraft.metadata.matching import Call, Place, matched
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 from tests.checkers.metadata.metadata_histories import told
 

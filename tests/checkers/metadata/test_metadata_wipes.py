@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from checkers.history import OperationType
-from checkers.metadata import check_metadata
-from checkers.verdict import Anomaly
+from checkers.history.operations import OperationType
+from checkers.kraft.metadata import check_metadata
+from checkers.verdict.verdict import Anomaly
 from tests.checkers.admin_histories import AdminStory
 from tests.checkers.conftest import WALL_MS
 

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from checkers.coordinators import OFFSETS_TOPIC
-from checkers.history import History, OperationType
+from checkers.evidence.coordinators import OFFSETS_TOPIC
+from checkers.history.operations import History, OperationType
 from tests.checkers.admin_histories import MS, TOPIC_ID, AdminStory
 
 REGISTER = "offset/g/t/2"

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from checkers.history import History, OperationType
+from checkers.history.operations import History, OperationType
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 
 STORAGE = 56

@@ -4,12 +4,12 @@ from typing import Any
 
 import pytest
 
-from checkers.coordinators import OFFSETS_TOPIC
-from checkers.history import History, OperationType
+from checkers.evidence.coordinators import OFFSETS_TOPIC
+from checkers.history.operations import History, OperationType
 from checkers.judge import judge
-from checkers.partitions import check_partitions
-from checkers.partitions.offsets_log import Row, Where, Written
-from checkers.verdict import Validity
+from checkers.logs.partitions import check_partitions
+from checkers.logs.partitions.offsets_log import Row, Where, Written
+from checkers.verdict.verdict import Validity
 from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 from tests.checkers.partitions.commit_histories import (
     REGISTER,

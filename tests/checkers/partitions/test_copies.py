@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from checkers.history import History, OperationType
-from checkers.partitions import check_partitions
-from checkers.verdict import Validity
+from checkers.history.operations import History, OperationType
+from checkers.logs.partitions import check_partitions
+from checkers.verdict.verdict import Validity
 from tests.checkers.admin_histories import MS, TOPIC, TOPIC_ID, AdminStory
 
 ENDED_NS = 20_000 * MS

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from checkers.partitions import check_partitions
-from checkers.partitions.failed_directories import BOUND_NS, COMMITTING_NS
-from checkers.verdict import CheckerResult, Validity
+from checkers.logs.partitions import check_partitions
+from checkers.logs.partitions.failed_directories import BOUND_NS, COMMITTING_NS
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.partitions.directory_histories import DIRECTORIES, Story
 
 LED = "failed-directory-led"

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from checkers.judge import result_by
-from checkers.partitions import check_partitions
-from checkers.partitions.leading import BOUND_NS
-from checkers.verdict import CheckerResult, Validity
+from checkers.logs.partitions import check_partitions
+from checkers.logs.partitions.leading import BOUND_NS
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 
 BOUND_MS = BOUND_NS / 1e6

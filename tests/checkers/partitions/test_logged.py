@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from checkers.history import History, OperationType
+from checkers.history.operations import History, OperationType
 from checkers.judge import judge
-from checkers.partitions import check_partitions
-from checkers.verdict import Validity
+from checkers.logs.partitions import check_partitions
+from checkers.verdict.verdict import Validity
 from tests.checkers.admin_histories import AdminStory
 from tests.checkers.partitions.commit_histories import Stretch, asked, history_of, led, read, record
 

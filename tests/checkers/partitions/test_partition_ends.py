@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from checkers.partitions import check_partitions
-from checkers.verdict import CheckerResult
+from checkers.logs.partitions import check_partitions
+from checkers.verdict.verdict import CheckerResult
 from tests.checkers.admin_histories import TOPIC, AdminStory
 from tests.checkers.partitions.test_acknowledged_states import ENDED_MS, judged, sent
 

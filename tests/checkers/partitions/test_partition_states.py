@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from checkers.history import History
-from checkers.partitions import check_partitions
-from checkers.verdict import CheckerResult, Validity
+from checkers.history.operations import History
+from checkers.logs.partitions import check_partitions
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 from tests.checkers.replicas.replica_histories import Batch, metadata
 

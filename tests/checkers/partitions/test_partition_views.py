@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from checkers.history import History, OperationType
+from checkers.history.operations import History, OperationType
 from checkers.judge import result_by
-from checkers.partitions import check_partitions
-from checkers.verdict import CheckerResult, Validity
+from checkers.logs.partitions import check_partitions
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
 
 ENDED_MS = 20_000

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from checkers.partitions import check_partitions
+from checkers.logs.partitions import check_partitions
 from tests.checkers.admin_histories import TOPIC, AdminStory
 
 CHOSEN, KEPT = "inactive-broker-chosen", "unclean-broker-kept"

@@ -15,7 +15,7 @@ Values are JSON, such as ``null`` and ``"a"``; what is no JSON is a text.
 import json
 from typing import Any
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 
 MS = 1_000_000
 Type = OperationType

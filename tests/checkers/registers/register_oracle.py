@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 
 
 class Call(NamedTuple):

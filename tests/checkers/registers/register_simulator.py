@@ -7,7 +7,7 @@ linearizable, whatever the seed, the failed and the indeterminate operations inc
 import random
 from typing import Any, NamedTuple
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 from tests.checkers.registers.register_histories import history_of
 
 Type = OperationType

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from checkers.registers import applies, check_registers, obstacle_of
-from checkers.verdict import EXAMPLES_PER_ANOMALY, Anomaly, CheckerResult, Validity
+from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly, CheckerResult, Validity
 from tests.checkers.registers.register_histories import history_of, told
 
 VALID, INVALID, UNKNOWN = Validity.VALID, Validity.INVALID, Validity.UNKNOWN

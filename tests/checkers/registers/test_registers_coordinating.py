@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from checkers.coordinators import OFFSETS_TOPIC
-from checkers.history import OperationType
+from checkers.evidence.coordinators import OFFSETS_TOPIC
+from checkers.history.operations import OperationType
 from checkers.registers import catching_up, check_registers, coordinating
-from checkers.verdict import CheckerResult, Validity
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 
 INVOKE, OK = OperationType.INVOKE, OperationType.OK

@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from checkers.history import History
+from checkers.history.operations import History
 from checkers.registers import check_registers
 from checkers.registers.kept import LAGS_NS
-from checkers.verdict import CheckerResult, Validity
-from checkers.withholding import hole_of, withheld
+from checkers.verdict.verdict import CheckerResult, Validity
+from checkers.verdict.withholding import hole_of, withheld
 from tests.checkers.registers.register_histories import told
 
 VALID, INVALID, UNKNOWN = Validity.VALID, Validity.INVALID, Validity.UNKNOWN

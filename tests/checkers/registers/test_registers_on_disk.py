@@ -5,11 +5,11 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from checkers.history import History, JournalHeader
+from checkers.history.operations import History, JournalHeader
+from checkers.history.reading import HistoryError, read_history
 from checkers.judge import judge, known_anomalies
-from checkers.reading import HistoryError, read_history
 from checkers.registers import check_registers
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from tests.checkers.registers.register_histories import told
 
 STALE = "0 w x 1\n0 w x 2\n0 r x 1"

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.columns import Integers
+from checkers.columns.tables import Integers
 from checkers.registers import sorting
 from checkers.registers.columns import SHIFT, Rows
 from checkers.registers.sorting import blocks_of, in_parts

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from checkers.registers import applies, check_registers
-from checkers.verdict import CheckerResult, Validity
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.registers.register_histories import history_of
 from tests.checkers.registers.register_oracle import linearizable
 

@@ -5,10 +5,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from checkers.history import History
+from checkers.history.operations import History
 from checkers.registers import Judgeable, check_registers, judgeable, losing_of
 from checkers.registers.parts import check_part, put_together, shares
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from tests.checkers.registers.register_histories import told
 from tests.checkers.registers.register_simulator import Defects, Simulation
 

@@ -7,9 +7,9 @@ import msgspec
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 from checkers.registers import check_registers
-from checkers.verdict import CheckerResult, Validity
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.registers.register_histories import history_of
 from tests.checkers.registers.register_oracle import linearizable
 from tests.checkers.registers.register_simulator import Defects, Simulation

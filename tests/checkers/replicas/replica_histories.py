@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from checkers.history import History, Operation, OperationType
-from checkers.replicas.observed import COLUMN_TYPES, METADATA_LOG, METADATA_TOPIC, REPLICA, pack
+from checkers.history.operations import History, Operation, OperationType
+from checkers.history.replicas import COLUMN_TYPES, METADATA_LOG, METADATA_TOPIC, REPLICA, pack
 
 TOPIC_ID = "pl2yURLxReyXmuf8pnFOsg"
 NODES = ("n1", "n2", "n3")

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from checkers.history import Operation, OperationType
-from checkers.replicas.evidence import batches_of
-from checkers.replicas.judging import check_replicas
-from checkers.replicas.markers import markers_of
-from checkers.verdict import CheckerResult, Validity
+from checkers.evidence.replicas import batches_of
+from checkers.history.operations import Operation, OperationType
+from checkers.logs.replicas.judging import check_replicas
+from checkers.logs.replicas.markers import markers_of
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.replicas.replica_histories import (
     SETUP,
     TOPIC_ID,

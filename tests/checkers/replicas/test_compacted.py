@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from checkers.history import Operation, OperationType
-from checkers.replicas.judging import check_replicas
-from checkers.replicas.observed import pack
-from checkers.verdict import CheckerResult, Validity
+from checkers.history.operations import Operation, OperationType
+from checkers.history.replicas import pack
+from checkers.logs.replicas.judging import check_replicas
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.replicas.replica_histories import (
     TOPIC_ID,
     Batch,

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from checkers.history import History, Operation, OperationType
-from checkers.replicas.judging import check_replicas
-from checkers.verdict import CheckerResult, Validity
+from checkers.history.operations import History, Operation, OperationType
+from checkers.logs.replicas.judging import check_replicas
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.replicas.replica_histories import (
     SETUP,
     TOPIC_ID,

@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.columns import PartitionName
-from checkers.replicas.evidence import batches_of
+from checkers.columns.tables import PartitionName
+from checkers.evidence.replicas import batches_of
 from tests.checkers.replicas.replica_histories import (
     Batch,
     history_of,

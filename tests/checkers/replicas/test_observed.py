@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.history import JournalHeader, Operation, OperationType
-from checkers.reading import HistoryError, read_history
-from checkers.replicas.observed import (
+from checkers.history.operations import JournalHeader, Operation, OperationType
+from checkers.history.reading import HistoryError, read_history
+from checkers.history.replicas import (
     COLUMN_TYPES,
     METADATA_LOG,
     REPLICA,

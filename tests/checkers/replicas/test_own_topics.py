@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from checkers.history import Operation, OperationType
-from checkers.replicas.judging import check_replicas
-from checkers.verdict import CheckerResult, Validity
+from checkers.history.operations import Operation, OperationType
+from checkers.logs.replicas.judging import check_replicas
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.replicas.replica_histories import Batch, history_of, leads, metadata, observed
 
 TOPIC, TOPIC_ID = "__consumer_offsets", "Vd5Ixq4YQPyQv3zZ0Aw0jA"

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from checkers.history import History, OperationType
-from checkers.replicas.judging import check_replicas
-from checkers.replicas.removed import find_returned
-from checkers.verdict import Anomaly
-from checkers.withholding import Hole, withheld
+from checkers.history.operations import History, OperationType
+from checkers.logs.replicas.judging import check_replicas
+from checkers.logs.replicas.removed import find_returned
+from checkers.verdict.verdict import Anomaly
+from checkers.verdict.withholding import Hole, withheld
 from tests.checkers.admin_histories import READER, TOPIC, AdminStory
 
 INVOKE, OK = OperationType.INVOKE, OperationType.OK

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from checkers.history import History, Operation, OperationType
-from checkers.replicas.alone import open_transactions
-from checkers.replicas.evidence import batches_of
-from checkers.replicas.judging import check_replicas
-from checkers.verdict import CheckerResult, Validity
+from checkers.evidence.replicas import batches_of
+from checkers.history.operations import History, Operation, OperationType
+from checkers.logs.replicas.alone import open_transactions
+from checkers.logs.replicas.judging import check_replicas
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.replicas.replica_histories import (
     SETUP,
     Batch,

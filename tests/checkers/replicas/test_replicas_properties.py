@@ -7,8 +7,8 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from checkers.replicas.judging import check_replicas
-from checkers.verdict import Validity
+from checkers.logs.replicas.judging import check_replicas
+from checkers.verdict.verdict import Validity
 from tests.checkers.replicas.replica_histories import NODES, Batch, replica, replicated
 
 FEW = settings(max_examples=60)

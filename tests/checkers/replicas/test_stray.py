@@ -2,10 +2,10 @@
 
 import pytest
 
-from checkers.history import History
+from checkers.history.operations import History
 from checkers.judge import result_by
-from checkers.replicas.judging import check_replicas
-from checkers.verdict import CheckerResult, Validity
+from checkers.logs.replicas.judging import check_replicas
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.admin_histories import TOPIC_ID, AdminStory
 
 MS = 1_000_000

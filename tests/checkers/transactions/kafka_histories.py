@@ -16,9 +16,9 @@ setup unclean=yes compact=yes      comes first where it is told
 
 from typing import Any
 
-from checkers.history import History, Operation, OperationType
-from checkers.transactions import check_transactions
-from checkers.verdict import Anomaly, CheckerResult
+from checkers.history.operations import History, Operation, OperationType
+from checkers.transactional.transactions import check_transactions
+from checkers.verdict.verdict import Anomaly, CheckerResult
 
 TOPIC = "txn-0"
 MS = 1_000_000

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator
 from itertools import combinations, pairwise
 from typing import Any, NamedTuple
 
-from checkers.history import History, OperationType
-from checkers.transactions import ConsistencyModel
+from checkers.history.operations import History, OperationType
+from checkers.transactional.transactions import ConsistencyModel
 
 _M = ConsistencyModel
 _SESSIONS = {_M.STRONG_SESSION_SNAPSHOT_ISOLATION, _M.STRONG_SESSION_SERIALIZABLE}

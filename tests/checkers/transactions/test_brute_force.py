@@ -2,8 +2,8 @@
 
 import pytest
 
-from checkers.transactions import ConsistencyModel, check_list_append, check_rw_register
-from checkers.verdict import Validity
+from checkers.transactional.transactions import ConsistencyModel, check_list_append, check_rw_register
+from checkers.verdict.verdict import Validity
 from tests.checkers.transactions.model_oracle import allows
 from tests.checkers.transactions.tiny_histories import tiny
 from tests.checkers.transactions.transaction_histories import told

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from checkers.columns import NONE
-from checkers.transactions.coding import Index, coded, integers_of, plain_integers
+from checkers.columns.tables import NONE
+from checkers.transactional.transactions.coding import Index, coded, integers_of, plain_integers
 
 
 def test_values_of_different_types_are_different() -> None:

@@ -2,9 +2,9 @@
 
 from xml.etree import ElementTree as ET
 
-from checkers.transactions import draw_cycle
-from checkers.transactions.drawing import SHOWN
-from checkers.transactions.judging import Drawn
+from checkers.transactional.transactions import draw_cycle
+from checkers.transactional.transactions.drawing import SHOWN
+from checkers.transactional.transactions.judging import Drawn
 from tests.checkers.transactions.transaction_histories import lists
 
 SVG = "{http://www.w3.org/2000/svg}"

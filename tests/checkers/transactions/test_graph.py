@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from checkers.columns import NONE
-from checkers.transactions import cycles, search
-from checkers.transactions.cycles import Step
-from checkers.transactions.graph import Graph, GraphBuilder, Kind
-from checkers.transactions.judging import STEPS_SHOWN, Judged, judge_edges, models_ruled_out
+from checkers.columns.tables import NONE
+from checkers.transactional.transactions import cycles, search
+from checkers.transactional.transactions.cycles import Step
+from checkers.transactional.transactions.graph import Graph, GraphBuilder, Kind
+from checkers.transactional.transactions.judging import STEPS_SHOWN, Judged, judge_edges, models_ruled_out
 
 Pairs = list[tuple[int, int]]
 

@@ -6,9 +6,9 @@ import msgspec
 import pytest
 
 from checkers.judge import CHECKERS, result_by
-from checkers.transactions import check_transactions
-from checkers.transactions.kafka_epochs import epochs_given_again, epochs_told
-from checkers.verdict import Anomaly, Validity
+from checkers.transactional.transactions import check_transactions
+from checkers.transactional.transactions.kafka_epochs import epochs_given_again, epochs_told
+from checkers.verdict.verdict import Anomaly, Validity
 from tests.checkers.admin_histories import TOPIC, AdminStory
 
 RULE = "producer-epoch-given-again"

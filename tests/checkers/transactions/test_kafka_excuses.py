@@ -3,11 +3,11 @@
 import msgspec
 import pytest
 
-from checkers.history import History, OperationType
-from checkers.transactions import check_transactions
-from checkers.transactions.anomalies import ANOMALIES
-from checkers.transactions.kafka_excuses import excused
-from checkers.verdict import Validity
+from checkers.history.operations import History, OperationType
+from checkers.transactional.transactions import check_transactions
+from checkers.transactional.transactions.anomalies import ANOMALIES
+from checkers.transactional.transactions.kafka_excuses import excused
+from checkers.verdict.verdict import Validity
 from tests.checkers.admin_histories import READER, TOPIC, TOPIC_ID, AdminStory
 
 STATES = "__transaction_state"

@@ -3,13 +3,13 @@
 import msgspec
 import pytest
 
-from checkers.columns import NEVER, PartitionName
-from checkers.history import History, Operation, OperationType
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.evidence.replicas import CONTROL, TRANSACTIONAL
+from checkers.history.operations import History, Operation, OperationType
 from checkers.licences.permits import Event, Licences, Permit
-from checkers.log import check_log
-from checkers.replicas.evidence import CONTROL, TRANSACTIONAL
-from checkers.transactions import check_transactions, draw_cycle, kafka_visibility
-from checkers.verdict import Validity
+from checkers.logs.log import check_log
+from checkers.transactional.transactions import check_transactions, draw_cycle, kafka_visibility
+from checkers.verdict.verdict import Validity
 from tests.checkers.replicas.replica_histories import Batch, observed, replica
 from tests.checkers.transactions.kafka_histories import judged, of, told
 

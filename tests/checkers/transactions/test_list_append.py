@@ -2,9 +2,9 @@
 
 import pytest
 
-from checkers.history import History, Operation, OperationType
-from checkers.transactions import ConsistencyModel, check_list_append
-from checkers.verdict import Validity
+from checkers.history.operations import History, Operation, OperationType
+from checkers.transactional.transactions import ConsistencyModel, check_list_append
+from checkers.verdict.verdict import Validity
 from tests.checkers.transactions.transaction_histories import lists, only, told
 
 STRONGER = (

@@ -2,8 +2,15 @@
 
 import pytest
 
-from checkers.transactions.anomalies import ANOMALIES, verdict_lines
-from checkers.transactions.models import ConsistencyModel, Layer, forbids, parted, ruled_out, suffixed
+from checkers.transactional.transactions.anomalies import ANOMALIES, verdict_lines
+from checkers.transactional.transactions.models import (
+    ConsistencyModel,
+    Layer,
+    forbids,
+    parted,
+    ruled_out,
+    suffixed,
+)
 
 _M = ConsistencyModel
 

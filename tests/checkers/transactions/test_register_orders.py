@@ -2,8 +2,8 @@
 
 import pytest
 
-from checkers.transactions import ConsistencyModel, Declared, check_rw_register
-from checkers.verdict import CheckerResult, Validity
+from checkers.transactional.transactions import ConsistencyModel, Declared, check_rw_register
+from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.transactions.transaction_histories import registers, told
 
 _M = ConsistencyModel

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from checkers.history import History, Operation, OperationType
-from checkers.transactions import ConsistencyModel, check_list_append, check_rw_register
-from checkers.verdict import Validity
+from checkers.history.operations import History, Operation, OperationType
+from checkers.transactional.transactions import ConsistencyModel, check_list_append, check_rw_register
+from checkers.verdict.verdict import Validity
 from tests.checkers.transactions.tiny_histories import tiny
 from tests.checkers.transactions.transaction_simulators import STORES, simulated
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from checkers.transactions import ConsistencyModel, version_orders
-from checkers.verdict import Validity
+from checkers.transactional.transactions import ConsistencyModel, version_orders
+from checkers.verdict.verdict import Validity
 from tests.checkers.transactions.transaction_histories import lists, only, registers
 
 _M = ConsistencyModel

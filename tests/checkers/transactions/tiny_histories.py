@@ -3,7 +3,7 @@
 import random
 from typing import Any
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 
 
 def tiny(seed: int, *, registers: bool, begin: Any = None) -> History:

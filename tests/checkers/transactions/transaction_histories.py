@@ -12,9 +12,9 @@ Elements and values are single digits, keys are single letters.
 
 from typing import Any
 
-from checkers.history import History, Operation, OperationType
-from checkers.transactions import ConsistencyModel, check_list_append, check_rw_register
-from checkers.verdict import Anomaly, CheckerResult
+from checkers.history.operations import History, Operation, OperationType
+from checkers.transactional.transactions import ConsistencyModel, check_list_append, check_rw_register
+from checkers.verdict.verdict import Anomaly, CheckerResult
 
 MS = 1_000_000
 MARKS = {

@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable
 from typing import Any, Protocol
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 
 KEYS = 3
 Lists = dict[int, list[int]]

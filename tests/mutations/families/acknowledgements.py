@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from checkers.history import History
+from checkers.history.operations import History
 from tests.mutations.edits import Edit
 from tests.mutations.families.records import LOGS
 from tests.mutations.looking import (

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from tests.mutations.batches import kept, rewritten
 from tests.mutations.edits import Edit
 from tests.mutations.looking import (

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from checkers.history import Operation
+from checkers.history.operations import Operation
 from tests.mutations.batches import Columns, columns_kept_but, kept, rewritten, unpacked
 from tests.mutations.edits import Edit
 from tests.mutations.families.records import LOGS

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from checkers.history import Operation
+from checkers.history.operations import Operation
 from tests.mutations.edits import Edit
 from tests.mutations.families.transactions import sent
 from tests.mutations.looking import FAIL, INFO, OK, SECOND_NS, pairs, phase_ns, settled_ns

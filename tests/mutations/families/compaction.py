@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from checkers.history import History, Operation, once
+from checkers.history.operations import History, Operation, once
 from tests.mutations.batches import Columns, kept, rewritten
 from tests.mutations.edits import Edit
 from tests.mutations.looking import (

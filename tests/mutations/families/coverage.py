@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from checkers.history import Operation
+from checkers.history.operations import Operation
 from tests.mutations.edits import Edit
 from tests.mutations.looking import FAIL, INFO, INVOKE, OK, SECOND_NS, phase_ns
 from tests.mutations.partitions import own

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from checkers.coordinators import transactions_partition
-from checkers.history import Operation
+from checkers.evidence.coordinators import transactions_partition
+from checkers.history.operations import Operation
 from tests.mutations.edits import Edit
 from tests.mutations.families.lost_states import before_the_end, lose
 from tests.mutations.looking import FAIL, INFO, OK, SECOND_NS, pairs

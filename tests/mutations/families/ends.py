@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from checkers.history import Operation
+from checkers.history.operations import Operation
 from tests.mutations.edits import Edit
 from tests.mutations.looking import Acked, acked
 from tests.mutations.partitions import Stretch, stretches

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from checkers.history import Operation
+from checkers.history.operations import Operation
 from tests.mutations.edits import Edit
 from tests.mutations.looking import FAIL, INFO, OK, pairs, phase_ns
 from tests.mutations.suite import VALID, invalid, mutation

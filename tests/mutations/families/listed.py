@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
-from checkers.history import OK, Operation
+from checkers.history.operations import OK, Operation
 from tests.mutations.edits import Edit
 from tests.mutations.looking import SECOND_NS, acked, pairs
 from tests.mutations.suite import VALID, invalid, mutation

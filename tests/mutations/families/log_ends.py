@@ -3,8 +3,8 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from checkers.history import Operation
-from checkers.quorum.views import views_of
+from checkers.history.operations import Operation
+from checkers.kraft.quorum.views import views_of
 from tests.mutations.edits import Edit
 from tests.mutations.families.votes import controllers
 from tests.mutations.looking import Acked, acked

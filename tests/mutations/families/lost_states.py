@@ -7,8 +7,8 @@ of them lost anything.
 from collections.abc import Iterator
 from typing import Any
 
-from checkers.coordinators import TRANSACTIONS_TOPIC, transactions_partition
-from checkers.history import Operation
+from checkers.evidence.coordinators import TRANSACTIONS_TOPIC, transactions_partition
+from checkers.history.operations import Operation
 from tests.mutations.edits import Edit
 from tests.mutations.families.client_errors import FENCED, FENCED_C, is_aborted, refusable, refuse
 from tests.mutations.families.transactions import committed, fenced, sent, turned, undone

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from checkers.history import Operation, OperationType
+from checkers.history.operations import Operation, OperationType
 from tests.mutations.edits import Edit
 from tests.mutations.families.groups import assignments, commits
 from tests.mutations.looking import FAIL, INFO, OK, phase_ns, without_offsets

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from checkers.history import Operation
+from checkers.history.operations import Operation
 from tests.mutations.batches import columns_kept_but, kept, rewritten
 from tests.mutations.edits import Edit
 from tests.mutations.looking import OK, SECOND_NS, metadata_logs, pairs, phase_ns

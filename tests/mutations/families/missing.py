@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable
 
-from checkers.history import History
+from checkers.history.operations import History
 from tests.mutations.edits import Edit
 from tests.mutations.recordings import decoded, journals
 from tests.mutations.suite import MUTATIONS, Must, Mutation, unknown

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from checkers.history import Operation
+from checkers.history.operations import Operation
 from tests.mutations.edits import Edit
 from tests.mutations.looking import INFO, OK, pairs
 from tests.mutations.suite import VALID, invalid, mutation

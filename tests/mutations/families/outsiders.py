@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from checkers.history import Operation
+from checkers.history.operations import Operation
 from tests.mutations.edits import Edit
 from tests.mutations.looking import FAIL, INFO, OK, pairs
 from tests.mutations.suite import VALID, invalid, mutation

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-from checkers.history import Operation
+from checkers.history.operations import Operation
 from tests.mutations.edits import Edit
 from tests.mutations.looking import SECOND_NS
 from tests.mutations.suite import VALID, invalid, mutation

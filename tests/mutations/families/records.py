@@ -3,7 +3,7 @@
 from itertools import pairwise
 from typing import Any
 
-from checkers.history import Operation
+from checkers.history.operations import Operation
 from tests.mutations.batches import kept, rewritten
 from tests.mutations.edits import Edit
 from tests.mutations.looking import (

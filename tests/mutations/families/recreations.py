@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from checkers.history import Operation
+from checkers.history.operations import Operation
 from tests.mutations.edits import Edit
 from tests.mutations.families.groups import listings
 from tests.mutations.looking import INFO, OK, SECOND_NS, pairs, phase_ns

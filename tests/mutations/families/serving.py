@@ -4,8 +4,8 @@ from collections.abc import Iterator
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from checkers.faults import fault_windows
-from checkers.history import OK, Operation
+from checkers.evidence.faults import fault_windows
+from checkers.history.operations import OK, Operation
 from tests.mutations.edits import Edit
 from tests.mutations.looking import SECOND_NS, pairs
 from tests.mutations.partitions import own

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from checkers.history import History
+from checkers.history.operations import History
 from tests.mutations.edits import Edit
 from tests.mutations.suite import VALID, invalid, mutation, unknown
 

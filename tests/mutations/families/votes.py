@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from checkers.history import Operation
-from checkers.quorum.votes import logs_of
+from checkers.history.operations import Operation
+from checkers.kraft.quorum.votes import logs_of
 from tests.mutations.edits import Edit
 from tests.mutations.suite import VALID, invalid, mutation, unknown
 

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.history import History, JournalHeader, Operation
-from checkers.identity import IDENTITY_FILE, RunIdentity, encode_identity
+from checkers.history.identity import IDENTITY_FILE, RunIdentity, encode_identity
+from checkers.history.operations import History, JournalHeader, Operation
+from checkers.history.reading import read_history
 from checkers.judge import judge
-from checkers.reading import read_history
 from results.store import save_verdict
 from tests.checkers.log_histories import told as log_told
 from tests.checkers.log_simulator import Simulation as LogSimulation

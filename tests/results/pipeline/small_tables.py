@@ -11,10 +11,10 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 from pyspark.testing import assertDataFrameEqual
 
-from checkers.availability import load_end_ns
-from checkers.history import History
+from checkers.evidence.loading import columns_of
+from checkers.history.operations import History
 from checkers.licences.scene import Scene
-from checkers.loading import columns_of
+from checkers.runs.availability import load_end_ns
 from results.pipeline.operations import operations_of
 from results.pipeline.pairing import pair
 from results.pipeline.records import records_of

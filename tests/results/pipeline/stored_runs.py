@@ -6,9 +6,9 @@ from pathlib import Path
 
 import msgspec
 
-from checkers.history import History, JournalHeader, Operation
-from checkers.identity import encode_identity
-from checkers.verdict import Validity, Verdict
+from checkers.history.identity import encode_identity
+from checkers.history.operations import History, JournalHeader, Operation
+from checkers.verdict.verdict import Validity, Verdict
 from results.store import save_verdict
 from tests.results.story import IDENTITY, build
 

@@ -5,7 +5,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from checkers.availability import check_availability
+from checkers.runs.availability import check_availability
 from results.pipeline.analytics.availability import (
     AVAILABILITY,
     AVAILABILITY_BY_FAULT,

@@ -3,7 +3,7 @@
 import pytest
 from pyspark.sql import DataFrame, SparkSession
 
-from checkers.availability import check_availability
+from checkers.runs.availability import check_availability
 from results.pipeline.analytics.latency import LATENCY, fault_windows, latency
 from results.pipeline.analytics.overlaps import Span, overlapping
 from tests.checkers.conftest import tell

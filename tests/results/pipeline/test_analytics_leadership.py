@@ -8,7 +8,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 from results.pipeline.analytics.availability import AVAILABILITY
 from results.pipeline.analytics.leadership import LEADERSHIP, UNDER_REPLICATED, leadership, under_replicated
 from results.pipeline.analytics.pulses import PULSES

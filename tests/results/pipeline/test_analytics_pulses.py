@@ -5,7 +5,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 from results.pipeline.analytics.pulses import PULSE_NS, PULSES, PULSES_A_SECOND, pulses
 from tests.checkers.log_transactions import TransactionalSimulation
 from tests.results.pipeline.small_tables import MS, tables_of

@@ -12,9 +12,9 @@ import msgspec
 import pytest
 from pyspark.sql import SparkSession
 
+from checkers.history.reading import read_history
 from checkers.judge import readable_setup
-from checkers.reading import read_history
-from checkers.verdict import Validity
+from checkers.verdict.verdict import Validity
 from harness import cli
 from results.pipeline import check as checking
 from results.pipeline.check import check, check_runs, ingested_runs

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from checkers.history import History
-from checkers.verdict import Validity
+from checkers.history.operations import History
+from checkers.verdict.verdict import Validity
 from results.pipeline import check_tasks
 from results.pipeline.check import planned_units
 from results.pipeline.check_tasks import checking, cutting, difference, judge_unit, putting_together

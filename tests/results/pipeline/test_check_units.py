@@ -8,9 +8,9 @@ import msgspec
 import pytest
 
 from checkers import judge as judging
+from checkers.history.reading import HistoryError, read_history
 from checkers.judge import judge
-from checkers.reading import HistoryError, read_history
-from checkers.verdict import Anomaly, CheckerResult, Validity, Verdict
+from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, Verdict
 from results.pipeline import units
 from results.pipeline.check_rows import signature
 from results.pipeline.units import READING, RUN, Found, JudgedRun, judged, shares_of_run, units_of

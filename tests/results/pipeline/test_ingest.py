@@ -14,8 +14,8 @@ import pytest
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from checkers.reading import read_history
-from checkers.verdict import Validity, Verdict
+from checkers.history.reading import read_history
+from checkers.verdict.verdict import Validity, Verdict
 from harness import cli
 from results.pipeline import found as found_runs
 from results.pipeline.found import FoundRun, find_runs

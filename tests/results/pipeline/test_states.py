@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkers.history import History, Operation, OperationType
+from checkers.history.operations import History, Operation, OperationType
 from results.pipeline.schemas import SILENCE_NS
 from results.pipeline.states import cluster_state_of
 from tests.results.pipeline.small_tables import S

@@ -8,8 +8,8 @@ import msgspec
 import pyarrow as pa
 import pytest
 
-from checkers.history import History, Operation, OperationType
-from checkers.reading import HistoryError, read_history
+from checkers.history.operations import History, Operation, OperationType
+from checkers.history.reading import HistoryError, read_history
 from results.pipeline.columnar import file_schema
 from results.pipeline.found import FoundRun, find_runs
 from results.pipeline.schemas import PARTITIONED_BY, TABLES

@@ -1,0 +1,256 @@
+"""Judges what coordinators and leaders tell of transactions (KIP-664) by what was done to those.
+
+A broker that was deposed and does not know it tells what was.  So a broker's answer counts against something
+that was acknowledged only if it acknowledged that itself, or leads the partition for the first time since:
+then it has loaded all that was committed before.  A partition of ``__transaction_state`` is meant where a
+coordinator is asked.
+
+1. From when its records were sent until its timeout at the earliest, or its end, or an abort marker, a
+   transaction is under way, with all its partitions: ``open-transaction-unknown``.
+2. In each partition it begins at its first record there: ``open-producer-unknown``.
+3. Where an abort marker was acknowledged, it is open no more: ``aborted-transaction-open``.
+4. Once a coordinator has told that it is aborted, no commit of it is acknowledged: ``commit-after-abort``.
+
+What ``__transaction_state`` may have lost legally by then excuses 1 and 4 (`checkers.licences.decisions`);
+2 and 3 are judged only where no unclean election or struck disk may have cost the partition's log records.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.administration.descriptions.kinds import (
+    ABORTED_OPEN,
+    COMMIT_AFTER_ABORT,
+    PRODUCER_UNKNOWN,
+    TRANSACTION_UNKNOWN,
+)
+from checkers.administration.descriptions.loading import (
+    DESCRIBED,
+    Producer,
+    Told,
+    Transaction,
+    told_of,
+    transactions_known,
+)
+from checkers.columns.tables import PartitionName
+from checkers.evidence.coordinators import transactions_partition
+from checkers.evidence.partition_changes import partition_changes
+from checkers.history.operations import OK, History, Operation
+from checkers.licences.decisions import lost_state
+from checkers.licences.internal import may_have_lost
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
+
+__all__ = ["check_descriptions"]
+
+CHECKER = "descriptions"
+"""The checker's name."""
+_ONGOING = "Ongoing"
+_ABORTED = frozenset({"PrepareAbort", "CompleteAbort", "PrepareEpochFence"})
+_NOWHERE = -1
+"""Where a producer has no transaction open."""
+
+
+class _Story(NamedTuple):
+    history: History
+    transactions: Mapping[Producer, Transaction]
+    transaction_told: tuple[Told, ...]
+    producer_told: tuple[Told, ...]
+    aborts: tuple[Told, ...]
+
+
+def check_descriptions(history: History) -> CheckerResult:
+    """Judge all descriptions; not exercised where nobody asked for any.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    kinds = (tuple(told_of(history, f)) for f in DESCRIBED)
+    story = _Story(history, transactions_known(history), *kinds)
+    found = [*_unknown_transactions(story), *_producers(story), *_committed_after(story)]
+    figures = {
+        "transactions_described": len(story.transaction_told),
+        "producers_described": len(story.producer_told),
+        "aborted_by_administrators": len(story.aborts),
+        "described_while_open": sum(
+            _certainly_open(story, each) is not None for each in story.transaction_told
+        ),
+    }
+    return result_of(CHECKER, found, figures=figures, exercised=any(figures.values()))
+
+
+def _certainly_open(story: _Story, told: Told) -> Transaction | None:
+    """The transaction that an answer is about, if it was certainly open when that was given."""
+    one = story.transactions.get(told.producer)
+    if one is None or told.asked.time_ns < one.open_ns or told.answered.time_ns >= one.until_ns:
+        return None
+    return one
+
+
+def _reliable(history: History, place: PartitionName | None, to: int, since_ns: int, *, own: bool) -> bool:
+    """Whether a broker must know what was acknowledged by a time, where it answers as the leader.
+
+    Args:
+        history: tells who led.
+        place: the partition; None where nobody knows it.
+        to: the broker's id.
+        since_ns: the time.
+        own: whether it was the one that acknowledged.
+    """
+    if own:
+        return True
+    changes = partition_changes(history)
+    if place is None or not changes.tells(place, since_ns):
+        return False
+    before = [state for state in changes.states[place] if changes.span(state).from_ns <= since_ns]
+    return all(state.leader != to for state in before)
+
+
+def _unknown_transactions(story: _Story) -> Iterator[Anomaly]:
+    for told in story.transaction_told:
+        one = _certainly_open(story, told)
+        if one is None:
+            continue
+        place = transactions_partition(story.history, one.name)
+        if not _reliable(story.history, place, told.to, one.open_ns, own=told.to == one.coordinator):
+            continue
+        why = _not_under_way(told, one)
+        if why is not None:
+            text = f"The coordinator of {one.name}, broker {told.to}, told {why}, while it was open."
+            anomaly = _found(TRANSACTION_UNKNOWN, text, one, told)
+            yield _licensed(story, one, anomaly, told.answered.time_ns)
+
+
+def _not_under_way(told: Told, one: Transaction) -> str | None:
+    """What an answer lacks of a transaction that is open; None if nothing."""
+    value = told.answered.value
+    if Producer(value["told_id"], value["told_epoch"]) != told.producer:
+        return f"producer {value['told_id']} in epoch {value['told_epoch']}"
+    if value["state"] != _ONGOING:
+        return f"the state {value['state']}"
+    lacking = one.offsets.keys() - {(topic, number) for topic, number in value["partitions"]}
+    names = sorted(str(PartitionName(*each)) for each in lacking)
+    return f"nothing of {', '.join(names)}" if names else None
+
+
+def _producers(story: _Story) -> Iterator[Anomaly]:
+    """What leaders told of producers, whose transactions were open, or aborted there."""
+    lost: dict[tuple[str, int], bool] = {}
+    for told in story.producer_told:
+        place = (str(told.asked.key), int(told.asked.value["partition"]))
+        one, value = story.transactions.get(told.producer), told.answered.value
+        if one is None:
+            continue
+        if place not in lost:
+            lost[place] = may_have_lost(story.history, *place) is not None
+        if lost[place]:
+            continue
+        aborts = [each for each in story.aborts if _of(each, told, place)]
+        marked = [each for each in aborts if each.answered.time_ns <= told.asked.time_ns]
+        is_open = value["known"] and value["told_epoch"] == told.producer.epoch and value["start_offset"] >= 0
+        if marked and is_open and _heard(story, told, marked[0], place):
+            yield _aborted(one, told, marked[0], PartitionName(*place))
+        asked = any(_concerns(each, told, place) for each in story.history.of("abort-transaction"))
+        if place in one.offsets and not asked and _certainly_open(story, told) is not None:
+            yield from _unknown_producer(story, one, told, PartitionName(*place))
+
+
+def _heard(story: _Story, told: Told, abort: Told, place: tuple[str, int]) -> bool:
+    since_ns = abort.answered.time_ns
+    return _reliable(story.history, PartitionName(*place), told.to, since_ns, own=told.to == abort.to)
+
+
+def _of(abort: Told, told: Told, place: tuple[str, int]) -> bool:
+    """Whether an abort is that of the producer that is told of, in that partition."""
+    return abort.producer == told.producer and (abort.asked.key, abort.asked.value["partition"]) == place
+
+
+def _concerns(asked: Operation, told: Told, place: tuple[str, int]) -> bool:
+    """Whether an abort that was asked for, whatever became of it, may have come before an answer."""
+    value = asked.value
+    return (
+        asked.time_ns <= told.answered.time_ns
+        and Producer(value["producer_id"], value["epoch"]) == told.producer
+        and (asked.key, value["partition"]) == place
+    )
+
+
+def _unknown_producer(story: _Story, one: Transaction, told: Told, place: PartitionName) -> Iterator[Anomaly]:
+    value, offset = told.answered.value, one.offsets[place.topic, place.partition]
+    known = value["known"] and value["told_epoch"] == told.producer.epoch
+    begins = value["start_offset"] if known else _NOWHERE
+    own = _sent_to(one, told)
+    if begins == offset or not _reliable(story.history, place, told.to, one.open_ns, own=own):
+        return
+    where = "nowhere" if begins == _NOWHERE else f"at {begins}"
+    text = (
+        f"The leader of {place}, broker {told.to}, told that the transaction of {one.name} begins {where} "
+        f"there, while it was open from {offset} on."
+    )
+    yield _found(PRODUCER_UNKNOWN, text, one, told)
+
+
+def _sent_to(one: Transaction, told: Told) -> bool:
+    """Whether the broker that is asked is the one that acknowledged the record."""
+    leaders = one.ended.value.get("leaders") or {}
+    return told.to == leaders.get(str(told.asked.value["partition"]))
+
+
+def _aborted(one: Transaction, told: Told, abort: Told, place: PartitionName) -> Anomaly:
+    text = (
+        f"The leader of {place} acknowledged an abort marker for {one.name}, and broker {told.to} told later "
+        f"that the transaction is open there from {told.answered.value['start_offset']} on."
+    )
+    return _found(ABORTED_OPEN, text, one, told, abort)
+
+
+def _committed_after(story: _Story) -> Iterator[Anomaly]:
+    for told in story.transaction_told:
+        one, value = story.transactions.get(told.producer), told.answered.value
+        if one is None or one.ended.type is not OK or value["told_id"] != told.producer.producer_id:
+            continue
+        # Who tells of an earlier epoch has not heard of this transaction yet.
+        aborted = value["state"] in _ABORTED and value["told_epoch"] >= told.producer.epoch
+        if aborted and told.answered.time_ns <= one.ended.value["ending_ns"]:
+            text = (
+                f"The commit of {one.name} was acknowledged after its coordinator had told {value['state']}."
+            )
+            yield _licensed(story, one, _found(COMMIT_AFTER_ABORT, text, one, told), one.ended.time_ns)
+
+
+def _licensed(story: _Story, one: Transaction, anomaly: Anomaly, until_ns: int) -> Anomaly:
+    lost = lost_state(story.history, one.name, one.begun.time_ns, until_ns)
+    return anomaly if lost is None else msgspec.structs.replace(anomaly, illegal=False, licence=lost)
+
+
+def _answer(told: Told) -> str:
+    return (
+        f"Asked at {told.asked.time_ns / 1e9:.3f} s, broker {told.to} answered to {told.asked.f} at"
+        f" {told.answered.time_ns / 1e9:.3f} s: {told.answered.value}."
+    )
+
+
+def _operations(told: list[Told]) -> Iterator[int]:
+    for each in told:
+        yield from (each.asked.index, each.answered.index)
+
+
+def _found(kind: AnomalyKind, text: str, one: Transaction, told: Told, *others: Told) -> Anomaly:
+    asked = sorted((told, *others), key=lambda each: each.asked.index)
+    return kind.found(
+        text,
+        subject=one.name,
+        time_ns=told.answered.time_ns,
+        witness=sorted({one.begun.index, one.ended.index, *_operations(asked)}),
+        explanation=(
+            f"Operation {one.begun.index} began the transaction of {one.name}.",
+            f"Its records were answered by {one.open_ns / 1e9:.3f} s.",
+            f"By its timeout, and what was asked for, it was open until {one.until_ns / 1e9:.3f} s at least.",
+            *map(_answer, asked),
+        ),
+    )

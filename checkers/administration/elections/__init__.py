@@ -1,0 +1,144 @@
+"""The election checker: whoever leads was allowed to, and requests were answered by what was so (KIP-460).
+
+Evidence is the metadata log.  It tells every unclean election (``leaderRecoveryState``, KIP-704), which must
+have been allowed by unclean.leader.election.enable (from 3.9 on), by a request for an unclean election at
+that time, or, with eligible leader replicas, by the replica being the last known leader:
+``unclean-election-unlicensed``.  That holds for topics of Kafka's own too.  Answers to requests must agree
+with some state that may have been there: ``election-contradicts-state``.  A partition that permits unclean
+elections must not stay without a leader: ``election-withheld``.  What an unclean election may cost is judged
+with the log, see `checkers.licences`.
+"""
+
+from collections import Counter
+from itertools import pairwise
+from typing import Any
+
+from checkers.administration.elections.answers import find_contradictions
+from checkers.administration.elections.kinds import ANOMALIES, UNLICENSED
+from checkers.administration.elections.withheld import find_withheld
+from checkers.columns.tables import PartitionName
+from checkers.evidence.administration import requests_of
+from checkers.evidence.fates import counted, fate_of_election
+from checkers.evidence.partition_changes import PartitionState
+from checkers.evidence.setup import setup_of
+from checkers.history.operations import History
+from checkers.licences.asked import allowed
+from checkers.licences.disks import DEAD, WIPE
+from checkers.licences.permission import enabled_always
+from checkers.licences.scene import Scene
+from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
+
+__all__ = ["ANOMALIES", "check_elections"]
+
+CHECKER = "elections"
+"""The checker's name."""
+_NS_PER_MS = 1_000_000
+_RESIGNS_SINCE = (3, 7)
+"""First version whose leader of the quorum resigns when it loses its majority (KAFKA-15489)."""
+_BEHIND = 2
+"""Fetch timeouts after which it has done so: 1.5, and time to notice."""
+_SLACK_NS = 1_000_000_000
+
+
+def check_elections(history: History) -> CheckerResult:
+    """Judge elections; unknown where some were asked for and the metadata log does not tell the states.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    scene = Scene(history)
+    changes = scene.changes
+    wiped = any(window.kind == WIPE for window in scene.windows)
+    contradictions = find_contradictions(scene.elections, changes, _behind_ns(scene), wiped=wiped)
+    anomalies = [*_unlicensed(scene), *contradictions]
+    if not any(hit.kind in {WIPE, DEAD} for hit in scene.windows):
+        # or else a broker may be up, and the directory of its replica not be there (KIP-858)
+        anomalies += find_withheld(changes, _permitting(scene), _complete_ns(scene))
+    return result_of(
+        CHECKER,
+        anomalies,
+        figures=_figures(scene),
+        unknown_because=_doubt(scene),
+        exercised=bool(scene.elections) or changes.op is not None,
+    )
+
+
+def _doubt(scene: Scene) -> str | None:
+    """Why answers can't be judged."""
+    if scene.elections and scene.changes.op is None:
+        return "elections were asked for, and no metadata log tells the states"
+    if any(each.codes and each.request.to_ns > scene.changes.complete_until_ns for each in scene.elections):
+        return "elections were answered later than any metadata log that could be read tells all states"
+    return None
+
+
+def _permitting(scene: Scene) -> list[PartitionName]:
+    """Partitions whose configs enabled unclean elections all the time, honoured or not."""
+    topics = {topic.name for topic in scene.setup.topics if enabled_always(scene, topic)}
+    return [partition for partition in scene.partitions if partition.topic in topics]
+
+
+def _complete_ns(scene: Scene) -> int:
+    """Until when the metadata log tells everything: it was read then, or leaders had more."""
+    op = scene.changes.op
+    read_ns = 0 if op is None else int(scene.history.operations[op].value["began_ns"])
+    return min(read_ns, scene.changes.complete_until_ns)
+
+
+def _behind_ns(scene: Scene) -> int:
+    """How far the state of a controller that refuses an election may lie behind."""
+    setup = setup_of(scene.history)
+    if setup is None or scene.version < _RESIGNS_SINCE:
+        return scene.history.operations[-1].time_ns if scene.history.operations else 0
+    return setup.controller_fetch_timeout_ms * _NS_PER_MS * _BEHIND + _SLACK_NS
+
+
+def _unlicensed(scene: Scene) -> list[Anomaly]:
+    """Unclean elections that nobody permitted, of topics of the run, and of Kafka's own."""
+    return [
+        _found(scene, partition, before, state)
+        for partition, states in scene.changes.states.items()
+        for before, state in pairwise(states)
+        if state.unclean and not allowed(scene, partition, state)
+    ]
+
+
+def _found(scene: Scene, partition: PartitionName, before: PartitionState, state: PartitionState) -> Anomaly:
+    op = scene.changes.op
+    return UNLICENSED.found(
+        f"Broker {state.leader} was elected leader of {partition} in leader epoch {state.leader_epoch}, and "
+        f"was neither in the ISR {list(before.isr)} nor in the ELR {list(before.elr)}.",
+        subject=str(partition),
+        witness=() if op is None else (op,),
+        explanation=(
+            f"Offset {state.offset} of the metadata log tells of the election.",
+            "When that record was appended, no config allowed unclean elections, and none was asked for.",
+        ),
+    )
+
+
+def _figures(scene: Scene) -> dict[str, Any]:
+    answers: Counter[str] = Counter()
+    for election in scene.elections:
+        answers.update(f"{election.type} {code}" for code in election.codes.values())
+    steps = [step for states in scene.changes.states.values() for step in pairwise(states)]
+    states = [after for _, after in steps]
+    own = (states for name, states in scene.changes.states.items() if name.topic.startswith("__"))
+    internal = [after for states in own for _, after in pairwise(states)]
+    return {
+        "requests": len(scene.elections),
+        "requests_of_unknown_fate": sum(election.request.unknown for election in scene.elections),
+        "requests_resolved": counted(
+            fate_of_election(each, scene.changes) for each in scene.elections if each.request.unknown
+        ),
+        "configs_resolved": counted(
+            scene.configs.fate(each) for each in requests_of(scene.history, "alter-topic") if each.unknown
+        ),
+        "answers_by_type_and_code": dict(sorted(answers.items())),
+        "isr_shrinks": sum(not {*before.isr} <= {*after.isr} for before, after in steps),
+        "elections": sum(state.elected for state in states),
+        "unclean_elections": sum(state.unclean for state in states),
+        "elections_of_internal_topics": sum(state.elected for state in internal),
+        "elections_from_elr": sum(state.was_eligible for state in states),
+        "elections_of_last_known_leader": sum(state.unclean and state.last_leader for state in states),
+    }

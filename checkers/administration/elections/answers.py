@@ -1,0 +1,118 @@
+"""Whether the answers to requests for elections agree with the states that the metadata log tells.
+
+A controller answers by the state that it has when the request reaches it, which lies between invocation and
+completion; one that has lost its majority without knowing may be behind by its fetch timeout.  So an answer
+is wrong only if none of the states that may have been there allows it, and all of them are known.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from enum import IntEnum
+from itertools import pairwise
+from typing import NamedTuple
+
+from checkers.administration.elections.kinds import CONTRADICTION
+from checkers.columns.tables import PartitionName
+from checkers.evidence.administration import ELECTION_NOT_NEEDED, NO_ERROR, PREFERRED, UNCLEAN, Election
+from checkers.evidence.partition_changes import NOBODY, PartitionChanges, PartitionState
+from checkers.verdict.verdict import Anomaly
+
+
+class Code(IntEnum):
+    """Kafka's error codes that elections are answered with."""
+
+    UNKNOWN_TOPIC_OR_PARTITION = 3
+    PREFERRED_LEADER_NOT_AVAILABLE = 80
+    ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
+
+
+class _Rule(NamedTuple):
+    """What a state must be like for an answer, and that in words."""
+
+    allows: Callable[[PartitionState], bool]
+    text: str
+
+
+def _preferred_leads(state: PartitionState) -> bool:
+    return state.leader == state.replicas[0]
+
+
+def _preferred_may_lack(state: PartitionState) -> bool:
+    """The last one in sync may be down; any other that is in sync is up."""
+    return state.replicas[0] not in state.isr or len(state.isr) == 1
+
+
+_REFUSALS: Mapping[tuple[str, int], _Rule] = {
+    (PREFERRED, ELECTION_NOT_NEEDED): _Rule(_preferred_leads, "the preferred replica led"),
+    (PREFERRED, Code.PREFERRED_LEADER_NOT_AVAILABLE): _Rule(
+        _preferred_may_lack, "the preferred replica was not in sync, or alone in sync"
+    ),
+    (UNCLEAN, ELECTION_NOT_NEEDED): _Rule(lambda s: s.leader != NOBODY, "there was a leader"),
+    (UNCLEAN, Code.ELIGIBLE_LEADERS_NOT_AVAILABLE): _Rule(
+        lambda s: s.leader == NOBODY, "there was no leader"
+    ),
+}
+
+
+def find_contradictions(
+    elections: Sequence[Election], changes: PartitionChanges, behind_ns: int, *, wiped: bool
+) -> Iterator[Anomaly]:
+    """Find answers that no possible state allows.
+
+    Args:
+        elections: all requests.
+        changes: the partitions' states.
+        behind_ns: how far the state of a controller that refuses may lie behind, nanoseconds.
+        wiped: whether a disk was wiped: then a replica may be in sync without its directory (KIP-858).
+    """
+    for election in elections:
+        for partition, code in election.codes.items():
+            unsure = wiped and code == Code.PREFERRED_LEADER_NOT_AVAILABLE
+            if changes.tells(partition, election.request.to_ns) and not unsure:
+                yield from _judged(election, partition, code, changes, behind_ns)
+
+
+def _judged(
+    election: Election, partition: PartitionName, code: int, changes: PartitionChanges, behind_ns: int
+) -> Iterator[Anomaly]:
+    from_ns, to_ns = election.request.from_ns, election.request.to_ns
+    if code == NO_ERROR:
+        yield from _granted(election, partition, changes)
+        return
+    rule = _REFUSALS.get((election.type, code))
+    if code == Code.UNKNOWN_TOPIC_OR_PARTITION:
+        rule = _Rule(lambda _: False, "the partition did not exist")
+        if changes.span(changes.states[partition][0]).to_ns > from_ns - behind_ns:
+            return
+    states = changes.possible(partition, from_ns - behind_ns, to_ns)
+    if rule is not None and states and not any(map(rule.allows, states)):
+        why = f"at no time was it so that {rule.text}"
+        yield _contradiction(election, partition, why, changes.op, states)
+
+
+def _granted(election: Election, partition: PartitionName, changes: PartitionChanges) -> Iterator[Anomaly]:
+    """An election that succeeded: some leader was chosen meanwhile; an unclean one where there was none."""
+    states = changes.states[partition]
+    pairs = [
+        (before, after)
+        for before, after in pairwise(states)
+        if after.elected and changes.span(after).meets(election.request.from_ns, election.request.to_ns)
+    ]
+    if not pairs:
+        yield _contradiction(election, partition, "no leader was elected meanwhile", changes.op, [])
+    elif election.type == UNCLEAN and all(before.leader != NOBODY for before, _ in pairs):
+        told = [after for _, after in pairs]
+        why = "whoever was elected meanwhile replaced a leader"
+        yield _contradiction(election, partition, why, changes.op, told)
+
+
+def _contradiction(
+    election: Election, partition: PartitionName, why: str, op: int | None, states: Sequence[PartitionState]
+) -> Anomaly:
+    request, code = election.request, election.codes[partition]
+    return CONTRADICTION.found(
+        f"The {election.type} election of {partition} was answered {code}, and {why}.",
+        subject=str(partition),
+        time_ns=request.to_ns,
+        witness=(*request.operations, *(() if op is None else (op,))),
+        explanation=map(str, states),
+    )

@@ -1,0 +1,75 @@
+"""Partitions that stay without a leader although their owner chose availability, and a replica is up.
+
+A controller that honours unclean.leader.election.enable elects in the very batch of records by which a leader
+is lost, or a broker unfenced.  Both are told by the metadata log.  What counts is the time for which, by its
+records, a partition certainly had no leader, and a broker of it certainly was neither fenced nor shutting
+down.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from checkers.administration.elections.kinds import WITHHELD
+from checkers.columns.tables import PartitionName
+from checkers.evidence.metadata_log import Span
+from checkers.evidence.partition_changes import NOBODY, BrokerState, PartitionChanges, PartitionState
+from checkers.verdict.verdict import Anomaly
+
+WITHHELD_NS = 10_000_000_000
+"""How long both may last together."""
+_NS_PER_S = 1_000_000_000
+
+
+def find_withheld(
+    changes: PartitionChanges, partitions: Sequence[PartitionName], end_ns: int
+) -> Iterator[Anomaly]:
+    """Find partitions without a leader that could have one, each time once.
+
+    Args:
+        changes: what the metadata log tells.
+        partitions: those that permit unclean elections all the time.
+        end_ns: until when the log tells everything, nanoseconds.
+    """
+    for partition in partitions:
+        states = changes.states.get(partition, ())
+        for state, without in zip(states, _certain(changes, states, end_ns), strict=True):
+            both = (
+                (_overlap(without, up), broker)
+                for broker in (state.replicas if state.leader == NOBODY else ())
+                for up in _active(changes, broker, end_ns)
+            )
+            longest_ns, broker = max(both, default=(0, NOBODY))
+            if longest_ns > WITHHELD_NS:
+                yield _found(partition, state, broker, longest_ns, changes.op)
+
+
+def _certain(
+    changes: PartitionChanges, states: Sequence[PartitionState] | Sequence[BrokerState], end_ns: int
+) -> list[Span]:
+    """When each state had certainly begun, and before when it had certainly not ended."""
+    spans = [changes.span(state) for state in states]
+    ends = [*(span.from_ns for span in spans), end_ns][1:]
+    return [Span(span.to_ns, end) for span, end in zip(spans, ends, strict=True)]
+
+
+def _active(changes: PartitionChanges, broker: int, end_ns: int) -> list[Span]:
+    states = changes.brokers.get(broker, ())
+    spans = _certain(changes, states, end_ns)
+    return [span for state, span in zip(states, spans, strict=True) if state.active]
+
+
+def _overlap(one: Span, other: Span) -> int:
+    return min(one.to_ns, other.to_ns) - max(one.from_ns, other.from_ns)
+
+
+def _found(
+    partition: PartitionName, state: PartitionState, broker: int, for_ns: int, op: int | None
+) -> Anomaly:
+    return WITHHELD.found(
+        f"{partition} had no leader for {for_ns / _NS_PER_S:.1f} s while broker {broker}, which has a "
+        "replica, was up; unclean elections are enabled.",
+        subject=str(partition),
+        witness=() if op is None else (op,),
+        explanation=(
+            f"Offset {state.offset} of the metadata log took the leader away; epoch {state.leader_epoch}.",
+        ),
+    )

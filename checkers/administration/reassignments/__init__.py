@@ -1,0 +1,112 @@
+"""The reassignment checker: what was asked for is reached, and nothing is given up on the way (KIP-455).
+
+Evidence is the metadata log.
+
+1. By itself it tells how each reassignment ended (`steps`): ``reassignment-premature`` where a replica that
+   had to be in sync was not, ``reassignment-not-restored`` where one ended with replicas that are neither new
+   nor old, ``too-few-replicas``; and ``reassignment-without-end`` where nothing was left to wait for.  Where
+   no fewer replicas are added than removed, Kafka waits for the added ones alone: that is counted, and is no
+   anomaly.  Where nobody asked for the replicas that it is to get, ``reassignment-unasked``.
+2. Acknowledged requests must be in it (`requests`): ``reassignment-lost``.
+3. What was listed as under way was in it before (`listings`): ``reassignment-without-record``.
+
+That no acknowledged record is lost is judged with the log: a reassignment licenses nothing.
+"""
+
+from collections import Counter, defaultdict
+from typing import Any
+
+from checkers.administration.reassignments.kinds import ANOMALIES
+from checkers.administration.reassignments.listings import Listings, find_without_record
+from checkers.administration.reassignments.requests import find_lost
+from checkers.administration.reassignments.steps import (
+    Ending,
+    Step,
+    find_not_restored,
+    find_premature,
+    find_too_few,
+    find_unasked,
+    find_without_end,
+    steps_of,
+)
+from checkers.columns.tables import PartitionName
+from checkers.evidence.administration import Reassignment, reassignments_of
+from checkers.evidence.fates import Fate, counted, fate_of_reassignment
+from checkers.evidence.partition_changes import PartitionChanges, partition_changes
+from checkers.history.operations import History
+from checkers.verdict.verdict import CheckerResult, result_of
+
+__all__ = ["ANOMALIES", "check_reassignments"]
+
+CHECKER = "reassignments"
+"""The checker's name."""
+
+
+def check_reassignments(history: History) -> CheckerResult:
+    """Judge reassignments; unknown where some were asked for and no metadata log tells what came of them.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    changes, asked, listings = partition_changes(history), reassignments_of(history), Listings(history)
+    steps = list(steps_of(changes))
+    sets: dict[PartitionName, set[frozenset[int]]] = defaultdict(set)
+    for each in asked:
+        if each.target is not None and not each.refused:
+            sets[each.partition].add(frozenset(each.target))
+    return result_of(
+        CHECKER,
+        [
+            *find_premature(steps, changes.op),
+            *find_not_restored(steps, sets, changes.op),
+            *find_too_few(changes, sets),
+            *find_unasked(changes, sets),
+            *find_without_end(changes),
+            *find_lost(asked, changes),
+            *find_without_record(history, changes, listings),
+        ],
+        figures=_figures(asked, changes, steps) | _observed(listings),
+        unknown_because=_doubt(asked, changes),
+        exercised=bool(asked or listings.first)
+        or any(s.moving for some in changes.states.values() for s in some),
+    )
+
+
+def _doubt(asked: list[Reassignment], changes: PartitionChanges) -> str | None:
+    """Why requests can't be judged."""
+    if asked and changes.op is None:
+        return "reassignments were asked for, and no metadata log tells of them"
+    if any(each.acknowledged and each.request.to_ns > changes.complete_until_ns for each in asked):
+        return "reassignments were acknowledged later than any metadata log that could be read tells of all"
+    return None
+
+
+def _figures(asked: list[Reassignment], changes: PartitionChanges, steps: list[Step]) -> dict[str, Any]:
+    codes = Counter(str(each.code) for each in asked if each.code is not None)
+    fates = [
+        fate_of_reassignment(each, changes) for each in asked if not each.acknowledged and not each.refused
+    ]
+    endings = Counter(step.ending for step in steps)
+    last = [states[-1] for states in changes.states.values()]
+    return {
+        "asked": len(asked),
+        "cancellations_asked": sum(each.target is None for each in asked),
+        "answers_by_code": dict(sorted(codes.items())),
+        "of_unknown_fate": len(fates),
+        "of_unknown_fate_found": fates.count(Fate.HAPPENED),
+        "of_unknown_fate_resolved": counted(fates),
+        **{f"{ending}": endings[ending] for ending in Ending},
+        "completed_with_replica_out_of_sync": sum(
+            step.ending is Ending.COMPLETED and bool(step.lacking) and not step.premature for step in steps
+        ),
+        "ongoing_in_the_end": sum(state.moving for state in last),
+    }
+
+
+def _observed(listings: Listings) -> dict[str, Any]:
+    """How many reassignments were listed, how many at once, and how long some were without a pause."""
+    return {
+        "ongoing_listed": len(listings.first),
+        "ongoing_max": listings.most,
+        "ongoing_ms_max": listings.longest_ms,
+    }

@@ -1,0 +1,124 @@
+"""Reassignments that were listed as under way, against the metadata log.
+
+A broker passes the question on to a controller, which answers what committed records say.  One that was
+deposed may tell what is over; none tells what never was, or is not yet.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.administration.reassignments.kinds import WITHOUT_RECORD
+from checkers.columns.tables import PartitionName
+from checkers.evidence.partition_changes import PartitionChanges, PartitionState
+from checkers.history.operations import History, Operation
+from checkers.kraft.metadata.certain import CertainTopics, certain_at
+from checkers.verdict.verdict import Anomaly
+
+ONGOING = "reassignments"
+"""Key of the observations."""
+_NS_PER_S = 1_000_000_000
+_NS_PER_MS = 1_000_000
+
+
+class Listed(NamedTuple):
+    """A reassignment as it was listed.
+
+    Attributes:
+        partition: what is reassigned.
+        replicas: ids of all replicas, old and new.
+        adding: ids that it adds.
+        removing: ids that it removes.
+    """
+
+    partition: PartitionName
+    replicas: frozenset[int]
+    adding: frozenset[int]
+    removing: frozenset[int]
+
+    def fits(self, state: PartitionState) -> bool:
+        """Whether it is what a state of the partition has."""
+        return (self.replicas, self.adding, self.removing) == (
+            frozenset(state.replicas),
+            frozenset(state.adding),
+            frozenset(state.removing),
+        )
+
+
+class _OngoingSeen(msgspec.Struct, frozen=True):
+    """What one broker listed."""
+
+    ongoing: list[tuple[str, int, list[int], list[int], list[int]]]
+
+
+class Listings:
+    """All that was listed.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+
+    Attributes:
+        first: of each reassignment the first observation that has it.
+        most: how many were listed at once.
+        longest_ms: how long some were listed without a pause.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+
+    def __init__(self, history: History) -> None:
+        self.first: dict[Listed, Operation] = {}
+        self.most = 0
+        longest_ns, since_ns = 0, None
+        for operation in history.observed(ONGOING):
+            ongoing = msgspec.convert(operation.value, _OngoingSeen).ongoing
+            self.most = max(self.most, len(ongoing))
+            for topic, number, *sets in ongoing:
+                self.first.setdefault(Listed(PartitionName(topic, number), *map(frozenset, sets)), operation)
+            since_ns = (operation.time_ns if since_ns is None else since_ns) if ongoing else None
+            longest_ns = max(longest_ns, 0 if since_ns is None else operation.time_ns - since_ns)
+        self.longest_ms = longest_ns // _NS_PER_MS
+
+
+def find_without_record(history: History, changes: PartitionChanges, listings: Listings) -> Iterator[Anomaly]:
+    """Reassignments that were listed and that the metadata log did not have until then.
+
+    Those of topics that were removed are left out: another topic may have their name.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        changes: the partitions' states.
+        listings: what was listed.
+
+    Raises:
+        msgspec.ValidationError, ValueError: an observation, or the set-up, is not as docs/histories.md says.
+    """
+    for listed, told in listings.first.items():
+        log = certain_at(history, told.time_ns)
+        if log is None:
+            continue
+        from_ns = _begun_ns(listed, changes, log)
+        if from_ns is None or from_ns > told.time_ns:
+            when = "never had it" if from_ns is None else f"did not have it before {_s(from_ns)}"
+            sets = f"adding {sorted(listed.adding)}, removing {sorted(listed.removing)}"
+            yield WITHOUT_RECORD.found(
+                f"{told.node} listed at {_s(told.time_ns)} a reassignment of {listed.partition} as under way "
+                f"({sets}); the metadata log {when}.",
+                subject=str(listed.partition),
+                time_ns=told.time_ns,
+                witness=(told.index, log.op),
+                explanation=map(str, changes.states.get(listed.partition, ())[-2:]),
+            )
+
+
+def _begun_ns(listed: Listed, changes: PartitionChanges, log: CertainTopics) -> int | None:
+    """When it may have begun at the earliest; None if it never did."""
+    states = changes.states.get(listed.partition)
+    if states is None:
+        return log.made_ns(listed.partition)
+    return min((changes.span(state).from_ns for state in states if listed.fits(state)), default=None)
+
+
+def _s(time_ns: int) -> str:
+    return f"{time_ns / _NS_PER_S:.3f} s"

@@ -1,0 +1,1 @@
+"""Records sent and returned as NumPy arrays, one row each."""

@@ -1,0 +1,196 @@
+"""Admin operations as pairs of what was asked and what was answered; see docs/histories.md."""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, once
+from checkers.history.requested import ElectionAsked, PartitionsAnswered, ReassignmentAsked
+
+PREFERRED, UNCLEAN = "preferred", "unclean"
+NO_ERROR = 0
+UNKNOWN_CODES = frozenset({-1, 7, 13})
+"""Errors after which it may have been done: UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT and NETWORK_EXCEPTION."""
+ELECTION_NOT_NEEDED = 84
+NO_REASSIGNMENT_IN_PROGRESS = 85
+
+
+class Request(NamedTuple):
+    """One admin operation.
+
+    Attributes:
+        began: its invocation.
+        ended: its completion, None without one.
+    """
+
+    began: Operation
+    ended: Operation | None
+
+    @property
+    def from_ns(self) -> int:
+        """When it was invoked."""
+        return self.began.time_ns
+
+    @property
+    def to_ns(self) -> int:
+        """When it was over; `NEVER` where that is not known."""
+        return NEVER if self.ended is None or self.unknown else self.ended.time_ns
+
+    @property
+    def unknown(self) -> bool:
+        """Whether nobody knows what became of it; a refusal by some codes says no more than that."""
+        if self.ended is None or self.ended.type is not FAIL:
+            return self.ended is None or self.ended.type is INFO
+        return isinstance(self.ended.value, dict) and self.ended.value.get("code") in UNKNOWN_CODES
+
+    @property
+    def failed(self) -> bool:
+        """Whether it certainly was not done."""
+        return self.ended is not None and self.ended.type is FAIL and not self.unknown
+
+    @property
+    def operations(self) -> tuple[int, ...]:
+        """Indices of its operations."""
+        return (self.began.index, *(() if self.ended is None else (self.ended.index,)))
+
+
+class Election(NamedTuple):
+    """A request for elections.
+
+    Attributes:
+        request: its operations.
+        type: ``preferred`` or ``unclean``.
+        asked: its partitions, None for all.
+        codes: error code by partition, as far as it was answered.
+    """
+
+    request: Request
+    type: str
+    asked: frozenset[PartitionName] | None
+    codes: dict[PartitionName, int]
+
+    def may_have_elected(self, partition: PartitionName) -> bool:
+        """Whether it may be why a partition has another leader."""
+        if self.request.failed or (self.asked is not None and partition not in self.asked):
+            return False
+        if self.request.unknown:
+            return True
+        # A broker that loses the controller's answer asks again, and then no election is needed any more; of
+        # all partitions those that need none are left out.
+        code = self.codes.get(partition, ELECTION_NOT_NEEDED)
+        return code in {NO_ERROR, ELECTION_NOT_NEEDED} or code in UNKNOWN_CODES
+
+
+class Reassignment(NamedTuple):
+    """What was asked of one partition in a request for reassignments.
+
+    Attributes:
+        request: its operations.
+        partition: which.
+        target: the replicas that were asked for, None to cancel.
+        code: error code of the answer, None where there is none.
+    """
+
+    request: Request
+    partition: PartitionName
+    target: tuple[int, ...] | None
+    code: int | None
+
+    @property
+    def acknowledged(self) -> bool:
+        """Whether Kafka said that it would be done."""
+        return self.code == NO_ERROR
+
+    @property
+    def refused(self) -> bool:
+        """Whether it certainly was not taken up."""
+        answered = self.code is not None and self.code != NO_ERROR and self.code not in UNKNOWN_CODES
+        return self.request.failed or answered
+
+    @property
+    def cancelled_unheard(self) -> bool:
+        """Whether nothing was left to cancel; so says the second answer where a broker lost the first."""
+        return self.target is None and self.code == NO_REASSIGNMENT_IN_PROGRESS
+
+
+def requests_of(history: History, f: str) -> list[Request]:
+    """All requests of one kind, in the order of their invocations."""
+    found: list[Request] = []
+    begun: dict[int | str, int] = {}
+    for operation in history.of(f):
+        if operation.type is INVOKE:
+            begun[operation.process] = len(found)
+            found.append(Request(operation, None))
+        elif operation.process in begun:
+            place = begun.pop(operation.process)
+            found[place] = Request(found[place].began, operation)
+    return found
+
+
+@once
+def elections_of(history: History) -> list[Election]:
+    """All requests for elections.
+
+    Raises:
+        msgspec.ValidationError: one is not as docs/histories.md says.
+    """
+    return [_election(request) for request in requests_of(history, "elect-leaders")]
+
+
+def _election(request: Request) -> Election:
+    asked = msgspec.convert(request.began.value, ElectionAsked).partitions
+    named = None if asked is None else frozenset(PartitionName(*place) for place in asked)
+    return Election(request, str(request.began.key), named, _codes(request))
+
+
+def reassignments_of(history: History) -> list[Reassignment]:
+    """Everything that was asked of any partition, in the order of the invocations.
+
+    Raises:
+        msgspec.ValidationError: a request is not as docs/histories.md says.
+    """
+    return [each for request in requests_of(history, "alter-reassignments") for each in _asked(request)]
+
+
+def _asked(request: Request) -> Iterator[Reassignment]:
+    codes = _codes(request)
+    for topic, number, target in msgspec.convert(request.began.value, ReassignmentAsked).targets:
+        partition = PartitionName(topic, number)
+        replicas = None if target is None else tuple(target)
+        yield Reassignment(request, partition, replicas, codes.get(partition))
+
+
+def _codes(request: Request) -> dict[PartitionName, int]:
+    """Error codes by partition; none where the request was not acknowledged."""
+    if request.ended is None or request.ended.type is not OK:
+        return {}
+    results = msgspec.convert(request.ended.value, PartitionsAnswered).results
+    return {PartitionName(topic, partition): code for topic, partition, code, _ in results}
+
+
+@once
+def performed(history: History) -> dict[str, int]:
+    """How many admin operations of each kind Kafka answered, by the names of random schedules.
+
+    A request that changes some reassignments and cancels others counts as both.
+    """
+    counts: Counter[str] = Counter()
+    for f in ("elect-leaders", "alter-reassignments", "add-voter", "remove-voter", "create-partitions"):
+        for operation in history.of(f):
+            if operation.type is OK:
+                counts.update(_kinds_of(operation))
+    return dict(counts)
+
+
+def _kinds_of(operation: Operation) -> set[str]:
+    if operation.f == "elect-leaders":
+        return {f"elect-{operation.key}"}
+    if operation.f == "create-partitions":
+        return {"add-partitions"}
+    if operation.f != "alter-reassignments":
+        return {"voters"}
+    targets = operation.value.get("targets", ())
+    return {"cancel" if wanted is None else "reassign" for _, _, wanted in targets}

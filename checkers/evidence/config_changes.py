@@ -1,0 +1,83 @@
+"""The values that configs of topics were given, as the metadata log tells them."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.columns.tables import NEVER
+from checkers.evidence.administration import Request
+from checkers.evidence.fates import Fate, fate
+from checkers.evidence.metadata_log import Span, append_times, farthest
+from checkers.history.operations import History, once
+from checkers.history.requested import TopicAltered
+
+_TOPIC = 2
+"""Kafka's number for configs of topics."""
+
+
+class ConfigChange(NamedTuple):
+    """A record that gave a config of a topic a value, None where it took it away; and when."""
+
+    topic: str
+    config: str
+    value: str | None
+    span: Span
+
+
+class ConfigChanges(NamedTuple):
+    """Those that the metadata log tells of.
+
+    Attributes:
+        changes: in the order of the log.
+        told: whether these are all that there were, from the beginning to the end.
+    """
+
+    changes: tuple[ConfigChange, ...]
+    told: bool
+
+    def of(self, request: Request) -> list[ConfigChange]:
+        """The changes that a request may have brought about.
+
+        Raises:
+            msgspec.ValidationError: the request is not as docs/histories.md says.
+        """
+        asked = msgspec.convert(request.began.value, TopicAltered)
+        wanted = (request.began.key, asked.config, asked.value)
+        return [each for each in self.changes if each[:3] == wanted and each.span.to_ns >= request.from_ns]
+
+    def fate(self, request: Request) -> Fate:
+        """What became of a request that nobody answered."""
+        return fate(found=bool(self.of(request)), told=self.told)
+
+
+class _Told(msgspec.Struct, frozen=True, rename="camel"):
+    resource_type: int
+    resource_name: str
+    name: str
+    value: str | None = None
+
+
+@once
+def config_changes(history: History) -> ConfigChanges:
+    """Find the records of configs in the metadata log that reaches farthest.
+
+    Where that begins later than the cluster, or a leader had more than it, what it lacks is not known.
+
+    Raises:
+        msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.
+    """
+    log = farthest(history)
+    if log is None:
+        return ConfigChanges((), told=False)
+    times = append_times(history)
+    told = not log.seen.log_start and times.complete_until_ns(log) == NEVER
+
+    def changes() -> Iterator[ConfigChange]:
+        for offset, epoch, kind, data in log.seen.records:
+            if kind == "CONFIG_RECORD":
+                one = msgspec.convert(data, _Told)
+                if one.resource_type == _TOPIC:
+                    yield ConfigChange(one.resource_name, one.name, one.value, times.span(offset, epoch))
+
+    return ConfigChanges(tuple(changes()), told)

@@ -1,0 +1,51 @@
+"""Which partition keeps what a group commits, or a transactional id's state; its leader is the coordinator.
+
+Its number is Java's hash of the id, modulo the number of partitions (Kafka's
+``GroupCoordinator.partitionFor`` and ``TransactionStateManager.partitionFor``).
+"""
+
+from checkers.columns.tables import PartitionName
+from checkers.evidence.partition_changes import partition_changes
+from checkers.history.operations import History
+
+OFFSETS_TOPIC = "__consumer_offsets"
+TRANSACTIONS_TOPIC = "__transaction_state"
+_BITS = 32
+_FACTOR = 31
+"""Of ``java.lang.String.hashCode``."""
+
+
+def offsets_partition(history: History, group: str) -> PartitionName | None:
+    """The partition that keeps a group's offsets; None where no metadata log tells how many there are.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    return _partition(history, OFFSETS_TOPIC, group)
+
+
+def transactions_partition(history: History, transactional_id: str) -> PartitionName | None:
+    """The partition that keeps a transactional id's state; None where nothing tells how many there are.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    return _partition(history, TRANSACTIONS_TOPIC, transactional_id)
+
+
+def _partition(history: History, topic: str, key: str) -> PartitionName | None:
+    numbers = {name.partition for name in partition_changes(history).states if name.topic == topic}
+    if not numbers or len(numbers) <= max(numbers):
+        return None
+    return PartitionName(topic, number_of(key, len(numbers)))
+
+
+def number_of(group: str, partitions: int) -> int:
+    """The number of the partition, of so many, that an id belongs to."""
+    code = 0
+    units = group.encode("utf-16-be")
+    for high, low in zip(units[::2], units[1::2], strict=True):
+        code = (_FACTOR * code + (high << 8 | low)) % 2**_BITS
+    signed = code - 2**_BITS if code >= 2 ** (_BITS - 1) else code
+    # Kafka takes the absolute value, and 0 where an int has none.
+    return (0 if signed == -(2 ** (_BITS - 1)) else abs(signed)) % partitions

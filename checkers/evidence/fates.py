@@ -1,0 +1,86 @@
+"""What became of requests that nobody answered: it happened, it did not, or nothing tells (yet)."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from enum import StrEnum
+from itertools import pairwise
+
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.evidence.administration import PREFERRED, Election, Reassignment
+from checkers.evidence.partition_changes import NOBODY, PartitionChanges, PartitionState
+
+
+class Fate(StrEnum):
+    """What the evidence says of a request without an answer.
+
+    Only *not* is said for certain.  A request has *happened* where a record does what it asked for, whoever
+    else may have brought that about; it is *open* where the evidence does not reach to the end.
+    """
+
+    HAPPENED = "happened"
+    NOT = "not"
+    OPEN = "open"
+
+
+def fate(*, found: bool, told: bool) -> Fate:
+    """The fate of a request.
+
+    Args:
+        found: whether a record since the request does what it asked for.
+        told: whether all records are known that there were to the end.
+    """
+    if found:
+        return Fate.HAPPENED
+    return Fate.NOT if told else Fate.OPEN
+
+
+def counted(fates: Iterable[Fate]) -> dict[str, int]:
+    """How many requests have which fate; those that none has are left out."""
+    return {str(each): count for each, count in sorted(Counter(fates).items())}
+
+
+def fate_of_election(election: Election, changes: PartitionChanges) -> Fate:
+    """Whether an election was held, in any of the partitions that were asked for."""
+    asked = changes.states.keys() if election.asked is None else election.asked
+    found = any(_elected(election, partition, changes) for partition in asked)
+    return fate(found=found, told=changes.op is not None and _all_told(asked, changes))
+
+
+def fate_of_reassignment(asked: Reassignment, changes: PartitionChanges) -> Fate:
+    """Whether a partition was set on its way to the replicas that were asked for, or stopped on one."""
+    return fate(found=_taken_up(asked, changes), told=changes.tells(asked.partition, NEVER))
+
+
+def fits(request: Reassignment, state: PartitionState) -> bool:
+    """Whether a state is what a request asked for, or on its way there."""
+    return not state.moving if request.target is None else state.target == request.target
+
+
+def _all_told(partitions: Iterable[PartitionName], changes: PartitionChanges) -> bool:
+    return changes.complete_until_ns == NEVER and all(each in changes.states for each in partitions)
+
+
+def _elected(election: Election, partition: PartitionName, changes: PartitionChanges) -> bool:
+    return any(
+        after.leader == after.replicas[0] != before.leader
+        if election.type == PREFERRED
+        else before.leader == NOBODY
+        for before, after in _since(election.request.from_ns, partition, changes)
+        if after.elected
+    )
+
+
+def _taken_up(asked: Reassignment, changes: PartitionChanges) -> bool:
+    return any(
+        fits(asked, after) and (asked.target is not None or before.moving)
+        for before, after in _since(asked.request.from_ns, asked.partition, changes)
+    )
+
+
+def _since(
+    from_ns: int, partition: PartitionName, changes: PartitionChanges
+) -> Iterator[tuple[PartitionState, PartitionState]]:
+    """Each state that may have begun since a time, after the one before it."""
+    for before, after in pairwise(changes.states.get(partition, ())):
+        if changes.span(after).to_ns >= from_ns:
+            yield before, after

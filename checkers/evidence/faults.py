@@ -1,0 +1,122 @@
+"""Fault windows: the nemesis's operations paired into what was done to whom, from when until when."""
+
+from typing import Any
+
+import msgspec
+
+from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType, once
+
+FOREVER_NS = 2**63 - 1
+"""End of a window that was never seen to close; later than any run."""
+DOWN_KINDS = frozenset({"kill", "stop", "torn-write", "wipe-disk", "power-loss"})
+"""Kinds whose targets have no process until the heal starts them again."""
+ENDING_KINDS = DOWN_KINDS | {"dead-disk"}
+"""Kinds that end one process of their targets: at once, or between the inject and the end of the heal."""
+SILENT_KINDS = DOWN_KINDS | {"pause"}
+"""Kinds whose targets can't answer anybody until the heal."""
+
+
+class FaultWindow(msgspec.Struct, frozen=True):
+    """One fault that was injected, or may have been.
+
+    Attributes:
+        id: the fault's id, e.g. ``f1``.
+        kind: as docs/histories.md names it, such as ``partition`` or ``kill``.
+        targets: names of the nodes it was resolved to; empty if that was not recorded.
+        cut: directed pairs of nodes, sender first, between which nothing passed.
+        invoked_ns: when injecting began.
+        effective_ns: when a probe had confirmed it; None if none did.
+        heal_invoked_ns: when healing began; None if it never did.
+        healed_ns: when a probe had confirmed the heal; None if none did.
+        operations: indices into the history of all that belongs to it, in order.
+        gambit: id of the gambit that it is a part of; None of other faults.
+        blink: whether it is one of the short faults beside all others.
+    """
+
+    id: str
+    kind: str
+    targets: tuple[str, ...]
+    cut: tuple[tuple[str, str], ...]
+    invoked_ns: int
+    effective_ns: int | None
+    heal_invoked_ns: int | None
+    healed_ns: int | None
+    operations: tuple[int, ...]
+    gambit: str | None = None
+    blink: bool = False
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is neither a part of a gambit nor a blink."""
+        return self.gambit is None and not self.blink
+
+    @property
+    def proven(self) -> bool:
+        """Whether a probe confirmed that it took effect."""
+        return self.effective_ns is not None
+
+    @property
+    def end_ns(self) -> int:
+        """When it was over for certain; `FOREVER_NS` if that was not seen."""
+        return FOREVER_NS if self.healed_ns is None else self.healed_ns
+
+    @property
+    def held_ns(self) -> int:
+        """How long it was in force for certain: from its proof until healing began; 0 if not proven."""
+        if self.effective_ns is None or self.heal_invoked_ns is None:
+            return 0
+        return self.heal_invoked_ns - self.effective_ns
+
+    def overlaps(self, start_ns: int, end_ns: int) -> bool:
+        """Whether it may have been in force at some time from start to end, both included."""
+        return self.invoked_ns <= end_ns and start_ns <= self.end_ns
+
+    def concerns(self, node: str) -> bool:
+        """Whether the node was, or for all that was recorded may have been, a target."""
+        return node in self.targets or not self.targets
+
+
+@once
+def fault_windows(history: History) -> tuple[FaultWindow, ...]:
+    """Pair the injections and heals of a history, in order of injection.
+
+    An injection that failed was not attempted and has no window.  One without a completion (the harness
+    was killed meanwhile) or with ``info`` has a window that is not proven.
+
+    Raises:
+        KeyError, msgspec.ValidationError: a value is not as docs/histories.md says.
+    """
+    by_fault: dict[Any, list[Operation]] = {}
+    for operation in history.operations:
+        if operation.f in ("inject", "heal"):
+            by_fault.setdefault(operation.key, []).append(operation)
+    windows = [_window(str(fault), operations) for fault, operations in by_fault.items()]
+    return tuple(sorted((w for w in windows if w is not None), key=lambda w: (w.invoked_ns, w.id)))
+
+
+def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
+    begun = _first(operations, "inject", INVOKE)
+    if begun is None or _first(operations, "inject", FAIL) is not None:
+        return None
+    resolved: dict[str, Any] = next((o.value for o in operations if "targets" in (o.value or {})), {})
+    return FaultWindow(
+        id=fault,
+        kind=begun.value["kind"],
+        targets=msgspec.convert(resolved.get("targets", ()), tuple[str, ...]),
+        cut=msgspec.convert(resolved.get("cut", ()), tuple[tuple[str, str], ...]),
+        invoked_ns=begun.time_ns,
+        effective_ns=_time(_first(operations, "inject", OK)),
+        heal_invoked_ns=_time(_first(operations, "heal", INVOKE)),
+        healed_ns=_time(_first(operations, "heal", OK)),
+        operations=tuple(operation.index for operation in operations),
+        gambit=begun.value.get("gambit"),
+        blink=begun.value.get("blink") is True,
+    )
+
+
+def _first(operations: list[Operation], f: str, kind: OperationType) -> Operation | None:
+    return next((o for o in operations if o.f == f and o.type is kind), None)
+
+
+def _time(operation: Operation | None) -> int | None:
+    return None if operation is None else operation.time_ns

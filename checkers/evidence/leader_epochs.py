@@ -1,0 +1,118 @@
+"""At which offset each leader epoch of a partition began, as replicas noted it (KIP-101).
+
+A broker notes, when it becomes leader, its log's end as the beginning of its epoch, and followers take that
+over with the records.  An epoch that began where the next one did is not kept: it added nothing.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+import numpy as np
+
+from checkers.columns.tables import PartitionName
+from checkers.evidence.replicas import ReplicaLog, batches_of
+from checkers.history.observed import Entries, LeaderEpochsSeen
+from checkers.history.operations import History, Operation, once
+
+LEADER_EPOCHS = "leader-epochs"
+"""Key of the observations."""
+
+
+class Noted(msgspec.Struct, frozen=True):
+    """What one node's replica noted.
+
+    Attributes:
+        node: name of the node.
+        partition: which partition.
+        entries: epochs and their first offsets, in the order of the file.
+        op: index of the observation in the history.
+        time_ns: when it was told.
+    """
+
+    node: str
+    partition: PartitionName
+    entries: Entries
+    op: int
+    time_ns: int
+
+
+class Starts(msgspec.Struct, frozen=True):
+    """Where an epoch began, as several replicas tell.
+
+    Attributes:
+        epoch: the epoch itself, or the first one behind it that anybody knows.
+        offsets: all answers, ascending; more than one where replicas disagree.
+    """
+
+    epoch: int
+    offsets: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LeaderEpochs:
+    """Beginnings of leader epochs.
+
+    Attributes:
+        noted: what replicas noted, by partition and node.
+        appended: the same by the first batches of each epoch in their logs.
+    """
+
+    noted: Mapping[PartitionName, Mapping[str, Entries]]
+    appended: Mapping[PartitionName, Mapping[str, Entries]]
+
+    def of(self, partition: PartitionName, node: str) -> Entries:
+        """What one node noted; nothing where it told nothing."""
+        return self.noted.get(partition, {}).get(node, [])
+
+    def starts(self, partition: PartitionName, epoch: int) -> Starts | None:
+        """Where an epoch, or the first one behind it that anybody knows, began; None if nothing tells it."""
+        for told in (self.noted, self.appended):
+            entries = [each for some in told.get(partition, {}).values() for each in some if each[0] >= epoch]
+            if entries:
+                first = min(number for number, _ in entries)
+                return Starts(first, tuple(sorted({start for number, start in entries if number == first})))
+        return None
+
+
+def checkpoints_of(history: History) -> Iterator[Noted]:
+    """Every checkpoint that the history tells of, in the order in which they were told.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    for operation in history.observed(LEADER_EPOCHS):
+        yield _noted(operation)
+
+
+@once
+def leader_epochs(history: History) -> LeaderEpochs:
+    """What replicas tell of the beginnings of leader epochs.
+
+    Raises:
+        msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
+    """
+    noted: dict[PartitionName, dict[str, Entries]] = {}
+    for each in checkpoints_of(history):
+        noted.setdefault(each.partition, {})[each.node] = each.entries
+    return LeaderEpochs(noted, _appended(batches_of(history).logs))
+
+
+def _noted(operation: Operation) -> Noted:
+    seen = msgspec.convert(operation.value, LeaderEpochsSeen)
+    partition = PartitionName(seen.topic, seen.partition)
+    return Noted(operation.node or "", partition, seen.entries, operation.index, operation.time_ns)
+
+
+def _appended(logs: Iterable[ReplicaLog]) -> dict[PartitionName, dict[str, Entries]]:
+    found: dict[PartitionName, dict[str, Entries]] = {}
+    for log in logs:
+        found.setdefault(log.partition, {})[log.node] = entries_of(log)
+    return found
+
+
+def entries_of(log: ReplicaLog) -> Entries:
+    """Epochs of a log's batches, each with the offset of its first batch, in the order of the log."""
+    epochs, base = log["leader_epoch"], log["base_offset"]
+    first = np.flatnonzero(np.diff(epochs, prepend=-1))
+    return list(zip(epochs[first].tolist(), base[first].tolist(), strict=True))

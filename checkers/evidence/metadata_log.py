@@ -1,0 +1,174 @@
+"""The metadata log that reaches farthest, when its records were appended, and until when it tells everything.
+
+Records have no times of their own.  What the quorum's leaders told of their logs bounds them: a record below
+a high watermark had been appended when that was answered, and one at or above the end of a leader's log, in
+the record's epoch, had not when that was asked.
+
+Of logs that were read, the one of the newest epoch is taken, of those the longest, and of equals the one that
+begins first.  Where it is a replica's that lagged behind, or was cut off, leaders have told of more than it
+has.
+"""
+
+from bisect import bisect_right
+from itertools import accumulate
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.columns.tables import NEVER, NONE
+from checkers.evidence.metadata_whole import thinned_logs
+from checkers.history.operations import History, Operation, once
+from checkers.history.replicas import METADATA_LOG, MetadataLogSeen, unpack
+
+
+class Span(NamedTuple):
+    """When something began, or a record was appended: after one time, before another; nanoseconds."""
+
+    from_ns: int
+    to_ns: int
+
+    def meets(self, from_ns: int, to_ns: int) -> bool:
+        """Whether it may have been at a time between these."""
+        return self.from_ns <= to_ns and from_ns <= self.to_ns
+
+
+class MetadataLog(NamedTuple):
+    """A node's metadata log.
+
+    Attributes:
+        operation: the observation that tells of it.
+        seen: its content.
+        epoch: epoch of its last record, -1 where it has none.
+        end: offset after its last record; where records are missing at its end, after the last that is there.
+    """
+
+    operation: Operation
+    seen: MetadataLogSeen
+    epoch: int
+    end: int
+
+
+@once
+def farthest(history: History) -> MetadataLog | None:
+    """The metadata log that reaches farthest of all that could be read; None where none could.
+
+    One of which records are missing is taken only where there is no other: it may lack what stands between.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+        ValueError: a column of its batches is not as docs/histories.md says.
+    """
+    logs = [_log(operation) for operation in history.observed(METADATA_LOG)]
+    readable = [log for log in logs if log.seen.error is None and log.seen.decoder_error is None]
+    thinned = thinned_logs(history)
+    whole = [log for log in readable if log.operation.index not in thinned]
+    return max(
+        whole or readable, key=lambda log: (log.epoch, log.end, -(log.seen.log_start or 0)), default=None
+    )
+
+
+def _log(operation: Operation) -> MetadataLog:
+    seen = msgspec.convert(operation.value, MetadataLogSeen)
+    epoch = max((record[1] for record in seen.records), default=-1)
+    return MetadataLog(operation, seen, epoch, _end(seen, epoch))
+
+
+def _end(seen: MetadataLogSeen, epoch: int) -> int:
+    """Where its records end: those that are left out, which do nothing, stand alone in their batches.
+
+    So records are missing if batches behind the last one have several, control records, or a later epoch.
+    """
+    end = seen.end or 0
+    last = seen.records[-1][0] if seen.records else (seen.log_start or 0) - 1
+    if last + 1 >= end or not seen.count:
+        return end
+    base, until, control, epochs = (unpack(seen.batches[name], name, seen.count) for name in _TELLING)
+    more = (base > last) & ((until > base) | (control > NONE) | (epochs > epoch))
+    return last + 1 if more.any() else end
+
+
+_TELLING = ("base_offset", "last_offset", "control", "leader_epoch")
+
+
+class _Told(msgspec.Struct, frozen=True):
+    """What a node answered of the quorum."""
+
+    began_ns: int
+    answer: str
+    leader_id: int = -1
+    leader_epoch: int = -1
+    high_watermark: int = -1
+    voters: tuple[tuple[Any, ...], ...] = ()
+
+
+class AppendTimes:
+    """Bounds of the times at which records of the metadata log were appended.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+
+    Raises:
+        msgspec.ValidationError: an answer of the quorum is not as docs/histories.md says.
+    """
+
+    def __init__(self, history: History) -> None:
+        ends: dict[int, list[tuple[int, int]]] = {}
+        committed: list[tuple[int, int]] = []
+        self._told: set[tuple[int, int]] = set()
+        for operation in history.observed("quorum"):
+            told = msgspec.convert(operation.value, _Told)
+            if told.answer != "leader":
+                continue
+            end = max((voter[2] for voter in told.voters if voter[0] == told.leader_id), default=NONE)
+            if end != NONE:
+                ends.setdefault(told.leader_epoch, []).append((end, told.began_ns))
+            if NONE < end < told.high_watermark:
+                continue  # an answer that contradicts itself tells no times
+            committed.append((told.high_watermark, operation.time_ns))
+            self._told.add((told.leader_epoch, told.high_watermark))
+        self._ends = {epoch: _latest_up_to(some) for epoch, some in ends.items()}
+        self._committed = _earliest_from(committed)
+
+    def span(self, offset: int, epoch: int) -> Span:
+        """When the record at an offset, of one epoch of the quorum, was appended."""
+        ends, asked_ns = self._ends.get(epoch, ([], []))
+        place = bisect_right(ends, offset) - 1
+        marks, answered_ns = self._committed
+        above = bisect_right(marks, offset)
+        return Span(
+            asked_ns[place] if place >= 0 else 0,
+            answered_ns[above] if above < len(marks) else NEVER,
+        )
+
+    def complete_until_ns(self, log: MetadataLog) -> int:
+        """Until when a log certainly tells all that was committed; `NEVER` where nobody told of more.
+
+        More than it has is a high watermark behind its end, or one of a later epoch, in which at least the
+        record of the new leader is committed.  The last record of its own epoch that was told to be committed
+        shows that no later epoch had begun when it was appended, and what stands before it is in the log.
+        Where a leader of an earlier epoch had more, committed records are gone, and nothing is certain.
+        """
+        newest, end = log.epoch, log.end
+        beyond = {epoch for epoch, mark in self._told if mark > end}
+        beyond |= {epoch for epoch, mark in self._told if epoch > newest and mark != NONE}
+        if not beyond:
+            return NEVER
+        committed = min(max((m for epoch, m in self._told if epoch == newest), default=0), end)
+        return 0 if min(beyond) < newest else self.span(committed - 1, newest).from_ns
+
+
+append_times = once(AppendTimes)
+"""`AppendTimes` of a history."""
+
+
+def _latest_up_to(told: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Offsets, ascending, and of each the latest time told of any up to it."""
+    told.sort()
+    return [offset for offset, _ in told], list(accumulate((time_ns for _, time_ns in told), max))
+
+
+def _earliest_from(told: list[tuple[int, int]]) -> tuple[list[int], list[int]]:
+    """Offsets, ascending, and of each the earliest time told of any from it on."""
+    told.sort()
+    times_ns = list(accumulate((time_ns for _, time_ns in reversed(told)), min))
+    return [offset for offset, _ in told], times_ns[::-1]

@@ -1,0 +1,83 @@
+"""Whether all records are there of what the nodes' metadata logs were seen to hold.
+
+The records of a log are told twice: by its batches, and decoded.  Records that change nothing (NO_OP_RECORD)
+are left out of the decoded ones where each stands in a batch of its own, so that of a batch of several at
+least one is left.  What one node's log has of a batch, another's has of the same batch.  A log that begins
+above offset 0 says nothing without a snapshot of what stood below.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from checkers.columns.tables import Integers
+from checkers.history.operations import History, once
+from checkers.history.replicas import METADATA_LOG, MetadataLogSeen, unpack
+
+_COLUMNS = ("base_offset", "last_offset", "count", "control", "crc")
+
+
+class _Decoded(NamedTuple):
+    """A log's batches, and how many records were decoded of each; all of the shape (batches,)."""
+
+    node: str
+    base: Integers
+    size: Integers
+    control: Integers
+    crc: Integers
+    records: Integers
+
+
+@once
+def thinned_logs(history: History) -> Mapping[int, str]:
+    """Metadata logs of which something is missing, by the index of the observation, with what it is.
+
+    Raises:
+        msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
+    """
+    decoded: dict[int, _Decoded] = {}
+    for operation in history.observed(METADATA_LOG):
+        seen = msgspec.convert(operation.value, MetadataLogSeen)
+        if seen.error is None and seen.decoder_error is None and seen.batches:
+            decoded[operation.index] = _decoded(operation.node or "a node", seen)
+    return dict(_thin(decoded))
+
+
+def begun_later(history: History) -> Iterator[str]:
+    """Metadata logs that begin above offset 0 without a snapshot of what stood below, one text each."""
+    for operation in history.observed(METADATA_LOG):
+        start = operation.value.get("log_start")
+        if start and operation.value.get("checkpoint") is None:
+            yield f"{operation.node}'s begins at offset {start}, without a snapshot"
+
+
+def _decoded(node: str, seen: MetadataLogSeen) -> _Decoded:
+    base, last, count, control, crc = (
+        unpack(seen.batches[name], name, seen.count).astype(np.int64) for name in _COLUMNS
+    )
+    offsets = np.sort(np.array([record[0] for record in seen.records], dtype=np.int64))
+    records = np.searchsorted(offsets, last, side="right") - np.searchsorted(offsets, base, side="left")
+    return _Decoded(node, base, count, control, crc, records)
+
+
+def _thin(logs: Mapping[int, _Decoded]) -> Iterator[tuple[int, str]]:
+    """Logs with a batch of which records are missing, with the first of these batches."""
+    most: dict[tuple[int, int], int] = {}
+    for log in logs.values():
+        for batch, records in zip(_names(log), log.records.tolist(), strict=True):
+            most[batch] = max(records, most.get(batch, 0))
+    for index, log in logs.items():
+        known = np.array([most[batch] for batch in _names(log)], dtype=np.int64)
+        least = np.maximum(known, (log.size > 1) & (log.control < 0))
+        short = np.flatnonzero(log.records < least)
+        if len(short):
+            at = int(short[0])
+            told = f"{int(log.records[at])} records of the batch at offset {int(log.base[at])}"
+            yield index, f"of {log.node}'s there are {told}, and {int(least[at])} at least are due"
+
+
+def _names(log: _Decoded) -> list[tuple[int, int]]:
+    """What batches are known by on every node."""
+    return list(zip(log.base.tolist(), log.crc.tolist(), strict=True))

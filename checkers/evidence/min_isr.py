@@ -1,0 +1,166 @@
+"""What ``min.insync.replicas`` is of a topic, as the metadata log and the properties of nodes say.
+
+Kafka takes the topic's own value, else a dynamic one of the node, else the cluster's, else that of the node's
+properties, else 1 (KIP-226).  A node's are its own, so several values may be in force at once.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.evidence.metadata_log import append_times, farthest
+from checkers.evidence.setup import setup_of
+from checkers.history.operations import History, once
+
+CONFIG = "min.insync.replicas"
+CONFIG_RECORD = "CONFIG_RECORD"
+_TOPIC, _BROKER = 2, 4
+"""Kafka's numbers for configs of topics, and of brokers."""
+_CLUSTER = ""
+"""The name of that broker whose dynamic configs are everybody's."""
+_DEFAULT = "1"
+
+
+class Bounds(NamedTuple):
+    """The lowest and the highest value that may be in force."""
+
+    low: int
+    high: int
+
+
+class _Told(msgspec.Struct, frozen=True, rename="camel"):
+    resource_type: int
+    resource_name: str
+    name: str
+    value: str | None = None
+
+
+class MinIsr:
+    """The values as they are after the records that were taken.
+
+    Args:
+        static: values that properties of nodes give, `None` for those without one.
+    """
+
+    def __init__(self, static: set[str]) -> None:
+        self._static = static
+        self._told: dict[tuple[int, str], str] = {}
+
+    def take(self, data: Mapping[str, Any]) -> str | None:
+        """Take a config's record.
+
+        Returns:
+            The topic that has another value now; an empty text for all topics; None where none has.
+
+        Raises:
+            msgspec.ValidationError: the record is not as docs/histories.md says.
+        """
+        if data.get("name") != CONFIG:
+            return None
+        told = msgspec.convert(data, _Told)
+        place = (told.resource_type, told.resource_name)
+        if told.value is None:
+            self._told.pop(place, None)
+        else:
+            self._told[place] = told.value
+        return told.resource_name if told.resource_type == _TOPIC else ""
+
+    def forget(self, topic: str) -> None:
+        """A topic is removed: one that is created under its name has none of its configs.
+
+        Source: Kafka's ReplicationControlManager, replay of a RemoveTopicRecord.
+        """
+        self._told.pop((_TOPIC, topic), None)
+
+    def of(self, topic: str) -> Bounds:
+        """What may be in force for a topic."""
+        own = self._told.get((_TOPIC, topic))
+        values = sorted(map(int, [own] if own is not None else self._of_nodes()))
+        return Bounds(values[0], values[-1])
+
+    def _of_nodes(self) -> set[str]:
+        """What may be in force on one node or another for a topic without a value of its own."""
+        dynamic = {v for (kind, name), v in self._told.items() if kind == _BROKER and name != _CLUSTER}
+        cluster = self._told.get((_BROKER, _CLUSTER))
+        return dynamic | (self._static if cluster is None else {cluster})
+
+
+def min_isr_of(history: History) -> MinIsr:
+    """The values before the first record of the metadata log: those of the properties of nodes.
+
+    Raises:
+        msgspec.ValidationError: the setup is not as docs/histories.md says.
+    """
+    return MinIsr(_static(history))
+
+
+def _static(history: History) -> set[str]:
+    setup = setup_of(history)
+    if setup is None:
+        return {_DEFAULT}
+    everywhere = setup.config.get(CONFIG, _DEFAULT)
+    static = {str(setup.node_config.get(node.name, {}).get(CONFIG, everywhere)) for node in setup.nodes}
+    configured = (o.value["properties"] for o in history.of("configure") if o.value)
+    static |= {str(each[CONFIG] or _DEFAULT) for each in configured if CONFIG in each}
+    return static or {str(everywhere)}
+
+
+class Piece(NamedTuple):
+    """A value that is in force from one record of the metadata log on.
+
+    Attributes:
+        offset: the record's offset.
+        low: the lowest value that may be in force.
+        to_ns: until when certainly no record had given another one, nanoseconds.
+    """
+
+    offset: int
+    low: int
+    to_ns: int
+
+
+class _Record(NamedTuple):
+    offset: int
+    from_ns: int
+    data: Mapping[str, Any]
+
+
+class MinIsrTold:
+    """The values that were in force, by the metadata log.
+
+    Args:
+        static: values that properties of nodes give.
+        records: those that gave another value, in the order of the log.
+    """
+
+    def __init__(self, static: set[str], records: Sequence[_Record]) -> None:
+        self._static = static
+        self._records = records
+
+    def pieces(self, topic: str, offset: int, to_ns: int) -> Iterator[Piece]:
+        """What was in force for a topic from one record on until a time, piece by piece."""
+        values = MinIsr(self._static)
+        for record in self._records:
+            low, begins = values.of(topic).low, record.offset > offset
+            concerns = values.take(record.data) in {topic, ""}
+            if begins and concerns:
+                yield Piece(offset, low, min(to_ns, record.from_ns))
+                offset = record.offset
+        yield Piece(offset, values.of(topic).low, to_ns)
+
+
+@once
+def min_isr_told(history: History) -> MinIsrTold:
+    """The values that were in force, by the metadata log that reaches farthest.
+
+    Raises:
+        msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.
+    """
+    log, times = farthest(history), append_times(history)
+    records = [
+        _Record(offset, times.span(offset, epoch).from_ns, data)
+        for offset, epoch, kind, data in (() if log is None else log.seen.records)
+        if kind == CONFIG_RECORD and data.get("name") == CONFIG
+    ]
+    return MinIsrTold(_static(history), records)

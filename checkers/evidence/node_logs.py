@@ -1,0 +1,195 @@
+"""What lines of nodes' logs mean: fatal errors, uncaught exceptions, dead threads, and what is harmless."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.evidence.faults import FaultWindow
+from checkers.history.operations import History, Operation
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import Anomaly
+
+EXCERPT_CHARACTERS = 300
+"""How much of a line a summary shows."""
+_CAUSE_CHARACTERS = 200
+_BEFORE_DEATH_NS = 10_000_000_000
+_AFTER_DEATH_NS = 1_000_000_000
+"""Clocks of nodes and harness are one; a node may be seen dead a little late."""
+_EXCEPTION = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error|Throwable)\b.*$", re.MULTILINE)
+"""How Java begins to print an exception: below the line that logs it, at the margin."""
+NS_PER_US = 1_000
+
+FATAL_LINE = AnomalyKind(
+    id="node-log-fatal",
+    meaning="A node logged an error that it called fatal.",
+    guarantee="A node under faults of its surroundings meets no fatal error of its own.",
+    source="Kafka's Kafka.main and ProcessTerminatingFaultHandler; seen, not a broken promise in itself",
+    illegal=False,
+)
+UNCAUGHT_EXCEPTION = AnomalyKind(
+    id="uncaught-exception",
+    meaning="An exception reached the top of a thread or task without being handled.",
+    guarantee="A node handles the errors that faults of its surroundings cause.",
+    source="Kafka's KafkaThread and KafkaScheduler; seen, not a broken promise in itself",
+    illegal=False,
+)
+THREAD_DIED = AnomalyKind(
+    id="thread-died",
+    meaning="A thread of a node ended on an error, and nothing starts it again.",
+    guarantee="A node's threads run until it shuts down.",
+    source="Kafka's ShutdownableThread; seen, not a broken promise in itself",
+    illegal=False,
+)
+
+
+class _Pattern(NamedTuple):
+    text: re.Pattern[str]
+    reason: str
+
+
+HARMLESS = (
+    _Pattern(
+        re.compile(r"Graceful shutdown of RaftClient failed"),
+        "a node that stops while no majority is there waits 5 s for its quorum, says this, and stops all the"
+        " same (KafkaRaftClientDriver.initiateShutdown)",
+    ),
+)
+"""Lines that look bad and are not, each with its reason; they are counted by reason and listed nowhere."""
+
+_MEANINGS = (
+    (
+        UNCAUGHT_EXCEPTION,
+        re.compile(r"Uncaught exception in (thread|scheduled task)|^Exception in thread ", re.MULTILINE),
+    ),
+    (THREAD_DIED, re.compile(r"\]:? (Error due to|Stopped due to fatal error with exit code)")),
+    (FATAL_LINE, re.compile(r"Encountered fatal fault:|Exiting Kafka due to fatal exception")),
+)
+"""What lines say whose level does not tell; the first that fits counts.
+
+The words are those of Kafka's KafkaThread, KafkaScheduler, ShutdownableThread, ProcessTerminatingFaultHandler
+and Kafka.main, and of the JVM's own handler.
+"""
+
+
+class LogLine(msgspec.Struct, frozen=True):
+    """A line of a node's log.
+
+    Attributes:
+        index: the observation's place in the history.
+        node: whose log it is from.
+        time_ns: when it was written, on the history's clock; when it was gathered if that can't be told.
+        number: the line's number in the log; None for the last entry of a log of which not all was kept.
+        level: WARN, ERROR or FATAL; empty where the entry is no line.
+        text: the line, with what belongs to it.
+    """
+
+    index: int
+    node: str
+    time_ns: int
+    number: int | None
+    level: str
+    text: str
+
+
+class _Observed(msgspec.Struct, frozen=True):
+    line: int | None
+    at: str | None = None
+    level: str | None = None
+    text: str | None = None
+
+
+def log_lines(history: History) -> list[LogLine]:
+    """All lines that were gathered from nodes' logs.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    began_at = moment(history.began_at)
+    return [_log_line(operation, began_at) for operation in history.observed("node-log")]
+
+
+def _log_line(operation: Operation, began_at: datetime | None) -> LogLine:
+    observed = msgspec.convert(operation.value, _Observed)
+    at = moment(observed.at or "")
+    return LogLine(
+        index=operation.index,
+        node=operation.node or "",
+        time_ns=operation.time_ns if at is None or began_at is None else ns_between(began_at, at),
+        number=observed.line,
+        level=observed.level or "",
+        text=observed.text or "",
+    )
+
+
+def moment(text: str) -> datetime | None:
+    """A moment in ISO 8601 or as log4j writes it; UTC where no zone is given; None if it is neither."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def ns_between(earlier: datetime, later: datetime) -> int:
+    """Nanoseconds from one moment to another."""
+    return (later - earlier) // timedelta(microseconds=1) * NS_PER_US
+
+
+def harmless_reason(line: LogLine) -> str | None:
+    """Why the line means nothing bad; None if no such reason is known."""
+    return next((pattern.reason for pattern in HARMLESS if pattern.text.search(line.text)), None)
+
+
+def findings(lines: Sequence[LogLine], windows: Sequence[FaultWindow]) -> Iterator[Anomaly]:
+    """One legal finding for every line that is fatal, an uncaught exception or a dead thread."""
+    for line in lines:
+        kind = _kind_of(line)
+        if kind is not None and harmless_reason(line) is None:
+            yield kind.found(
+                f"{line.node} at {line.time_ns / 1e9:.1f} s: {line.text[:EXCERPT_CHARACTERS]}",
+                subject=line.node,
+                time_ns=line.time_ns,
+                witness=(line.index,),
+                explanation=(_context(line, windows),),
+            )
+
+
+def cause_of_death(lines: Sequence[LogLine], node: str, time_ns: int) -> LogLine | None:
+    """The last fatal line that a node logged shortly before it was seen dead; None where there is none.
+
+    Args:
+        lines: those of all nodes.
+        node: who died.
+        time_ns: when that was seen.
+    """
+    since_ns, until_ns = time_ns - _BEFORE_DEATH_NS, time_ns + _AFTER_DEATH_NS
+    near = [
+        line
+        for line in lines
+        if line.node == node and since_ns <= line.time_ns <= until_ns and _kind_of(line) is FATAL_LINE
+    ]
+    return max(near, key=lambda line: line.time_ns, default=None)
+
+
+def excerpt(line: LogLine) -> str:
+    """The exception that a line tells, or the line itself where it tells none; shortened."""
+    told = _EXCEPTION.search(line.text)
+    text = told[0] if told else line.text
+    return " ".join(text.split())[:_CAUSE_CHARACTERS]
+
+
+def _kind_of(line: LogLine) -> AnomalyKind | None:
+    meant = next((kind for kind, pattern in _MEANINGS if pattern.search(line.text)), None)
+    return FATAL_LINE if meant is None and line.level == "FATAL" else meant
+
+
+def _context(line: LogLine, windows: Iterable[FaultWindow]) -> str:
+    going_on = [
+        f"{window.id} ({window.kind} of {', '.join(window.targets) or 'unknown'})"
+        for window in windows
+        if window.overlaps(line.time_ns, line.time_ns)
+    ]
+    return f"Line {line.number} of its log; faults at that time: {', '.join(going_on) or 'none'}."

@@ -1,0 +1,371 @@
+"""The states that partitions went through, as the metadata log tells them, and when they may have begun.
+
+The log is replayed as brokers do (KIP-631): ``PARTITION_RECORD`` makes a partition, and
+``PARTITION_CHANGE_RECORD`` changes the fields that it has.  A change that names a leader, be it -1 for none,
+begins a new leader epoch.  ``CLEAR_ELR_RECORD`` empties what is eligible of a topic (KIP-966).  When a record
+was appended is known to within bounds (`checkers.evidence.metadata_log`).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+import msgspec
+
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.evidence.metadata_log import AppendTimes, Span, append_times, farthest
+from checkers.history.operations import History, once
+from checkers.history.replicas import MetadataLogSeen, MetadataRecord
+
+_T = TypeVar("_T")
+
+NOBODY = -1
+"""The leader of a partition that has none."""
+MADE, CHANGED, ELR_CLEARED = "PARTITION_RECORD", "PARTITION_CHANGE_RECORD", "CLEAR_ELR_RECORD"
+"""Types of the records that are about partitions."""
+REMOVED = "REMOVE_TOPIC_RECORD"
+_RECOVERING = 1
+_UNFENCED = -1
+
+
+class PartitionState(NamedTuple):
+    """How a partition stood from one record of the metadata log on.
+
+    Attributes:
+        offset: the record's offset.
+        epoch: the quorum's epoch in which it was appended.
+        leader: id of the leader, `NOBODY` for none.
+        leader_epoch: number of the leadership.
+        replicas: ids in the order of the assignment; while it changes, old and new ones.
+        isr: ids of the replicas in sync.
+        elr: ids of the eligible leader replicas (KIP-966).
+        last_known: ids of the last known leader where ISR and ELR are empty (KIP-966).
+        adding: ids that a reassignment adds.
+        removing: ids that it removes.
+        directories: ids of the log directories of the replicas, in their order; none where nothing told.
+        recovering: whether its leader was elected uncleanly and has not yet told that it recovered (KIP-704).
+        elected: whether this record chose a leader.
+        unclean: whether it chose one that was neither in sync nor eligible.
+        last_leader: whether it chose one of the last known leaders.
+        was_eligible: whether it chose one that was eligible, but not in sync.
+    """
+
+    offset: int
+    epoch: int
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...] = ()
+    last_known: tuple[int, ...] = ()
+    adding: tuple[int, ...] = ()
+    removing: tuple[int, ...] = ()
+    directories: tuple[str, ...] = ()
+    recovering: bool = False
+    elected: bool = False
+    unclean: bool = False
+    last_leader: bool = False
+    was_eligible: bool = False
+
+    def __str__(self) -> str:
+        leader = "nobody led" if self.leader == NOBODY else f"broker {self.leader} led"
+        sets = f"replicas {list(self.replicas)}, ISR {list(self.isr)}, ELR {list(self.elr)}"
+        return (
+            f"From offset {self.offset} of the metadata log on {leader} in epoch {self.leader_epoch}: {sets}."
+        )
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas that are wanted in the end."""
+        return tuple(replica for replica in self.replicas if replica not in self.removing)
+
+    @property
+    def original(self) -> tuple[int, ...]:
+        """The replicas without those that a reassignment adds."""
+        return tuple(replica for replica in self.replicas if replica not in self.adding)
+
+    @property
+    def moving(self) -> bool:
+        """Whether a reassignment is under way."""
+        return bool(self.adding or self.removing)
+
+
+class BrokerState(NamedTuple):
+    """Whether a broker may lead, from one record of the metadata log on.
+
+    Attributes:
+        offset: the record's offset.
+        epoch: the quorum's epoch in which it was appended.
+        active: whether it is neither fenced nor about to shut down.
+    """
+
+    offset: int
+    epoch: int
+    active: bool
+
+
+class PartitionTold(msgspec.Struct, frozen=True, rename="camel"):
+    """Content of a partition's record, as far as it matters here; None where it changes nothing."""
+
+    partition_id: int
+    topic_id: str
+    leader: int | None = None
+    leader_epoch: int = 0
+    replicas: tuple[int, ...] | None = None
+    isr: tuple[int, ...] | None = None
+    eligible_leader_replicas: tuple[int, ...] | None = None
+    last_known_elr: tuple[int, ...] | None = None
+    adding_replicas: tuple[int, ...] | None = None
+    removing_replicas: tuple[int, ...] | None = None
+    leader_recovery_state: int | None = None
+    directories: tuple[str, ...] | None = None
+
+
+class Step(NamedTuple):
+    """A record of the metadata log that made a partition, or changed it.
+
+    Attributes:
+        record: the record.
+        partition: its name; where nothing named the topic, the id stands for that.
+        before: how it stood; None where nothing told of it.
+        after: how it stands; None where a change is told of a partition that nothing told of.
+        told: what the record has.
+        has_topic: whether a record before it made the topic, and none has removed that since; a snapshot may
+            be of later records and does not count.
+    """
+
+    record: MetadataRecord
+    partition: PartitionName
+    before: PartitionState | None
+    after: PartitionState | None
+    told: PartitionTold
+    has_topic: bool
+
+    @property
+    def kind(self) -> str:
+        """The record's type."""
+        return self.record[2]
+
+
+class _BrokerTold(msgspec.Struct, frozen=True, rename="camel"):
+    broker_id: int
+    fenced: bool | int = 0
+    in_controlled_shutdown: bool | int = 0
+
+
+class _TopicTold(msgspec.Struct, frozen=True, rename="camel"):
+    name: str
+    topic_id: str
+
+
+class _ElrCleared(msgspec.Struct, frozen=True, rename="camel"):
+    topic_name: str = ""
+
+
+class _TopicRemoved(msgspec.Struct, frozen=True, rename="camel"):
+    topic_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionChanges:
+    """All partitions whose states are known from their creation on.
+
+    Attributes:
+        states: by partition, in the order of the log.
+        brokers: by id, in the order of the log.
+        op: index of the observation that told of the log; None where none could be used.
+        complete_until_ns: until when they are certainly all that there were; `NEVER`: to the end.
+    """
+
+    states: dict[PartitionName, tuple[PartitionState, ...]]
+    brokers: dict[int, tuple[BrokerState, ...]]
+    op: int | None
+    complete_until_ns: int
+    _times: AppendTimes
+
+    def tells(self, partition: PartitionName, until_ns: int) -> bool:
+        """Whether all states of a partition are known that it had until a time."""
+        return partition in self.states and until_ns <= self.complete_until_ns
+
+    def span(self, state: PartitionState | BrokerState) -> Span:
+        """When the record that began a state was appended."""
+        return self._times.span(state.offset, state.epoch)
+
+    def possible(self, partition: PartitionName, from_ns: int, to_ns: int) -> Sequence[PartitionState]:
+        """The states that may have been a partition's at some time between two, in the order of the log."""
+        states = self.states[partition]
+        spans = [self.span(state) for state in states]
+        ends = [*(span.to_ns for span in spans[1:]), NEVER]
+        return [
+            state
+            for state, span, end in zip(states, spans, ends, strict=True)
+            if span.from_ns <= to_ns and from_ns <= end
+        ]
+
+
+@once
+def partition_changes(history: History) -> PartitionChanges:
+    """Replay the metadata log that reaches farthest.
+
+    Left out are partitions that it does not tell from their creation on, a snapshot having replaced that, and
+    those of topics that were removed: what was asked of them may be meant for others of their name.
+
+    Raises:
+        msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.
+    """
+    log, times = farthest(history), append_times(history)
+    if log is None:
+        return PartitionChanges({}, {}, None, 0, times)
+    until_ns = times.complete_until_ns(log)
+    return PartitionChanges(_replayed(log.seen), _brokers(log.seen), log.operation.index, until_ns, times)
+
+
+def _replayed(seen: MetadataLogSeen) -> dict[PartitionName, tuple[PartitionState, ...]]:
+    replay = Replay(seen)
+    states: dict[PartitionName, list[PartitionState]] = {}
+    for step in (step for record in seen.records for step in replay.take(record)):
+        if step.after is not None and step.kind == MADE:
+            states[step.partition] = [step.after]
+        elif step.after is not None and step.partition in states:
+            states[step.partition].append(step.after)
+    removed = replay.removed
+    return {partition: tuple(some) for partition, some in states.items() if partition.topic not in removed}
+
+
+class Replay:
+    """Replays the records of a metadata log that are about partitions.
+
+    Args:
+        seen: the log; of its snapshot the names of topics are taken.
+
+    Attributes:
+        removed: names of the topics that were removed by the records that were taken.
+
+    Raises:
+        msgspec.ValidationError: a record is not as docs/histories.md says.
+    """
+
+    def __init__(self, seen: MetadataLogSeen) -> None:
+        self.removed: set[str] = set()
+        self._names: dict[str, str] = {}
+        self._there: set[str] = set()
+        self._states: dict[tuple[str, int], PartitionState] = {}
+        for _, _, kind, data in seen.checkpoint[1] if seen.checkpoint else ():
+            if kind == "TOPIC_RECORD":
+                self._name(data)
+
+    def name_of(self, topic_id: str) -> str:
+        """The name of a topic that was made; where nothing told it, the id."""
+        return self._names.get(topic_id, topic_id)
+
+    def held_by(self, broker: int) -> Iterator[tuple[PartitionName, PartitionState]]:
+        """Partitions that have a broker in their ISR or ELR, and how they stand."""
+        for (topic_id, number), state in self._states.items():
+            if broker in state.isr or broker in state.elr:
+                yield PartitionName(self.name_of(topic_id), number), state
+
+    def take(self, record: MetadataRecord) -> Iterator[Step]:
+        """What the next record does; those of topics that are removed later too.
+
+        Raises:
+            msgspec.ValidationError: it is not as docs/histories.md says.
+        """
+        _, _, kind, data = record
+        if kind == "TOPIC_RECORD":
+            self._there.add(self._name(data))
+        elif kind == REMOVED:
+            self._remove(msgspec.convert(data, _TopicRemoved).topic_id)
+        elif kind == ELR_CLEARED:
+            yield from self._cleared(record, msgspec.convert(data, _ElrCleared).topic_name)
+        elif kind in {MADE, CHANGED}:
+            yield self._step(record, msgspec.convert(data, PartitionTold))
+
+    def _name(self, data: Any) -> str:
+        topic = msgspec.convert(data, _TopicTold)
+        self._names[topic.topic_id] = topic.name
+        return topic.topic_id
+
+    def _remove(self, topic_id: str) -> None:
+        self.removed.add(self.name_of(topic_id))
+        self._there.discard(topic_id)
+        self._states = {place: state for place, state in self._states.items() if place[0] != topic_id}
+
+    def _cleared(self, record: MetadataRecord, topic: str) -> Iterator[Step]:
+        """Steps of the partitions of a topic, or of all where it has no name, that have any eligible."""
+        for (topic_id, number), state in list(self._states.items()):
+            if (state.elr or state.last_known) and topic in {"", self._names.get(topic_id)}:
+                told = PartitionTold(number, topic_id, eligible_leader_replicas=(), last_known_elr=())
+                yield self._step(record, told)
+
+    def _step(self, record: MetadataRecord, told: PartitionTold) -> Step:
+        offset, epoch, kind, _ = record
+        place = (told.topic_id, told.partition_id)
+        before = self._states.get(place)
+        after = None
+        if kind == MADE:
+            after = self._states[place] = _made(offset, epoch, told)
+        elif before is not None:
+            after = self._states[place] = _changed(offset, epoch, before, told)
+        name = PartitionName(self.name_of(told.topic_id), told.partition_id)
+        return Step(record, name, before, after, told, told.topic_id in self._there)
+
+
+def _brokers(seen: MetadataLogSeen) -> dict[int, tuple[BrokerState, ...]]:
+    """A broker registers fenced; changes of its registration say 1 to begin something, -1 to end it."""
+    states: dict[int, list[BrokerState]] = {}
+    for offset, epoch, kind, data in seen.records:
+        if kind in {"REGISTER_BROKER_RECORD", "BROKER_REGISTRATION_CHANGE_RECORD"}:
+            told = msgspec.convert(data, _BrokerTold)
+            stops = told.fenced == 1 or bool(told.in_controlled_shutdown)
+            if stops or told.fenced == _UNFENCED:
+                active = BrokerState(offset, epoch, not stops)
+                states.setdefault(told.broker_id, []).append(active)
+    return {broker: tuple(some) for broker, some in states.items()}
+
+
+def _made(offset: int, epoch: int, told: PartitionTold) -> PartitionState:
+    return PartitionState(
+        offset,
+        epoch,
+        leader=NOBODY if told.leader is None else told.leader,
+        leader_epoch=told.leader_epoch,
+        replicas=told.replicas or (),
+        isr=told.isr or (),
+        elr=told.eligible_leader_replicas or (),
+        last_known=told.last_known_elr or (),
+        adding=told.adding_replicas or (),
+        removing=told.removing_replicas or (),
+        directories=told.directories or (),
+        recovering=told.leader_recovery_state == _RECOVERING,
+    )
+
+
+def _changed(offset: int, epoch: int, old: PartitionState, told: PartitionTold) -> PartitionState:
+    leader = old.leader if told.leader is None else told.leader
+    isr = old.isr if told.isr is None else told.isr
+    elected = told.leader is not None and leader != NOBODY
+    # While a leader recovers, another unclean election does not write the state again.
+    again = old.recovering and elected and leader not in (*old.isr, *old.elr) and isr == (leader,)
+    recovery = told.leader_recovery_state
+    return PartitionState(
+        offset,
+        epoch,
+        leader=leader,
+        leader_epoch=old.leader_epoch + (told.leader is not None),
+        replicas=_or(told.replicas, old.replicas),
+        isr=isr,
+        elr=_or(told.eligible_leader_replicas, old.elr),
+        last_known=_or(told.last_known_elr, old.last_known),
+        adding=_or(told.adding_replicas, old.adding),
+        removing=_or(told.removing_replicas, old.removing),
+        directories=_or(told.directories, old.directories),
+        recovering=old.recovering if recovery is None else recovery == _RECOVERING,
+        elected=elected,
+        unclean=elected and (recovery == _RECOVERING or again),
+        last_leader=elected and leader in old.last_known,
+        was_eligible=elected and leader in old.elr and leader not in old.isr,
+    )
+
+
+def _or(told: tuple[_T, ...] | None, old: tuple[_T, ...]) -> tuple[_T, ...]:
+    return old if told is None else told

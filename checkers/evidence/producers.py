@@ -1,0 +1,69 @@
+"""What transactional producers asked their coordinators for: initialisations and transactions."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from checkers.columns.tables import NEVER
+from checkers.history.operations import INVOKE, OK, History, Operation, once
+from checkers.history.shapes import sends_of
+
+_OFFSET = 4
+"""Place of the offset in a send of a completed transaction."""
+
+
+class Call(NamedTuple):
+    """An operation from its invocation to its completion; `ended` is None where it has none."""
+
+    begun: Operation
+    ended: Operation | None
+
+    @property
+    def to_ns(self) -> int:
+        """When it took effect at the latest: no one knows of what was not acknowledged."""
+        return self.ended.time_ns if self.ended is not None and self.ended.type is OK else NEVER
+
+
+@once
+def transactions(history: History) -> tuple[Call, ...]:
+    """All transactions, those that have no completion last."""
+    return tuple(_calls(history.of("txn")))
+
+
+@once
+def initialisations(history: History) -> tuple[Call, ...]:
+    """All initialisations of transactional producers, those that have no completion last."""
+    return tuple(_calls(history.of("init-transactions")))
+
+
+def is_acknowledged(mop: Sequence[object]) -> bool:
+    """Whether a send of a completed transaction was acknowledged: it has an offset."""
+    return len(mop) > _OFFSET and mop[_OFFSET] is not None
+
+
+def is_decided(call: Call) -> bool:
+    """Whether a transaction was certainly committed, or aborted on purpose, by its coordinator.
+
+    An end of which no record was acknowledged is decided by the client alone.
+    """
+    ended = call.ended
+    if ended is None or ended.error is not None or not isinstance(ended.value, dict):
+        return False
+    return any(map(is_acknowledged, sends_of(ended)))
+
+
+def asked_ns(call: Call) -> int:
+    """When a transaction's end was asked for at the earliest."""
+    value = call.ended.value if call.ended is not None else None
+    told = value.get("ending_ns") if isinstance(value, dict) else None
+    return call.begun.time_ns if told is None else int(told)
+
+
+def _calls(operations: Sequence[Operation]) -> Iterator[Call]:
+    """Invocations with their completions, in the order of completion; what has none comes last."""
+    outstanding: dict[int | str, Operation] = {}
+    for operation in operations:
+        if operation.type is INVOKE:
+            outstanding[operation.process] = operation
+        elif operation.process in outstanding:
+            yield Call(outstanding.pop(operation.process), operation)
+    yield from (Call(begun, None) for begun in outstanding.values())

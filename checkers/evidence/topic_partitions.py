@@ -1,0 +1,94 @@
+"""Which partitions the run's topics have, and since when: the one place that checkers ask.
+
+The set-up tells with how many a topic was made.  Partitions are added by *create-partitions* (KIP-195):
+
+- One whose addition was acknowledged is there from the answer on.
+- Of one that was asked for without a certain answer, the metadata log tells: the partition is there from when
+  its record had certainly been committed.
+- Else nobody knows whether it ever was.  It may be, so that what is found in it is judged as anywhere; and
+  nothing is asked of it, such as that somebody read it to its end.
+
+A partition is never taken away: Kafka has no request for that, and a run does not delete its own topics.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.evidence.administration import Request, requests_of
+from checkers.evidence.partition_changes import partition_changes
+from checkers.history.operations import OK, History, once
+from checkers.history.requested import PartitionsAdded
+from checkers.history.shapes import Setup, Topic
+
+
+class TopicPartition(NamedTuple):
+    """A partition of one of the run's topics.
+
+    Attributes:
+        name: its topic and number.
+        loaded: whether the load itself writes to its topic.
+        added: whether it was asked for while the run went on.
+        there_ns: from when on it certainly was there; 0 for one of the set-up, `NEVER` where nobody knows
+            whether it ever was.
+    """
+
+    name: PartitionName
+    loaded: bool
+    added: bool
+    there_ns: int
+
+
+def partitions_of(history: History) -> list[TopicPartition]:
+    """All that certainly are there at the end, in the order of the set-up's topics and of their numbers.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    return partitions_by(history, NEVER - 1)
+
+
+def partitions_by(history: History, time_ns: int) -> list[TopicPartition]:
+    """Those that certainly were there at a time.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    return [each for each in possible_partitions(history) if each.there_ns <= time_ns]
+
+
+@once
+def possible_partitions(history: History) -> tuple[TopicPartition, ...]:
+    """Those that are there, and those of which nobody knows.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    told = history.of("setup")[:1]
+    topics = [topic for each in told for topic in msgspec.convert(each.value, Setup).topics]
+    return tuple(one for topic in topics for one in _of_topic(history, topic))
+
+
+def _of_topic(history: History, topic: Topic) -> Iterator[TopicPartition]:
+    for number in range(topic.partitions):
+        yield TopicPartition(PartitionName(topic.name, number), topic.loaded, added=False, there_ns=0)
+    there_ns: dict[int, int] = {}
+    for request in requests_of(history, "create-partitions"):
+        if request.began.key == topic.name and not request.failed:
+            count = msgspec.convert(request.began.value, PartitionsAdded).count
+            for number in range(topic.partitions, count):
+                since_ns = _there_ns(history, request, PartitionName(topic.name, number))
+                there_ns[number] = min(since_ns, there_ns.get(number, NEVER))
+    for number, since_ns in sorted(there_ns.items()):
+        yield TopicPartition(PartitionName(topic.name, number), topic.loaded, added=True, there_ns=since_ns)
+
+
+def _there_ns(history: History, request: Request, name: PartitionName) -> int:
+    """From when on a partition was there, by the answer to a request for it, or else by the metadata log."""
+    if request.ended is not None and request.ended.type is OK:
+        return request.to_ns
+    changes = partition_changes(history)
+    states = changes.states.get(name)
+    return NEVER if states is None else changes.span(states[0]).to_ns

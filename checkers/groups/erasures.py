@@ -1,0 +1,214 @@
+"""The erasures checker: a group's offset that was deleted stays so, and one that was not is kept.
+
+It judges *commit-offset*, *delete-offsets* and *fetch-offsets* of docs/histories.md, which come from one
+process at a time for each group, so that what an answer may tell follows from what was asked for before it:
+the last change that was acknowledged, or any of those whose fate nobody knows, which may come about late.
+
+A coordinator that was deposed and does not know it tells what was, and one that is new may not know yet
+what is committed (KAFKA-14499).  So an answer counts if it comes from the broker that acknowledged the last
+change, or in the phase final-read, when all has recovered.  Before 4.0 a coordinator did not wait until a
+deletion was replicated (`GroupMetadataManager`, acks 0): what was deleted there may come back.
+
+A broker that refuses a deletion because there is no such group tells of it, too: that it has no offset.
+
+What the offsets topic may have lost legally excuses (`checkers.licences.internal`).
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
+from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
+from checkers.licences.internal import may_have_lost
+from checkers.licences.scene import Scene
+from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
+
+CHECKER = "erasures"
+COMMIT, DELETE, FETCH = "commit-offset", "delete-offsets", "fetch-offsets"
+NO_GROUP = 69
+"""Kafka's code GROUP_ID_NOT_FOUND."""
+DURABLE_SINCE = (4, 0)
+"""The first version whose coordinators acknowledge a deletion once it is replicated."""
+
+RETURNED = AnomalyKind(
+    id="deleted-offset-returned",
+    meaning="An offset was told of a group although its deletion, or the group's, had been acknowledged.",
+    guarantee="What was deleted of a group stays deleted until somebody commits it again.",
+    source="KIP-229, DeleteGroups; KIP-496, OffsetDelete",
+)
+LOST = AnomalyKind(
+    id="kept-offset-lost",
+    meaning="Another offset, or none, was told of a group than had been committed, and none deleted it.",
+    guarantee="A committed offset is kept until another one is committed, it is deleted, or it expires.",
+    source="Kafka documentation, Distribution, Consumer Offset Tracking; KIP-211",
+)
+ANOMALIES = by_id(RETURNED, LOST)
+
+
+class _Call(NamedTuple):
+    asked: Operation
+    answered: Operation | None
+
+
+class _Changed(msgspec.Struct, frozen=True):
+    """What was asked for; the offset only of a commit, no partition where the whole group is meant."""
+
+    topic: str
+    to: int
+    partition: int | None = None
+    offset: int | None = None
+
+
+class _Fetched(msgspec.Struct, frozen=True):
+    topic: str
+    to: int
+    offsets: list[tuple[int, int | None]]
+
+
+class _Refused(msgspec.Struct, frozen=True):
+    """How a change was answered."""
+
+    topic: str
+    to: int
+    code: int = 0
+
+
+@dataclass(slots=True)
+class _Place:
+    """What a group's offset in one partition may be.
+
+    Attributes:
+        value: by the last change that was acknowledged.
+        late: what it may become by changes whose fate nobody knows.
+        by: id of the broker that acknowledged the last change; none: nobody has.
+        since_ns: when that was asked for.
+        operations: of that change.
+    """
+
+    value: int | None = None
+    late: set[int | None] = field(default_factory=set)
+    by: int | None = None
+    since_ns: int = 0
+    operations: tuple[int, ...] = ()
+
+
+_Places = dict[tuple[str, int], _Place]
+"""A group's, by topic and partition, as far as anybody named them."""
+
+
+def check_erasures(history: History) -> CheckerResult:
+    """Judge all fetches of groups whose offsets are deleted; not exercised where there are none.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    durable = Scene(history).version >= DURABLE_SINCE
+    final = next((o.index for o in history.of("phase") if o.key == "final-read"), len(history.operations))
+    groups: dict[str, _Places] = {}
+    found: list[Anomaly] = []
+    figures = {"changes": 0, "fetches": 0, "offsets_compared": 0}
+    for call in _calls(history):
+        places = groups.setdefault(str(call.asked.key), {})
+        if call.asked.f != FETCH:
+            figures["changes"] += 1
+        elif call.answered is not None and call.answered.type is OK:
+            figures["fetches"] += 1
+        told = _told(places, call)
+        if told is not None:
+            compared = list(_compared(places, told, final=call.asked.index > final))
+            figures["offsets_compared"] += len(compared)
+            found += (_against(history, call, *each) for each in compared if not _fits(*each[1:]))
+        if call.asked.f != FETCH:
+            _change(places, call, durable=durable)
+    return result_of(CHECKER, found, figures=figures, exercised=bool(figures["fetches"]))
+
+
+def _calls(history: History) -> Iterator[_Call]:
+    """Calls in the order in which they began; of one group none begins before the last one ended."""
+    operations = sorted((o for f in (COMMIT, DELETE, FETCH) for o in history.of(f)), key=lambda o: o.index)
+    ends: dict[int, Operation] = {}
+    begun: dict[int | str, int] = {}
+    for operation in operations:
+        if operation.type is INVOKE:
+            begun[operation.process] = operation.index
+        elif operation.process in begun:
+            ends[begun.pop(operation.process)] = operation
+    return (_Call(each, ends.get(each.index)) for each in operations if each.type is INVOKE)
+
+
+def _change(places: _Places, call: _Call, *, durable: bool) -> None:
+    """Take a commit or a deletion, whatever became of it."""
+    if call.answered is not None and call.answered.type is FAIL:
+        return
+    asked = msgspec.convert(call.asked.value, _Changed)
+    if asked.partition is not None:
+        places.setdefault((asked.topic, asked.partition), _Place())
+    for (topic, partition), place in places.items():
+        if topic != asked.topic or asked.partition not in {None, partition}:
+            continue
+        if call.answered is None or call.answered.type is not OK:
+            place.late.add(asked.offset)
+            continue
+        if call.asked.f == DELETE and not durable:
+            place.late.add(place.value)
+        place.value, place.by, place.since_ns = asked.offset, asked.to, call.asked.time_ns
+        place.operations = (call.asked.index, call.answered.index)
+
+
+def _told(places: _Places, call: _Call) -> _Fetched | None:
+    """What an answer tells of offsets; None where it tells nothing of them."""
+    answered = call.answered
+    if answered is None:
+        return None
+    if answered.f == FETCH:
+        return msgspec.convert(answered.value, _Fetched) if answered.type is OK else None
+    refused = msgspec.convert(answered.value, _Refused)
+    if answered.f == COMMIT or refused.code != NO_GROUP:
+        return None
+    return _Fetched(
+        refused.topic, refused.to, [(number, None) for topic, number in places if topic == refused.topic]
+    )
+
+
+def _compared(
+    places: _Places, told: _Fetched, *, final: bool
+) -> Iterator[tuple[tuple[str, int], int | None, _Place]]:
+    """Places of which an answer must tell what is there, and what it tells."""
+    for partition, offset in told.offsets:
+        place = places.get((told.topic, partition))
+        if place is not None and place.by is not None and (final or told.to == place.by):
+            yield (told.topic, partition), offset, place
+
+
+def _fits(offset: int | None, place: _Place) -> bool:
+    return offset == place.value or offset in place.late
+
+
+def _against(
+    history: History, call: _Call, where: tuple[str, int], offset: int | None, place: _Place
+) -> Anomaly:
+    kind, name = RETURNED if place.value is None else LOST, f"{call.asked.key} {where[0]}/{where[1]}"
+    done = "deleted" if place.value is None else f"committed as {place.value}"
+    answered: Any = call.answered
+    anomaly = kind.found(
+        f"The offset of {name} was {done}, and broker {call.asked.value['to']} told {offset}.",
+        subject=name,
+        time_ns=answered.time_ns,
+        witness=(*place.operations, call.asked.index, answered.index),
+        explanation=(
+            f"Asked at {place.since_ns / 1e9:.3f} s, broker {place.by} acknowledged that it was {done}.",
+            f"Asked at {call.asked.time_ns / 1e9:.3f} s, broker {call.asked.value['to']} told {offset}.",
+            "No change whose fate is unknown would have made it so.",
+        ),
+    )
+    partition = offsets_partition(history, str(call.asked.key))
+    number = None if partition is None else partition.partition
+    lost = may_have_lost(history, OFFSETS_TOPIC, number, place.since_ns)
+    return anomaly if lost is None else msgspec.structs.replace(anomaly, illegal=False, licence=lost)

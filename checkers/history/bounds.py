@@ -1,0 +1,101 @@
+"""Refuses journals that no run writes and that would cost all memory or never end, before they are taken.
+
+A few bytes can stand for much: a packed column, a run of records, a number of partitions.  What they stand
+for is bounded here, by figures far above those of the largest runs measured (docs/benchmarks.md).
+"""
+
+import stat
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from checkers.history.operations import INVOKE, Operation
+from checkers.history.refusal import HistoryError
+
+LINE_BYTES_MAX = 256 << 20
+"""Longest line; the final read of one partition is one line, of about 13 bytes a record."""
+RECORDS_MAX = 100_000_000
+"""Most records that the runs of all sends may have together; each takes some 100 bytes of memory."""
+RECORDS_FREE = 5_000_000
+RECORDS_PER_BYTE_MAX = 40
+"""Of more than `RECORDS_FREE`, most for each byte of the journals; krucible's own runs have about 1.5."""
+PARTITIONS_MAX = 200_000
+"""Most partitions of all topics of a set-up together; more than a whole cluster is said to hold."""
+_PIECE_BYTES = 1 << 20
+
+
+def check_file(path: Path) -> None:
+    """Refuse what is no file, which may never end, and a file with a line that is too long.
+
+    Raises:
+        HistoryError: as said.
+        OSError: nobody can tell.
+    """
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise HistoryError(
+            f"this is {_kind_of(status.st_mode)}",
+            expected="a file",
+            place=path.name,
+            next_step="take it out of the run's folder, or restore the journal",
+        )
+    if status.st_size > LINE_BYTES_MAX:
+        _check_lines(path)
+
+
+def check_records(operations: Iterable[Operation], paths: Sequence[Path]) -> None:
+    """Refuse runs of records that are more than any run sends in so many bytes.
+
+    Raises:
+        HistoryError: as said.
+    """
+    records = sum(_records_of(operation) for operation in operations)
+    if records <= RECORDS_FREE:
+        return
+    size = sum(path.stat().st_size for path in paths)
+    most = min(RECORDS_MAX, RECORDS_PER_BYTE_MAX * size)
+    if records > most:
+        raise HistoryError(
+            f"{records:,} records are said to be sent, in journals of {size:,} bytes",
+            expected=f"at most {most:,} records in journals of that size",
+            place=", ".join(sorted({str(path.parent) for path in paths})),
+        )
+
+
+def partitions_problem(topics: Iterable[Any]) -> str | None:
+    """What is wrong with how many partitions some topics have together, or None."""
+    total = sum(topic.partitions for topic in topics)
+    return (
+        f"Expected at most {PARTITIONS_MAX:,} partitions, got {total:,}" if total > PARTITIONS_MAX else None
+    )
+
+
+def _records_of(operation: Operation) -> int:
+    if operation.f == "send" and operation.type is INVOKE and isinstance(operation.value, dict):
+        return int(operation.value["count"])
+    return 0
+
+
+def _kind_of(mode: int) -> str:
+    if stat.S_ISFIFO(mode):
+        return "a pipe"
+    if stat.S_ISDIR(mode):
+        return "a folder"
+    return "a device" if stat.S_ISCHR(mode) or stat.S_ISBLK(mode) else "a socket"
+
+
+def _check_lines(path: Path) -> None:
+    """Look for the ends of lines without holding one."""
+    length, number = 0, 1
+    with path.open("rb") as file:
+        while piece := file.read(_PIECE_BYTES):
+            last = piece.rfind(b"\n")
+            if last >= 0:
+                number += piece.count(b"\n")
+            length = len(piece) - last - 1 + (length if last < 0 else 0)
+            if length > LINE_BYTES_MAX:
+                raise HistoryError(
+                    f"a line of more than {LINE_BYTES_MAX:,} bytes",
+                    expected="one operation a line",
+                    place=f"{path.name}, line {number}",
+                )

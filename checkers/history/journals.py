@@ -1,0 +1,218 @@
+"""Which journals a run must have left: those that its runner listed, and those that follow from its set-up.
+
+A run of format 1 lists none.  What it had to write follows from its set-up and from how far it came; of what
+it may have written (operators, scripts) nothing can be known.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.history.operations import History, Operation, once
+from checkers.history.shapes import OPENED
+
+NEMESIS = "nemesis"
+RUNNER = "runner"
+GAMBITS = "gambits"
+BLINKS = "nemesis-blinks"
+_FILE = re.compile(r"history-(.+)\.jsonl")
+_OWN = frozenset({"nemesis", "holds", "nodes", "replicas", "observer-quorum-state"})
+"""Journals that only a run of krucible's own has; where some are, its runner wrote one too."""
+_OWN_AT_LEAST = 2
+_SCRIPTED = "scripted-transactions"
+_OF_SCRIPT = 2
+"""The last processes of such a workload, which write nothing before their script begins."""
+VALUES_PER_WORKER = 1_000_000_000
+_WORKERS_MAX = 1_000
+"""No run has as many; what a changed set-up claims beyond is not believed."""
+
+
+class Run(msgspec.Struct, frozen=True):
+    """What journals tell of the journals that there must be.
+
+    Attributes:
+        operations: of all of them.
+        names: those that are there, with the number of lines behind the header in each.
+        listed: those that the runner listed at its end.
+    """
+
+    operations: Sequence[Operation]
+    names: Mapping[str, int]
+    listed: Sequence[str] = ()
+
+
+class _Nodes(msgspec.Struct, frozen=True):
+    name: str
+    roles: tuple[str, ...] = ()
+
+
+class _Workload(msgspec.Struct, frozen=True):
+    kind: str = "log"
+    durable_processes: tuple[int, ...] = ()
+    writers: int = 0
+    workers: int = 0
+
+
+class _Planned(msgspec.Struct, frozen=True):
+    """What of a set-up tells who writes."""
+
+    scenario: str = ""
+    nodes: tuple[_Nodes, ...] = ()
+    workload: _Workload = _Workload()
+    final_readers: int = 0
+    planned_faults: int | None = None
+    planned_gambits: int = 0
+    planned_blinks: int = 0
+    evidence: tuple[str, ...] = ()
+
+
+def journal_of(file: str) -> str | None:
+    """Name of the journal that a file should hold; None where its name does not tell."""
+    named = _FILE.fullmatch(file)
+    return named[1] if named else None
+
+
+def absent_journals(run: Run) -> dict[str, str]:
+    """Names of journals that must be there and are not, or must not be empty and are; with the reason."""
+    if RUNNER not in run.names:
+        own = len(_OWN.intersection(run.names)) >= _OWN_AT_LEAST
+        return {RUNNER: "the run wrote it, and it is not there"} if own else {}
+    told = [str(operation.key) for operation in run.operations if operation.f == OPENED]
+    absent = {
+        name: "the run listed it, and it is not there"
+        for name in dict.fromkeys([*told, *run.listed])
+        if name not in run.names
+    }
+    for name in _written(run):
+        if name not in run.names:
+            absent.setdefault(name, "a run of this set-up writes it, and it is not there")
+        elif not run.names[name]:
+            absent[name] = "a run of this set-up writes something there, and it is empty"
+    return absent
+
+
+def _written(run: Run) -> Iterator[str]:
+    """Names of the journals in which a run of this set-up must have written something."""
+    planned = _planned_of(run.operations)
+    phases = {operation.key for operation in run.operations if operation.f == "phase"}
+    if planned is None or "heal" not in phases:
+        return
+    processes = min(next(iter(planned.workload.durable_processes), 0), _WORKERS_MAX)
+    yield from _observers(planned)
+    yield from _load(planned.workload, processes)
+    if planned.planned_faults:
+        yield NEMESIS
+    if planned.planned_gambits:
+        yield GAMBITS
+    if planned.planned_blinks:
+        yield BLINKS
+    # What a phase opens is there for certain only once the next one has begun.
+    if "final-read" in phases:
+        yield f"worker-{processes}"
+    if {"final-read", "evidence"} <= phases:
+        yield from (f"worker-{processes + 1 + n}" for n in range(min(planned.final_readers, _WORKERS_MAX)))
+    if "done" in phases and planned.evidence:
+        yield "replicas"
+
+
+@once
+def missing_journals(history: History) -> frozenset[str]:
+    """Names of the journals that are lacking, and of those that other journals show to lack something.
+
+    A run that came to its end without a script has tried to inject every fault and blink that it had planned,
+    and those faults that its gambits tell of.
+    """
+    injects = history.of("inject")
+    asked = {operation.key for operation in injects}
+    blinks = {operation.key for operation in injects if _says(operation, "blink")}
+    alone = {operation.key for operation in injects if not _says(operation, "gambit")} - blinks
+    told = {operation.key for operation in history.of("heal")} | _tried(history)
+    faults_planned, blinks_planned = _planned(history)
+    tried = len(alone) >= faults_planned and len(blinks) >= blinks_planned
+    if told <= asked and (tried or history.of("moves")):
+        return history.lacking
+    return history.lacking | {NEMESIS}
+
+
+def _says(operation: Operation, what: str) -> bool:
+    return isinstance(operation.value, dict) and bool(operation.value.get(what))
+
+
+def _tried(history: History) -> set[str]:
+    """Names of the faults that gambits tried to inject."""
+    values = (operation.value for operation in history.of("gambit"))
+    return {str(name) for value in values if isinstance(value, dict) for name in value.get("faults", ())}
+
+
+def _planned(history: History) -> tuple[int, int]:
+    """How many faults and blinks there must be; 0 where the run did not come to its end."""
+    planned = _told_of(history.operations)
+    if planned is None or all(operation.key != "done" for operation in history.of("phase")):
+        return 0, 0
+    return planned.planned_faults or 0, planned.planned_blinks
+
+
+def is_unheard(history: History) -> Callable[[NDArray[np.int64]], NDArray[np.bool_]]:
+    """Tell of values whether nobody can know if they were sent, for their worker's journal is lacking.
+
+    Returns:
+        A function of values that are integers from 0, shape (n,): worker times 10⁹, and a sequence.
+    """
+    planned = _told_of(history.operations)
+    workload = planned.workload if planned else _Workload()
+    workers, processes = workload.workers, next(iter(workload.durable_processes), 0)
+
+    def unheard(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+        if planned is None and RUNNER in history.lacking:
+            return np.ones(len(values), np.bool_)
+        numbers, place = np.unique(values // VALUES_PER_WORKER, return_inverse=True)
+        numbers = numbers % workers if workers else numbers
+        senders = (_sender(workload, processes, number) for number in numbers.tolist())
+        lost = np.array([sender in history.lacking for sender in senders], np.bool_)
+        return lost[place]
+
+    return unheard
+
+
+def _sender(workload: _Workload, processes: int, worker: int) -> str:
+    """Name of the journal in which a worker tells what it sends."""
+    if workload.kind == "bulk" and worker < processes and workload.writers:
+        return f"bulk-{worker % workload.writers}"
+    return f"worker-{worker}"
+
+
+def _observers(planned: _Planned) -> Iterator[str]:
+    yield "nodes"
+    yield "observer-quorum-state"
+    for node in planned.nodes:
+        if "controller" in node.roles:
+            yield f"observer-quorum-{node.name}"
+        if "broker" in node.roles:
+            yield f"observer-partitions-{node.name}"
+
+
+def _load(workload: _Workload, processes: int) -> Iterator[str]:
+    if workload.kind == "bulk":
+        yield from (f"bulk-{number}" for number in range(min(workload.writers, _WORKERS_MAX)))
+        return
+    certain = processes - _OF_SCRIPT if workload.kind == _SCRIPTED else processes
+    yield from (f"worker-{number}" for number in range(certain))
+
+
+def _planned_of(operations: Sequence[Operation]) -> _Planned | None:
+    """What the set-up tells, where it is one of krucible's own runs; None where it can't be read."""
+    planned = _told_of(operations)
+    return planned if planned is not None and planned.scenario else None
+
+
+def _told_of(operations: Sequence[Operation]) -> _Planned | None:
+    """What the set-up tells; None where there is none, or it can't be read."""
+    value: Any = next((operation.value for operation in operations if operation.f == "setup"), None)
+    try:
+        return msgspec.convert(value, _Planned)
+    except msgspec.ValidationError:
+        return None

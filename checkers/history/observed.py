@@ -1,0 +1,142 @@
+"""The types of what observers tell: answers of brokers, and what lies on their disks.
+
+The fields are those of docs/histories.md, as in `checkers.history.shapes`.
+"""
+
+from typing import Annotated, Literal
+
+import msgspec
+
+from checkers.history.shapes import LARGEST, Offset, Partition
+
+PartitionState = tuple[Partition, int, int, list[int], list[int], list[int] | None]
+
+
+class PartitionsSeen(msgspec.Struct, frozen=True):
+    """Leaders and in-sync replicas as one broker told them."""
+
+    began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    topics: dict[str, list[PartitionState]]
+
+
+OffsetsAsked = Literal["latest", "stable", "earliest", "newest", "since"]
+Listed = tuple[Partition, int, Annotated[int, msgspec.Meta(ge=-1, le=LARGEST)], int]
+
+
+class OffsetsSeen(msgspec.Struct, frozen=True):
+    """Where a broker told that its partitions begin or end: rows of partition, epoch, offset, timestamp."""
+
+    began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    wall_ms: Annotated[int, msgspec.Meta(ge=0, le=2**42)]
+    what: OffsetsAsked
+    since_ms: int | None
+    topics: dict[str, list[Listed]]
+
+
+class StartsSeen(msgspec.Struct, frozen=True):
+    """Where a broker's own logs began: rows of partition, Kafka's error code, offset."""
+
+    began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    topics: dict[str, list[tuple[Partition, int, Annotated[int, msgspec.Meta(ge=-1, le=LARGEST)]]]]
+
+
+class LeadingSeen(msgspec.Struct, frozen=True):
+    """What a broker answered as a leader: rows of partition, leader and its epoch by its metadata, error."""
+
+    began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    asked_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    topics: dict[str, list[tuple[Partition, int, int, int]]]
+
+
+class EndsSeen(msgspec.Struct, frozen=True):
+    """Where replicas' logs ended on the brokers' disks: by node and topic rows of partition and end."""
+
+    began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    nodes: dict[str, dict[str, list[tuple[Partition, Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]]]]]
+
+
+CommitWritten = tuple[Offset, str, str, Partition, Offset]
+"""A record: offset in the log, group, topic, partition, committed offset."""
+LeaderEpoch = Annotated[int, msgspec.Meta(ge=-1, lt=2**31)]
+CommitsStretch = tuple[Partition, LeaderEpoch, Offset, Offset, LeaderEpoch | None, list[CommitWritten] | None]
+"""Partition of the offsets topic, leader epoch, begin and end, epoch of what stands before it, records."""
+OffsetDeleted = tuple[Partition, LeaderEpoch, Offset, str, str, Partition]
+"""Partition of the offsets topic, leader epoch, offset in the log; group, topic, partition."""
+Transacted = tuple[
+    Partition, LeaderEpoch, Offset, int, Literal["data", "commit", "abort"], list[CommitWritten] | None
+]
+"""Partition of the offsets topic, leader epoch, first offset, producer id, what it is, records."""
+
+
+class CommitsSeen(msgspec.Struct, frozen=True):
+    """What groups committed, by the brokers' logs: stretches that were read for the first time.
+
+    Older runs did not tell of what was deleted, nor of transactions.
+    """
+
+    began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    stretches: list[CommitsStretch]
+    deleted: list[OffsetDeleted] | None = None
+    transactional: list[Transacted] | None = None
+
+
+class CommitsLeft(msgspec.Struct, frozen=True):
+    """Which records one replica of the offsets topic had at the end, as it lay on one node's disk.
+
+    Attributes:
+        began_ns: when reading began.
+        partition: its number.
+        log_start: first offset that the node would still serve.
+        end: the offset behind the last whole batch.
+        epoch: leader epoch of that batch; -1 where there is none.
+        active: base offset of the last segment.
+        left: stretches of offsets at each of which a record stands, from one to before another.
+        error: why that is not told.
+    """
+
+    began_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+    partition: Partition
+    log_start: Offset = 0
+    end: Offset = 0
+    epoch: LeaderEpoch = -1
+    active: Offset = 0
+    left: list[tuple[Offset, Offset]] = []
+    error: str | None = None
+
+
+class TopicConfigsSeen(msgspec.Struct, frozen=True):
+    """What one broker told.
+
+    Attributes:
+        began_ns: when it was asked.
+        topics: by topic, its own configs and their values.
+    """
+
+    began_ns: int
+    topics: dict[str, dict[str, str]]
+
+
+class CoordinatorsSeen(msgspec.Struct, frozen=True):
+    """The value of an observation ``coordinators``; what a broker did not tell is None.
+
+    Attributes:
+        began_ns: when the broker was asked, nanoseconds of the history's clock.
+        groups: ids of the groups that it coordinates.
+        transactional_ids: the transactional ids that it coordinates.
+    """
+
+    began_ns: int
+    groups: tuple[str, ...] | None = None
+    transactional_ids: tuple[str, ...] | None = None
+
+
+Entries = list[tuple[int, int]]
+"""Epochs and their first offsets, ascending."""
+
+
+class LeaderEpochsSeen(msgspec.Struct, frozen=True):
+    """What one replica noted of its partition's leader epochs."""
+
+    topic: str
+    partition: int
+    entries: Entries

@@ -1,0 +1,395 @@
+"""Reads a run's journals and merges them into one history, or says precisely why it cannot.
+
+What a crash leaves behind (a last line cut short, a journal without a line or without its end) and what got
+lost since (lines, whole journals) is noted as damage, and the journal as lacking.  Everything else that does
+not fit docs/histories.md was changed after it was written, and is refused.
+"""
+
+import re
+from collections.abc import Sequence
+from operator import attrgetter
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import msgspec
+
+from checkers.history.bounds import check_file, check_records
+from checkers.history.fitting import Misfit, all_fit, misfit_of
+from checkers.history.journals import RUNNER, Run, absent_journals, journal_of
+from checkers.history.operations import OK, READABLE_VERSIONS, History, JournalHeader, Operation
+from checkers.history.refusal import HistoryError
+from checkers.history.shapes import END, LARGEST, JournalEnded
+from checkers.history.turns import out_of_turn
+
+__all__ = ["HistoryError", "read_history", "read_journals"]
+
+
+class _Line(NamedTuple):
+    """One line of a journal, with its place."""
+
+    file: str
+    number: int
+    text: bytes
+
+    def place(self, column: int) -> str:
+        return f"{self.file}, line {self.number}, column {column}"
+
+    def column_of(self, field: str) -> int:
+        """Column, from 1, where a field begins; 1 if the line does not have it."""
+        return max(self.text.find(b'"%b":' % field.encode()), 0) + 1
+
+
+class _Journal:
+    """What one file held.
+
+    Attributes:
+        file: its name.
+        name: of the journal that it should hold.
+        header: its header; None where the run ended before it was written.
+        operations: its operations.
+        damage: what of it could not be read.
+        ended: what its last line says; None where it has none.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.name = journal_of(file) or file
+        self.ended: JournalEnded | None = None
+        self.header: JournalHeader | None = None
+        self.operations: list[Operation] = []
+        self.damage: str | None = f"{file}: empty, the run ended before its header was written"
+
+    @property
+    def lines(self) -> int:
+        """How many lines were taken."""
+        return len(self.operations) + (self.header is not None)
+
+    @property
+    def latest_ns(self) -> int:
+        """Time of its last operation."""
+        return self.operations[-1].time_ns if self.operations else 0
+
+    def take_header(self, text: bytes) -> None:
+        """Take the first line.
+
+        Raises:
+            HistoryError: it does not fit.
+        """
+        if self._is_whole(text):
+            self.header = _header_of(_Line(self.file, 1, text))
+            self.name = journal_of(self.file) or self.header.journal
+            self.damage = None
+
+    def take_all(self, texts: list[bytes]) -> bool:
+        """Take lines behind the header if each of them is whole and fits; else none of them."""
+        try:
+            operations = list(map(_decode_operation, texts))
+        except _UNDECODABLE:
+            return False
+        first = len(self.operations)
+        times_ns = [self.latest_ns, *map(_TIME_NS, operations), LARGEST]
+        fit = (
+            texts[-1].endswith(b"\n")
+            and list(map(_INDEX, operations)) == list(range(first, first + len(operations)))
+            and times_ns == sorted(times_ns)
+            and all_fit(operations)
+        )
+        if fit:
+            self.operations += operations
+        return fit
+
+    def take_each(self, texts: list[bytes]) -> None:
+        """Take lines behind the header one by one, up to one that was cut short.
+
+        Raises:
+            HistoryError: one of them does not fit.
+        """
+        for text in texts:
+            if self.damage is None and self._is_whole(text):
+                self._take(_Line(self.file, self.lines + 1, text))
+
+    def conclude(self) -> None:
+        """Take the last line for what it says of the others, once all were taken; format 1 has none."""
+        if self.header is None or self.header.krucible_history == 1:
+            return
+        if self.header.journal != self.name:
+            self.operations = []
+            self.damage = f"{self.file}: holds the journal {self.header.journal}, left out"
+        elif self.damage is None:
+            self._take_end()
+
+    def _take_end(self) -> None:
+        lines = self.lines
+        ends = [operation for operation in self.operations if operation.f == END and operation.type is OK]
+        if not ends:
+            self.damage = f"{self.file}: has no end, what was written from some moment on may be missing"
+            return
+        self.ended = msgspec.convert(ends[0].value, JournalEnded)
+        if self.ended.lines != lines:
+            self.damage = f"{self.file}: has {lines} lines, and an end that tells of {self.ended.lines}"
+        self.operations = [operation for operation in self.operations if operation.f != END]
+
+    def _is_whole(self, text: bytes) -> bool:
+        """Whether a line was not cut short; notes it where it was, which only the last can be."""
+        whole = text.endswith(b"\n") or _is_json(text)
+        if not whole:
+            self.damage = f"{self.file}, line {self.lines + 1}: cut short after {len(text)} bytes, dropped"
+        return whole
+
+    def _take(self, line: _Line) -> None:
+        try:
+            operation = _decode_operation(line.text)
+        except _UNDECODABLE as error:
+            raise _undecodable(error, line) from None
+        if operation.index > len(self.operations):
+            missing = f"index {operation.index} where {len(self.operations)} was due"
+            self.damage = (
+                f"{self.file}, line {line.number}: {missing}, lines are missing, the rest is left out"
+            )
+            return
+        in_order = operation.index == len(self.operations) and self.latest_ns <= operation.time_ns <= LARGEST
+        misfit = misfit_of(operation)
+        if misfit is not None or not in_order:
+            raise _refusal(operation, misfit, self.latest_ns, line)
+        self.operations.append(operation)
+
+
+def read_history(folder: Path) -> History:
+    """Read all journals ``history*.jsonl`` of a run's folder.
+
+    Args:
+        folder: the run's folder.
+
+    Returns:
+        The merged history, ordered by ``(time_ns, file name, index)`` and indexed anew.  Run and beginning
+        are empty texts where no journal has a header.
+
+    Raises:
+        HistoryError: there is no journal, or one holds what the format does not allow.
+    """
+    paths = sorted(folder.glob("history*.jsonl"))
+    if not paths:
+        raise HistoryError(
+            "no journal in this folder",
+            expected="at least one file history*.jsonl",
+            place=str(folder),
+            next_step="name the folder of a run, for example runs/latest",
+        )
+    journals = _journals_of(paths)
+    history = _history_of(journals)
+    lost = {**_contradicted(journals), **absent_journals(_told_by(journals, history.operations))}
+    if not lost:
+        return history
+    return msgspec.structs.replace(
+        history,
+        damage=(*history.damage, *(f"history-{name}.jsonl: {why}" for name, why in lost.items())),
+        lacking=history.lacking.union(lost),
+    )
+
+
+def read_journals(paths: Sequence[Path]) -> History:
+    """Read some journals of one run, as `read_history` reads all of them; the others are not missed.
+
+    Raises:
+        HistoryError: one of them holds what the format does not allow.
+    """
+    return _history_of(_journals_of(paths))
+
+
+def _journals_of(paths: Sequence[Path]) -> list[_Journal]:
+    """What all files hold.
+
+    Raises:
+        HistoryError: one cannot be read, a line does not fit, or they are said to hold more than any run has.
+    """
+    journals = [_read_journal(path) for path in paths]
+    check_records((operation for journal in journals for operation in journal.operations), paths)
+    return journals
+
+
+def _history_of(journals: list[_Journal]) -> History:
+    """What journals of one run say together.
+
+    Raises:
+        HistoryError: they are not of one run, or one holds what the format does not allow.
+    """
+    run, began_at = _run_of(journals)
+    damaged = [(journal.name, journal.damage) for journal in journals if journal.damage is not None]
+    return History(
+        run=run,
+        began_at=began_at,
+        operations=_merged(journals),
+        damage=tuple(damage for _, damage in damaged),
+        lacking=frozenset(name for name, _ in damaged),
+    )
+
+
+def _told_by(journals: list[_Journal], operations: Sequence[Operation]) -> Run:
+    listed = [name for journal in journals if journal.ended for name, _, _ in journal.ended.journals]
+    # One that was ended without an operation is whole: its writer had nothing to write.
+    lines = {journal.name: len(journal.operations) + (journal.ended is not None) for journal in journals}
+    return Run(operations, lines, listed)
+
+
+def _contradicted(journals: list[_Journal]) -> dict[str, str]:
+    """Journals that are whole by what they say, and of which the runner tells another number of lines."""
+    told = {
+        name: lines
+        for journal in journals
+        if journal.ended is not None and journal.name == RUNNER
+        for name, _, lines in journal.ended.journals
+    }
+    found = {journal.name: journal.ended.lines for journal in journals if journal.ended is not None}
+    return {
+        name: f"has {found[name]} lines, and the run wrote {lines}"
+        for name, lines in told.items()
+        if lines is not None and found.get(name, lines) != lines
+    }
+
+
+def _read_journal(path: Path) -> _Journal:
+    """Read one file line by line.
+
+    Raises:
+        HistoryError: it cannot be read, or a line does not fit.
+    """
+    try:
+        check_file(path)
+        with path.open("rb") as file:
+            return _journal_of(path.name, file)
+    except OSError as error:
+        raise HistoryError(
+            f"the file cannot be read ({error.strerror})",
+            expected="a readable file",
+            place=path.name,
+            next_step="give yourself the right to read it, or mend its disk",
+        ) from error
+
+
+def _journal_of(name: str, file: BinaryIO) -> _Journal:
+    """What the lines of one file say; one that was cut short becomes damage.
+
+    Raises:
+        HistoryError: a line does not fit.
+    """
+    journal = _Journal(name)
+    for text in file.readlines(1):
+        journal.take_header(text)
+    # A journal may be written on while it is read: what follows a cut line is the rest of that.
+    while journal.damage is None and (texts := file.readlines(_BLOCK_BYTES)):
+        # Almost always all of them fit; only where one does not is it asked which, and why.
+        if not journal.take_all(texts):
+            journal.take_each(texts)
+    journal.conclude()
+    return journal
+
+
+_decode_operation = msgspec.json.Decoder(Operation).decode
+_INDEX, _TIME_NS = attrgetter("index"), attrgetter("time_ns")
+_BLOCK_BYTES = 1 << 20
+"""About how much of a journal is taken at once: decoded values are held twice while they are checked."""
+_UNDECODABLE = (msgspec.DecodeError, UnicodeDecodeError, RecursionError)
+
+
+def _refusal(operation: Operation, misfit: Misfit | None, earliest_ns: int, line: _Line) -> HistoryError:
+    """Why an operation may not stand in its line."""
+    index = line.number - 2
+    if operation.index != index:
+        return HistoryError(
+            f"index {operation.index}: a line was added",
+            expected=f"index {index}",
+            place=line.place(line.column_of("index")),
+        )
+    if misfit is None or not earliest_ns <= operation.time_ns <= LARGEST:
+        return HistoryError(
+            f"time_ns {operation.time_ns} goes back, or is no time of a run",
+            expected=f"at least {earliest_ns}",
+            place=line.place(line.column_of("time_ns")),
+        )
+    return HistoryError(
+        f"{operation.f} ({operation.type}): {misfit.problem}",
+        expected="the shape that docs/histories.md gives",
+        place=line.place(line.column_of(misfit.field)),
+    )
+
+
+def _is_json(text: bytes) -> bool:
+    try:
+        msgspec.json.decode(text)
+    except _UNDECODABLE:
+        return False
+    return True
+
+
+def _header_of(line: _Line) -> JournalHeader:
+    try:
+        header = msgspec.json.decode(line.text, type=JournalHeader)
+    except _UNDECODABLE as error:
+        raise _undecodable(error, line) from None
+    if header.krucible_history not in READABLE_VERSIONS:
+        raise HistoryError(
+            f"history format {header.krucible_history} is unknown to this krucible",
+            expected=f"one of the formats {sorted(READABLE_VERSIONS)}",
+            place=line.place(line.column_of("krucible_history")),
+            next_step="judge it with the krucible that wrote it",
+        )
+    return header
+
+
+def _undecodable(
+    error: msgspec.DecodeError | UnicodeDecodeError | RecursionError, line: _Line
+) -> HistoryError:
+    """Why a line is no header, or no operation."""
+    if isinstance(error, RecursionError):
+        return HistoryError("nested too deeply", expected="one JSON object", place=line.place(1))
+    if isinstance(error, UnicodeDecodeError):
+        return HistoryError(f"not UTF-8 ({error.reason})", expected="UTF-8", place=line.place(1))
+    if isinstance(error, msgspec.ValidationError):
+        found = re.search(r"`\$\.(\w+)", str(error))
+        column = line.column_of(found[1]) if found else 1
+        expected = "a journal's header" if line.number == 1 else "an operation"
+        return HistoryError(str(error), expected=expected, place=line.place(column))
+    found = re.search(r"\(byte (\d+)\)", str(error))
+    column = int(found[1]) + 1 if found else len(line.text)
+    return HistoryError(str(error), expected="one JSON object", place=line.place(column))
+
+
+def _run_of(journals: list[_Journal]) -> tuple[str, str]:
+    """Run id and beginning that all headers agree on."""
+    headers = [(journal.file, journal.header) for journal in journals if journal.header is not None]
+    if not headers:
+        return "", ""
+    first = headers[0][1]
+    for file, header in headers:
+        if header.run != first.run:
+            raise HistoryError(
+                f"journal of run {header.run} beside journals of run {first.run}",
+                expected="the journals of one run",
+                place=f"{file}, line 1",
+                next_step="move the journals of the other run to a folder of their own",
+            )
+    return first.run, first.began_at
+
+
+def _merged(journals: list[_Journal]) -> tuple[Operation, ...]:
+    operations = [operation for journal in journals for operation in journal.operations]
+    # Stable: operations of one time stand as their journals do, and within these as they were written.
+    operations.sort(key=_TIME_NS)
+    _check_processes(operations, journals)
+    replace = msgspec.structs.replace
+    return tuple([replace(operation, index=index) for index, operation in enumerate(operations)])
+
+
+def _check_processes(operations: list[Operation], journals: list[_Journal]) -> None:
+    """Refuse completions of nothing, and invocations beside an outstanding one."""
+    for operation, problem in out_of_turn(operations):
+        raise HistoryError(
+            f"process {operation.process}: {problem}",
+            expected="an invocation, then its completion, one at a time",
+            place=f"{_file_of(operation, journals)}, line {operation.index + 2}, column 1",
+        )
+
+
+def _file_of(operation: Operation, journals: list[_Journal]) -> str:
+    """The file that an operation was read from."""
+    return next(j.file for j in journals if any(operation is other for other in j.operations))

@@ -1,0 +1,201 @@
+"""What a history tells of one replica's log: the values of ``replica`` and ``metadata-log`` observations.
+
+The fields are those of docs/histories.md, section Replicas.  A column is the base64 of a zlib stream of
+little-endian integers: a run has up to millions of batches, each of which would otherwise be a dozen objects
+of Python.
+"""
+
+import base64
+import zlib
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.history.operations import Operation
+
+REPLICA = "replica"
+METADATA_LOG = "metadata-log"
+FOLDERS = "folders"
+EVIDENCE_REPLICAS = "replicas"
+EVIDENCE_METADATA = "metadata-log"
+EVIDENCE_FOLDERS = "folders"
+METADATA_TOPIC = "__cluster_metadata"
+
+COLUMN_TYPES: Mapping[str, np.dtype[Any]] = {
+    "base_offset": np.dtype("<i8"),
+    "last_offset": np.dtype("<i8"),
+    "leader_epoch": np.dtype("<i4"),
+    "producer_id": np.dtype("<i8"),
+    "producer_epoch": np.dtype("<i2"),
+    "base_sequence": np.dtype("<i4"),
+    "count": np.dtype("<i4"),
+    "crc": np.dtype("<u4"),
+    "attributes": np.dtype("<u2"),
+    "control": np.dtype("<i2"),
+    "coordinator_epoch": np.dtype("<i4"),
+}
+"""Every column of a replica's batches and the type of its numbers."""
+
+_COMPRESSION_LEVEL = 1
+BATCHES_FREE = 100_000
+"""More than these need at least a character each; real logs have 13, for checksums can't be compressed."""
+
+Natural = Annotated[int, msgspec.Meta(ge=0, le=2**62)]
+Tail = tuple[str, Natural, Natural, Literal["cut", "zeros"]]
+Corrupt = tuple[str, Natural, int | None, str]
+MetadataRecord = tuple[Natural, int, str, Any]
+
+
+class ReplicaSeen(msgspec.Struct, frozen=True):
+    """One replica's log, as it lay on one node's disk.
+
+    Attributes:
+        began_ns: when reading began, nanoseconds of the history's clock.
+        topic: its topic.
+        partition: its partition.
+        count: number of batches.
+        batches: packed columns by name; none where the log could not be read.
+        topic_id: id of the topic that the folder belongs to, where the node knew.
+        log_start: first offset that the node would still serve.
+        end: offset after the last whole batch.
+        segments: number of files.
+        active: base offset of the last segment.
+        left: packed offsets of all records of data batches that have fewer records than offsets.
+        bytes: size of these files.
+        tail: file, position, size and kind of what stands after the last whole batch.
+        corrupt: file, position, offset and reason of each damaged batch.
+        error: why the log could not be read.
+    """
+
+    began_ns: Natural
+    topic: str
+    partition: Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+    count: Natural
+    batches: dict[str, str]
+    topic_id: str | None = None
+    log_start: Natural | None = None
+    end: Natural | None = None
+    segments: Natural = 0
+    active: Natural | None = None
+    left: str | None = None
+    bytes: Natural = 0
+    tail: Tail | None = None
+    corrupt: list[Corrupt] = []
+    error: str | None = None
+
+
+class MetadataLogSeen(ReplicaSeen, frozen=True):
+    """One node's metadata log, with its records as Kafka's own tool decodes them.
+
+    Attributes:
+        records: offset, epoch, type and content of each, in the order of the log.
+        checkpoint: name and records of the newest snapshot.
+        decoder_error: why there are no decoded records.
+    """
+
+    records: list[MetadataRecord] = []
+    checkpoint: tuple[str, list[MetadataRecord]] | None = None
+    decoder_error: str | None = None
+
+
+class FoldersSeen(msgspec.Struct, frozen=True):
+    """Folders of partitions in one broker's log directories.
+
+    Attributes:
+        began_ns: when reading began, nanoseconds of the history's clock.
+        folders: their names, and of each the id of its topic.
+    """
+
+    began_ns: Natural
+    folders: list[tuple[str, str]]
+
+
+def pack(column: NDArray[Any], name: str) -> str:
+    """A column as the text that stands for it in a history; `name` decides the width of its numbers."""
+    numbers = np.ascontiguousarray(column, dtype=COLUMN_TYPES[name])
+    return base64.b64encode(zlib.compress(numbers.tobytes(), _COMPRESSION_LEVEL)).decode()
+
+
+def unpack(text: str, name: str, count: int) -> NDArray[Any]:
+    """The column that `pack` made a text of.
+
+    Args:
+        text: what `pack` returned.
+        name: the column's name.
+        count: how many numbers it is said to have; a text may stand for gigabytes, and no more are unpacked.
+
+    Raises:
+        ValueError: the text is no such column, or one of another length.
+    """
+    width = COLUMN_TYPES[name].itemsize
+    size = count * width
+    try:
+        numbers = zlib.decompressobj().decompress(base64.b64decode(text, validate=True), size + 1)
+    except (ValueError, zlib.error) as error:
+        raise ValueError(f"column {name}: {error}") from None
+    if len(numbers) != size:
+        found = "more" if len(numbers) > size else f"{len(numbers) / width:g}"
+        raise ValueError(f"Expected {count} numbers in column {name}, got {found}")
+    return np.frombuffer(numbers, dtype=COLUMN_TYPES[name])
+
+
+def columns_problem(value: ReplicaSeen) -> str | None:
+    """What is wrong with the columns of an observation, or None.
+
+    A log that could not be read has none; any other has all, each as long as `count` says.
+    """
+    if value.error is not None and not value.batches:
+        return None
+    if value.end is None or value.log_start is None:
+        return "Expected log_start and end, or an error and no batches"
+    missing = sorted(COLUMN_TYPES.keys() - value.batches.keys())
+    if missing:
+        return f"Expected a column {missing[0]}"
+    characters = sum(map(len, value.batches.values()))
+    if value.count > max(BATCHES_FREE, characters):
+        return (
+            f"Expected at most {characters:,} batches in columns of so many characters, got {value.count:,}"
+        )
+    try:
+        columns = {name: unpack(value.batches[name], name, value.count) for name in COLUMN_TYPES}
+        offsets_left(value, columns)
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+def thinned(columns: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
+    """Rows of batches that have fewer records than offsets, and some, as compaction makes them."""
+    span = columns["last_offset"] - columns["base_offset"] + 1
+    return np.flatnonzero((columns["count"] > 0) & (columns["count"] < span))
+
+
+def offsets_left(value: ReplicaSeen, columns: Mapping[str, NDArray[Any]]) -> NDArray[Any] | None:
+    """Offsets of all records of batches that lost some; None where nobody told.
+
+    Args:
+        value: the observation.
+        columns: its columns, unpacked.
+
+    Raises:
+        ValueError: they are not as many as the batches have.
+    """
+    if value.left is None:
+        return None
+    count = int(columns["count"][thinned(columns)].sum(dtype=np.int64))
+    if count > max(BATCHES_FREE, len(value.left)):
+        raise ValueError(f"Expected at most {len(value.left):,} offsets in so many characters, got {count:,}")
+    return unpack(value.left, "base_offset", count)
+
+
+def replica_seen(operation: Operation) -> ReplicaSeen:
+    """The value of a ``replica`` or ``metadata-log`` observation.
+
+    Raises:
+        msgspec.ValidationError: it is not as docs/histories.md says.
+    """
+    kind = MetadataLogSeen if operation.key == METADATA_LOG else ReplicaSeen
+    return msgspec.convert(operation.value, kind)

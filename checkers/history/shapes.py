@@ -1,0 +1,319 @@
+"""The types that keys and values of operations have, and what checkers ask of values of several types.
+
+The fields are those of docs/histories.md.  Fields that no checker reads are not asked for, and unknown ones
+are passed over, so that a newer journal of the same format version stays readable.
+"""
+
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from checkers.history.operations import Operation
+
+LARGEST = 2**62
+"""Largest time, offset or position that is believed, so that sums of two still fit 64 bits."""
+
+Offset = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
+Partition = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
+SendOutcome = Literal["ok", "fail", "info"]
+Isolation = Literal["read_uncommitted", "read_committed"]
+
+Sent = list[tuple[Partition, Any]]
+Answered = list[tuple[Partition, Any, Offset | None, SendOutcome]]
+Records = list[tuple[Partition, list[Offset], list[Any]]]
+LARGEST_RUN = 100_000
+"""Most records that one operation may send as a run, so that a short line can't ask for all memory."""
+
+
+class SentRun(msgspec.Struct, frozen=True):
+    """Consecutive values from `first`, `count` of them, sent to one partition."""
+
+    partition: Partition
+    first: Offset
+    count: Annotated[int, msgspec.Meta(ge=1, le=LARGEST_RUN)]
+
+
+class UnansweredRun(SentRun, frozen=True):
+    """A run of which nothing is known."""
+
+    offsets: None = None
+
+
+class AnsweredRun(SentRun, frozen=True):
+    """Where the records of a run, all acknowledged, stand: first offset and number of each stretch."""
+
+    offsets: list[tuple[Offset, Annotated[int, msgspec.Meta(ge=1, le=LARGEST_RUN)]]]
+
+
+class TxnSend(msgspec.Struct, frozen=True, array_like=True, tag="send"):
+    """A record that a transaction sends; the offset once it is acknowledged."""
+
+    topic: str
+    partition: Partition
+    value: Any
+    offset: Offset | None = None
+
+
+class TxnOffsets(msgspec.Struct, frozen=True, array_like=True, tag="offsets"):
+    """Offsets that a transaction commits for a group."""
+
+    group: str
+    topic: str
+    offsets: list[tuple[Partition, Offset]]
+
+
+class TxnPoll(msgspec.Struct, frozen=True, array_like=True, tag="poll"):
+    """Records that a transaction polls."""
+
+    topic: str
+    records: Records
+
+
+Consumed = list[tuple[str, Partition, list[Offset], list[Any]]]
+
+
+class Txn(msgspec.Struct, frozen=True):
+    """What a transaction does; in a completion, what it did.
+
+    Neither its commit nor its abort was asked for before `ending_ns`.
+    """
+
+    client: str
+    mops: list[TxnSend | TxnOffsets | TxnPoll]
+    consumed: Consumed = []
+    isolation: Isolation = "read_committed"
+    assigned: list[tuple[Partition, Offset]] | None = None
+    ending_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] | None = None
+
+
+class GroupAsked(msgspec.Struct, frozen=True):
+    """Which topic a group's offsets are asked for."""
+
+    topic: str
+
+
+class GroupFound(GroupAsked, frozen=True):
+    """Where a group is to go on; None where it committed nothing."""
+
+    offsets: list[tuple[Partition, Offset | None]]
+
+
+class DeathSeen(msgspec.Struct, frozen=True):
+    """A node that ended during a start, and the line by which it said so."""
+
+    node: str
+    exit_code: int
+    said: str
+
+
+class StartSeen(msgspec.Struct, frozen=True):
+    """What a start came to; fields as in docs/histories.md."""
+
+    ready: bool
+    took_s: float
+    waited_for: str | None = None
+    load_per_cpu: float = 0.0
+    sentences: tuple[str, ...] = ()
+    died: tuple[DeathSeen, ...] = ()
+
+
+Membership = tuple[str, Annotated[int, msgspec.Meta(ge=0, lt=2**31)]]
+"""Id of a group's member, and the group's generation."""
+
+
+class PollAsked(msgspec.Struct, frozen=True):
+    """Who polls, and at which isolation."""
+
+    client: str
+    isolation: Isolation
+
+
+class GroupPollAsked(PollAsked, frozen=True):
+    """And for which group, if any."""
+
+    group: str | None = None
+
+
+class Polled(PollAsked, frozen=True):
+    """What a poll returned, and where its consumer was to begin if its group assigned it anew."""
+
+    records: Records
+    assigned: list[tuple[Partition, Offset]] | None = None
+    group: str | None = None
+    membership: Membership | None = None
+
+
+class Committing(msgspec.Struct, frozen=True):
+    """Where a group is to go on, by a member or, as an outsider, by somebody who is none."""
+
+    topic: str
+    offsets: list[tuple[Partition, Offset]]
+    membership: Membership | None = None
+    outsider: bool = False
+
+
+class FinalReadAsked(PollAsked, frozen=True):
+    """Who reads which partition to its end."""
+
+    partition: Partition
+
+
+class FinalReadPart(FinalReadAsked, frozen=True):
+    """What a final read returned before it gave up; without a position it told nothing."""
+
+    start: Offset | None = None
+    end: Offset | None = None
+    position: Offset | None = None
+    records: Records = []
+
+
+class FinalRead(FinalReadAsked, frozen=True):
+    """What a whole final read returned."""
+
+    start: Offset
+    end: Offset
+    position: Offset
+    records: Records
+
+
+class Topic(msgspec.Struct, frozen=True):
+    """A topic that the run created; its config is what overrides the cluster's.
+
+    `loaded` tells whether the load itself writes records to every partition of it.
+    """
+
+    name: str
+    partitions: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+    config: dict[str, Any] = {}
+    loaded: bool = True
+
+    @property
+    def cleanup(self) -> frozenset[str]:
+        """What becomes of old records: ``delete`` unless ``cleanup.policy`` says otherwise, ``compact``."""
+        return frozenset(part.strip() for part in str(self.config.get("cleanup.policy", "delete")).split(","))
+
+
+class Workload(msgspec.Struct, frozen=True):
+    """How the producers were configured; Kafka's own defaults (KIP-679) where the history is silent.
+
+    Attributes:
+        kind: its name.
+        acks: what they wait for.
+        idempotent: whether they are idempotent.
+        pipelined: whether they have several batches on their way to one partition at once.
+        consumers: how many consumers poll beside them; none where the history is silent.
+        workers: by how much the numbers of a process and its successor differ; 0 where nobody succeeds.
+        durable_processes: processes whose producers, with their successors', are idempotent and use acks=all.
+        keys: in compacted topics, the key of a record is its value modulo this.
+        tombstones: one record in so many of a key is a tombstone there (`columns.Tombstones`); 0: none is.
+        transaction_timeout_ms: after so long the coordinator aborts what nobody ended; None: not known.
+    """
+
+    kind: str = "log"
+    acks: str | int = "all"
+    idempotent: bool = True
+    pipelined: bool = False
+    consumers: int = 0
+    workers: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
+    durable_processes: tuple[int, ...] = ()
+    keys: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] | None = None
+    tombstones: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
+    transaction_timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] | None = None
+
+    def is_durable(self, process: int | str) -> bool:
+        """Whether a process, or one that it succeeds, is among the durable ones."""
+        if isinstance(process, str) or not self.workers:
+            return process in self.durable_processes
+        return process % self.workers in {number % self.workers for number in self.durable_processes}
+
+
+class NamedNode(msgspec.Struct, frozen=True):
+    """A node's name, its ``node.id`` and its ``process.roles``."""
+
+    name: str
+    id: int
+    roles: tuple[str, ...] = ()
+
+
+class Setup(msgspec.Struct, frozen=True):
+    """What the run was made of, as far as the log checker and licences read it."""
+
+    kafka_version: str = ""
+    nodes: tuple[NamedNode, ...] = ()
+    features: dict[str, int] = {}
+    topics: tuple[Topic, ...] = ()
+    config: dict[str, Any] = {}
+    node_config: dict[str, dict[str, Any]] = {}
+    workload: Workload = Workload()
+
+
+class Fault(msgspec.Struct, frozen=True):
+    """A fault that is about to be injected or healed; of which gambit, where it is of one; or a blink."""
+
+    kind: str
+    gambit: str | None = None
+    blink: bool = False
+
+
+class GambitEnded(msgspec.Struct, frozen=True):
+    """How far a gambit came, and which faults it tried."""
+
+    kind: str
+    planned: int
+    made: int
+    faults: tuple[str, ...]
+
+
+class JournalOpened(msgspec.Struct, frozen=True):
+    """What a journal is that the run begins; None where nobody said."""
+
+    role: str | None = None
+
+
+class JournalEnded(msgspec.Struct, frozen=True):
+    """How many lines a journal has, the first and this last one among them.
+
+    Attributes:
+        lines: of this journal.
+        journals: in the runner's: name, role and number of lines of every other one; None where that is not
+            known, because another OS process writes it or its writer was given up.
+    """
+
+    lines: int
+    journals: tuple[tuple[str, str | None, int | None], ...] = ()
+
+
+END = "end"
+"""Function of a journal's last line."""
+OPENED = "journal"
+"""Function by which the runner tells that a journal begins."""
+START = "start"
+"""Function by which the runner tells what a start of the cluster came to."""
+FAILURE = "harness-failure"
+"""Function by which the runner tells what befell the harness itself."""
+LASTED = "harness-lasted"
+"""The assumption that nothing did."""
+OBSERVATIONS = frozenset({"observe", "setup", "phase", OPENED, END, START, FAILURE})
+"""Functions whose operations stand alone, without an invocation."""
+
+
+def is_answered(value: Any) -> bool:
+    """Whether a send's completion tells the outcome of each record, not only what had been asked."""
+    if isinstance(value, dict):
+        return value.get("offsets") is not None
+    return bool(value) and len(value[0]) == len(("partition", "value", "offset", "outcome"))
+
+
+def count_of(value: list[Any] | dict[str, Any]) -> int:
+    """How many records a send's value is about, whether it lists them or tells a run."""
+    return int(value["count"]) if isinstance(value, dict) else len(value)
+
+
+def sends_of(transaction: Operation) -> list[list[Any]]:
+    """The sends of a transaction: lists of ``send``, topic, partition, value and, completed, the offset."""
+    return [mop for mop in transaction.value["mops"] if mop[0] == "send"]
+
+
+def polls_of(transaction: Operation) -> list[list[Any]]:
+    """The polls of a transaction: lists of ``poll``, topic and records."""
+    return [mop for mop in transaction.value["mops"] if mop[0] == "poll"]

@@ -1,0 +1,77 @@
+"""Which journals hold what a rule needs, and what is missing of them.
+
+A journal that was lost, cut short or emptied says nothing of what its writer did from some moment on.  A
+rule that needs it can't decide, and all others still can: what was done and is not recorded must become
+neither a green verdict nor an anomaly.
+"""
+
+import re
+from enum import StrEnum
+
+from checkers.history.journals import missing_journals
+from checkers.history.operations import History
+
+
+class Source(StrEnum):
+    """What is recorded by one kind of writer, in journals of its own."""
+
+    CLIENTS = "clients"
+    FAULTS = "faults"
+    ADMIN = "admin operations"
+    MOVES = "moves of the script"
+    RUNNER = "the runner"
+    NODES = "states of the nodes' processes"
+    QUORUM = "answers of the quorum's leaders"
+    QUORUM_STATE = "quorum-state files"
+    PARTITIONS = "brokers' views of partitions"
+    REASSIGNMENTS = "reassignments under way"
+    OFFSETS = "offsets that leaders told"
+    STARTS = "starts of replicas' logs"
+    ENDS = "ends of replicas' logs"
+    COMMITS = "commits in the offsets topic"
+    DISKS = "the nodes' disks"
+
+
+_JOURNALS = {
+    Source.CLIENTS: re.compile(r"(worker|bulk)-\d+|script"),
+    Source.FAULTS: re.compile(r"nemesis(-\d+|-blinks)?|holds"),
+    Source.ADMIN: re.compile(r"admin(-\d+)?"),
+    Source.MOVES: re.compile(r"moves"),
+    Source.RUNNER: re.compile(r"runner"),
+    Source.NODES: re.compile(r"nodes"),
+    Source.QUORUM: re.compile(r"observer-quorum-(?!state$).*"),
+    Source.QUORUM_STATE: re.compile(r"observer-quorum-state"),
+    Source.PARTITIONS: re.compile(r"observer-partitions-.*"),
+    Source.REASSIGNMENTS: re.compile(r"observer-reassignments"),
+    Source.OFFSETS: re.compile(r"observer-offsets"),
+    Source.STARTS: re.compile(r"observer-starts-.*"),
+    Source.ENDS: re.compile(r"observer-ends"),
+    Source.COMMITS: re.compile(r"observer-commits"),
+    Source.DISKS: re.compile(r"replicas"),
+}
+"""Names of the journals of each source, see docs/histories.md."""
+
+
+def lacking(history: History, *sources: Source) -> str | None:
+    """Why a rule that needs all that some sources recorded can't decide; None where all of it is there.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        sources: what the rule needs.
+    """
+    return lacking_of(missing_journals(history), *sources)
+
+
+def lacking_of(missing: frozenset[str], *sources: Source) -> str | None:
+    """As `lacking`, given the names of the journals that are lacking."""
+    told = [
+        f"{source} ({', '.join(names)})"
+        for source in dict.fromkeys(sources)
+        if (names := sorted(name for name in missing if _JOURNALS[source].fullmatch(name)))
+    ]
+    return f"not all is there that was recorded of {' and '.join(told)}" if told else None
+
+
+def untold_damage(history: History) -> tuple[str, ...]:
+    """Damage of which nobody knows which journals it concerns, and so every rule."""
+    return () if history.lacking else history.damage

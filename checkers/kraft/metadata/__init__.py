@@ -1,0 +1,152 @@
+"""Judges topics that come and go: what was acknowledged is kept, and all brokers end up with the same.
+
+Operations are *create-topic*, *delete-topic* and *list-topics* of docs/histories.md.  A name may be created
+again after its deletion: it is another topic then, with another id (`lives`).
+A broker's list may be old while faults last: its cache of the metadata applies the log at its own time.  So
+what a list lacks or still has is judged by the last one of each broker in the final phase alone.
+
+1. No list, at any time, has a topic whose creation had not begun or had failed: ``phantom-topic``.
+2. Where all creations of a name were acknowledged, there are no more ids than those: ``changed-topic-id``.
+   Where one was not, the broker that forwarded it may have asked twice, and the topic come back after its
+   deletion.
+3. What was acknowledged stands in the last lists: ``lost-topic``, ``resurrected-topic``.
+4. The last lists are the same: ``divergent-metadata``.
+5. A topic that is created again has an id that nobody had before, and a broker that told of it does not go
+   back (`identities`): ``reused-topic-id``, ``topic-created-twice``, ``returned-topic-id``.
+6. What is fetched by a topic's id was appended to that topic (`records`): ``deleted-topic-read``.
+7. The metadata log has what was acknowledged, topics or not, and had it in time, and lists agree with it
+   (`kept`).
+
+Where the disks of a majority of the voters were wiped, what was acknowledged may be lost (`wipes`).
+Configs are registers too, which `checkers.registers` judges.
+"""
+
+import msgspec
+
+from checkers.evidence.faults import fault_windows
+from checkers.evidence.setup import SetupNode
+from checkers.history.operations import History
+from checkers.history.sources import untold_damage
+from checkers.kraft.metadata.findings import find_changed_ids, find_divergence, find_in_final, find_phantoms
+from checkers.kraft.metadata.identities import find_identities
+from checkers.kraft.metadata.kept import judge_kept
+from checkers.kraft.metadata.lives import lives_of
+from checkers.kraft.metadata.loading import Metadata, MetadataShapeError, metadata_of
+from checkers.kraft.metadata.records import judge_fetched
+from checkers.kraft.metadata.wipes import licensed
+from checkers.verdict.verdict import Assumption, CheckerResult, result_of
+
+__all__ = ["check_metadata"]
+
+CHECKER = "metadata"
+"""The checker's name."""
+WORKLOAD = "metadata"
+CREATED_MIN = 10
+DELETED_MIN = 5
+"""Acknowledged creations and deletions of a run with the metadata workload; fewer say little."""
+
+
+def check_metadata(history: History) -> CheckerResult:
+    """Judge the topics that come and go; not exercised where a history has none and none were meant to be.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+
+    Raises:
+        msgspec.ValidationError: the set-up is not as docs/histories.md says.
+    """
+    try:
+        metadata = metadata_of(history.operations)
+        anomalies = [
+            *find_phantoms(metadata),
+            *find_changed_ids(metadata),
+            *find_in_final(metadata, fault_windows(history)),
+            *find_divergence(metadata),
+            *find_identities(history, metadata),
+        ]
+        fetched = judge_fetched(history, metadata)
+    except MetadataShapeError as error:
+        return result_of(CHECKER, [], unknown_because=str(error))
+    kept = judge_kept(history, metadata)
+    return result_of(
+        CHECKER,
+        [*licensed(anomalies, history), *fetched.anomalies, *kept.anomalies],
+        assumptions=tuple(_assumptions(history, metadata)),
+        figures=_figures(metadata) | fetched.figures | kept.figures,
+        unknown_because="; ".join([*untold_damage(history), *([kept.doubt] if kept.doubt else [])]) or None,
+        exercised=bool(
+            metadata.created
+            or metadata.deleted
+            or metadata.listings
+            or kept.figures.get("acknowledgements_compared")
+        ),
+    )
+
+
+class _Workload(msgspec.Struct, frozen=True):
+    """What feeds a run, as far as it matters here."""
+
+    kind: str = "log"
+    recreated_share: float = 0.0
+
+
+class _Setup(msgspec.Struct, frozen=True):
+    """What a run was made of, as far as it matters here."""
+
+    nodes: tuple[SetupNode, ...] = ()
+    workload: _Workload = _Workload()
+
+
+def _setup_of(history: History) -> _Setup:
+    """The set-up; an empty one where there is none."""
+    told = next(iter(history.of("setup")), None)
+    return _Setup() if told is None else msgspec.convert(told.value, _Setup)
+
+
+def _assumptions(history: History, metadata: Metadata) -> list[Assumption]:
+    """What a run needs in which topics come and go; of others nothing is asked."""
+    setup = _setup_of(history)
+    if not metadata.created and setup.workload.kind != WORKLOAD:
+        return []
+    figures = _figures(metadata)
+    created, deleted = figures["created_topics"], figures["deleted_topics"]
+    listed = len(metadata.final_listings())
+    brokers = max(1, sum("broker" in node.roles for node in setup.nodes))
+    again = [
+        Assumption(
+            "topics-recreated",
+            figures["recreated_topics"] > 0,
+            "at least 1 topic created again under its old name, acknowledged",
+            f"{figures['recreated_topics']} were",
+        )
+    ]
+    return [
+        *(again if setup.workload.recreated_share else []),
+        Assumption(
+            "topics-changed",
+            created >= CREATED_MIN and deleted >= DELETED_MIN,
+            f"at least {CREATED_MIN} topics created and {DELETED_MIN} deleted, acknowledged",
+            f"{created} created and {deleted} deleted",
+        ),
+        Assumption(
+            "topics-finally-listed",
+            listed >= brokers,
+            f"{brokers} brokers listed their topics in the phase final-read",
+            f"{listed} did",
+        ),
+    ]
+
+
+def _figures(metadata: Metadata) -> dict[str, int]:
+    creations = [change for changes in metadata.created.values() for change in changes]
+    deletions = [change for changes in metadata.deleted.values() for change in changes]
+    again = (life for name in metadata.created for life in lives_of(metadata, name)[1:])
+    return {
+        "created_topics": sum(change.acknowledged for change in creations),
+        "recreated_topics": sum(life.creation.acknowledged for life in again),
+        "deleted_topics": sum(change.acknowledged for change in deletions),
+        "indeterminate_changes": sum(
+            not (change.acknowledged or change.failed) for change in [*creations, *deletions]
+        ),
+        "listings": len(metadata.listings),
+    }

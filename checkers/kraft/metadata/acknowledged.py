@@ -1,0 +1,269 @@
+"""Changes of the metadata that were acknowledged, each with the records of the log that may be its doing.
+
+Of a change that leaves a thing as it is, the controller writes no record; so the record that counts is the
+one that had made the thing what was asked for, and still held when it was asked.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.columns.tables import NEVER
+from checkers.evidence.administration import NO_ERROR, Request, elections_of, reassignments_of, requests_of
+from checkers.evidence.fates import fits
+from checkers.evidence.partition_changes import PartitionChanges, PartitionState, partition_changes
+from checkers.history.operations import OK, History, Operation
+from checkers.history.requested import PartitionsAdded, TopicAltered
+from checkers.kraft.metadata.lives import deleted_id, lives_of
+from checkers.kraft.metadata.loading import Change, Metadata, told_id
+from checkers.kraft.metadata.logged import Logged, Member, Record, TopicLogged
+from checkers.kraft.metadata.matching import Call, Place, matched
+from checkers.kraft.quorum.changes import ADD, voter_changes
+
+CONFIG_REGISTER = "config/"
+_Place = tuple[int, int, tuple[int, ...]]
+"""When a change was asked for and answered, and its operations."""
+
+
+class Acknowledgement(NamedTuple):
+    """One change that Kafka said was done.
+
+    Attributes:
+        kind: what kind of change, as figures name it.
+        what: the change in words.
+        subject: what was changed.
+        asked_ns: when it was asked for.
+        answered_ns: when the answer was there.
+        operations: indices of its operations.
+        records: records that may be its doing.
+        tells: whether the log would have one if it was done; else other rules judge its absence.
+        lacks: what is missing of it, although a record is there.
+    """
+
+    kind: str
+    what: str
+    subject: str
+    asked_ns: int
+    answered_ns: int
+    operations: tuple[int, ...]
+    records: tuple[Record, ...]
+    tells: bool
+    lacks: str | None = None
+
+
+class _Topic(msgspec.Struct, frozen=True):
+    """A topic of the set-up."""
+
+    name: str
+    topic_id: str | None = None
+    partitions: int = 0
+    config: dict[str, Any] = {}
+
+
+class _Made(msgspec.Struct, frozen=True):
+    """What was asked of a topic that comes and goes."""
+
+    partitions: int
+    replication_factor: int
+
+
+def acknowledgements(history: History, metadata: Metadata, log: Logged) -> list[Acknowledgement]:
+    """All of them, in no order.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    changes = partition_changes(history)
+    return [
+        *_of_setup(history, metadata, log),
+        *_of_topics(metadata, log),
+        *_of_partitions(history, metadata, log),
+        *_of_configs(history, log),
+        *_of_voters(history, log),
+        *_of_elections(history, changes),
+        *_of_reassignments(history, changes),
+    ]
+
+
+def _of_setup(history: History, metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
+    for told in history.of("setup")[:1]:
+        for given in (told.value or {}).get("topics", ()):
+            topic = msgspec.convert(given, _Topic)
+            found = _named(log, topic.name, topic.topic_id)
+            place = (0, told.time_ns, (told.index,))
+            made = _creation(topic.name, place, found, _partitions(found, topic.partitions))
+            yield made._replace(tells=_tells(log, metadata, topic.name))
+            for name, value in topic.config.items():
+                records = log.config(topic.name, name).of(str(value), 0)
+                what = f"{name}={value} of the new topic {topic.name}"
+                yield Acknowledgement("configs", what, topic.name, *place, records, log.whole)
+
+
+def _of_topics(metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
+    for name, creations in metadata.created.items():
+        told = [change for change in creations if change.acknowledged]
+        calls = [Call(*_place(change)[:2], told_id(change)) for change in told]
+        places = [Place(topic.topic_id, topic.made) for topic in log.topics.get(name, ())]
+        for change, found in zip(told, matched(calls, places), strict=True):
+            made = _created(
+                name, change, [topic for topic in log.topics.get(name, ()) if topic.made in found]
+            )
+            yield made._replace(tells=_tells(log, metadata, name))
+    for name, deletions in metadata.deleted.items():
+        yield from _deletions(name, [each for each in deletions if each.acknowledged], metadata, log)
+
+
+def _of_partitions(history: History, metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
+    """Partitions that were added to topics, each request with the last of them; all are to be there."""
+    for request in requests_of(history, "create-partitions"):
+        if not _done(request.ended):
+            continue
+        name, count = str(request.began.key), msgspec.convert(request.began.value, PartitionsAdded).count
+        there = [
+            topic
+            for topic in log.topics.get(name, ())
+            if topic.removed is None or topic.removed.span.to_ns >= request.from_ns
+        ]
+        last = tuple(topic.partitions[count - 1] for topic in there if count - 1 in topic.partitions)
+        place = (request.from_ns, request.to_ns, request.operations)
+        what, tells = f"growth of topic {name} to {count} partitions", _tells(log, metadata, name)
+        yield Acknowledgement("partitions", what, name, *place, last, tells, _partitions(there, count))
+
+
+def _tells(log: Logged, metadata: Metadata, name: str) -> bool:
+    """Whether a topic that was made is in the log, or in the snapshot that it begins with."""
+    kept = all(deletion.failed for deletion in metadata.deleted.get(name, ()))
+    return log.whole or (log.covered and kept)
+
+
+def _created(name: str, change: Change, found: list[TopicLogged]) -> Acknowledgement:
+    asked = msgspec.convert(change.begin.value, _Made)
+    lacks = _partitions(found, asked.partitions) or _copies(found, asked.replication_factor)
+    return _creation(name, _place(change), found, lacks)
+
+
+def _creation(name: str, place: _Place, found: list[TopicLogged], lacks: str | None) -> Acknowledgement:
+    records = tuple(topic.made for topic in found)
+    what = f"creation of topic {name}"
+    return Acknowledgement("topics", what, name, *place, records, tells=True, lacks=lacks)
+
+
+def _named(log: Logged, name: str, topic_id: str | None) -> list[TopicLogged]:
+    return [each for each in log.topics.get(name, ()) if topic_id in {None, each.topic_id}]
+
+
+def _partitions(found: list[TopicLogged], wanted: int) -> str | None:
+    """What is missing where no topic of that name was made with so many partitions."""
+    if not found or any(set(range(wanted)) <= topic.replicas.keys() for topic in found):
+        return None
+    return f"of its {wanted} partitions the log has {len(found[0].replicas)}"
+
+
+def _copies(found: list[TopicLogged], wanted: int) -> str | None:
+    copies = {number for topic in found for number in topic.replicas.values()}
+    return f"its partitions have {min(copies)} replicas, not {wanted}" if copies - {wanted} else None
+
+
+def _deletions(
+    name: str, deletions: list[Change], metadata: Metadata, log: Logged
+) -> Iterator[Acknowledgement]:
+    """Deletions of one name that were acknowledged, each with the removal of the topic that it deleted."""
+    found, lives = log.topics.get(name, []), lives_of(metadata, name)
+    known = [deleted_id(lives, change) for change in deletions]
+    calls = [Call(*_place(each)[:2], topic_id) for each, topic_id in zip(deletions, known, strict=True)]
+    places = [Place(topic.topic_id, topic.removed) for topic in found if topic.removed is not None]
+    there = {topic.topic_id for topic in found}
+    for change, topic_id, records in zip(deletions, known, matched(calls, places), strict=True):
+        # Of what a snapshot has left out nobody knows the name; what it still has was not deleted before.
+        known_there = topic_id in there if topic_id is not None else bool(found) and not lives[1:]
+        tells = log.whole or known_there
+        what = f"deletion of topic {name}"
+        yield Acknowledgement("deletions", what, name, *_place(change), records, tells)
+
+
+def _place(change: Change) -> _Place:
+    return change.begin.time_ns, change.last.time_ns, (change.begin.index, change.last.index)
+
+
+def _of_configs(history: History, log: Logged) -> Iterator[Acknowledgement]:
+    for request in requests_of(history, "alter-topic"):
+        if _done(request.ended):
+            asked = msgspec.convert(request.began.value, TopicAltered)
+            yield _config(log, str(request.began.key), asked.config, asked.value, request)
+    for request in requests_of(history, "write"):
+        key = request.began.key
+        if isinstance(key, str) and key.startswith(CONFIG_REGISTER) and _done(request.ended):
+            _, topic, name = key.split("/", 2)
+            yield _config(log, topic, name, str(request.began.value), request)
+
+
+def _done(ended: Operation | None) -> bool:
+    """Whether it was answered, and not refused by a code of the answer."""
+    if ended is None or ended.type is not OK:
+        return False
+    return not isinstance(ended.value, dict) or ended.value.get("code", NO_ERROR) == NO_ERROR
+
+
+def _config(log: Logged, topic: str, name: str, value: str | None, request: Request) -> Acknowledgement:
+    records = log.config(topic, name).of(value, request.from_ns)
+    place = (request.from_ns, request.to_ns, request.operations)
+    return Acknowledgement("configs", f"{name}={value} of {topic}", topic, *place, records, log.whole)
+
+
+def _of_voters(history: History, log: Logged) -> Iterator[Acknowledgement]:
+    for change in voter_changes(history):
+        if not change.acknowledged or change.directory_id is None:
+            continue
+        voter = (change.id, change.directory_id)
+        joins = change.f == ADD
+        records = log.voters.since(change.invoked_ns, _having(voter) if joins else _lacking(voter))
+        what = f"{'adding' if joins else 'removal'} of voter {change.id} ({change.directory_id})"
+        place = (change.invoked_ns, change.completed_ns, change.operations)
+        tells = log.whole and bool(log.voters.records)
+        yield Acknowledgement("voters", what, f"voter {change.id}", *place, records, tells)
+
+
+def _having(voter: Member) -> Callable[[frozenset[Member]], bool]:
+    return lambda members: voter in members
+
+
+def _lacking(voter: Member) -> Callable[[frozenset[Member]], bool]:
+    return lambda members: voter not in members
+
+
+def _of_elections(history: History, changes: PartitionChanges) -> Iterator[Acknowledgement]:
+    for election in elections_of(history):
+        for partition, code in election.codes.items():
+            if code == NO_ERROR and partition in changes.states:
+                elected = [state for state in changes.states[partition] if state.elected]
+                request = election.request
+                place = (request.from_ns, request.to_ns, request.operations)
+                records = _records(elected, changes, request.from_ns)
+                what = f"{election.type} election of {partition}"
+                yield Acknowledgement("elections", what, str(partition), *place, records, tells=False)
+
+
+def _of_reassignments(history: History, changes: PartitionChanges) -> Iterator[Acknowledgement]:
+    for asked in reassignments_of(history):
+        if asked.acknowledged and asked.partition in changes.states:
+            request = asked.request
+            states = changes.states[asked.partition]
+            ends = [*(changes.span(state).to_ns for state in states[1:]), NEVER]
+            fitting = [
+                state
+                for state, end in zip(states, ends, strict=True)
+                if fits(asked, state) and end >= request.from_ns
+            ]
+            place = (request.from_ns, request.to_ns, request.operations)
+            what = f"reassignment of {asked.partition}"
+            records = _records(fitting, changes, 0)
+            yield Acknowledgement("reassignments", what, str(asked.partition), *place, records, tells=False)
+
+
+def _records(
+    states: Sequence[PartitionState], changes: PartitionChanges, since_ns: int
+) -> tuple[Record, ...]:
+    """The records that began states, of those that may have been appended since a time."""
+    records = (Record(state.offset, state.epoch, changes.span(state)) for state in states)
+    return tuple(record for record in records if record.span.to_ns >= since_ns)

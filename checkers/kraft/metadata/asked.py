@@ -1,0 +1,125 @@
+"""High watermarks beyond records whose cause had not been asked for yet.
+
+A record that makes a topic that only the workload makes, or gives a config a value that only the workload
+writes, was appended after that was asked for first.  So no leader can have told before that the record, and
+all that stands before it, was committed.
+"""
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any, NamedTuple
+
+import msgspec
+import numpy as np
+
+from checkers.history.operations import History
+from checkers.kraft.metadata.acknowledged import CONFIG_REGISTER
+from checkers.kraft.metadata.loading import Metadata
+from checkers.kraft.metadata.logged import Logged, Record
+from checkers.kraft.quorum.answers import UNFOUNDED_MARK
+from checkers.kraft.quorum.views import NONE, LeaderClaim, views_of
+from checkers.verdict.verdict import Anomaly
+
+
+class Asked(NamedTuple):
+    """A record that nothing but a request can have caused.
+
+    Attributes:
+        record: the record.
+        asked_ns: when that was asked for first.
+        operation: index of the invocation.
+        what: what was asked for, in words.
+    """
+
+    record: Record
+    asked_ns: int
+    operation: int
+    what: str
+
+
+class _Topic(msgspec.Struct, frozen=True):
+    name: str
+    config: dict[str, Any] = {}
+
+
+class _Setup(msgspec.Struct, frozen=True):
+    topics: tuple[_Topic, ...] = ()
+
+
+def asked_of(history: History, metadata: Metadata, log: Logged) -> list[Asked]:
+    """Records of which it is certain that they stand behind a request, in the order of the log.
+
+    Raises:
+        msgspec.ValidationError: the set-up is not as docs/histories.md says.
+    """
+    setup = msgspec.convert(next((o.value for o in history.of("setup")), None) or {}, _Setup)
+    found = [*_topics(setup, metadata, log), *_configs(history, setup, log)]
+    return sorted(
+        (asked for asked in found if asked.record.offset > NONE), key=lambda each: each.record.offset
+    )
+
+
+def _topics(setup: _Setup, metadata: Metadata, log: Logged) -> Iterator[Asked]:
+    given = {topic.name for topic in setup.topics}
+    for name, creations in metadata.created.items():
+        if name not in given:
+            begin = creations[0].begin
+            for topic in log.topics.get(name, ()):
+                yield Asked(topic.made, begin.time_ns, begin.index, f"the creation of topic {name}")
+
+
+def _configs(history: History, setup: _Setup, log: Logged) -> Iterator[Asked]:
+    """Values of registers; of configs that are set otherwise, too, nobody knows by whom."""
+    otherwise = {(topic.name, config) for topic in setup.topics for config in topic.config}
+    otherwise |= {(str(operation.key), operation.value["config"]) for operation in history.of("alter-topic")}
+    written: set[tuple[str, str]] = set()
+    for operation in history.of("write"):
+        key, value = operation.key, str(operation.value)
+        if isinstance(key, str) and key.startswith(CONFIG_REGISTER) and (key, value) not in written:
+            written.add((key, value))
+            _, topic, config = key.split("/", 2)
+            if (topic, config) not in otherwise:
+                what = f"{config}={value} of {topic}"
+                for record in log.config(topic, config).of(value, 0):
+                    yield Asked(record, operation.time_ns, operation.index, what)
+
+
+def early_marks(history: History, asked: list[Asked]) -> Iterator[Anomaly]:
+    """Of each leader and epoch the first answer before something was asked for that stands below its mark.
+
+    Args:
+        history: tells the answers.
+        asked: as `asked_of` returns it.
+    """
+    claims = sorted(views_of(history).claims, key=lambda claim: (claim.epoch, claim.node, claim.time_ns))
+    for (epoch, _), of_leader in groupby(claims, key=lambda claim: (claim.epoch, claim.node)):
+        below = [each for each in asked if each.record.epoch <= epoch]
+        if below:
+            yield from _first(list(of_leader), below)
+
+
+def _first(claims: list[LeaderClaim], asked: list[Asked]) -> Iterator[Anomaly]:
+    offsets = np.array([each.record.offset for each in asked], dtype=np.int64)
+    latest = np.maximum.accumulate(np.array([each.asked_ns for each in asked], dtype=np.int64))
+    marks = np.array([claim.high_watermark for claim in claims], dtype=np.int64)
+    times = np.array([claim.time_ns for claim in claims], dtype=np.int64)
+    counts = np.searchsorted(offsets, marks)
+    bad = np.flatnonzero((counts > 0) & (latest[counts - 1] > times))
+    for place in bad[:1].tolist():
+        last = max(asked[: int(counts[place])], key=lambda each: each.asked_ns)
+        yield _early(claims[place], last)
+
+
+def _early(claim: LeaderClaim, asked: Asked) -> Anomaly:
+    return UNFOUNDED_MARK.found(
+        f"{claim.node}, leader of epoch {claim.epoch}, told high watermark {claim.high_watermark} before"
+        f" {asked.what} was asked for, whose record has the offset {asked.record.offset}.",
+        subject=f"{claim.node}, epoch {claim.epoch}",
+        time_ns=claim.time_ns,
+        witness=(claim.index, asked.operation),
+        explanation=(
+            f"At {claim.time_ns / 1e9:.3f} s {claim.node} told high watermark {claim.high_watermark}.",
+            f"At {asked.asked_ns / 1e9:.3f} s {asked.what} was asked for, for the first time.",
+            f"Its record stands at offset {asked.record.offset}, in epoch {asked.record.epoch}.",
+        ),
+    )

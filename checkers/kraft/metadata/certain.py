@@ -1,0 +1,73 @@
+"""What the metadata log certainly has, and has not, of topics: what only a whole log can tell.
+
+A log tells what never was if it begins with the cluster's first record, lacks none of its records, and
+reaches as far as whoever told something can have known.  Where a controller's disk was wiped, and that may be
+why something is not in the log, it tells nothing (`wipes`).
+"""
+
+from typing import NamedTuple
+
+from checkers.columns.tables import PartitionName
+from checkers.evidence.metadata_log import append_times
+from checkers.evidence.metadata_whole import thinned_logs
+from checkers.history.operations import History, once
+from checkers.kraft.metadata.logged import TopicLogged, logged
+from checkers.kraft.metadata.wipes import emptied
+
+
+class CertainTopics(NamedTuple):
+    """All topics that there were.
+
+    Attributes:
+        topics: those that were made under each name, in the order of the log.
+        until_ns: all that was committed by then is in the log; nanoseconds.
+        op: index of the observation that tells of the log.
+    """
+
+    topics: dict[str, list[TopicLogged]]
+    until_ns: int
+    op: int
+
+    def made_ns(self, partition: PartitionName) -> int | None:
+        """When a topic of that name with such a partition may have been made first; None if never."""
+        made = (
+            topic.made.span.from_ns
+            for topic in self.topics.get(partition.topic, ())
+            if partition.partition in topic.replicas
+        )
+        return min(made, default=None)
+
+    def removed_by(self, topic: str, time_ns: int) -> bool:
+        """Whether a topic of that name may have been removed before a time."""
+        return any(
+            each.removed is not None and each.removed.span.from_ns <= time_ns
+            for each in self.topics.get(topic, ())
+        )
+
+
+@once
+def certain_topics(history: History) -> CertainTopics | None:
+    """The topics of the metadata log that reaches farthest; None where it does not tell what never was.
+
+    Raises:
+        msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
+        KeyError, TypeError: a record of the log has not the fields that Kafka gives it.
+    """
+    found = logged(history)
+    if found is None or not found.whole or found.log.operation.index in thinned_logs(history):
+        return None
+    read_ns = int(found.log.operation.value["began_ns"])
+    until_ns = min(read_ns, found.until_ns, append_times(history).complete_until_ns(found.log))
+    return CertainTopics(found.topics, until_ns, found.log.operation.index)
+
+
+def certain_at(history: History, time_ns: int) -> CertainTopics | None:
+    """As `certain_topics`, of what may have been known at a time; None where the log does not tell of that.
+
+    Raises:
+        msgspec.ValidationError, ValueError: an observation, or the set-up, is not as docs/histories.md says.
+        KeyError, TypeError: a record of the log has not the fields that Kafka gives it.
+    """
+    found = certain_topics(history)
+    known = found is not None and time_ns <= found.until_ns and emptied(history, time_ns) is None
+    return found if known else None

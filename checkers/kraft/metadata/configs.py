@@ -1,0 +1,70 @@
+"""What brokers say at the end of the configs of topics, against the metadata log.
+
+A broker makes its cache of configs of committed records, applied in their order, and so tells the value of
+the last one.  It may be behind for a while: a value counts as right that held `SETTLED_NS` before, or later.
+Only names are judged of which the log, or its snapshot, has every change; a topic's own values alone, no
+defaults.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.history.observed import TopicConfigsSeen
+from checkers.history.operations import History, Operation
+from checkers.kraft.metadata.findings import found_by
+from checkers.kraft.metadata.kinds import CONFIG_AGAINST_LOG
+from checkers.kraft.metadata.listed import SETTLED_NS
+from checkers.kraft.metadata.logged import Logged
+from checkers.verdict.verdict import Anomaly
+
+TOPIC_CONFIGS = "topic-configs"
+"""Key of what a broker told."""
+
+
+class ToldConfigs(NamedTuple):
+    """What became of the comparison: what contradicts the log, and how many values were compared."""
+
+    anomalies: list[Anomaly]
+    figures: dict[str, int]
+
+
+def judge_configs(history: History, log: Logged) -> ToldConfigs:
+    """Compare what brokers told of configs with the metadata log.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    found: list[Anomaly] = []
+    compared = 0
+    for operation in history.observed(TOPIC_CONFIGS):
+        if not log.covered or operation.time_ns > log.until_ns:
+            continue
+        for topic, name, value in _told(msgspec.convert(operation.value, TopicConfigsSeen), log):
+            compared += 1
+            anomaly = _against(operation, log, topic, name, value)
+            if anomaly is not None:
+                found.append(anomaly)
+    return ToldConfigs(found, {"configs_finally_told": compared})
+
+
+def _told(seen: TopicConfigsSeen, log: Logged) -> Iterator[tuple[str, str, str | None]]:
+    """Topic, config and value of all that is told, or in the log of a topic that is told of."""
+    for topic, configs in seen.topics.items():
+        logged = {name for known, name in log.configs if known == topic}
+        yield from ((topic, name, configs.get(name)) for name in sorted(logged | configs.keys()))
+
+
+def _against(operation: Operation, log: Logged, topic: str, name: str, value: str | None) -> Anomaly | None:
+    """A value that nothing in the log explains; None if something does."""
+    states = log.config(topic, name)
+    if states.of(value, operation.value["began_ns"] - SETTLED_NS):
+        return None
+    last = states.records[-1]
+    wanted = next(each for each, places in states.places.items() if len(states.records) - 1 in places)
+    summary = (
+        f"{operation.node} tells {name}={value} of {topic}, and the metadata log has {name}={wanted} since "
+        f"offset {last.offset}."
+    )
+    return found_by(CONFIG_AGAINST_LOG, f"{topic} {name}", summary, [operation, log.log.operation])

@@ -1,0 +1,188 @@
+"""What topics that come and go show, with proofs."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from checkers.evidence.faults import FaultWindow
+from checkers.history.operations import Operation
+from checkers.kraft.metadata.kinds import (
+    CHANGED_TOPIC_ID,
+    DIVERGENT_METADATA,
+    LOST_TOPIC,
+    PHANTOM_TOPIC,
+    RESURRECTED_TOPIC,
+)
+from checkers.kraft.metadata.lives import Life, lives_of
+from checkers.kraft.metadata.loading import Change, Listing, Metadata, told_id
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import Anomaly
+
+_NAMED_MAX = 5
+
+
+class Telling(NamedTuple):
+    """The first time that somebody told of an id under a name: the id, and the operation that told it."""
+
+    topic_id: str
+    operation: Operation
+
+
+def tellings_of(metadata: Metadata) -> dict[str, dict[str, Telling]]:
+    """By name and id, who told of it first: the answer to a creation, or a list."""
+    found: dict[str, dict[str, Telling]] = {}
+
+    def add(name: str, topic_id: str | None, operation: Operation) -> None:
+        if topic_id is not None:
+            known = found.setdefault(name, {}).get(topic_id)
+            if known is None or operation.index < known.operation.index:
+                found[name][topic_id] = Telling(topic_id, operation)
+
+    for name, creations in metadata.created.items():
+        for creation in creations:
+            add(name, told_id(creation), creation.last)
+    for listing in metadata.listings:
+        for name, topic_id in listing.topics.items():
+            add(name, topic_id, listing.end)
+    return found
+
+
+def find_phantoms(metadata: Metadata) -> Iterator[Anomaly]:
+    """Topics that nobody had created, each where it was seen first."""
+    told: set[str] = set()
+    for listing in metadata.listings:
+        for name in sorted(listing.topics.keys() - told):
+            begun = [c for c in metadata.created.get(name, ()) if c.begin.index < listing.end.index]
+            if not begun:
+                told.add(name)
+                yield _phantom(name, listing, "nobody had begun to create it")
+            elif all(change.failed for change in begun):
+                told.add(name)
+                yield _phantom(name, listing, "its creation had failed", begun[-1].last)
+
+
+def _phantom(name: str, listing: Listing, why: str, *others: Operation) -> Anomaly:
+    summary = f"{listing.listener} listed {name}, but {why}."
+    return found_by(PHANTOM_TOPIC, name, summary, [*others, listing.end])
+
+
+def find_changed_ids(metadata: Metadata) -> Iterator[Anomaly]:
+    """Names of which more ids were told than topics were created under them, each at the first such list.
+
+    A creation of unknown fate may have been asked for twice, so that from its beginning on nothing is known.
+    """
+    told: set[str] = set()
+    others: dict[str, dict[str, Operation]] = {}
+    for listing in metadata.listings:
+        for name, topic_id in sorted(listing.topics.items()):
+            begun = [c for c in metadata.created.get(name, ()) if c.begin.index < listing.end.index]
+            if topic_id is None or name in told or not all(c.acknowledged or c.failed for c in begun):
+                continue
+            answers = {told_id(change): change.last for change in begun if change.acknowledged}
+            seen = others.setdefault(name, {})
+            if topic_id in answers or topic_id in seen:
+                continue
+            if len(seen) < sum(change.acknowledged and told_id(change) is None for change in begun):
+                seen[topic_id] = listing.end
+            elif answers:
+                told.add(name)
+                known = {**{each: o for each, o in answers.items() if each is not None}, **seen}
+                ids = " and ".join(known)
+                summary = f"{name} had the id {ids}, and {listing.listener} told the id {topic_id}."
+                yield found_by(CHANGED_TOPIC_ID, name, summary, [*known.values(), listing.end])
+
+
+def find_in_final(metadata: Metadata, windows: Sequence[FaultWindow] = ()) -> Iterator[Anomaly]:
+    """Topics that the last lists lack or still have, each once.
+
+    Args:
+        metadata: all that was asked for, and all lists.
+        windows: the faults, during which a request may have been sent more than once.
+    """
+    listings, tellings = metadata.final_listings(), tellings_of(metadata)
+    for name in metadata.created:
+        lives = lives_of(metadata, name)
+        if lives:
+            yield from _lost(name, lives, listings, windows)
+            dead = dict(_dead(lives, tellings.get(name, {}).values()))
+            yield from _resurrected(name, lives, dead, listings)
+
+
+def _lost(
+    name: str, lives: Sequence[Life], listings: Sequence[Listing], windows: Sequence[FaultWindow]
+) -> Iterator[Anomaly]:
+    last = lives[-1]
+    lacking = next((each for each in listings if name not in each.topics), None)
+    if lacking is None or not (last.creation.acknowledged and last.kept and last.settled):
+        return
+    if not any(may_repeat(each, windows) for life in lives[:-1] for each in life.deletions):
+        again = "" if len(lives) == 1 else " again"
+        summary = f"{name} was created{again}, nobody deleted it, and {lacking.listener} no longer listed it."
+        yield found_by(LOST_TOPIC, name, summary, [last.creation.last, lacking.end])
+
+
+def may_repeat(change: Change, windows: Sequence[FaultWindow]) -> bool:
+    """Whether a change that was asked for once may happen again later: a fault held up a first request."""
+    return any(window.overlaps(change.begin.time_ns, change.last.time_ns) for window in windows)
+
+
+def _dead(lives: Sequence[Life], tellings: Iterable[Telling]) -> Iterator[tuple[str, Change]]:
+    """Ids that were known before a deletion that was acknowledged, with the first such one.
+
+    Of topics of one name only one exists at a time, so that all of them are gone then.
+    """
+    for telling in tellings:
+        gone = (
+            change
+            for life in lives
+            for change in life.deletions
+            if change.acknowledged and telling.operation.index < change.begin.index
+        )
+        first = next(gone, None)
+        if first is not None:
+            yield telling.topic_id, first
+
+
+def _resurrected(
+    name: str, lives: Sequence[Life], dead: Mapping[str, Change], listings: Sequence[Listing]
+) -> Iterator[Anomaly]:
+    """Of an id that nobody knew before, a creation of unknown fate may be the cause."""
+    certain = all(life.creation.acknowledged for life in lives)
+    last = lives[-1].deleted
+    for listing in listings:
+        if name not in listing.topics:
+            continue
+        gone = dead.get(listing.topics[name] or "", last if certain else None)
+        if gone is not None and gone.last.index < listing.begin.index:
+            summary = f"{name} was deleted, and {listing.listener} listed it afterwards."
+            yield found_by(RESURRECTED_TOPIC, name, summary, [gone.last, listing.end])
+            return
+
+
+def find_divergence(metadata: Metadata) -> Iterator[Anomaly]:
+    """The first last list that differs from another."""
+    listings = metadata.final_listings()
+    for other in listings[1:]:
+        one = listings[0]
+        if one.topics != other.topics:
+            differing = sorted(n for n, _ in one.topics.items() ^ other.topics.items())
+            names = ", ".join(dict.fromkeys(differing[: 2 * _NAMED_MAX]))
+            summary = f"{one.listener} and {other.listener} last listed different topics: {names}."
+            yield found_by(DIVERGENT_METADATA, other.listener, summary, [one.end, other.end])
+            return
+
+
+def found_by(kind: AnomalyKind, subject: str, summary: str, witness: list[Operation]) -> Anomaly:
+    """A finding, proved by operations, in their order."""
+    ordered = sorted(witness, key=lambda operation: operation.index)
+    return kind.found(
+        summary,
+        subject=subject,
+        time_ns=ordered[-1].time_ns,
+        witness=[operation.index for operation in ordered],
+        explanation=[_sentence(operation) for operation in ordered],
+    )
+
+
+def _sentence(operation: Operation) -> str:
+    asked = f"{operation.f} of {operation.key}" if operation.f != "list-topics" else f"{operation.key}'s list"
+    return f"Operation {operation.index}: {asked} by process {operation.process} ended {operation.type}."

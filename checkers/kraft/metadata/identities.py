@@ -1,0 +1,174 @@
+"""Ids of topics that are created under names that others had before (KIP-516), as clients and the log tell.
+
+An id is random and belongs to one topic for ever: it is never given again, and where a name is taken again,
+all tell the new topic's id from some moment on.
+"""
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any
+
+from checkers.columns.tables import NEVER
+from checkers.evidence.faults import ENDING_KINDS, FaultWindow, fault_windows
+from checkers.evidence.metadata_log import MetadataLog, append_times, farthest
+from checkers.history.operations import History, Operation
+from checkers.kraft.metadata.findings import Telling, found_by, may_repeat, tellings_of
+from checkers.kraft.metadata.kinds import CREATED_TWICE, RETURNED_TOPIC_ID, REUSED_TOPIC_ID
+from checkers.kraft.metadata.lives import lives_of
+from checkers.kraft.metadata.loading import Change, Listing, Metadata, told_id
+from checkers.verdict.verdict import Anomaly
+
+_SEEN_WITHIN_NS = 3_000_000_000
+"""So long after a process ended or began an observer has noted it."""
+
+
+def find_identities(history: History, metadata: Metadata) -> Iterator[Anomaly]:
+    """Everything that is wrong with ids.
+
+    Raises:
+        KeyError, TypeError: a record of the metadata log has not the fields that Kafka gives it.
+    """
+    windows = fault_windows(history)
+    yield from _reused(metadata)
+    yield from _created_twice(metadata, windows)
+    yield from _returned(history, metadata, windows)
+    log = farthest(history)
+    if log is not None:
+        yield from _in_log(history, log)
+
+
+def _reused(metadata: Metadata) -> Iterator[Anomaly]:
+    """Creations that told an id which another one told, or somebody before they were asked for."""
+    first: dict[str, tuple[str, Operation]] = {}
+    for name, tellings in tellings_of(metadata).items():
+        for telling in tellings.values():
+            earliest = first.get(telling.topic_id)
+            if earliest is None or telling.operation.index < earliest[1].index:
+                first[telling.topic_id] = (name, telling.operation)
+    answered: dict[str, tuple[str, Operation]] = {}
+    for name, change in _in_order(metadata):
+        topic_id = told_id(change)
+        if topic_id is None:
+            continue
+        before = answered.setdefault(topic_id, (name, change.last))
+        known = first[topic_id]
+        # Who lists a topic that nobody had begun to create tells of a phantom, which is another matter.
+        begun = (each.begin.index < known[1].index for each in metadata.created.get(known[0], ()))
+        if before[1] is change.last and known[1].index < change.begin.index and any(begun):
+            before = known
+        if before[1] is not change.last:
+            summary = f"{name} was created with the id {topic_id}, which {before[0]} had before."
+            yield found_by(REUSED_TOPIC_ID, name, summary, [before[1], change.last])
+
+
+def _in_order(metadata: Metadata) -> list[tuple[str, Change]]:
+    """Creations in the order of their ends, with their names."""
+    made = ((name, change) for name, changes in metadata.created.items() for change in changes)
+    return sorted(made, key=lambda each: each[1].last.index)
+
+
+def _created_twice(metadata: Metadata, windows: tuple[FaultWindow, ...]) -> Iterator[Anomaly]:
+    """Two creations that were acknowledged, and certainly nothing between them that deletes the first."""
+    for name in metadata.created:
+        lives = lives_of(metadata, name)
+        for place, (before, after) in enumerate(pairwise(lives)):
+            first, second = before.creation, after.creation
+            deleting = any(each.begin.index < second.last.index for each in after.deletions)
+            repeated = (may_repeat(each, windows) for life in lives[:place] for each in life.deletions)
+            if (
+                first.acknowledged
+                and second.acknowledged
+                and first.last.index < second.begin.index
+                and before.kept
+                and before.settled
+                and not deleting
+                and not any(repeated)
+            ):
+                summary = f"{name} was created twice, and nobody deleted it between."
+                yield found_by(CREATED_TWICE, name, summary, [first.last, second.last])
+
+
+def _returned(history: History, metadata: Metadata, windows: tuple[FaultWindow, ...]) -> Iterator[Anomaly]:
+    """Brokers that told of an older id of a name than before, while no process ended or began."""
+    tellings = tellings_of(metadata)
+    answers = {
+        (name, told_id(change)): change for name, changes in metadata.created.items() for change in changes
+    }
+    newest: dict[tuple[str, str], tuple[Change, Listing]] = {}
+    for listing in metadata.listings:
+        for name, topic_id in sorted(listing.topics.items()):
+            if topic_id is None:
+                continue
+            place = (listing.listener, name)
+            known = newest.get(place)
+            same = known is not None and told_id(known[0]) == topic_id
+            if known is not None and not same and _is_older(tellings[name][topic_id], known[0]):
+                if known[1].end.index < listing.begin.index and _one_life(
+                    history, windows, known[1], listing
+                ):
+                    summary = (
+                        f"{listing.listener} told of the new id of {name}, and then of the old one again."
+                    )
+                    yield found_by(RETURNED_TOPIC_ID, name, summary, [known[1].end, listing.end])
+                continue
+            change = answers.get((name, topic_id))
+            if change is not None and (known is None or known[0].begin.index < change.begin.index):
+                newest[place] = (change, listing)
+
+
+def _is_older(telling: Telling, creation: Change) -> bool:
+    return telling.operation.index < creation.begin.index
+
+
+def _one_life(history: History, windows: tuple[FaultWindow, ...], before: Listing, after: Listing) -> bool:
+    """Whether all brokers' processes certainly were the same when a broker told two lists.
+
+    A list tells the listener alone, and not which node has it.
+    """
+    from_ns, to_ns = before.begin.time_ns, after.end.time_ns + _SEEN_WITHIN_NS
+    return not (
+        any(window.kind in ENDING_KINDS and window.overlaps(from_ns, to_ns) for window in windows)
+        or any(from_ns <= operation.time_ns <= to_ns for operation in history.observed("node"))
+    )
+
+
+def _in_log(history: History, log: MetadataLog) -> Iterator[Anomaly]:
+    """Records that make a topic with an id that was given, or under a name that is taken.
+
+    What a snapshot has is known only where the log goes on from there: else it may be of later records.
+    """
+    ids: dict[str, str] = {}
+    live: dict[str, str] = {}
+    for offset, epoch, kind, data in [*_snapshot(log), *log.seen.records]:
+        if kind == "REMOVE_TOPIC_RECORD":
+            live.pop(ids.get(data["topicId"], ""), None)
+        if kind != "TOPIC_RECORD":
+            continue
+        name, topic_id = data["name"], data["topicId"]
+        to_ns = append_times(history).span(offset, epoch).to_ns
+        time_ns = None if to_ns == NEVER else to_ns
+        where = f"Offset {offset} of the metadata log makes {name} with the id {topic_id}"
+        found = None
+        if topic_id in ids:
+            found = REUSED_TOPIC_ID, f"which {ids[topic_id]} had before"
+        elif name in live:
+            found = CREATED_TWICE, f"while the topic of that name with the id {live[name]} is there"
+        if found is not None:
+            kind_found, why = found
+            yield kind_found.found(
+                f"{where}, {why}.",
+                subject=name,
+                time_ns=time_ns,
+                witness=(log.operation.index,),
+                explanation=(f"The record is {data}.",),
+            )
+        ids[topic_id], live[name] = name, topic_id
+
+
+def _snapshot(log: MetadataLog) -> list[Any]:
+    """Records of the newest snapshot, if the log does not begin before its end."""
+    seen = log.seen
+    if seen.checkpoint is None or not seen.records:
+        return []
+    ends = int(seen.checkpoint[0].partition("-")[0])
+    return list(seen.checkpoint[1]) if ends <= seen.records[0][0] else []

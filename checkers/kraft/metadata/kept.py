@@ -1,0 +1,221 @@
+"""Whether the log that a majority keeps has what was acknowledged, and had it committed by the answer.
+
+A controller answers a change once the records that make it are committed (KIP-631), so that:
+
+1. The log has a record of everything that was acknowledged: ``metadata-ack-lost``.
+2. That record had been appended, and was committed, when the answer was given: ``metadata-ack-early``.  It is
+   certain that it was not where its leader, asked after the answer, told an end of its log, or a high
+   watermark, that does not reach beyond the record.
+3. Brokers list what the log has, by the ids of topics: ``listed-against-log`` (`listed`).
+4. While one controller leads alone, it knows every topic that it has made: ``acknowledged-topic-unknown``.
+5. No high watermark lay beyond its record before it was asked for: ``high-watermark-unfounded`` (`asked`).
+6. At the end brokers tell the configs that the log has: ``config-against-log`` (`configs`).
+
+Of elections and reassignments other checkers judge whether they are in the log; here it is whether that was
+committed in time.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.columns.tables import NEVER
+from checkers.evidence.faults import fault_windows
+from checkers.history.operations import History
+from checkers.history.replicas import EVIDENCE_METADATA
+from checkers.history.sources import Source, lacking
+from checkers.kraft.metadata.acknowledged import Acknowledgement, acknowledgements
+from checkers.kraft.metadata.asked import asked_of, early_marks
+from checkers.kraft.metadata.configs import judge_configs
+from checkers.kraft.metadata.kinds import METADATA_ACK_EARLY, METADATA_ACK_LOST, TOPIC_UNKNOWN
+from checkers.kraft.metadata.listed import judge_listed
+from checkers.kraft.metadata.lives import Life, lives_of
+from checkers.kraft.metadata.loading import Change, Metadata
+from checkers.kraft.metadata.logged import Logged, Record, TopicLogged, logged
+from checkers.kraft.metadata.marks import Marks, marks_of
+from checkers.kraft.metadata.wipes import emptied
+from checkers.kraft.quorum.views import views_of
+from checkers.verdict.verdict import Anomaly
+
+_UNKNOWN_TOPIC = re.compile(r"\[Error 3\]|UnknownTopicOrPartition|UNKNOWN_TOPIC_OR_PART")
+"""How clients tell of Kafka's error 3."""
+_SETTLED_NS = 10_000_000_000
+"""So long before, no fault may have been in force and no other epoch seen: a broker may ask who led then."""
+
+
+class Kept(NamedTuple):
+    """What became of all that was acknowledged.
+
+    Attributes:
+        anomalies: what is not there, or came late.
+        figures: how much was looked at.
+        doubt: why not all could be judged; None if it could.
+    """
+
+    anomalies: list[Anomaly]
+    figures: dict[str, Any]
+    doubt: str | None
+
+
+def judge_kept(history: History, metadata: Metadata) -> Kept:
+    """Compare what was acknowledged with the metadata log.
+
+    Raises:
+        msgspec.ValidationError: an operation, or an observation, is not as docs/histories.md says.
+    """
+    log = logged(history)
+    if log is None:
+        expected = any(EVIDENCE_METADATA in (o.value or {}).get("evidence", ()) for o in history.of("setup"))
+        return Kept(
+            [], {}, "no metadata log tells whether what was acknowledged is kept" if expected else None
+        )
+    asked = asked_of(history, metadata, log)
+    acks, marks = acknowledgements(history, metadata, log), marks_of(history)
+    doubt, listed = _doubt(history, acks, log), judge_listed(metadata, log)
+    configs = judge_configs(history, log)
+    found = [
+        *(_licensed(history, ack.asked_ns, one) for ack in acks for one in _judged(ack, log, marks)),
+        *_unknown_topics(history, metadata, log),
+        *(_licensed(history, one.time_ns or 0, one) for one in (*listed.anomalies, *configs.anomalies)),
+    ]
+    early = [_licensed(history, one.time_ns or 0, one) for one in early_marks(history, asked)]
+    figures = _figures(acks, log) | listed.figures | configs.figures | {"records_asked_for": len(asked)}
+    # Records are dated by marks: nothing follows from dates where marks are wrong.
+    return Kept(early or found, figures, doubt)
+
+
+def _judged(ack: Acknowledgement, log: Logged, marks: Marks) -> Iterator[Anomaly]:
+    if not ack.records or ack.lacks is not None:
+        if ack.tells and ack.answered_ns <= log.until_ns:
+            yield _lost(ack, log)
+        return
+    if min(record.span.from_ns for record in ack.records) > ack.answered_ns:
+        first = min(ack.records, key=lambda record: record.span.from_ns)
+        yield _early(ack, log, first, "appended", marks.not_appended(first))
+        return
+    denials = [marks.denied(record, ack.answered_ns) for record in ack.records]
+    if None not in denials:
+        yield _early(ack, log, ack.records[0], "committed", denials[0])
+
+
+def _lost(ack: Acknowledgement, log: Logged) -> Anomaly:
+    told = log.log
+    where = f"offset {told.end} in epoch {told.epoch}"
+    lacks = ack.lacks or "it has no record of that"
+    return METADATA_ACK_LOST.found(
+        f"The {ack.what} was acknowledged, and the metadata log does not have it.",
+        subject=ack.subject,
+        time_ns=ack.answered_ns,
+        witness=(*ack.operations, told.operation.index),
+        explanation=(
+            _answered(ack),
+            f"The metadata log of {told.operation.node} reaches farthest, to {where}.",
+            f"It has all that was committed by then: {lacks}.",
+        ),
+    )
+
+
+def _early(ack: Acknowledgement, log: Logged, record: Record, what: str, shown_by: int | None) -> Anomaly:
+    observed = () if shown_by is None else (shown_by,)
+    return METADATA_ACK_EARLY.found(
+        f"The {ack.what} was acknowledged before its record was {what}.",
+        subject=ack.subject,
+        time_ns=ack.answered_ns,
+        witness=(*ack.operations, *observed, log.log.operation.index),
+        explanation=(
+            _answered(ack),
+            f"Its record has the offset {record.offset}, in epoch {record.epoch}.",
+            f"Asked after that answer, a leader told that the record was not {what} yet.",
+        ),
+    )
+
+
+def _answered(ack: Acknowledgement) -> str:
+    return (
+        f"Asked for at {ack.asked_ns / 1e9:.3f} s, the {ack.what} was acknowledged at"
+        f" {ack.answered_ns / 1e9:.3f} s."
+    )
+
+
+def _licensed(history: History, before_ns: int, anomaly: Anomaly) -> Anomaly:
+    licence = emptied(history, before_ns)
+    return anomaly if licence is None else msgspec.structs.replace(anomaly, illegal=False, licence=licence)
+
+
+def _unknown_topics(history: History, metadata: Metadata, log: Logged) -> Iterator[Anomaly]:
+    """Deletions that were refused because the topic was unknown, which it can't have been."""
+    for name in metadata.created:
+        for life in lives_of(metadata, name):
+            created, deletions = life.creation, life.deletions
+            if not (created.acknowledged and life.settled and len(deletions) == 1):
+                continue
+            if _refused_as_unknown(deletions[0]) and _was_there(history, life, log.topics.get(name, ()), log):
+                yield _unknown(name, created, deletions[0])
+
+
+def _was_there(history: History, life: Life, topics: Iterable[TopicLogged], log: Logged) -> bool:
+    """Whether nothing removed a topic between its creation and the only deletion that was asked for."""
+    begun_ns, ended_ns = life.creation.begin.time_ns, life.deletions[0].last.time_ns
+    gone = any(topic.removed is not None and topic.removed.span.meets(begun_ns, ended_ns) for topic in topics)
+    told = log.whole and ended_ns <= log.until_ns
+    return told and not gone and _undisturbed(history, life.creation.last.time_ns - _SETTLED_NS, ended_ns)
+
+
+def _refused_as_unknown(deletion: Change) -> bool:
+    return deletion.end is not None and bool(_UNKNOWN_TOPIC.search(deletion.end.error or ""))
+
+
+def _undisturbed(history: History, from_ns: int, to_ns: int) -> bool:
+    """Whether one controller led alone all the time, so that nobody can have asked another one."""
+    views = views_of(history)
+    epochs = {
+        view.epoch
+        for some in (views.claims, views.files)
+        for view in some
+        if view.time_ns >= from_ns and view.began_ns <= to_ns
+    }
+    return len(epochs) == 1 and not any(window.overlaps(from_ns, to_ns) for window in fault_windows(history))
+
+
+def _unknown(name: str, created: Change, deletion: Change) -> Anomaly:
+    return TOPIC_UNKNOWN.found(
+        f"The creation of topic {name} was acknowledged, nobody had deleted it, and it was unknown.",
+        subject=name,
+        time_ns=deletion.last.time_ns,
+        witness=(created.last.index, deletion.begin.index, deletion.last.index),
+        explanation=(
+            f"Its creation was acknowledged at {created.last.time_ns / 1e9:.3f} s.",
+            f"Its deletion was answered at {deletion.last.time_ns / 1e9:.3f} s: {deletion.last.error}.",
+            "The metadata log has no removal of it by then, and one controller led alone in all that time.",
+        ),
+    )
+
+
+def _doubt(history: History, acks: Sequence[Acknowledgement], log: Logged) -> str | None:
+    told = lacking(history, Source.ADMIN, Source.DISKS, Source.QUORUM)
+    late = sum(ack.tells and not ack.records and ack.answered_ns > log.until_ns for ack in acks)
+    older = 0 if log.covered else sum(not ack.records for ack in _untold(acks))
+    doubts = [
+        told,
+        f"{late} acknowledged changes may have come after the end of the metadata log" if late else None,
+        f"{older} acknowledged changes may be older than the metadata log" if older else None,
+    ]
+    return "; ".join(doubt for doubt in doubts if doubt) or None
+
+
+def _untold(acks: Iterable[Acknowledgement]) -> list[Acknowledgement]:
+    """Those whose absence says nothing here; of elections and reassignments others judge it."""
+    return [ack for ack in acks if not ack.tells and ack.kind not in {"elections", "reassignments"}]
+
+
+def _figures(acks: Sequence[Acknowledgement], log: Logged) -> dict[str, Any]:
+    told = sum(any(record.span.to_ns < NEVER for record in ack.records) for ack in acks)
+    return {
+        "acknowledgements_compared": dict(sorted(Counter(ack.kind for ack in acks).items())),
+        "acknowledgements_told_committed": told,
+        "acknowledgements_older_than_log": sum(not ack.records for ack in _untold(acks)),
+        "metadata_log_end": log.log.end,
+    }

@@ -1,0 +1,118 @@
+"""What the metadata checker can find."""
+
+from checkers.verdict.kinds import AnomalyKind, by_id
+
+_KEPT = "An acknowledged change of the metadata is committed by a majority of controllers and never lost."
+_SOURCE = "KIP-500 and KIP-595: the metadata log; Kafka documentation, Operations, KRaft"
+
+PHANTOM_TOPIC = AnomalyKind(
+    id="phantom-topic",
+    meaning="A broker listed a topic that nobody had created, or whose creation had certainly failed.",
+    guarantee="A topic exists only after somebody began to create it.",
+    source=_SOURCE,
+)
+CHANGED_TOPIC_ID = AnomalyKind(
+    id="changed-topic-id",
+    meaning="Of one name more ids were told than topics had been created under it.",
+    guarantee="A topic has one id from its creation to its deletion.",
+    source="KIP-516: topic identifiers",
+)
+REUSED_TOPIC_ID = AnomalyKind(
+    id="reused-topic-id",
+    meaning="A topic was created with an id that another topic had before, under its name or another one.",
+    guarantee="Each topic has an id of its own, one that is created again under its old name too.",
+    source="KIP-516: topic identifiers; Kafka's ReplicationControlManager.createTopic",
+)
+CREATED_TWICE = AnomalyKind(
+    id="topic-created-twice",
+    meaning="A topic was created although one of its name was there and had not been deleted.",
+    guarantee="A name belongs to one topic at a time: a second creation is refused (TOPIC_ALREADY_EXISTS).",
+    source="KIP-4; KIP-631; Kafka's ReplicationControlManager.createTopics",
+)
+RETURNED_TOPIC_ID = AnomalyKind(
+    id="returned-topic-id",
+    meaning="A broker that had told of a recreated topic's new id told of an older one again.",
+    guarantee="A broker applies the metadata log in its order, and no record brings back a deleted topic.",
+    source="KIP-631, Broker metadata; KIP-516; KAFKA-19383",
+)
+DELETED_RECORDS = AnomalyKind(
+    id="deleted-topic-read",
+    meaning=(
+        "A fetch by a topic's id returned a record that was not appended to that topic: one of an earlier "
+        "topic of its name, of another name, or an offset above all that was appended."
+    ),
+    guarantee="A fetch by a topic's id returns that topic's records alone; a topic's log begins at offset 0.",
+    source="KIP-516: topic identifiers, Fetch v13, partition.metadata",
+)
+LISTED_AGAINST_LOG = AnomalyKind(
+    id="listed-against-log",
+    meaning=(
+        "A broker listed a topic that the metadata log did not have by then, or its last list has or lacks "
+        "one that the log had removed or made at least 10 s before."
+    ),
+    guarantee="Brokers know the topics of the committed metadata log, by their ids, and no others.",
+    source="KIP-631, Broker metadata; KIP-516: topic identifiers",
+)
+CONFIG_AGAINST_LOG = AnomalyKind(
+    id="config-against-log",
+    meaning=(
+        "At the end a broker told another value of a topic's config than the metadata log had had for 10 s, "
+        "or told none, or one of which the log knows nothing."
+    ),
+    guarantee="Brokers apply the changes of configs in the one metadata log, in its order, and miss none.",
+    source="KIP-631, Broker metadata, ConfigRecord; org.apache.kafka.image.ConfigurationDelta",
+)
+LOST_TOPIC = AnomalyKind(
+    id="lost-topic",
+    meaning="A broker's last list lacked a topic whose creation was acknowledged and that nobody deleted.",
+    guarantee=_KEPT,
+    source=_SOURCE,
+)
+RESURRECTED_TOPIC = AnomalyKind(
+    id="resurrected-topic",
+    meaning="A broker's last list had a topic whose deletion was acknowledged.",
+    guarantee=_KEPT,
+    source=_SOURCE,
+)
+DIVERGENT_METADATA = AnomalyKind(
+    id="divergent-metadata",
+    meaning="After recovery brokers listed different topics until the time for it was over.",
+    guarantee="Brokers apply the one metadata log in its order, so that all reach the same state.",
+    source=_SOURCE,
+)
+METADATA_ACK_LOST = AnomalyKind(
+    id="metadata-ack-lost",
+    meaning="A change of the metadata was acknowledged, and the log that a majority keeps does not have it.",
+    guarantee=_KEPT,
+    source="KIP-631, The Controller; KIP-853, Add Voter and Remove Voter; Kafka's QuorumController",
+)
+METADATA_ACK_EARLY = AnomalyKind(
+    id="metadata-ack-early",
+    meaning="A change of the metadata was acknowledged before its record was appended, or committed.",
+    guarantee="A controller answers a change after its records are committed, so that no failover undoes it.",
+    source="KIP-631, The Controller; Kafka's QuorumController.ControllerWriteEvent, DeferredEventQueue",
+)
+TOPIC_UNKNOWN = AnomalyKind(
+    id="acknowledged-topic-unknown",
+    meaning="A deletion was refused since the topic was unknown, although its creation was acknowledged.",
+    guarantee="A controller that leads alone knows each topic that is in its log and was not deleted.",
+    source="KIP-631, The Controller; Kafka's ControllerApis.deleteTopics",
+)
+
+ANOMALIES = by_id(
+    PHANTOM_TOPIC,
+    CHANGED_TOPIC_ID,
+    REUSED_TOPIC_ID,
+    CREATED_TWICE,
+    RETURNED_TOPIC_ID,
+    DELETED_RECORDS,
+    LISTED_AGAINST_LOG,
+    CONFIG_AGAINST_LOG,
+    LOST_TOPIC,
+    RESURRECTED_TOPIC,
+    DIVERGENT_METADATA,
+    METADATA_ACK_LOST,
+    METADATA_ACK_EARLY,
+    TOPIC_UNKNOWN,
+)
+"""All of them by id."""

@@ -1,0 +1,90 @@
+"""Lists of topics against the metadata log, by the topics' ids.
+
+A broker's list is made of committed records, so that it has no id that the log did not have by then.  It may
+be old while faults last; the last list of each broker, in the final phase, is not older than `SETTLED_NS`.
+"""
+
+from typing import NamedTuple
+
+from checkers.kraft.metadata.findings import found_by
+from checkers.kraft.metadata.kinds import LISTED_AGAINST_LOG
+from checkers.kraft.metadata.loading import Listing, Metadata
+from checkers.kraft.metadata.logged import Logged, TopicLogged
+from checkers.verdict.verdict import Anomaly
+
+SETTLED_NS = 10_000_000_000
+"""A record that was committed so long before the last list was asked for has reached every broker."""
+
+
+class Listed(NamedTuple):
+    """What became of the lists.
+
+    Attributes:
+        anomalies: what contradicts the log, each topic once.
+        figures: how many ids were compared: of all lists, and of the last ones.
+    """
+
+    anomalies: list[Anomaly]
+    figures: dict[str, int]
+
+
+def judge_listed(metadata: Metadata, log: Logged) -> Listed:
+    """Compare all lists with the metadata log.
+
+    Args:
+        metadata: the lists.
+        log: the metadata log that reaches farthest.
+    """
+    by_id = {topic.topic_id: (name, topic) for name, some in log.topics.items() for topic in some}
+    figures = {"ids_listed": sum(len(listing.topics) for listing in metadata.listings), "ids_finally_due": 0}
+    found: dict[tuple[str, str], Anomaly] = {}
+    for listing in metadata.listings:
+        for name, topic_id in listing.topics.items():
+            if topic_id is not None and (name, topic_id) not in found:
+                why = _unlogged(listing, name, by_id.get(topic_id), log)
+                if why is not None:
+                    found[name, topic_id] = _against(listing, name, topic_id, why, log)
+    for listing in metadata.final_listings():
+        for name in metadata.created:
+            for topic in log.topics.get(name, ()):
+                figures["ids_finally_due"] += 1
+                why = _at_the_end(listing, name, topic)
+                if why is not None:
+                    found.setdefault(
+                        (name, topic.topic_id), _against(listing, name, topic.topic_id, why, log)
+                    )
+    return Listed(list(found.values()), figures)
+
+
+def _unlogged(listing: Listing, name: str, logged: tuple[str, TopicLogged] | None, log: Logged) -> str | None:
+    """Why a list can't have a topic; None if it can."""
+    if logged is None:
+        complete = log.whole and listing.end.time_ns <= log.until_ns
+        return "the metadata log never made a topic with that id" if complete else None
+    named, topic = logged
+    if named != name:
+        return f"the metadata log made {named} with that id"
+    if topic.made.span.from_ns > listing.end.time_ns:
+        return f"the record that made it, at offset {topic.made.offset}, was not appended before"
+    return None
+
+
+def _at_the_end(listing: Listing, name: str, topic: TopicLogged) -> str | None:
+    """What a last list lacks or has too much of one topic that the log made; None if nothing."""
+    settled_ns, removed = listing.begin.time_ns - SETTLED_NS, topic.removed
+    if name in listing.topics and listing.topics[name] in {None, topic.topic_id}:
+        if listing.topics[name] is None or removed is None or removed.span.to_ns > settled_ns:
+            return None
+        return f"the record at offset {removed.offset} had removed it"
+    if topic.made.span.to_ns <= settled_ns and (
+        removed is None or removed.span.from_ns > listing.end.time_ns
+    ):
+        return f"the record at offset {topic.made.offset} had made it, and it does not list that"
+    return None
+
+
+def _against(listing: Listing, name: str, topic_id: str, why: str, log: Logged) -> Anomaly:
+    summary = (
+        f"{listing.listener}'s list contradicts the metadata log on {name} with the id {topic_id}: {why}."
+    )
+    return found_by(LISTED_AGAINST_LOG, name, summary, [listing.end, log.log.operation])

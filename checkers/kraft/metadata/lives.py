@@ -1,0 +1,70 @@
+"""The lives of a topic's name: each begins with a creation, and has the deletions that came before the next.
+
+A topic that is created under the name of one that was deleted is another topic, with an id of its own
+(KIP-516).  What was asked without an answer may happen later, and more than once, since a broker that
+forwards it asks again by itself; so what exists under a name is certain only while nothing is open.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from checkers.kraft.metadata.loading import Change, Metadata, told_id
+
+
+class Life(NamedTuple):
+    """One topic that was asked for under a name.
+
+    Attributes:
+        creation: how it began; not a failed one.
+        deletions: those that were asked for before the next creation, failed ones too.
+        topic_id: the id that its acknowledged creation told; None where it told none.
+        settled: whether everything that was asked for under the name before had an answer when it began.
+    """
+
+    creation: Change
+    deletions: tuple[Change, ...]
+    topic_id: str | None
+    settled: bool
+
+    @property
+    def deleted(self) -> Change | None:
+        """The first of its deletions that was acknowledged; None without one."""
+        return next((each for each in self.deletions if each.acknowledged), None)
+
+    @property
+    def kept(self) -> bool:
+        """Whether nobody can have deleted it by what was asked for since it began."""
+        return all(each.failed for each in self.deletions)
+
+
+def lives_of(metadata: Metadata, name: str) -> list[Life]:
+    """The lives of a name, in the order in which their creations began; those that failed are left out."""
+    creations = [change for change in metadata.created.get(name, ()) if not change.failed]
+    deletions = metadata.deleted.get(name, [])
+    lives: list[Life] = []
+    for place, creation in enumerate(creations):
+        began = creation.begin.index
+        ends = creations[place + 1].begin.index if place + 1 < len(creations) else None
+        its = tuple(
+            each
+            for each in deletions
+            if began < each.begin.index and (ends is None or each.begin.index < ends)
+        )
+        earlier = [*creations[:place], *(each for each in deletions if each.begin.index < began)]
+        lives.append(Life(creation, its, told_id(creation), _answered(earlier, began)))
+    return lives
+
+
+def _answered(changes: Sequence[Change], before: int) -> bool:
+    return all((change.acknowledged or change.failed) and change.last.index < before for change in changes)
+
+
+def deleted_id(lives: Sequence[Life], deletion: Change) -> str | None:
+    """The id of the topic that an acknowledged deletion deleted, where it is certain; else None."""
+    for life in lives:
+        if deletion in life.deletions:
+            before = life.deletions[: life.deletions.index(deletion)]
+            created = life.creation.last.index < deletion.begin.index
+            first = all(each.failed and each.last.index < deletion.begin.index for each in before)
+            return life.topic_id if life.settled and created and first else None
+    return None

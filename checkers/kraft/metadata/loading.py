@@ -1,0 +1,145 @@
+"""Topics that come and go, and lists of them, from the operations of docs/histories.md."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from checkers.history.operations import FAIL, INVOKE, OK, Operation
+
+Listed = tuple[str, str | None]
+"""A topic's name and id; None where the broker tells none."""
+
+
+class MetadataShapeError(Exception):
+    """An operation is not as docs/histories.md says."""
+
+
+@dataclass(slots=True)
+class Change:
+    """One creation or deletion; `end` is None where it never ended."""
+
+    begin: Operation
+    end: Operation | None = None
+
+    @property
+    def acknowledged(self) -> bool:
+        """Whether it certainly happened."""
+        return self.end is not None and self.end.type is OK
+
+    @property
+    def failed(self) -> bool:
+        """Whether it certainly did not happen."""
+        return self.end is not None and self.end.type is FAIL
+
+    @property
+    def last(self) -> Operation:
+        """Its end, or its beginning where it has none."""
+        return self.end or self.begin
+
+
+@dataclass(slots=True)
+class Listing:
+    """What one broker listed."""
+
+    listener: str
+    begin: Operation
+    end: Operation
+    topics: dict[str, str | None]
+
+
+@dataclass(slots=True)
+class Metadata:
+    """Everything about topics that come and go.
+
+    Attributes:
+        created: name to its creations, in the order of their beginnings.
+        deleted: name to its deletions, in the order of their beginnings.
+        listings: in the order of their ends.
+        final: index of the operation that begins the phase final-read, None where there is none.
+    """
+
+    created: dict[str, list[Change]] = field(default_factory=dict)
+    deleted: dict[str, list[Change]] = field(default_factory=dict)
+    listings: list[Listing] = field(default_factory=list)
+    final: int | None = None
+
+    def final_listings(self) -> list[Listing]:
+        """The last list of each broker that was asked for in the final phase, by listener."""
+        final = self.final
+        if final is None:
+            return []
+        last = {each.listener: each for each in self.listings if each.begin.index > final}
+        return [last[listener] for listener in sorted(last)]
+
+
+class _Created(msgspec.Struct, frozen=True):
+    """What a creation returned, as far as it matters here."""
+
+    topic_id: str | None = None
+
+
+def told_id(change: Change) -> str | None:
+    """The id that the acknowledgement of a creation told; None where it told none."""
+    if not change.acknowledged:
+        return None
+    created: _Created = converted(change.last, _Created)
+    return created.topic_id
+
+
+def metadata_of(operations: Iterable[Operation]) -> Metadata:
+    """Everything about topics that come and go.
+
+    Raises:
+        MetadataShapeError: an operation is not as docs/histories.md says.
+    """
+    found = Metadata()
+    outstanding: dict[int | str, Operation] = {}
+    changes: dict[int, Change] = {}
+    for operation in operations:
+        if operation.f == "phase" and operation.key == "final-read" and found.final is None:
+            found.final = operation.index
+        if operation.f not in _FUNCTIONS:
+            continue
+        if operation.type is INVOKE:
+            if outstanding.setdefault(operation.process, operation) is not operation:
+                raise MetadataShapeError(f"operation {operation.index} begins while another is outstanding")
+            if operation.f != "list-topics":
+                changes[operation.index] = _begun(found, operation)
+            continue
+        begin = outstanding.pop(operation.process, None)
+        if begin is None or (begin.f, begin.key) != (operation.f, operation.key):
+            raise MetadataShapeError(f"operation {operation.index} completes what was not begun")
+        if begin.index in changes:
+            changes[begin.index].end = operation
+        elif operation.type is OK:
+            found.listings.append(
+                Listing(operation.key, begin, operation, dict(converted(operation, list[Listed])))
+            )
+    return found
+
+
+_FUNCTIONS = frozenset({"create-topic", "delete-topic", "list-topics"})
+
+
+def _begun(found: Metadata, operation: Operation) -> Change:
+    change = Change(operation)
+    name = operation.key
+    if not isinstance(name, str):
+        raise MetadataShapeError(f"operation {operation.index}: the name of a topic is a text")
+    changes = found.deleted if operation.f == "delete-topic" else found.created
+    changes.setdefault(name, []).append(change)
+    return change
+
+
+def converted(operation: Operation, shape: Any) -> Any:
+    """An operation's value.
+
+    Raises:
+        MetadataShapeError: it is not as docs/histories.md says.
+    """
+    try:
+        return msgspec.convert(operation.value, shape)
+    except msgspec.ValidationError as error:
+        raise MetadataShapeError(f"operation {operation.index}: {error}") from error

@@ -1,0 +1,60 @@
+"""What leaders of the quorum told of their logs' ends and of what was committed, and when they were asked."""
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+from checkers.history.operations import History, once
+from checkers.kraft.metadata.logged import Record
+from checkers.kraft.quorum.views import NONE, LeaderClaim, views_of
+
+
+class Marks:
+    """Answers by epoch, in the order of the questions.
+
+    Args:
+        claims: answers of leaders.
+    """
+
+    def __init__(self, claims: Iterable[LeaderClaim]) -> None:
+        self._by_epoch: dict[int, list[LeaderClaim]] = {}
+        self._fallen: set[int] = set()
+        highest: dict[int, int] = {}
+        for claim in sorted(claims, key=lambda claim: (claim.began_ns, claim.index)):
+            self._by_epoch.setdefault(claim.epoch, []).append(claim)
+            if claim.high_watermark < highest.get(claim.epoch, NONE):
+                self._fallen.add(claim.index)
+            highest[claim.epoch] = max(highest.get(claim.epoch, NONE), claim.high_watermark)
+
+    def not_appended(self, record: Record) -> int | None:
+        """The last answer by which a record was not there, by its index; None without one."""
+        told = (
+            claim.index
+            for claim in reversed(self._by_epoch.get(record.epoch, ()))
+            if NONE < claim.leader_end <= record.offset
+        )
+        return next(told, None)
+
+    def denied(self, record: Record, after_ns: int) -> int | None:
+        """An answer to a question after a time, by which a record was not committed; None without one.
+
+        The leader is that of the record's epoch, or a later one.  The first answer of each that tells a high
+        watermark counts: in its epoch it never decreases.  One that fell says nothing; another rule tells it.
+        """
+        for epoch, claims in self._by_epoch.items():
+            if epoch >= record.epoch:
+                place = bisect_right(claims, after_ns, key=_asked_ns)
+                told = (claim for claim in claims[place:] if claim.high_watermark > NONE)
+                first = next((claim for claim in told if claim.index not in self._fallen), None)
+                if first is not None and first.high_watermark <= record.offset:
+                    return first.index
+        return None
+
+
+def _asked_ns(claim: LeaderClaim) -> int:
+    return claim.began_ns
+
+
+@once
+def marks_of(history: History) -> Marks:
+    """All that leaders told."""
+    return Marks(views_of(history).claims)

@@ -1,0 +1,46 @@
+"""Which record of the metadata log is the doing of which call, where one name was created or deleted often.
+
+Calls whose topic's id is known have the record with that id.  The others, in their order, each have the next
+record that may have been appended between the question and the answer: no record is the doing of two calls.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from checkers.kraft.metadata.logged import BEFORE, Record
+
+
+class Call(NamedTuple):
+    """A change that was acknowledged: when it was asked for and answered, and the topic's id if known."""
+
+    asked_ns: int
+    answered_ns: int
+    topic_id: str | None
+
+
+class Place(NamedTuple):
+    """A record that made or removed a topic of the name, and that topic's id."""
+
+    topic_id: str
+    record: Record
+
+
+def matched(calls: Sequence[Call], places: Sequence[Place]) -> list[tuple[Record, ...]]:
+    """The record of each call; none where the log has none left for it.
+
+    Args:
+        calls: in their order, one after the other.
+        places: in the order of the log.
+    """
+    told = {call.topic_id for call in calls}
+    free = [place.record for place in places if place.topic_id not in told]
+    found: list[tuple[Record, ...]] = []
+    for number, call in enumerate(calls):
+        if call.topic_id is not None:
+            found.append(tuple(place.record for place in places if place.topic_id == call.topic_id))
+            continue
+        free = [record for record in free if record is BEFORE or record.span.to_ns >= call.asked_ns]
+        later = sum(each.topic_id is None for each in calls[number + 1 :])
+        fits = bool(free) and (free[0].span.from_ns <= call.answered_ns or len(free) > later)
+        found.append((free.pop(0),) if fits else ())
+    return found

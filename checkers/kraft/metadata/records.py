@@ -1,0 +1,110 @@
+"""Records of topics that come and go, fetched by the topics' ids.
+
+A fetch by an id returns records of that topic alone, whoever answers and however old its metadata is
+(KIP-516).  So each record was appended under the topic's name, after its creation was asked for, or at a time
+that nobody knows: before Produce v13 a request has the name alone, and one that a fault held up finds the
+topic that has it then.  Each append is asked for once, and a log begins at offset 0: it has no more offsets.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.history.operations import INFO, INVOKE, OK, History, Operation
+from checkers.kraft.metadata.findings import found_by
+from checkers.kraft.metadata.kinds import DELETED_RECORDS
+from checkers.kraft.metadata.lives import Life, lives_of
+from checkers.kraft.metadata.loading import Metadata, converted
+from checkers.verdict.verdict import Anomaly
+
+APPEND, FETCH = "append-record", "fetch-records"
+
+
+class Fetched(NamedTuple):
+    """What became of the fetches.
+
+    Attributes:
+        anomalies: records that are not the topic's, of each fetch the first.
+        figures: how many records were fetched, and by how many fetches of topics that were created again.
+    """
+
+    anomalies: list[Anomaly]
+    figures: dict[str, int]
+
+
+class _Append(NamedTuple):
+    """A record that was appended, or may have been; `ended` is None where nobody knows whether and when."""
+
+    begin: Operation
+    ended: int | None
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    value: int
+
+
+class _Fetch(msgspec.Struct, frozen=True):
+    topic_id: str
+    log_start: int
+    records: tuple[tuple[int, int | str], ...]
+
+
+def judge_fetched(history: History, metadata: Metadata) -> Fetched:
+    """Judge all fetches of topics whose creation was acknowledged; others have nothing to compare with.
+
+    Raises:
+        MetadataShapeError: an operation is not as docs/histories.md says.
+    """
+    figures = {"records_fetched": 0, "recreated_topics_fetched": 0}
+    appends = _appends(history)
+    found: list[Anomaly] = []
+    for operation in history.of(FETCH):
+        if operation.type is not OK:
+            continue
+        fetch: _Fetch = converted(operation, _Fetch)
+        name, lives = str(operation.key), lives_of(metadata, str(operation.key))
+        place = next((n for n, life in enumerate(lives) if life.topic_id == fetch.topic_id), None)
+        if place is None:
+            continue
+        figures["records_fetched"] += len(fetch.records)
+        figures["recreated_topics_fetched"] += place > 0
+        own = [each for each in appends.values() if _may_be_in(each, lives[place], operation)]
+        found += list(_strange(name, operation, fetch, appends, own))[:1]
+    return Fetched(found, figures if appends else {})
+
+
+def _appends(history: History) -> dict[int, _Append]:
+    """All that was asked for, by value."""
+    found: dict[int, _Append] = {}
+    for operation in history.of(APPEND):
+        asked: _Asked = converted(operation, _Asked)
+        if operation.type is INVOKE:
+            found[asked.value] = _Append(operation, None)
+        elif operation.type is not INFO and asked.value in found:
+            found[asked.value] = found[asked.value]._replace(ended=operation.index)
+    return found
+
+
+def _may_be_in(append: _Append, life: Life, fetch: Operation) -> bool:
+    """Whether an append may have come before a fetch into a topic."""
+    before = append.ended is not None and append.ended < life.creation.begin.index
+    return append.begin.key == fetch.key and append.begin.index < fetch.index and not before
+
+
+def _strange(
+    name: str, fetched: Operation, fetch: _Fetch, appends: dict[int, _Append], own: Sequence[_Append]
+) -> Iterator[Anomaly]:
+    begins = f"A fetch of {name} by the id {fetch.topic_id} returned"
+    if fetch.log_start > len(own):
+        yield found_by(DELETED_RECORDS, name, f"{begins} a log from offset {fetch.log_start} on.", [fetched])
+    for offset, value in fetch.records:
+        append = appends.get(value) if isinstance(value, int) else None
+        if append is None:
+            yield found_by(DELETED_RECORDS, name, f"{begins} {value!r}, which nobody appended.", [fetched])
+        elif append not in own:
+            text = f"{begins} {value} at offset {offset}, which was appended to another topic."
+            yield found_by(DELETED_RECORDS, name, text, [append.begin, fetched])
+        elif offset >= len(own):
+            text = f"{begins} {value} at offset {offset}, and {len(own)} records were appended at most."
+            yield found_by(DELETED_RECORDS, name, text, [append.begin, fetched])

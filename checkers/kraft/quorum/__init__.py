@@ -1,0 +1,222 @@
+"""The quorum checker: leaders, epochs, votes and high watermarks, and who the voters are.
+
+It works on views, which are intervals (see `views`), and never assumes an order between two that overlap; on
+the requests to change the voters; and on the voters' records in the metadata log.
+"""
+
+from collections.abc import Sequence
+
+from checkers.evidence.faults import FaultWindow, fault_windows
+from checkers.evidence.log_ends import loaded_logs
+from checkers.evidence.setup import Setup, setup_of
+from checkers.history.operations import History
+from checkers.history.replicas import METADATA_TOPIC
+from checkers.kraft.quorum import answers, candidates, figures, votes
+from checkers.kraft.quorum.answers import Grounds, judge_answers
+from checkers.kraft.quorum.changes import VoterChange, dynamic_since_ns, voter_changes
+from checkers.kraft.quorum.committed import METADATA_COMMITTED_LOST, committed_lost
+from checkers.kraft.quorum.explaining import (
+    VOTER_CHANGE_NOT_SINGLE,
+    VOTER_UNEXPLAINED,
+    automatic,
+    changes_not_single,
+    explain,
+    joins_by_itself,
+    resolved,
+    unexplained_voters,
+)
+from checkers.kraft.quorum.forgetting import REMEMBERED, Forgetting, forgetting_of
+from checkers.kraft.quorum.identities import (
+    CLUSTER_ID_CHANGED,
+    DIRECTORY_ID_CHANGED,
+    cluster_ids_changed,
+    directory_ids_changed,
+)
+from checkers.kraft.quorum.kept import committed_gone, kept_logs
+from checkers.kraft.quorum.loaded import ends_forgotten
+from checkers.kraft.quorum.logged_leaders import two_leaders_logged
+from checkers.kraft.quorum.membership import BROKER_AS_VOTER, VOTER_LOST, brokers_as_voters, lost_voters
+from checkers.kraft.quorum.removed import REMOVED_VOTER_ACTS, acts_of_removed, removals
+from checkers.kraft.quorum.rules import (
+    DOUBLE_VOTE,
+    EPOCH_REGRESSION,
+    HW_REGRESSION,
+    TWO_LEADERS,
+    double_votes,
+    epoch_regressions,
+    hw_regressions,
+    two_leaders,
+)
+from checkers.kraft.quorum.run_away import EPOCH_RUN_AWAY, rises, run_aways
+from checkers.kraft.quorum.views import LeaderClaim, Views, views_of
+from checkers.kraft.quorum.voter_sets import flips_logged, flips_told, logged_sets, told_sets
+from checkers.kraft.quorum.votes import LEADER_WITHOUT_MAJORITY, STALE_VOTE
+from checkers.kraft.quorum.watch import watched
+from checkers.kraft.quorum.wipes import Wipes, wipes_of
+from checkers.kraft.quorum.zombie import ZOMBIE_LEADER, span_bound_ms, stale_claims, stale_runs, zombies
+from checkers.licences.disks import hits
+from checkers.verdict.kinds import by_id
+from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of
+
+CHECKER = "quorum"
+ANOMALIES = by_id(
+    TWO_LEADERS,
+    ZOMBIE_LEADER,
+    EPOCH_REGRESSION,
+    DOUBLE_VOTE,
+    HW_REGRESSION,
+    CLUSTER_ID_CHANGED,
+    DIRECTORY_ID_CHANGED,
+    METADATA_COMMITTED_LOST,
+    EPOCH_RUN_AWAY,
+    VOTER_UNEXPLAINED,
+    VOTER_CHANGE_NOT_SINGLE,
+    REMOVED_VOTER_ACTS,
+    BROKER_AS_VOTER,
+    VOTER_LOST,
+    *answers.ANOMALIES.values(),
+    *candidates.ANOMALIES.values(),
+    STALE_VOTE,
+    LEADER_WITHOUT_MAJORITY,
+)
+
+
+def check_quorum(history: History) -> CheckerResult:
+    """Judge the metadata quorum by what its nodes answered and wrote down.
+
+    Unknown without a setup, and unless at least one node answered as leader and at least one quorum-state
+    file was read: otherwise nothing was tested.  Unknown also where a controller was silent for so long that
+    a zombie could have gone unseen, or did not come back.
+
+    Raises:
+        KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
+    """
+    views = views_of(history)
+    windows = fault_windows(history)
+    wipes = wipes_of(history, windows)
+    setup = setup_of(history)
+    forgetting = REMEMBERED if setup is None else _forgetting(history, setup, views, wipes)
+    found = [
+        *two_leaders(views, forgetting),
+        *([] if forgetting.forgotten else two_leaders_logged(history)),
+        *double_votes(views.files, wipes),
+        *epoch_regressions(views.files, wipes),
+        *hw_regressions(views.claims, windows),
+        *cluster_ids_changed(views.files),
+        *directory_ids_changed(views.files, windows),
+    ]
+    if setup is None:
+        return result_of(CHECKER, found, unknown_because="the history has no setup, so no bound is known")
+    judged = _judged(history, setup, views, windows, forgetting)
+    return result_of(
+        CHECKER,
+        [*found, *judged.anomalies],
+        assumptions=_assumptions(views) + judged.assumptions,
+        figures=judged.figures,
+    )
+
+
+def _forgetting(history: History, setup: Setup, views: Views, wipes: Wipes) -> Forgetting:
+    return forgetting_of(views, wipes, setup, dynamic_since_ns(history, setup.features))
+
+
+def _judged(
+    history: History,
+    setup: Setup,
+    views: Views,
+    windows: tuple[FaultWindow, ...],
+    forgetting: Forgetting,
+) -> CheckerResult:
+    """What can only be told by who the nodes are and how they are configured."""
+    changes = voter_changes(history)
+    dynamic_ns = dynamic_since_ns(history, setup.features)
+    told, logged = told_sets(views.claims, dynamic_ns), logged_sets(history)
+    records = flips_logged(logged)
+    may_be = automatic(setup, views.files)
+    by_views = explain(flips_told(told), changes, may_be)
+    by_log = explain((flip for flips in records for flip in flips), changes, may_be)
+    removed = removals(changes, records, views, setup)
+    stale = stale_claims(views, setup.controller_fetch_timeout_ms, removed, forgetting)
+    leading = [claim for claim in views.claims if claim.index not in stale]
+    runs = stale_runs(views.claims, stale, windows)
+    bound_ms = span_bound_ms(setup.controller_fetch_timeout_ms, setup.observe_interval_ms)
+    over_cuts = rises(views, leading, windows, changes, setup)
+    logs = votes.logs_of(history)
+    bounds = votes.bounds_of(logs, views.claims, setup, history)
+    return result_of(
+        CHECKER,
+        [
+            *zombies(runs, bound_ms),
+            *unexplained_voters([*by_views.unexplained, *by_log.unexplained], changes),
+            *changes_not_single(records),
+            *acts_of_removed(removed, views, setup),
+            *brokers_as_voters([*told, *logged], changes, setup, history),
+            *lost_voters(history, leading, windows, setup),
+            *run_aways(over_cuts, setup),
+            *committed_lost(views.claims, forgetting.wipes, setup, dynamic_ns),
+            *_answers(history, setup, views, changes, forgetting.wipes),
+            *votes.granted_twice(logs, (wipe.window for wipe in forgetting.wipes.wipes)),
+            *votes.stale_votes(bounds, forgetting.wipes),
+            *votes.without_majority(logs, setup),
+            *candidates.candidates_unasked(logs, setup),
+            *candidates.votes_unkept(logs, views.files, _struck_metadata(history)),
+        ],
+        assumptions=watched(history, setup, windows, bound_ms),
+        figures={
+            **figures.of_views(views, stale, runs),
+            **answers.figures(views.claims),
+            "voter_logs_judged": len(kept_logs(history)),
+            **votes.figures(logs, bounds),
+            "zombie_span_bound_ms": bound_ms,
+            **figures.of_voters(
+                told, logged, changes, resolved(changes, by_log, told=bool(logged)), over_cuts
+            ),
+        },
+    )
+
+
+def _answers(
+    history: History, setup: Setup, views: Views, changes: Sequence[VoterChange], wipes: Wipes
+) -> list[Anomaly]:
+    """What leaders' answers say of logs, and what the logs at the end say of the answers."""
+    by_name = _struck_metadata(history)
+    dynamic_ns = dynamic_since_ns(history, setup.features)
+
+    def struck(voter: int, from_ns: int, to_ns: int) -> bool:
+        return by_name(setup.controllers.get(voter, ""), from_ns, to_ns)
+
+    def licence(claim: LeaderClaim, until_ns: int = 0) -> str | None:
+        return wipes.licence(claim, views.claims, setup, dynamic_ns, until_ns)
+
+    steady = not changes and not any(joins_by_itself(setup, voter) for voter in setup.controllers)
+    return [
+        *judge_answers(views.claims, Grounds(steady, struck, licence), history),
+        *committed_gone(views.claims, kept_logs(history), struck, licence),
+        *ends_forgotten(loaded_logs(history), views.claims, _strikes(history), licence, setup),
+    ]
+
+
+def _strikes(history: History) -> list[FaultWindow]:
+    """Faults that befell disks with metadata logs."""
+    return [window for window in fault_windows(history) if hits(history, window, METADATA_TOPIC)]
+
+
+def _struck_metadata(history: History) -> candidates.Struck:
+    """Tells whether a fault may have befallen the disk of a node's metadata log between two times."""
+    strikes = _strikes(history)
+
+    def struck(node: str, from_ns: int, to_ns: int) -> bool:
+        return any(each.concerns(node) and each.overlaps(from_ns, to_ns) for each in strikes)
+
+    return struck
+
+
+def _assumptions(views: Views) -> tuple[Assumption, ...]:
+    return (
+        _seen("leader-views", len(views.claims), "answers of a node as leader of the quorum"),
+        _seen("quorum-state-views", len(views.files), "readings of quorum-state files"),
+    )
+
+
+def _seen(name: str, count: int, what: str) -> Assumption:
+    return Assumption(name=name, met=count > 0, expected=f"at least 1 of: {what}", observed=str(count))

@@ -1,0 +1,256 @@
+"""What a leader's answers say of its own log, of its voters' logs, and of what is committed.
+
+A leader counts by what voters and observers fetched from it since it was elected; one thread keeps that and
+answers by it, so that each answer agrees with itself, and with those before it (Kafka's LeaderState).  It
+need not where a voter joined or left, because the high watermark stays as it is then, and where a disk was
+lost.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import groupby, pairwise
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.evidence.metadata_log import farthest
+from checkers.history.operations import History
+from checkers.kraft.quorum.views import NONE, LeaderClaim, Voter
+from checkers.kraft.quorum.voter_sets import VOTERS_RECORD
+from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.verdict import Anomaly
+
+UNFOUNDED_MARK = AnomalyKind(
+    id="high-watermark-unfounded",
+    meaning="A leader's high watermark lay beyond its log, or what a majority of its voters had fetched.",
+    guarantee="A record is committed once it is on the disks of a majority of the voters.",
+    source="KIP-595, Fetch; KIP-853; Kafka's LeaderState.maybeUpdateHighWatermark",
+)
+BEYOND_LEADER = AnomalyKind(
+    id="follower-beyond-leader",
+    meaning="A follower had fetched beyond the end of its leader's log, by the leader's own answer.",
+    guarantee="Who asks a leader for what is beyond its log is told where it diverges, and truncates.",
+    source="KIP-595, Fetch; Kafka's KafkaRaftClient.tryCompleteFetchRequest",
+)
+END_REGRESSION = AnomalyKind(
+    id="voter-end-regression",
+    meaning="A voter's log ended below what its disk had had of what was committed.",
+    guarantee="A voter has flushed what it fetches on from, and truncates nothing that is committed.",
+    source="KIP-595, Fetch and Log Truncation; Raft (Ongaro and Ousterhout 2014), §5.3 and §5.4",
+)
+UNCOMMITTED_SETS = AnomalyKind(
+    id="two-uncommitted-voter-sets",
+    meaning="A leader appended a set of voters while the one before it was not committed.",
+    guarantee="A change of the voters is refused until the one before it is committed.",
+    source="KIP-853, Add Voter, Remove Voter; Ongaro, Consensus: Bridging Theory and Practice (2014), §4.1",
+)
+ANOMALIES = by_id(UNFOUNDED_MARK, BEYOND_LEADER, END_REGRESSION, UNCOMMITTED_SETS)
+
+Key = tuple[int, str | None]
+"""A voter: its ``node.id`` and its disk."""
+Struck = Callable[[int, int, int], bool]
+"""Whether a fault of its disk may have befallen a node, by its id, at some time between two."""
+Licence = Callable[[LeaderClaim], str | None]
+"""Why what was committed may be gone when a leader answers; None if nothing explains it."""
+
+
+class Grounds(NamedTuple):
+    """What answers are judged by, beside themselves.
+
+    Attributes:
+        steady: whether the set of voters certainly never changed.
+        struck: which disks faults befell.
+        licence: what permits that committed records are gone.
+    """
+
+    steady: bool
+    struck: Struck
+    licence: Licence
+
+
+def judge_answers(claims: Iterable[LeaderClaim], grounds: Grounds, history: History) -> list[Anomaly]:
+    """All that leaders' answers show, the first of each kind by leader, epoch and voter.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    ordered = sorted(claims, key=lambda claim: (claim.epoch, claim.node, claim.time_ns, claim.index))
+    found = []
+    for _, of_leader in groupby(ordered, key=lambda claim: (claim.epoch, claim.node)):
+        answers = list(of_leader)
+        found += [*_unfounded(answers, grounds)][:1]
+        found += _first_by_subject(_beyond(answers))
+    return [*found, *_first_by_subject(_forgotten(ordered, grounds)), *_uncommitted(ordered, history)]
+
+
+def figures(claims: Sequence[LeaderClaim]) -> dict[str, int]:
+    """How much was looked at."""
+    return {
+        "answers_judged": len(claims),
+        "marks_judged": sum(claim.high_watermark > NONE for claim in claims),
+        "voter_ends_judged": sum(voter.log_end_offset > NONE for c in claims for voter in c.voters),
+    }
+
+
+def _first_by_subject(found: Iterable[Anomaly]) -> list[Anomaly]:
+    first: dict[str | None, Anomaly] = {}
+    for anomaly in found:
+        first.setdefault(anomaly.subject, anomaly)
+    return list(first.values())
+
+
+def _key(voter: Voter) -> Key:
+    return voter.id, voter.directory_id
+
+
+def _end(claim: LeaderClaim) -> int:
+    """End of the leader's log; one that is leaving is among the observers."""
+    told = (v.log_end_offset for v in (*claim.voters, *claim.observers) if v.id == claim.leader_id)
+    return max(told, default=NONE)
+
+
+def _unfounded(answers: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Anomaly]:
+    """Marks that neither the voters of the answer have reached nor those before a change of them.
+
+    What was committed before a change of the voters needs no majority of those after it.  A request to fetch
+    that was held up sets a voter's end back until its next one; so the answer after it has to show it, too.
+    """
+    reached: dict[Key, int] = {}
+    voters: set[Key] | None = None
+    inherited = NONE
+    for claim, after in zip(answers, [*answers[1:], None], strict=True):
+        before, voters = voters, {_key(voter) for voter in claim.voters}
+        if voters != before and not (before is None and grounds.steady):
+            inherited = max(inherited, claim.high_watermark)
+        for voter in (*claim.voters, *(() if after is None else after.voters)):
+            reached[_key(voter)] = max(reached.get(_key(voter), NONE), voter.log_end_offset)
+        mark, end = claim.high_watermark, _end(claim)
+        if NONE < end < mark:
+            yield _mark(claim, f"its own log ends at {end}")
+        elif mark > inherited and after is not None:
+            silent = _silent(claim, after)
+            having = sum(
+                reached[key] >= mark or key in silent or grounds.struck(key[0], 0, after.time_ns)
+                for key in voters
+            )
+            if 2 * having <= len(voters):
+                yield _mark(claim, f"{having} of {len(voters)} voters have fetched so far")
+
+
+def _silent(claim: LeaderClaim, after: LeaderClaim) -> set[Key]:
+    """Voters of an answer that had not fetched again by the next one, other than the leader."""
+    fetched = {_key(voter): voter.last_fetch_ms for voter in after.voters}
+    return {
+        _key(voter)
+        for voter in claim.voters
+        if voter.id != claim.leader_id and fetched.get(_key(voter), NONE) <= voter.last_fetch_ms
+    }
+
+
+def _mark(claim: LeaderClaim, why: str) -> Anomaly:
+    return UNFOUNDED_MARK.found(
+        f"{claim.node}, leader of epoch {claim.epoch}, told high watermark {claim.high_watermark}: {why}.",
+        subject=f"{claim.node}, epoch {claim.epoch}",
+        time_ns=claim.time_ns,
+        witness=(claim.index,),
+        explanation=(_said(claim),),
+    )
+
+
+def _said(claim: LeaderClaim) -> str:
+    ends = ", ".join(f"{voter.id} at {voter.log_end_offset}" for voter in claim.voters)
+    return (
+        f"At {claim.time_ns / 1e9:.3f} s {claim.node} led epoch {claim.epoch}: high watermark"
+        f" {claim.high_watermark}; ends of the voters' logs: {ends}."
+    )
+
+
+def _beyond(answers: Sequence[LeaderClaim]) -> Iterator[Anomaly]:
+    for claim in answers:
+        end = _end(claim)
+        for each in (*claim.voters, *claim.observers):
+            if NONE < end < each.log_end_offset:
+                yield BEYOND_LEADER.found(
+                    f"{each.id} had fetched up to {each.log_end_offset}, and the log of its leader"
+                    f" {claim.node} ended at {end}.",
+                    subject=f"{each.id}, epoch {claim.epoch}",
+                    time_ns=claim.time_ns,
+                    witness=(claim.index,),
+                    explanation=(_said(claim),),
+                )
+
+
+def _regression(voter: Voter, claim: LeaderClaim, before: LeaderClaim, had: str) -> Anomaly:
+    return END_REGRESSION.found(
+        f"The log of voter {voter.id} ended at {voter.log_end_offset} in epoch {claim.epoch}, and {had}.",
+        subject=f"voter {voter.id}, epoch {claim.epoch}",
+        time_ns=max(before.time_ns, claim.time_ns),
+        witness=(before.index, claim.index),
+        explanation=(_said(before), _said(claim)),
+    )
+
+
+class Kept(NamedTuple):
+    """Up to where a voter's disk has what is committed, and the answer that told it."""
+
+    end: int
+    claim: LeaderClaim
+
+
+def _forgotten(ordered: Sequence[LeaderClaim], grounds: Grounds) -> Iterator[Anomaly]:
+    """Voters that lack what was committed, and what an earlier leader had told that they had.
+
+    Where the leader itself lacks it, it is lost, which another rule tells.
+
+    Args:
+        ordered: all answers, by epoch.
+        grounds: faults that explain it.
+    """
+    mark = NONE
+    kept: dict[Key, Kept] = {}
+    for _, of_epoch in groupby(ordered, key=lambda claim: claim.epoch):
+        answers = list(of_epoch)
+        for claim in answers:
+            kept = {key: had for key, had in kept.items() if not NONE < _end(claim) < had.end}
+            yield from _lacking(claim, kept, grounds)
+        mark = max(mark, *(claim.high_watermark for claim in answers))
+        keep(kept, answers, mark)
+
+
+def keep(kept: dict[Key, Kept], answers: Iterable[LeaderClaim], mark: int) -> None:
+    """Note what voters have of what is committed up to the mark of an epoch, or of one before."""
+    for claim in answers:
+        for voter in claim.voters:
+            end = min(voter.log_end_offset, mark)
+            if end > kept.get(_key(voter), Kept(NONE, claim)).end:
+                kept[_key(voter)] = Kept(end, claim)
+
+
+def _lacking(claim: LeaderClaim, kept: Mapping[Key, Kept], grounds: Grounds) -> Iterator[Anomaly]:
+    for voter in claim.voters:
+        had = kept.get(_key(voter))
+        if had is None or not NONE < voter.log_end_offset < had.end:
+            continue
+        times_ns = (had.claim.began_ns, had.claim.time_ns, claim.began_ns, claim.time_ns)
+        if not grounds.struck(voter.id, min(times_ns), max(times_ns)):
+            what = f"had had {had.end} committed in epoch {had.claim.epoch}"
+            anomaly = _regression(voter, claim, had.claim, what)
+            licence = grounds.licence(claim)
+            yield msgspec.structs.replace(anomaly, illegal=licence is None, licence=licence)
+
+
+def _uncommitted(ordered: Sequence[LeaderClaim], history: History) -> Iterator[Anomaly]:
+    """Successive sets of voters of one epoch in the log, both uncommitted by an answer of that epoch."""
+    log = farthest(history)
+    records = [] if log is None else [record for record in log.seen.records if record[2] == VOTERS_RECORD]
+    for (before, epoch, *_), (after, later, *_) in pairwise(records):
+        both = [c for c in ordered if c.epoch == epoch and c.high_watermark <= before and _end(c) > after]
+        if epoch == later and both and log is not None:
+            claim = min(both, key=lambda each: each.time_ns)
+            yield UNCOMMITTED_SETS.found(
+                f"{claim.node} appended the sets of voters at {before} and {after} of the metadata log while"
+                f" only {claim.high_watermark} was committed.",
+                subject=f"epoch {epoch}",
+                time_ns=claim.time_ns,
+                witness=(claim.index, log.operation.index),
+                explanation=(_said(claim),),
+            )

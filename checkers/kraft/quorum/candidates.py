@@ -1,0 +1,97 @@
+"""What a voter does before and after it votes: it asks others first, and writes its vote down.
+
+Since KIP-996 a voter that hears from no leader asks the others whether they would vote for it, and becomes a
+candidate, which raises the epoch, only if a majority would.  Its own log tells who would.  A vote that was
+logged is on the voter's disk already: every later reading of its quorum-state file tells of that epoch, and
+in it of the vote, or of the leader that was elected.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+from checkers.evidence.setup import Setup
+from checkers.kraft.quorum.run_away import PRE_VOTE_SINCE
+from checkers.kraft.quorum.views import NONE, StateFile
+from checkers.kraft.quorum.votes import SLACK_NS, Logs, Vote
+from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.verdict import Anomaly
+
+CANDIDATE_UNASKED = AnomalyKind(
+    id="candidate-without-majority",
+    meaning="A controller became a candidate, and no majority of the voters had granted it their pre-votes.",
+    guarantee="A voter becomes a candidate, and raises the epoch, only if a majority would vote for it.",
+    source="KIP-996, Pre-Vote, since 4.0.0",
+)
+VOTE_UNKEPT = AnomalyKind(
+    id="vote-not-kept",
+    meaning="A controller had granted its vote, and its quorum-state file told of none in that epoch.",
+    guarantee="A voter has written down the epoch, and its vote in it, before it answers.",
+    source="KIP-595, Quorum State and Vote; Raft (Ongaro and Ousterhout 2014), §5.2, persistent state",
+)
+ANOMALIES = by_id(CANDIDATE_UNASKED, VOTE_UNKEPT)
+
+Struck = Callable[[str, int, int], bool]
+"""Whether a fault of its disk may have befallen a node, by its name, at some time between two."""
+
+
+def candidates_unasked(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
+    """Candidates whose own log tells that too few would vote for them.
+
+    Where a version takes part that knows no pre-votes, its voters need not be asked.
+    """
+    if setup.oldest_version < PRE_VOTE_SINCE:
+        return
+    for vote in logs.votes:
+        voters, granting = vote.told.pre_voters, vote.told.pre_granting
+        if voters and granting is not None and 2 * len(granting) <= len(voters):
+            told = vote.told
+            yield CANDIDATE_UNASKED.found(
+                f"{vote.node} became a candidate in epoch {told.epoch} by the pre-votes of {len(granting)} of"
+                f" {len(voters)} voters.",
+                subject=f"{vote.node}, epoch {told.epoch}",
+                time_ns=vote.time_ns,
+                witness=(vote.index,),
+                explanation=(
+                    f"Line {told.line} of its log: pre-votes of {list(granting)} among {list(voters)}.",
+                ),
+            )
+
+
+def votes_unkept(logs: Logs, files: Sequence[StateFile], struck: Struck) -> Iterator[Anomaly]:
+    """Of each node the first vote of which its next quorum-state file tells nothing.
+
+    Args:
+        logs: votes that nodes logged.
+        files: readings of quorum-state files.
+        struck: which disks faults befell; what was on them may be gone.
+    """
+    found: set[str] = set()
+    for vote in logs.votes:
+        read_from_ns = vote.time_ns + SLACK_NS
+        later = (file for file in files if file.node == vote.node and file.began_ns > read_from_ns)
+        file = min(later, key=lambda each: (each.began_ns, each.index), default=None)
+        if file is None or vote.node in found or _kept(vote, file):
+            continue
+        if not struck(vote.node, vote.time_ns - SLACK_NS, file.time_ns):
+            found.add(vote.node)
+            yield _unkept(vote, file)
+
+
+def _kept(vote: Vote, file: StateFile) -> bool:
+    decided = file.voted_id > NONE or file.leader_id > NONE
+    return file.epoch > vote.told.epoch or (file.epoch == vote.told.epoch and decided)
+
+
+def _unkept(vote: Vote, file: StateFile) -> Anomaly:
+    told = vote.told
+    in_it = f"epoch {file.epoch}, vote {file.voted_id}, leader {file.leader_id}"
+    return VOTE_UNKEPT.found(
+        f"{vote.node} voted for {told.candidate_id} in epoch {told.epoch}, of which its quorum-state told"
+        f" nothing: {in_it}.",
+        subject=f"{vote.node}, epoch {told.epoch}",
+        time_ns=file.time_ns,
+        witness=(vote.index, file.index),
+        explanation=(
+            f"Line {told.line} of {vote.node}'s log, at {told.at}, tells of the vote.",
+            f"Read from {file.began_ns / 1e9:.3f} s on, its file has {in_it}.",
+        ),
+    )

@@ -1,0 +1,111 @@
+"""Changes of the voters as they were asked for: KIP-853's AddRaftVoter and RemoveRaftVoter in the history."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+import msgspec
+
+from checkers.evidence.administration import Request, requests_of
+from checkers.evidence.faults import FOREVER_NS
+from checkers.history.operations import FAIL, INFO, OK, History, OperationType
+
+ADD, REMOVE = "add-voter", "remove-voter"
+KRAFT_VERSION = "kraft.version"
+
+
+class VoterChange(msgspec.Struct, frozen=True):
+    """One request to add or remove a voter.
+
+    Attributes:
+        f: ``add-voter`` or ``remove-voter``.
+        id: the voter's ``node.id``.
+        directory_id: its disk.
+        invoked_ns: when it was asked for.
+        outcome: ok, fail (certainly not done) or info, which stands also for a request without completion.
+        completed_ns: when the answer was there; `FOREVER_NS` without one.
+        operations: indices into the history of its invocation and completion.
+    """
+
+    f: str
+    id: int
+    directory_id: str | None
+    invoked_ns: int
+    outcome: OperationType
+    completed_ns: int
+    operations: tuple[int, ...]
+
+    @property
+    def acknowledged(self) -> bool:
+        """Whether it was certainly committed when it was answered."""
+        return self.outcome is OK
+
+    @property
+    def possible(self) -> bool:
+        """Whether it may have been appended to the log."""
+        return self.outcome is not FAIL
+
+    @property
+    def done_by_ns(self) -> int:
+        """When it had taken effect at the latest: a record that got no answer may be committed ever after."""
+        return self.completed_ns if self.acknowledged else FOREVER_NS
+
+    def concerns(self, voter: int, directory_id: str | None) -> bool:
+        """Whether it is about this voter on this disk; a disk that is not known may be any."""
+        return self.id == voter and (
+            self.directory_id == directory_id or None in (self.directory_id, directory_id)
+        )
+
+
+class _Asked(msgspec.Struct, frozen=True):
+    directory_id: str | None = None
+
+
+class _Level(msgspec.Struct, frozen=True):
+    level: int
+
+
+def voter_changes(history: History) -> tuple[VoterChange, ...]:
+    """All requests to change the voters, in the order of their invocations.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    requests = [*requests_of(history, ADD), *requests_of(history, REMOVE)]
+    return tuple(sorted(map(_change, requests), key=lambda change: change.operations))
+
+
+def _change(request: Request) -> VoterChange:
+    asked, ended = request.began, request.ended
+    return VoterChange(
+        f=asked.f,
+        id=msgspec.convert(asked.key, int),
+        directory_id=msgspec.convert(asked.value, _Asked).directory_id,
+        invoked_ns=request.from_ns,
+        outcome=INFO if ended is None or request.unknown else ended.type,
+        completed_ns=FOREVER_NS if ended is None else ended.time_ns,
+        operations=request.operations,
+    )
+
+
+def by_outcome(changes: Iterable[VoterChange], f: str) -> dict[str, int]:
+    """How many requests of one kind ended how."""
+    return dict(sorted(Counter(change.outcome.value for change in changes if change.f == f).items()))
+
+
+def dynamic_since_ns(history: History, features: dict[str, int]) -> int:
+    """From when on voters may be told apart by their disks: with ``kraft.version`` 1, asked for or there.
+
+    A voter of a static quorum is its id alone, whatever disk it has.
+    """
+    if features.get(KRAFT_VERSION, 0) > 0:
+        return 0
+    return min(
+        (
+            request.from_ns
+            for request in requests_of(history, "update-feature")
+            if request.began.key == KRAFT_VERSION
+            and not request.failed
+            and msgspec.convert(request.began.value, _Level).level > 0
+        ),
+        default=FOREVER_NS,
+    )

@@ -1,0 +1,159 @@
+"""Whether every change of the voters was asked for, and one at a time."""
+
+from collections.abc import Callable, Iterable, Sequence
+
+import msgspec
+
+from checkers.evidence.setup import Setup
+from checkers.history.operations import INFO
+from checkers.kraft.quorum.changes import ADD, REMOVE, VoterChange
+from checkers.kraft.quorum.views import StateFile
+from checkers.kraft.quorum.voter_sets import Flip, named
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import Anomaly
+
+VOTER_UNEXPLAINED = AnomalyKind(
+    id="voter-unexplained",
+    meaning="The set of voters changed, or a change of it was lost, without a request that explains it.",
+    guarantee="The voters change when somebody asks for it, and an acknowledged change stays.",
+    source="KIP-853, Add Voter and Remove Voter; since 4.2 controller.quorum.auto.join.enable excepted",
+)
+VOTER_CHANGE_NOT_SINGLE = AnomalyKind(
+    id="voter-change-not-single",
+    meaning="A set of voters in the metadata log differs from the one before it by more than one voter.",
+    guarantee="Voters are added and removed one at a time, so that majorities of successive sets overlap.",
+    source="KIP-853, Voter Changes; Ongaro, Consensus: Bridging Theory and Practice (2014), §4.1",
+)
+AUTO_JOIN = "controller.quorum.auto.join.enable"
+AUTO_JOIN_SINCE = (4, 2)
+
+Automatic = Callable[[Flip], bool]
+"""Tells whether a controller may have brought a change about by itself."""
+
+
+def automatic(setup: Setup, files: Iterable[StateFile]) -> Automatic:
+    """What controllers with auto-join do: join, and on a new disk remove the voter that they were before."""
+    disks: dict[str, set[str | None]] = {}
+    for file in files:
+        disks.setdefault(file.node, set()).add(file.directory_id)
+
+    def may_be(flip: Flip) -> bool:
+        return joins_by_itself(setup, flip.id) and (
+            flip.joined or bool(disks.get(setup.controllers[flip.id], set()) - {flip.directory_id})
+        )
+
+    return may_be
+
+
+def joins_by_itself(setup: Setup, voter: int) -> bool:
+    """Whether a node becomes a voter by itself."""
+    node = setup.controllers.get(voter)
+    return node is not None and setup.oldest_version >= AUTO_JOIN_SINCE and setup.is_set(AUTO_JOIN, node)
+
+
+class Explained(msgspec.Struct, frozen=True):
+    """What became of some flips.
+
+    Attributes:
+        unexplained: flips that no request explains.
+        unused: requests that may have been done and explain nothing.
+    """
+
+    unexplained: tuple[Flip, ...]
+    unused: tuple[VoterChange, ...]
+
+
+def explain(flips: Iterable[Flip], changes: Iterable[VoterChange], may_be_automatic: Automatic) -> Explained:
+    """Put every flip down to a request of its own, each to the one that had to be done soonest.
+
+    A change that was never acknowledged may vanish with its leader, and come back with a later one that has
+    its record: then its request is free to explain another flip.
+    """
+    free = [change for change in changes if change.possible]
+    causes: dict[tuple[int, str | None], VoterChange | None] = {}
+    unexplained = []
+    for flip in flips:
+        voter = (flip.id, flip.directory_id)
+        if flip.may_be_undone and voter in causes and _uncommitted(causes[voter], flip):
+            undone = causes.pop(voter)
+            free += [] if undone is None else [undone]
+        elif may_be_automatic(flip):
+            causes[voter] = None
+        elif (cause := _cause(flip, free)) is not None:
+            free.remove(cause)
+            causes[voter] = cause
+        else:
+            causes.pop(voter, None)
+            unexplained.append(flip)
+    return Explained(tuple(unexplained), tuple(free))
+
+
+def _uncommitted(cause: VoterChange | None, flip: Flip) -> bool:
+    """Whether what brought the set about may never have been committed."""
+    return cause is None or not cause.acknowledged or cause.completed_ns >= flip.after.began_ns
+
+
+def _cause(flip: Flip, free: Iterable[VoterChange]) -> VoterChange | None:
+    fitting = [
+        change
+        for change in free
+        if change.f == (ADD if flip.joined else REMOVE)
+        and change.concerns(flip.id, flip.directory_id)
+        and change.invoked_ns <= flip.after.time_ns
+        and change.done_by_ns >= flip.from_ns
+    ]
+    return min(fitting, key=lambda change: (change.done_by_ns, change.operations), default=None)
+
+
+def unexplained_voters(flips: Iterable[Flip], changes: Sequence[VoterChange]) -> list[Anomaly]:
+    """One finding for each voter and direction, the first."""
+    found: dict[tuple[int, bool], Anomaly] = {}
+    for flip in flips:
+        found.setdefault((flip.id, flip.joined), _unexplained(flip, changes))
+    return list(found.values())
+
+
+def _unexplained(flip: Flip, changes: Sequence[VoterChange]) -> Anomaly:
+    how = "became a voter" if flip.joined else "ceased to be a voter"
+    related = [change for change in changes if change.id == flip.id]
+    requests = [
+        f"{c.f} {c.id} ({c.directory_id}) at {c.invoked_ns / 1e9:.3f} s: {c.outcome}." for c in related
+    ]
+    sets = (
+        f"In epoch {flip.before.epoch} the voters were {named(flip.before.members)};"
+        f" in epoch {flip.after.epoch} they were {named(flip.after.members)}."
+    )
+    return VOTER_UNEXPLAINED.found(
+        f"Voter {flip.id} ({flip.directory_id or 'disk unknown'}) {how}, and no request explains it.",
+        subject=f"voter {flip.id}",
+        time_ns=flip.after.time_ns,
+        witness=dict.fromkeys((flip.before.index, flip.after.index)),
+        explanation=(sets, *(requests or ["Nobody asked for a change of that voter."])),
+    )
+
+
+def changes_not_single(logged: Iterable[Sequence[Flip]]) -> list[Anomaly]:
+    """One finding for every record that changes more than one voter."""
+    return [_not_single(flips) for flips in logged if len(flips) > 1]
+
+
+def _not_single(flips: Sequence[Flip]) -> Anomaly:
+    before, after = flips[0].before, flips[0].after
+    told = ", ".join(f"{'+' if flip.joined else '-'}{flip.id} ({flip.directory_id})" for flip in flips)
+    return VOTER_CHANGE_NOT_SINGLE.found(
+        f"One record of epoch {after.epoch} changed {len(flips)} voters: {told}.",
+        subject=f"epoch {after.epoch}",
+        time_ns=after.time_ns,
+        witness=(after.index,),
+        explanation=(f"The voters were {named(before.members)}, then {named(after.members)}.",),
+    )
+
+
+def resolved(changes: Iterable[VoterChange], logged: Explained, *, told: bool) -> dict[str, int]:
+    """What became of requests with unknown outcome, by the log: happened or not; open where there is none."""
+    doubtful = [change for change in changes if change.outcome is INFO]
+    if not told:
+        return {"open": len(doubtful)} if doubtful else {}
+    absent = sum(change in logged.unused for change in doubtful)
+    counts = {"happened": len(doubtful) - absent, "not": absent}
+    return {name: count for name, count in counts.items() if count}

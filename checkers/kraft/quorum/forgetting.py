@@ -1,0 +1,134 @@
+"""Voters that forgot with their disks whom they had voted for, so that an epoch may rightly be used again.
+
+Two majorities of n voters share one voter at least where n is odd, two where it is even, and that these vote
+once an epoch is why it has one leader.  A voter whose disk was emptied, and that votes all the same (in a
+static quorum under any identity, in a dynamic one under its old one), has forgotten its votes.  Where so many
+have that two majorities need share no others, an epoch may have two leaders, and the next one may be lower
+than the last.  A voter that forgot before both elections, or after them, explains nothing.
+"""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from checkers.evidence.setup import Setup
+from checkers.kraft.quorum.views import LeaderClaim, StateFile, Views
+from checkers.kraft.quorum.wipes import Wipes
+
+
+class Forgotten(msgspec.Struct, frozen=True):
+    """One voter that forgot.
+
+    Attributes:
+        node: its name.
+        voted_ns: until then it may have had its votes.
+        votes_ns: from then on it may vote anew.
+        life: how many disks of the node were emptied by then, this one included.
+    """
+
+    node: str
+    voted_ns: int
+    votes_ns: int
+    life: int
+
+
+class Forgetting(msgspec.Struct, frozen=True):
+    """All that was forgotten in one run.
+
+    Attributes:
+        wipes: of what.
+        names: voters by ``node.id``.
+        forgotten: who forgot, and when.
+        needed: how many have to forget before an epoch may be used again.
+        files: what nodes had written down, see `Views`.
+        claims: what leaders answered.
+    """
+
+    wipes: Wipes = Wipes(())
+    names: dict[int, str] = {}
+    forgotten: tuple[Forgotten, ...] = ()
+    needed: int = 1
+    files: tuple[StateFile, ...] = ()
+    claims: tuple[LeaderClaim, ...] = ()
+
+    def between(self, after_ns: int, before_ns: int) -> str | None:
+        """Why two majorities of one epoch, both elected between two times, need not share a vote; or None."""
+        return self._told(f for f in self.forgotten if after_ns <= f.voted_ns and f.votes_ns <= before_ns)
+
+    def may_lead_anew(self, claim: LeaderClaim) -> bool:
+        """Whether a leader may have been elected after a later epoch had begun, by voters that forgot it.
+
+        A voter that has written down a later epoch since it forgot elects nobody in an earlier one.
+        """
+        voting = (f for f in self.forgotten if f.votes_ns <= claim.time_ns)
+        return self._told(f for f in voting if not self._knows_later(f, claim)) is not None
+
+    def elected_after_ns(self, sighting: LeaderClaim | StateFile) -> int:
+        """A time after which the leader that a view names was elected for that epoch; 0 if nothing tells.
+
+        The node itself had told of a lower epoch then.  What it told with a later disk counts only if it is
+        the node's own answer as leader, with that disk: what others tell may be of its earlier disk's time.
+        """
+        name = self.names.get(sighting.leader_id)
+        own = isinstance(sighting, LeaderClaim) and sighting.node == name
+        life = self.wipes.life(sighting) if own else 0
+        begun = (f.votes_ns for f in self.forgotten if own and f.node == name and f.life == life)
+        every: list[LeaderClaim | StateFile] = [*self.files, *self.claims]
+        lower = (
+            view.began_ns
+            for view in every
+            if view.node == name
+            and view.epoch < sighting.epoch
+            and view.time_ns < sighting.began_ns
+            and self.wipes.life(view) == life
+        )
+        return max([0, *begun, *lower])
+
+    def _told(self, forgotten: Iterable[Forgotten]) -> str | None:
+        nodes = sorted({each.node for each in forgotten})
+        if len(nodes) < self.needed:
+            return None
+        return f"with the disks of {', '.join(nodes)} the votes were gone that two majorities share"
+
+    def _knows_later(self, forgotten: Forgotten, claim: LeaderClaim) -> bool:
+        return any(
+            file.node == forgotten.node
+            and file.epoch > claim.epoch
+            and file.time_ns < claim.began_ns
+            and self.wipes.life(file) == forgotten.life
+            for file in self.files
+        )
+
+
+REMEMBERED = Forgetting()
+"""Nobody forgot anything."""
+
+
+def forgetting_of(views: Views, wipes: Wipes, setup: Setup, dynamic_since_ns: int) -> Forgetting:
+    """Who forgot, by the faults of disks.
+
+    Args:
+        views: all that nodes told.
+        wipes: faults that emptied disks.
+        setup: which nodes are controllers.
+        dynamic_since_ns: from when on a disk with a new identity has no vote.
+    """
+    told = {frozenset(voter.id for voter in claim.voters) for claim in views.claims}
+    ever = frozenset[int]().union(*told) or frozenset(setup.controllers)
+    names = {voter: name for voter, name in setup.controllers.items() if voter in ever}
+    forgotten = tuple(
+        Forgotten(node, back_ns if gone_ns is None else gone_ns, back_ns, wipes.lives(node, back_ns))
+        for wipe in wipes.wipes
+        for gone_ns, back_ns in [(wipe.window.effective_ns, wipe.window.heal_invoked_ns)]
+        for node in names.values()
+        if back_ns is not None and wipe.window.concerns(node) and not wipe.mute(dynamic_since_ns)
+    )
+    return Forgetting(wipes, names, forgotten, _shared(told), views.files, views.claims)
+
+
+def _shared(sets: set[frozenset[int]]) -> int:
+    """How many voters any two majorities share; of a set that changes at least one."""
+    if len(sets) != 1:
+        return 1
+    (size,) = map(len, sets)
+    return max(1, 2 * (size // 2 + 1) - size)

@@ -1,0 +1,79 @@
+"""What a disk is: its cluster's id and its own, which meta.properties keeps over restarts."""
+
+from collections.abc import Iterable
+from itertools import pairwise
+
+from checkers.evidence.faults import FaultWindow
+from checkers.kraft.quorum.views import StateFile
+from checkers.licences.disks import STRIKING
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import Anomaly
+
+CLUSTER_ID_CHANGED = AnomalyKind(
+    id="cluster-id-changed",
+    meaning="A node's disk came to belong to another cluster.",
+    guarantee="The id that a cluster is formatted with is its id for good.",
+    source="KIP-78; KIP-595, Cluster Id",
+)
+DIRECTORY_ID_CHANGED = AnomalyKind(
+    id="directory-id-changed",
+    meaning="A node's directory for metadata had another id, and nothing had befallen its disk.",
+    guarantee="A directory keeps the id that it was formatted with; with its node's id it is a voter.",
+    source="KIP-858, directory.id in meta.properties; KIP-853, Replica Directory Id",
+)
+
+
+def cluster_ids_changed(files: Iterable[StateFile]) -> list[Anomaly]:
+    """For each node the first disk of another cluster than the first that was seen at all."""
+    ordered = sorted((f for f in files if f.cluster_id), key=lambda file: (file.time_ns, file.index))
+    found: dict[str, Anomaly] = {}
+    for file in ordered:
+        first = ordered[0]
+        if file.cluster_id != first.cluster_id and file.node not in found:
+            said = f"The disk of {file.node} belongs to cluster {file.cluster_id}, not {first.cluster_id}."
+            told = (f"cluster id {first.cluster_id}", f"cluster id {file.cluster_id}")
+            found[file.node] = _another(CLUSTER_ID_CHANGED, said, (first, file), told)
+    return list(found.values())
+
+
+def directory_ids_changed(files: Iterable[StateFile], windows: Iterable[FaultWindow]) -> list[Anomaly]:
+    """For each node the first directory id that follows upon another without a fault of its disk."""
+    strikes = [window for window in windows if window.kind in STRIKING]
+    readings: dict[str, list[StateFile]] = {}
+    for file in sorted((f for f in files if f.directory_id), key=lambda f: (f.time_ns, f.index)):
+        readings.setdefault(file.node, []).append(file)
+    found: list[Anomaly] = []
+    for node, told in readings.items():
+        changed = (
+            (before, after)
+            for before, after in pairwise(told)
+            if before.directory_id != after.directory_id
+            and not any(
+                hit.concerns(node) and hit.overlaps(before.began_ns, after.time_ns) for hit in strikes
+            )
+        )
+        found += [_other_directory(*pair) for pair in changed][:1]
+    return found
+
+
+def _other_directory(before: StateFile, after: StateFile) -> Anomaly:
+    said = f"The directory of {after.node} had the id {before.directory_id}, and then {after.directory_id}."
+    told = (f"directory id {before.directory_id}", f"directory id {after.directory_id}")
+    return _another(DIRECTORY_ID_CHANGED, said, (before, after), told)
+
+
+def _another(
+    kind: AnomalyKind, summary: str, files: tuple[StateFile, StateFile], told: tuple[str, str]
+) -> Anomaly:
+    """Two files that should tell the same of a disk, and what each told."""
+    first, second = files
+    return kind.found(
+        summary,
+        subject=second.node,
+        time_ns=second.time_ns,
+        witness=(first.index, second.index),
+        explanation=tuple(
+            f"At {file.time_ns / 1e9:.3f} s meta.properties of {file.node} had {what}."
+            for file, what in zip(files, told, strict=True)
+        ),
+    )

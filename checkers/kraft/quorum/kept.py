@@ -1,0 +1,141 @@
+"""What was committed is in the voters' logs at the end, as their disks were read after the load.
+
+A leader that tells a high watermark in an epoch has told that what stands below it was appended in that epoch
+or before, and is on a majority of the voters' disks.  Every later leader has it, too (Raft, Leader
+Completeness), so that a voter that has it never drops it.  A log lacks it that ends below the high watermark,
+or that has records of a later epoch below it: what was committed there was another record.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import groupby
+
+import msgspec
+
+from checkers.columns.tables import NEVER
+from checkers.evidence.metadata_whole import thinned_logs
+from checkers.evidence.replicas import ReplicaLog, batches_of
+from checkers.evidence.setup import setup_of
+from checkers.history.operations import History, once
+from checkers.history.replicas import MetadataLogSeen
+from checkers.history.sources import Source, lacking
+from checkers.kraft.quorum.committed import METADATA_COMMITTED_LOST
+from checkers.kraft.quorum.views import NONE, LeaderClaim
+from checkers.verdict.verdict import Anomaly
+
+Struck = Callable[[int, int, int], bool]
+"""Whether a fault of its disk may have befallen a node, by its id, at some time between two."""
+Licence = Callable[[LeaderClaim, int], str | None]
+"""Why what was committed when a leader answered may be gone until a time; None if nothing explains it."""
+
+
+class KeptLogs:
+    """Logs of voters, of which it is known where they end and what they have.
+
+    One that could not be read or decoded, of which records are missing, or that ends with what is no whole
+    batch, says nothing.  Nor does an empty one: what it has may stand in a snapshot.  None does where it may
+    be unknown who the voters were.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+
+    Raises:
+        msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
+    """
+
+    def __init__(self, history: History) -> None:
+        setup = setup_of(history)
+        ids = {} if setup is None else {name: voter for voter, name in setup.controllers.items()}
+        thinned, told = thinned_logs(history), lacking(history, Source.QUORUM, Source.ADMIN) is None
+        self._logs = {
+            ids[log.node]: log
+            for log in batches_of(history).metadata_logs
+            if log.node in ids and log.op not in thinned and _whole(log) and told
+        }
+
+    def __len__(self) -> int:
+        """How many logs were read whole."""
+        return len(self._logs)
+
+    def lacking(self, claim: LeaderClaim, struck: Struck) -> dict[int, ReplicaLog]:
+        """The logs that lack what a leader told to be committed, by the ids of their nodes.
+
+        Those are left out that were read before it was told, and those that a fault of their disks befell.
+        """
+        return {
+            voter: log
+            for voter, log in self._logs.items()
+            if claim.time_ns < log.seen.began_ns
+            and kept_until(log, claim.epoch) < claim.high_watermark
+            and not struck(voter, 0, log.time_ns)
+        }
+
+    @property
+    def read_ns(self) -> int:
+        """When the last of them had been read."""
+        return max((log.time_ns for log in self._logs.values()), default=0)
+
+
+kept_logs = once(KeptLogs)
+"""`KeptLogs` of a history."""
+
+
+def kept_until(log: ReplicaLog, epoch: int) -> int:
+    """The offset up to which a log has records of an epoch and of those before it."""
+    later = log["base_offset"][log["leader_epoch"] > epoch]
+    return min(log.end, int(later.min(initial=NEVER)))
+
+
+def _whole(log: ReplicaLog) -> bool:
+    seen = log.seen
+    decoded = isinstance(seen, MetadataLogSeen) and seen.decoder_error is None
+    return log.readable and decoded and len(log) > 0 and seen.tail is None and not seen.corrupt
+
+
+def committed_gone(
+    claims: Sequence[LeaderClaim], logs: KeptLogs, struck: Struck, licence: Licence
+) -> Iterator[Anomaly]:
+    """Of each epoch the highest mark, where a majority of the voters has lost what stood below it.
+
+    The voters are those of that answer, and all that were told since: of each set a majority must lack it, so
+    that a change of the voters explains nothing.
+    """
+    for claim in _highest(claims):
+        lacking = logs.lacking(claim, struck)
+        sets = [each.voters for each in claims if each.time_ns >= claim.time_ns]
+        if all(2 * sum(voter.id in lacking for voter in voters) > len(voters) for voters in sets):
+            why = licence(claim, logs.read_ns)
+            yield msgspec.structs.replace(_gone(claim, lacking.values()), illegal=why is None, licence=why)
+
+
+def _highest(claims: Iterable[LeaderClaim]) -> Iterator[LeaderClaim]:
+    """Of each epoch the answer with the highest mark; one that contradicts itself tells none."""
+    sound = (
+        claim for claim in claims if claim.leader_end == NONE or claim.high_watermark <= claim.leader_end
+    )
+    ordered = sorted(sound, key=lambda claim: (claim.epoch, -claim.high_watermark, claim.time_ns))
+    for _, some in groupby(ordered, key=lambda claim: claim.epoch):
+        yield next(some)
+
+
+def _gone(claim: LeaderClaim, lacking: Iterable[ReplicaLog]) -> Anomaly:
+    logs = list(lacking)
+    nodes = ", ".join(log.node for log in logs)
+    told = f"At {claim.time_ns / 1e9:.3f} s {claim.node} led epoch {claim.epoch}"
+    return METADATA_COMMITTED_LOST.found(
+        f"{claim.node}, leader of epoch {claim.epoch}, told that all below {claim.high_watermark} was"
+        f" committed, and the metadata logs of {nodes}, a majority of the voters, lack some of it.",
+        subject=f"epoch {claim.epoch}, at the end",
+        time_ns=max(log.time_ns for log in logs),
+        witness=(claim.index, *(log.op for log in logs)),
+        explanation=(
+            f"{told}: high watermark {claim.high_watermark}, log end {claim.leader_end}.",
+            *(_told(log, claim.epoch) for log in logs),
+        ),
+    )
+
+
+def _told(log: ReplicaLog, epoch: int) -> str:
+    until = kept_until(log, epoch)
+    behind = "where it ends" if until == log.end else "where a later epoch begins"
+    read_s = log.seen.began_ns / 1e9
+    return f"Read from {read_s:.3f} s on, the log of {log.node} has that up to {until}, {behind}."

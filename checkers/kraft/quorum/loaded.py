@@ -1,0 +1,87 @@
+"""Where voters' metadata logs ended when their processes started again.
+
+A leader tells how far a voter has fetched, and what of that is committed.  A voter flushes what it fetched
+before it fetches on, so that neither the end of its process nor a loss of power takes it; the leader itself
+counts before it has flushed.  Recovery removes what is damaged, and nothing else.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.evidence.faults import FaultWindow
+from checkers.evidence.log_ends import SLACK_NS, Loaded
+from checkers.evidence.setup import Setup
+from checkers.history.replicas import METADATA_TOPIC
+from checkers.kraft.quorum.answers import END_REGRESSION
+from checkers.kraft.quorum.views import LeaderClaim
+from checkers.verdict.verdict import Anomaly
+
+POWER_LOSS = "power-loss"
+
+
+class _Had(NamedTuple):
+    """Up to where a voter had what was committed, and the answer that told so."""
+
+    end: int
+    claim: LeaderClaim
+
+
+def ends_forgotten(
+    loads: Iterable[Loaded],
+    claims: Sequence[LeaderClaim],
+    strikes: Sequence[FaultWindow],
+    licence: Callable[[LeaderClaim, int], str | None],
+    setup: Setup,
+) -> Iterator[Anomaly]:
+    """Metadata logs that ended, when they were loaded, below what their voter had of what was committed.
+
+    Args:
+        loads: every log that a node loaded as it started.
+        claims: what leaders answered.
+        strikes: faults of disks with metadata logs.
+        licence: why what was committed when a leader answered may be gone until a time.
+        setup: who the controllers are.
+    """
+    ids = {name: voter for voter, name in setup.controllers.items()}
+    for load in loads:
+        if load.topic != METADATA_TOPIC or load.node not in ids:
+            continue
+        had = max(_told(load, ids[load.node], claims, strikes), default=None, key=lambda each: each.end)
+        if had is not None and load.end < had.end:
+            why = licence(had.claim, load.time_ns)
+            found = _forgotten(load, ids[load.node], had)
+            yield msgspec.structs.replace(found, illegal=why is None, licence=why)
+
+
+def _told(
+    load: Loaded, voter: int, claims: Sequence[LeaderClaim], strikes: Sequence[FaultWindow]
+) -> Iterator[_Had]:
+    """What leaders had told of a voter before it loaded its log, unless a fault of its disk came between."""
+    mine = [strike for strike in strikes if strike.concerns(load.node)]
+    for claim in claims:
+        if claim.time_ns > load.time_ns - SLACK_NS:
+            continue
+        between = [each for each in mine if each.overlaps(claim.began_ns, load.time_ns + SLACK_NS)]
+        if any(each.kind != POWER_LOSS or claim.leader_id == voter for each in between):
+            continue
+        for each in claim.voters:
+            if each.id == voter:
+                yield _Had(min(each.log_end_offset, claim.high_watermark), claim)
+
+
+def _forgotten(load: Loaded, voter: int, had: _Had) -> Anomaly:
+    claim = had.claim
+    return END_REGRESSION.found(
+        f"The log of voter {voter} ended at {load.end} when {load.node} loaded it, and had had {had.end}"
+        f" committed in epoch {claim.epoch}.",
+        subject=f"voter {voter}, line {load.line}",
+        time_ns=load.time_ns,
+        witness=(claim.index, load.index),
+        explanation=(
+            f"At {claim.time_ns / 1e9:.3f} s {claim.node} told high watermark {claim.high_watermark}.",
+            f"By then {voter} had fetched at least what is below {had.end}.",
+            f"Line {load.line} of {load.node}'s log, at {load.at}: it loads that log up to {load.end}.",
+        ),
+    )

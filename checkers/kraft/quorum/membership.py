@@ -1,0 +1,154 @@
+"""Who may be a voter, and who may not be missing: brokers have no vote, and no controller is lost."""
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+
+from checkers.evidence.faults import FaultWindow
+from checkers.evidence.setup import Setup
+from checkers.history.operations import History, Operation
+from checkers.kraft.quorum.changes import ADD, VoterChange
+from checkers.kraft.quorum.views import LeaderClaim
+from checkers.kraft.quorum.voter_sets import VoterSet, named
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import Anomaly
+
+BROKER_AS_VOTER = AnomalyKind(
+    id="broker-as-voter",
+    meaning="A node without the role of a controller became a voter.",
+    guarantee="Only controllers are voters of the metadata quorum.",
+    source="KIP-853, Add Voter; KAFKA-19021, open in 4.3.1: the broker exits, here and at every start",
+)
+VOTER_LOST = AnomalyKind(
+    id="voter-lost",
+    meaning="A controller ran for long, reachable, and was neither voter nor observer for the leader.",
+    guarantee="A controller that is no voter finds the leader and fetches from it as an observer.",
+    source="KIP-853, Bootstrap Servers; KAFKA-17030, fixed in 4.1.0",
+)
+LOST_AFTER_NS = 30_000_000_000
+"""Undisturbed, a controller is in the leader's view within this; on 4.1.1 a stale voter took 14.8 s."""
+ANSWERED_WITHIN_NS = 5_000_000_000
+
+
+def brokers_as_voters(
+    sets: Iterable[VoterSet], changes: Iterable[VoterChange], setup: Setup, history: History
+) -> list[Anomaly]:
+    """One finding for each broker in a set, or whose adding was acknowledged; with its exit, if it died."""
+    brokers = {node.id: node.name for node in setup.nodes if "controller" not in node.roles}
+    proofs: dict[int, tuple[int, tuple[int, ...], str]] = {}
+    for change in changes:
+        if change.f == ADD and change.acknowledged and change.id in brokers:
+            text = f"Its adding was acknowledged at {change.completed_ns / 1e9:.3f} s."
+            proofs.setdefault(change.id, (change.invoked_ns, change.operations, text))
+    for told in sorted(sets, key=lambda told: (told.time_ns, told.index)):
+        for voter in told.members.keys() & brokers.keys():
+            text = f"In epoch {told.epoch} the voters were {named(told.members)}."
+            proofs.setdefault(voter, (told.began_ns, (told.index,), text))
+    return [_broker(brokers[voter], voter, proof, history) for voter, proof in sorted(proofs.items())]
+
+
+def _broker(node: str, voter: int, proof: tuple[int, tuple[int, ...], str], history: History) -> Anomaly:
+    since_ns, witness, text = proof
+    ends = [o for o in history.operations if _is_end(o, node) and o.time_ns >= since_ns][:1]
+    return BROKER_AS_VOTER.found(
+        f"{node}, a broker, became voter {voter} of the metadata quorum.",
+        subject=node,
+        time_ns=history.operations[witness[-1]].time_ns,
+        witness=(*witness, *(end.index for end in ends)),
+        explanation=(
+            text,
+            *(
+                f"At {end.time_ns / 1e9:.3f} s {node} had exited with code {end.value.get('exit_code')}."
+                for end in ends
+            ),
+        ),
+    )
+
+
+def _is_end(operation: Operation, node: str) -> bool:
+    observed = operation.f == "observe" and operation.key == "node" and operation.node == node
+    return observed and operation.value["status"] == "exited"
+
+
+def lost_voters(
+    history: History, claims: Sequence[LeaderClaim], windows: Sequence[FaultWindow], setup: Setup
+) -> list[Anomaly]:
+    """One finding for each controller that answers, undisturbed, and is missing for longer than the bound.
+
+    Args:
+        history: the run's.
+        claims: answers of leaders that were up to date.
+        windows: the run's faults; one disturbs if it concerns, or cuts from anybody, that node or a voter.
+        setup: which nodes are controllers.
+    """
+    names = setup.controllers
+    ordered = sorted(claims, key=lambda claim: (claim.time_ns, claim.index))
+    answers: dict[str, list[Operation]] = {node: [] for node in names.values()}
+    for operation in history.observed("quorum"):
+        answers.setdefault(operation.node or "", []).append(operation)
+    found = []
+    for voter, node in sorted(names.items()):
+        missing = _missing(voter, ordered, windows, names, answers[node])
+        if missing is not None:
+            found.append(_lost(node, *missing))
+    return found
+
+
+def _missing(
+    voter: int,
+    claims: Iterable[LeaderClaim],
+    windows: Sequence[FaultWindow],
+    names: dict[int, str],
+    answers: Sequence[Operation],
+) -> tuple[LeaderClaim, LeaderClaim] | None:
+    """First and last answer of a stretch without that node, which answers itself, longer than the bound."""
+    first: LeaderClaim | None = None
+    previous_ns = 0
+    for claim in claims:
+        away = (
+            any(other.id == voter for other in (*claim.voters, *claim.observers))
+            or _disturbed(voter, claim, previous_ns, windows, names)
+            or not _answers(answers, previous_ns, claim.time_ns)
+        )
+        first = None if away else first or claim
+        previous_ns = claim.time_ns
+        if first is not None and claim.began_ns - first.time_ns > LOST_AFTER_NS:
+            return first, claim
+    return None
+
+
+def _disturbed(
+    voter: int, claim: LeaderClaim, since_ns: int, windows: Sequence[FaultWindow], names: dict[int, str]
+) -> bool:
+    """Whether a fault between that time and the answer concerns the node, or a voter."""
+    involved = {names.get(number, "") for number in (voter, *(other.id for other in claim.voters))}
+    return any(w.overlaps(since_ns, claim.time_ns) and _touches(w, involved) for w in windows)
+
+
+def _touches(window: FaultWindow, nodes: set[str]) -> bool:
+    return any(window.concerns(node) for node in nodes) or any(nodes & set(pair) for pair in window.cut)
+
+
+def _answers(answers: Sequence[Operation], start_ns: int, end_ns: int) -> bool:
+    """Whether the node had answered lately and did not fail to, which shows that it runs."""
+    first = bisect_left(answers, start_ns - ANSWERED_WITHIN_NS, key=lambda o: o.time_ns)
+    lately = answers[first : bisect_right(answers, end_ns, key=lambda o: o.time_ns)]
+    return bool(lately) and all(o.value["answer"] != "error" for o in lately)
+
+
+def _lost(node: str, first: LeaderClaim, last: LeaderClaim) -> Anomaly:
+    seconds = (last.began_ns - first.time_ns) / 1e9
+    return VOTER_LOST.found(
+        f"{node} ran for {seconds:.1f} s without being voter or observer of the quorum.",
+        subject=node,
+        time_ns=last.time_ns,
+        witness=(first.index, last.index),
+        explanation=tuple(_view(claim) for claim in (first, last)),
+    )
+
+
+def _view(claim: LeaderClaim) -> str:
+    return (
+        f"At {claim.time_ns / 1e9:.3f} s {claim.node}, leader of epoch {claim.epoch}, had the voters"
+        f" {named(voter.id for voter in claim.voters)} and the observers"
+        f" {named(observer.id for observer in claim.observers)}."
+    )

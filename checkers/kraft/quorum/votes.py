@@ -1,0 +1,309 @@
+"""Votes, by what controllers logged when they granted them: one an epoch, for no stale candidate, a majority.
+
+Logs are evidence with bounds: what they don't say is unknown.  Only what two lines, or a line and what is
+known of the voter's metadata log, contradict is illegal; and a vote that a candidate counted, where the whole
+log of its voter has none.
+"""
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+import msgspec
+
+from checkers.evidence.faults import FaultWindow
+from checkers.evidence.metadata_log import farthest
+from checkers.evidence.node_logs import moment, ns_between
+from checkers.evidence.setup import Setup
+from checkers.history.operations import History
+from checkers.kraft.quorum.answers import Kept, Key, keep
+from checkers.kraft.quorum.rules import DOUBLE_VOTE
+from checkers.kraft.quorum.views import NONE, LeaderClaim
+from checkers.kraft.quorum.wipes import Wipes
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import Anomaly
+
+STALE_VOTE = AnomalyKind(
+    id="stale-vote",
+    meaning="A voter granted its vote to a candidate whose log lacks committed records that the voter has.",
+    guarantee="A voter grants its vote only to a candidate whose log is at least as up to date as its own.",
+    source="KIP-595, Vote; Raft (Ongaro and Ousterhout 2014), §5.4.1",
+)
+LEADER_WITHOUT_MAJORITY = AnomalyKind(
+    id="leader-without-majority",
+    meaning="A controller became the leader, and the majority of the voters had not granted it their votes.",
+    guarantee="A candidate leads its epoch once a majority of the voters granted it their votes.",
+    source="KIP-595, Leader Election; Raft (Ongaro and Ousterhout 2014), §5.2",
+)
+SLACK_NS = 2_000_000_000
+"""How far the time of a line may lie beside the history's clock, whose beginning is told in whole seconds."""
+
+
+class Vote(msgspec.Struct, frozen=True):
+    """A line that tells of a vote; fields as docs/histories.md names them.
+
+    Attributes:
+        index: the observation's place in the history.
+        node: whose log it stands in.
+        time_ns: when, on the history's clock; uncertain by `SLACK_NS`.
+        told: what it says.
+    """
+
+    index: int
+    node: str
+    time_ns: int
+    told: "VoteTold"
+
+
+class VoteTold(msgspec.Struct, frozen=True):
+    """What a line says of a vote."""
+
+    line: int | None
+    at: str | None = None
+    epoch: int = NONE
+    candidate_id: int = NONE
+    candidate_directory_id: str | None = None
+    granted: bool = False
+    pre_vote: bool = False
+    last_epoch: int | None = None
+    last_offset: int | None = None
+    directory_id: str | None = None
+    pre_voters: tuple[int, ...] | None = None
+    pre_granting: tuple[int, ...] | None = None
+    lines: int = 0
+    further: int = 0
+
+    @property
+    def binds(self) -> bool:
+        """Whether it is a vote that counts."""
+        return self.granted and not self.pre_vote and self.line is not None
+
+    def alike(self, other: "VoteTold") -> bool:
+        """Whether it is for the same candidate; a disk that is not told may be any."""
+        return self.candidate_id == other.candidate_id and _same(
+            self.candidate_directory_id, other.candidate_directory_id
+        )
+
+
+class Elected(msgspec.Struct, frozen=True):
+    """A line that tells that a node became the leader; `granting` is None where it does not tell by whom."""
+
+    line: int
+    epoch: int
+    voters: tuple[int, ...]
+    granting: tuple[int, ...] | None = None
+
+    @property
+    def counted(self) -> tuple[int, ...]:
+        """Voters whose votes it may have had."""
+        return self.voters if self.granting is None else self.granting
+
+
+class Logs(msgspec.Struct, frozen=True):
+    """What all logs tell of votes.
+
+    Attributes:
+        votes: those that bind, in the order of the history.
+        elected: the node that became a leader, the observation's place and time, and what the line says.
+        whole: nodes whose logs were read to the end, with nothing left out; and the lowest epoch that each
+            tells of, since the beginning of a log may be gone.
+        further: by node, how many entries were left out.
+    """
+
+    votes: tuple[Vote, ...]
+    elected: tuple[tuple[str, int, int, Elected], ...]
+    whole: dict[str, int]
+    further: dict[str, int]
+
+
+def logs_of(history: History) -> Logs:
+    """Read what nodes' logs tell of votes.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    began_at = moment(history.began_at)
+
+    def time_ns(at: str | None, otherwise_ns: int) -> int:
+        when = moment(at or "")
+        return otherwise_ns if when is None or began_at is None else ns_between(began_at, when)
+
+    told = [
+        Vote(o.index, o.node or "", time_ns(o.value.get("at"), o.time_ns), msgspec.convert(o.value, VoteTold))
+        for o in history.observed("vote")
+    ]
+    elected = tuple(
+        (o.node or "", o.index, time_ns(o.value.get("at"), o.time_ns), msgspec.convert(o.value, Elected))
+        for o in history.observed("elected")
+    )
+    further = {vote.node: vote.told.further for vote in told if vote.told.line is None}
+    first: dict[str, int] = {}
+    for vote in told:
+        if vote.told.line is not None and not further.get(vote.node, 1):
+            first[vote.node] = min(first.get(vote.node, vote.told.epoch), vote.told.epoch)
+    left_out = {node: number for node, number in further.items() if number}
+    return Logs(tuple(vote for vote in told if vote.told.binds), elected, first, left_out)
+
+
+def _same(one: str | None, other: str | None) -> bool:
+    return one == other or None in (one, other)
+
+
+def granted_twice(logs: Logs, wipes: Iterable[FaultWindow]) -> Iterator[Anomaly]:
+    """For every node, disk and epoch the first vote for another candidate than the one before.
+
+    A disk that was emptied meanwhile has forgotten the vote before.
+    """
+    hits = tuple(wipes)
+    last: dict[tuple[str, int], Vote] = {}
+    found: set[tuple[str, int]] = set()
+    for vote in logs.votes:
+        place = (vote.node, vote.told.epoch)
+        before = last.get(place)
+        last[place] = vote
+        if before is None or before.told.alike(vote.told) or place in found:
+            continue
+        same_disk = _same(before.told.directory_id, vote.told.directory_id)
+        from_ns, to_ns = before.time_ns - SLACK_NS, vote.time_ns + SLACK_NS
+        if same_disk and not any(w.concerns(vote.node) and w.overlaps(from_ns, to_ns) for w in hits):
+            found.add(place)
+            yield _twice(before, vote)
+
+
+def _twice(before: Vote, vote: Vote) -> Anomaly:
+    names = f"{before.told.candidate_id} and {vote.told.candidate_id}"
+    return DOUBLE_VOTE.found(
+        f"{vote.node} voted for {names} in epoch {vote.told.epoch}, by its own log.",
+        subject=f"{vote.node}, epoch {vote.told.epoch}",
+        time_ns=vote.time_ns,
+        witness=(before.index, vote.index),
+        explanation=(_said(before), _said(vote)),
+    )
+
+
+def _said(vote: Vote) -> str:
+    told = vote.told
+    disk = "" if told.candidate_directory_id is None else f" on disk {told.candidate_directory_id}"
+    return (
+        f"Line {told.line} of {vote.node}'s log, at {told.at}: its vote in epoch {told.epoch} goes to"
+        f" {told.candidate_id}{disk}."
+    )
+
+
+class Bounds(msgspec.Struct, frozen=True):
+    """What voters' logs had at least, when they were asked for votes.
+
+    Attributes:
+        votes: each with what the voter had that was committed, and the answer that tells it.
+    """
+
+    votes: tuple[tuple[Vote, Kept, tuple[int, int]], ...]
+
+
+def bounds_of(logs: Logs, claims: Sequence[LeaderClaim], setup: Setup, history: History) -> Bounds:
+    """Of each vote of which it is known how far the candidate's log reaches, how far the voter's does.
+
+    A leader of an earlier epoch had told of the voter's log; what was committed of it stays.
+    """
+    asked = [vote for vote in logs.votes if vote.told.last_epoch is not None]
+    epoch_at = _epochs(history)
+    ids = {name: voter for voter, name in setup.controllers.items()}
+    kept: dict[Key, Kept] = {}
+    found = []
+    waiting = sorted(claims, key=lambda claim: (claim.epoch, claim.time_ns))
+    mark = NONE
+    for vote in sorted(asked, key=lambda vote: vote.told.epoch):
+        while waiting and waiting[0].epoch < vote.told.epoch:
+            epoch = waiting[0].epoch
+            of_epoch = [claim for claim in waiting if claim.epoch == epoch]
+            waiting = waiting[len(of_epoch) :]
+            mark = max(mark, *(claim.high_watermark for claim in of_epoch))
+            keep(kept, of_epoch, mark)
+        had = [
+            known
+            for (voter, disk), known in kept.items()
+            if voter == ids.get(vote.node) and _same(disk, vote.told.directory_id)
+        ]
+        best = max(had, key=lambda known: known.end, default=None)
+        last_epoch = None if best is None else epoch_at(best.end - 1)
+        if best is not None and last_epoch is not None:
+            found.append((vote, best, (last_epoch, best.end)))
+    return Bounds(tuple(found))
+
+
+def _epochs(history: History) -> Callable[[int], int | None]:
+    """Tells the epoch of the record at an offset, by where leaders of the farthest metadata log began."""
+    log = farthest(history)
+    begun = [] if log is None else [(r[0], r[1]) for r in log.seen.records if r[2] == "LEADER_CHANGE"]
+
+    def epoch_at(offset: int) -> int | None:
+        place = bisect_right(begun, (offset, 1 << 62)) - 1
+        return begun[place][1] if place >= 0 and log is not None and offset < log.end else None
+
+    return epoch_at
+
+
+def stale_votes(bounds: Bounds, wipes: Wipes) -> Iterator[Anomaly]:
+    """Votes for candidates whose logs end below what is committed on the voter's disk.
+
+    Where a disk was emptied it may be gone by right.
+    """
+    if wipes.wipes:
+        return
+    for vote, known, (last_epoch, end) in bounds.votes:
+        told = vote.told
+        if (told.last_epoch, told.last_offset) < (last_epoch, end):
+            yield STALE_VOTE.found(
+                f"{vote.node} voted for {told.candidate_id} in epoch {told.epoch}, whose log ended at"
+                f" {told.last_offset} in epoch {told.last_epoch}; its own had {end} in epoch {last_epoch}.",
+                subject=f"{vote.node}, epoch {told.epoch}",
+                time_ns=vote.time_ns,
+                witness=(known.claim.index, vote.index),
+                explanation=(_had(vote, known), _said(vote)),
+            )
+
+
+def _had(vote: Vote, known: Kept) -> str:
+    claim = known.claim
+    return (
+        f"At {claim.time_ns / 1e9:.3f} s {claim.node} led epoch {claim.epoch}: {vote.node} had fetched what"
+        f" is below {known.end}, and that was committed."
+    )
+
+
+def without_majority(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
+    """Leaders with too few votes, by the line of their election or by the logs of those who voted.
+
+    A log counts that tells of an earlier epoch and of the end: then it has all that was logged between.
+    """
+    granted = {(v.node, v.told.epoch, v.told.candidate_id) for v in logs.votes}
+    ids = {name: voter for voter, name in setup.controllers.items()}
+    for node, index, time_ns, told in logs.elected:
+        denied = [
+            voter
+            for voter in told.counted
+            if logs.whole.get(name := setup.controllers.get(voter, ""), told.epoch) < told.epoch
+            and (name, told.epoch, ids.get(node)) not in granted
+        ]
+        had = len(told.counted) - len(denied)
+        if told.voters and 2 * had <= len(told.voters):
+            by = "not told" if told.granting is None else str(list(told.granting))
+            yield LEADER_WITHOUT_MAJORITY.found(
+                f"{node} led epoch {told.epoch} by the votes of {had} of {len(told.voters)} voters.",
+                subject=f"{node}, epoch {told.epoch}",
+                time_ns=time_ns,
+                witness=(index,),
+                explanation=(
+                    f"Line {told.line} of its log: the voters are {list(told.voters)}; votes of: {by}.",
+                    *(f"The whole log of {setup.controllers[voter]} has no such vote." for voter in denied),
+                ),
+            )
+
+
+def figures(logs: Logs, bounds: Bounds) -> dict[str, int]:
+    """How much was looked at."""
+    return {
+        "votes_judged": len(logs.votes),
+        "votes_with_known_bounds": len(bounds.votes),
+        "elections_judged": len(logs.elected),
+        "vote_lines_left_out": sum(logs.further.values()),
+    }

@@ -1,0 +1,86 @@
+"""Whether the quorum was watched so closely that a zombie, or a controller that stays away, would show."""
+
+from collections.abc import Iterable, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from checkers.evidence.faults import ENDING_KINDS, SILENT_KINDS, FaultWindow
+from checkers.evidence.processes import Span, gone, not_running
+from checkers.evidence.setup import Setup
+from checkers.history.operations import History
+from checkers.verdict.verdict import Assumption
+
+NS_PER_MS = 1_000_000
+
+
+class _Silence(NamedTuple):
+    """A stretch in which a controller answered nothing."""
+
+    length_ns: int
+    node: str
+
+
+def watched(
+    history: History, setup: Setup, windows: Sequence[FaultWindow], bound_ms: float
+) -> tuple[Assumption, Assumption]:
+    """Test that each controller answered when all faults were over, and was never silent for long before.
+
+    Errors and timeouts are no answers.  Silence is excused while the node was paused, down or without a disk,
+    or its process had ended by itself, and from then until its next answer: without a majority a node that
+    starts can't answer yet.  Of one that has no process at the end none is asked for.
+
+    Args:
+        history: the run's.
+        setup: which nodes are controllers; one of whom nothing was observed counts as silent.
+        windows: the run's faults.
+        bound_ms: the longest silence in which no zombie could be missed.
+    """
+    answers: dict[str, list[int]] = {n.name: [] for n in setup.nodes if "controller" in n.roles}
+    looks: list[int] = []
+    for operation in history.of("observe"):
+        if operation.key in {"quorum", "quorum-state"}:
+            looks.append(operation.time_ns)
+            if operation.key == "quorum" and operation.value["answer"] != "error":
+                answers.setdefault(operation.node or "", []).append(operation.time_ns)
+    over_ns = max((w.healed_ns for w in windows if w.healed_ns is not None), default=0)
+    ended = not_running(history)
+    back = answers.keys() - gone(history)
+    away = [node for node, times in answers.items() if node in back and (not times or times[-1] < over_ns)]
+    longest = max(
+        (
+            silence
+            for node, times in answers.items()
+            for silence in _silences(node, times, looks, [*_silenced(node, windows), *ended.get(node, ())])
+        ),
+        default=None,
+    )
+    return (
+        Assumption(
+            "controllers-answered",
+            not away,
+            "an answer of each controller after the last heal",
+            f"without an answer: {', '.join(away) or 'none'}",
+        ),
+        Assumption(
+            "controllers-watched",
+            longest is None or longest.length_ns <= bound_ms * NS_PER_MS,
+            f"no controller that runs leaves questions unanswered for more than {bound_ms:.0f} ms",
+            "no silence" if longest is None else f"{longest.length_ns // NS_PER_MS} ms of {longest.node}",
+        ),
+    )
+
+
+def _silenced(node: str, windows: Sequence[FaultWindow]) -> Iterable[Span]:
+    """When faults kept a node from answering."""
+    for window in windows:
+        if window.kind in SILENT_KINDS | ENDING_KINDS and window.concerns(node):
+            yield window.invoked_ns, window.end_ns
+
+
+def _silences(
+    node: str, answered: Sequence[int], looks: Sequence[int], silent: Sequence[Span]
+) -> Iterable[_Silence]:
+    """Times between answers, the first and last look included, in which the node could have answered."""
+    for before, after in pairwise([*looks[:1], *answered, *looks[-1:]]):
+        if not any(from_ns <= after and before <= to_ns for from_ns, to_ns in silent):
+            yield _Silence(after - before, node)

@@ -1,0 +1,131 @@
+"""Disks of controllers that were wiped: what a node promised is forgotten, and perhaps what was committed."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
+from checkers.evidence.faults import FaultWindow
+from checkers.evidence.setup import Setup
+from checkers.history.operations import History
+from checkers.history.replicas import METADATA_TOPIC
+from checkers.kraft.quorum.views import NONE, LeaderClaim, StateFile
+from checkers.licences.disks import WIPE, hits
+
+NS_PER_MS = 1_000_000
+
+
+class Wipe(msgspec.Struct, frozen=True):
+    """A fault that removed metadata logs.
+
+    Attributes:
+        window: the fault.
+        new_identity: whether the disk certainly came back with another directory id.
+    """
+
+    window: FaultWindow
+    new_identity: bool
+
+    def mute(self, dynamic_since_ns: int) -> bool:
+        """Whether what came back has no vote: in a dynamic quorum another identity is another voter."""
+        return self.new_identity and self.window.invoked_ns >= dynamic_since_ns
+
+    def straddled_by(self, file: StateFile) -> bool:
+        """Whether a reading took so long that it may tell of the disk before it, or of the one after it."""
+        gone_ns, back_ns = self.window.effective_ns, self.window.heal_invoked_ns
+        if back_ns is None or not self.window.concerns(file.node):
+            return False
+        return file.began_ns <= (back_ns if gone_ns is None else gone_ns) and back_ns <= file.time_ns
+
+
+class Wipes(msgspec.Struct, frozen=True):
+    """All of them, in the order of injection."""
+
+    wipes: tuple[Wipe, ...]
+
+    def life(self, view: LeaderClaim | StateFile) -> int:
+        """How many wipes of the node's disk came before what it told, see `lives`."""
+        return self.lives(view.node, view.time_ns)
+
+    def lives(self, node: str, time_ns: int) -> int:
+        """How many wipes of a node's disk came before a time.
+
+        New content is written once the heal has begun; until then what is read, if anything, is the old one.
+        """
+        begun = (wipe.window.heal_invoked_ns for wipe in self.wipes if wipe.window.concerns(node))
+        return sum(at is not None and at <= time_ns for at in begun)
+
+    def certain(self, files: Iterable[StateFile]) -> list[StateFile]:
+        """Those readings of which it is certain which of the node's disks they tell of."""
+        return [file for file in files if not any(wipe.straddled_by(file) for wipe in self.wipes)]
+
+    def licence(
+        self,
+        claim: LeaderClaim,
+        claims: Iterable[LeaderClaim],
+        setup: Setup,
+        dynamic_since_ns: int,
+        until_ns: int = 0,
+    ) -> str | None:
+        """Why what was committed may be gone when a leader answers; None if no disk explains it.
+
+        What is not gone yet may have been committed later, in an epoch that was used again until `until_ns`.
+
+        A disk that comes back under its old identity, or under any in a static quorum, votes with an empty
+        log, so that one of them can undo a majority.  One with a new identity has no vote.  A disk that has
+        all that is committed again explains nothing any more.
+        """
+        gone: set[str] = set()
+        votes = False
+        for wipe in self.wipes:
+            empty = {
+                node
+                for voter, node in setup.controllers.items()
+                if wipe.window.concerns(node)
+                and wipe.window.invoked_ns <= max(claim.time_ns, until_ns)
+                and not filled(voter, wipe.window, claims, claim.began_ns)
+            }
+            gone |= empty
+            votes = votes or (bool(empty) and not wipe.mute(dynamic_since_ns))
+        if gone and (votes or 2 * len(gone) > len(claim.voters)):
+            return f"the disks of {', '.join(sorted(gone))} had been wiped"
+        return None
+
+
+def filled(voter: int, window: FaultWindow, claims: Iterable[LeaderClaim], before_ns: int) -> bool:
+    """Whether a leader told, between a wipe and a time, that a node has all that was told to be committed."""
+    committed = NONE
+    for claim in sorted(claims, key=lambda each: (each.time_ns, each.index)):
+        committed = max(committed, claim.high_watermark)
+        later = window.end_ns <= claim.began_ns and claim.time_ns < before_ns
+        if later and 0 < committed <= _end_of(voter, claim, window):
+            return True
+    return False
+
+
+def _end_of(voter: int, claim: LeaderClaim, window: FaultWindow) -> int:
+    """End of a node's log, if it leads or has fetched since a fault; the leader remembers old ends, too."""
+    if claim.leader_id == voter:
+        return claim.leader_end
+    healed_ms = claim.wall_ms - (claim.time_ns - window.end_ns) // NS_PER_MS
+    told = (
+        each.log_end_offset
+        for each in (*claim.voters, *claim.observers)
+        if each.id == voter and each.last_fetch_ms >= healed_ms
+    )
+    return max(told, default=NONE)
+
+
+def wipes_of(history: History, windows: Iterable[FaultWindow]) -> Wipes:
+    """The wipes that may have removed a metadata log."""
+    found = []
+    for window in windows:
+        if window.kind == WIPE and hits(history, window, METADATA_TOPIC):
+            values = [history.operations[index].value or {} for index in window.operations]
+            found.append(Wipe(window, any(_differ(value.get("probe") or {}) for value in values)))
+    return Wipes(tuple(found))
+
+
+def _differ(probe: dict[str, Any]) -> bool:
+    before, after = probe.get("directory_id_before"), probe.get("directory_id_after")
+    return bool(before and after and before != after)

@@ -1,0 +1,62 @@
+"""Judges what leaders tell of where their partitions begin and end (ListOffsets), during the load too.
+
+A broker leads in the epoch that the question names, or refuses.  It may have been deposed and not know it;
+so it must have known what was acknowledged, or told, before the next epoch can have begun, and no more.
+
+1. An end, or last stable offset, lies behind all that was acknowledged or told before: ``listed-end-behind``
+   (`ends`).
+2. Nothing that is told lies at or behind a record that was sent only afterwards: ``listed-end-ahead``.
+3. The last stable offset does not pass a transaction that is open: ``stable-offset-ahead`` (`stable`).
+4. A log begins no later than somebody asked for, and no earlier than was acknowledged, and its start does not
+   go back: ``listed-start-ahead``, ``listed-start-behind`` (`starts`).
+5. DeleteRecords is answered once the logs of all followers in sync begin at the offset or above:
+   ``deleted-before-followers`` (`followers`).
+6. By a timestamp, and by the largest one, the right record is told: ``listed-time-wrong`` (`times`).
+
+What permits that records are gone excuses 1, 2, 3 and 6 (`checkers.licences`); what permits that deleted ones
+come back excuses 4 (`checkers.logs.replicas.removed`).  A coordinator that was permitted to lose what it knew
+of a transaction may end it too early: that excuses 3.  An error of Kafka's search by time is known and legal
+(`times`; docs/findings.md).
+"""
+
+from collections import Counter
+
+from checkers.history.operations import History
+from checkers.logs.listed.ends import find_ahead, find_behind
+from checkers.logs.listed.followers import find_early, starts_of
+from checkers.logs.listed.loading import Story
+from checkers.logs.listed.stable import find_stable_ahead
+from checkers.logs.listed.starts import find_starts_ahead, find_starts_behind
+from checkers.logs.listed.times import find_times, slack_ns
+from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
+
+__all__ = ["check_listed"]
+
+CHECKER = "listed-offsets"
+"""The checker's name."""
+_RULES = (find_behind, find_ahead, find_stable_ahead, find_starts_ahead, find_starts_behind)
+
+
+def check_listed(history: History) -> CheckerResult:
+    """Judge all answers of leaders; not exercised where nobody asked.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    story = Story(history)
+    slack = slack_ns(story)
+    found: list[Anomaly] = []
+    figures: Counter[str] = Counter()
+    for place in story.places:
+        for rule in _RULES:
+            found += rule(story, place)
+        if slack is not None:
+            found += find_times(story, place, slack)
+        figures.update(told.what for told in place.told)
+        figures["from_former_leaders"] += sum(told.fence_ns < told.began_ns for told in place.told)
+    found += find_early(story, figures)
+    exercised = bool(story.places) or bool(starts_of(history))
+    return result_of(CHECKER, found, figures=dict(figures), exercised=exercised)

@@ -1,0 +1,129 @@
+"""Ends of partitions: none lies below what leaders had acknowledged or told, none beyond what was sent."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import NONE
+from checkers.logs.listed.kinds import END_AHEAD, END_BEHIND
+from checkers.logs.listed.loading import (
+    Found,
+    Place,
+    Sent,
+    Story,
+    Told,
+    answers,
+    running_maximum,
+    shown,
+    worst,
+)
+from checkers.verdict.verdict import Anomaly
+
+
+class _Bounds(NamedTuple):
+    """Offsets below which no end lies that a leader tells later.
+
+    Attributes:
+        time_ns: since when each is known, of which a leader of that time or later must know.
+        since_ns: since when a loss explains that it does not.
+        offset: each.
+        operations: of each, those that show it.
+        text: of each, what it is.
+    """
+
+    time_ns: Sequence[int]
+    since_ns: Sequence[int]
+    offset: Sequence[int]
+    operations: Sequence[tuple[int, ...]]
+    text: str
+
+
+def find_behind(story: Story, place: Place) -> Iterator[Anomaly]:
+    """Ends that lie below what had been acknowledged, or told, before they were asked for.
+
+    A leader answers once its high watermark has come to where its epoch began (KIP-207), and so tells all
+    that those before it had committed.  The last stable offset is the high watermark where there are no
+    transactions; where there are any, it is compared with itself.
+    """
+    latest, stable = answers(place, "latest"), answers(place, "stable")
+    if story.transactional(place.name):
+        groups = [(latest, [_acked(story.sent(place.name)), _told([*latest, *stable])])]
+        groups.append((stable, [_told(stable)]))
+    else:
+        every = sorted([*latest, *stable], key=lambda told: told.op)
+        groups = [(every, [_acked(story.sent(place.name)), _told(every)])]
+    for judged, bounds in groups:
+        for each in bounds:
+            yield from worst(_behind(story, place, judged, each))
+
+
+def _acked(sent: Sent) -> _Bounds:
+    rows = np.flatnonzero(sent.kept)
+    completed_ns = sent.completed_ns[rows].tolist()
+    operations = [(op,) for op in sent.op[rows].tolist()]
+    return _Bounds(completed_ns, completed_ns, (sent.offset[rows] + 1).tolist(), operations, "acknowledged")
+
+
+def _told(some: Sequence[Told]) -> _Bounds:
+    times_ns, fences_ns = [told.time_ns for told in some], [told.fence_ns for told in some]
+    return _Bounds(times_ns, fences_ns, [told.offset for told in some], [(told.op,) for told in some], "told")
+
+
+def _behind(story: Story, place: Place, judged: Sequence[Told], bounds: _Bounds) -> Iterator[Found]:
+    times_ns, rows = running_maximum(bounds.time_ns, bounds.offset)
+    for told in judged:
+        at = int(np.searchsorted(times_ns, told.fence_ns, side="right")) - 1
+        row = int(rows[at]) if at >= 0 else NONE
+        if row == NONE or bounds.offset[row] <= told.offset:
+            continue
+        due = bounds.offset[row]
+        anomaly = END_BEHIND.found(
+            f"{told.node} told that {place.name} ends at {told.offset}, and {due} had been {bounds.text}",
+            subject=str(place.name),
+            time_ns=told.time_ns,
+            witness=(*bounds.operations[row], told.op),
+            explanation=(
+                _known(bounds, row),
+                shown(told),
+                f"No later epoch had begun by {told.fence_ns / 1e9:.3f} s.",
+            ),
+        )
+        yield anomaly, story.permit(place.name, bounds.since_ns[row], told.time_ns, due - 1)
+
+
+def _known(bounds: _Bounds, row: int) -> str:
+    (op, *_), seconds = bounds.operations[row], bounds.time_ns[row] / 1e9
+    return f"Up to offset {bounds.offset[row]} it was {bounds.text} by {seconds:.3f} s: operation {op}."
+
+
+def find_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
+    """Offsets that lie behind a record which was sent only after they had been told.
+
+    A record that its leader alone had to have may be where another leader has others.
+    """
+    every = story.sent(place.name)
+    sent = every.at(np.flatnonzero(every.kept))
+    order = np.argsort(sent.invoked_ns, kind="stable")[::-1]
+    lowest = np.minimum.accumulate(sent.offset[order])[::-1]
+    invoked_ns, order = sent.invoked_ns[order][::-1], order[::-1]
+    found: list[Found] = []
+    for told in place.told:
+        at = int(np.searchsorted(invoked_ns, told.time_ns, side="right"))
+        ends = told.what in {"latest", "stable", "earliest"}
+        if at == len(order) or told.offset < lowest[at] + ends:
+            continue
+        row = order[at:][sent.offset[order[at:]] == lowest[at]][0]
+        offset, op = int(sent.offset[row]), int(sent.op[row])
+        anomaly = END_AHEAD.found(
+            f"{told.node} told {told.offset} of {place.name} ({told.what}), and {offset} was sent later",
+            subject=str(place.name),
+            time_ns=told.time_ns,
+            witness=(told.op, op),
+            explanation=(
+                shown(told),
+                f"What stands at {offset} was sent at {sent.invoked_ns[row] / 1e9:.3f} s: operation {op}.",
+            ),
+        )
+        found.append((anomaly, story.permit(place.name, told.fence_ns, int(sent.completed_ns[row]), offset)))
+    yield from worst(found)

@@ -1,0 +1,134 @@
+"""Starts of followers' logs: DeleteRecords is answered once every live replica has moved its own (KIP-107).
+
+Any replica tells where its log begins, not the leader alone.  A leader waits for all replicas that its
+metadata show alive.  So a follower that was in sync, and thus unfenced, from before the request until it
+answered, in one process and under one leader, begins at the offset or above.  What else could be:
+
+- The leader remembers what a follower told in an earlier process, whose start is lost since: so an offset
+  counts only where nobody had asked to delete up to it before, and nothing else removes records.
+- A follower that truncates its log may begin lower: it does so under a new leader, or after an unclean
+  election.
+- A replica in another log directory is another log.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.columns.tables import PartitionName
+from checkers.evidence.partition_changes import PartitionState
+from checkers.history.observed import StartsSeen
+from checkers.history.operations import History, once
+from checkers.logs.listed.kinds import DELETED_EARLY
+from checkers.logs.listed.loading import Story
+from checkers.logs.partitions.lives import one_life
+from checkers.logs.replicas.removed import Deletion, deletions_of
+from checkers.verdict.verdict import Anomaly
+
+STARTS = "starts"
+"""Key of the observations."""
+MARGIN_NS = 2_000_000_000
+"""How long before the request a follower was in sync already, under the same leader."""
+_REACH_NS = 60_000_000_000
+"""A question asks after what was deleted shortly before; older deletions have had theirs."""
+
+
+class Start(NamedTuple):
+    """Where a broker told that its log of a partition begins.
+
+    Attributes:
+        op: index of the observation.
+        node: the broker's name.
+        began_ns: when it was asked.
+        time_ns: when its answer was there.
+        offset: the start.
+    """
+
+    op: int
+    node: str
+    began_ns: int
+    time_ns: int
+    offset: int
+
+
+@once
+def starts_of(history: History) -> dict[PartitionName, list[Start]]:
+    """All starts that brokers told, by partition, in the order of the answers.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    found: dict[PartitionName, list[Start]] = {}
+    for operation in history.observed(STARTS):
+        seen = msgspec.convert(operation.value, StartsSeen)
+        for topic, rows in seen.topics.items():
+            for number, error, offset in rows:
+                if not error:
+                    start = Start(
+                        operation.index, operation.node or "", seen.began_ns, operation.time_ns, offset
+                    )
+                    found.setdefault(PartitionName(topic, number), []).append(start)
+    return found
+
+
+def find_early(story: Story, figures: Counter[str]) -> Iterator[Anomaly]:
+    """At most one follower of each partition that began below what had been deleted.
+
+    Args:
+        story: the history.
+        figures: counts the answers of followers that had to have moved their starts.
+    """
+    deletions = deletions_of(story.history)
+    for name, starts in starts_of(story.history).items():
+        of_it = [] if story.retained(name) else deletions.get(name, [])
+        judged = [
+            (deletion, start)
+            for start in starts
+            for deletion in of_it
+            if start.began_ns - _REACH_NS < deletion.to_ns < start.began_ns
+            and _had_to_move(story, name, deletion, start)
+        ]
+        figures["starts_of_followers"] += len(judged)
+        early = [(deletion, start) for deletion, start in judged if start.offset < deletion.below]
+        yield from (_found(name, *each) for each in early[:1])
+
+
+def _had_to_move(story: Story, name: PartitionName, deletion: Deletion, start: Start) -> bool:
+    """Whether the leader certainly had to wait for this broker, and it can't have lost its start since."""
+    changes, number = story.scene.changes, story.scene.ids.get(start.node)
+    from_ns = deletion.from_ns - MARGIN_NS
+    if number is None or not changes.tells(name, start.time_ns):
+        return False
+    if story.asked_below(name, deletion.from_ns - 1) >= deletion.below:
+        return False
+    states = changes.possible(name, from_ns, start.time_ns)
+    earlier = changes.possible(name, 0, start.time_ns)
+    return (
+        all(_follows(state, number) for state in states)
+        and len({(state.leader_epoch, state.directories) for state in states}) == 1
+        and not any(state.unclean or state.recovering for state in earlier)
+        and one_life(story.scene, start.node, from_ns, start.time_ns)
+    )
+
+
+def _follows(state: PartitionState, number: int) -> bool:
+    return state.leader not in {-1, number} and number in state.isr
+
+
+def _found(name: PartitionName, deletion: Deletion, start: Start) -> Anomaly:
+    asked, answered = deletion.operations
+    return DELETED_EARLY.found(
+        f"{start.node} told that its log of {name} begins at {start.offset}, after DeleteRecords up to "
+        f"{deletion.below} had been acknowledged",
+        subject=str(name),
+        time_ns=start.time_ns,
+        witness=(asked, answered, start.op),
+        explanation=(
+            f"Operation {asked} asked to delete all records of {name} below {deletion.below}.",
+            f"It was acknowledged at {deletion.to_ns / 1e9:.3f} s (operation {answered}).",
+            f"{start.node} was asked at {start.began_ns / 1e9:.3f} s, and told {start.offset}.",
+            "It was in sync from before the request until then, in one process and under one leader.",
+        ),
+    )

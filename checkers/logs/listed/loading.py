@@ -1,0 +1,255 @@
+"""What leaders told of their partitions, and since when a broker that told it may have been deposed."""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from checkers.columns.tables import NONE, Booleans, Columns, Integers, PartitionName
+from checkers.evidence.loading import all_columns_of
+from checkers.evidence.partition_changes import PartitionChanges
+from checkers.history.observed import OffsetsAsked, OffsetsSeen
+from checkers.history.operations import INVOKE, History
+from checkers.history.shapes import Topic
+from checkers.licences import first_permit, licences_of
+from checkers.licences.scene import Scene
+from checkers.verdict.verdict import Anomaly
+
+OFFSETS = "offsets"
+"""Key of the observations."""
+Found = tuple[Anomaly, str | None]
+"""A finding, and what permits it."""
+_NS_PER_MS = 1_000_000
+_RETENTION = re.compile(r"(local\.)?retention\.")
+_RETENTION_OF_NODES = re.compile(r"log\.(local\.)?retention\.(ms|minutes|hours|bytes)")
+
+
+class Told(NamedTuple):
+    """What a broker told of one partition.
+
+    Attributes:
+        op: index of the observation.
+        node: the broker's name.
+        what: what it was asked for.
+        since_ms: the timestamp that was asked for, if one was.
+        began_ns: when it was asked.
+        time_ns: when its answer was there.
+        wall_ns: what is to be added to times of the history for those of the host's clock.
+        leader_epoch: in which it led.
+        offset: what it told; -1: there is none.
+        timestamp_ms: of the record there.
+        fence_ns: what was acknowledged by then, by whichever leader, it must have known when it was asked.
+    """
+
+    op: int
+    node: str
+    what: OffsetsAsked
+    since_ms: int | None
+    began_ns: int
+    time_ns: int
+    wall_ns: int
+    leader_epoch: int
+    offset: int
+    timestamp_ms: int
+    fence_ns: int
+
+
+class Place(NamedTuple):
+    """One partition, and all that was told of it in the order of the answers."""
+
+    name: PartitionName
+    told: list[Told]
+
+
+def places_of(scene: Scene) -> list[Place]:
+    """All partitions of the run's topics of which anything was told, in the order of their names.
+
+    Of other topics nobody says what they may lose, and a topic that is created anew is another one with the
+    same name.  A broker leads in an epoch until the next one begins; then it may not know it.  So it must
+    have known what was acknowledged before the record of the next epoch can have been appended.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    found: dict[PartitionName, list[Told]] = {}
+    fences = _Fences(scene.changes)
+    removed = {operation.key for operation in scene.history.of("delete-topic")}
+    judged = {topic.name for topic in scene.setup.topics} - removed
+    for operation in scene.history.observed(OFFSETS):
+        seen = msgspec.convert(operation.value, OffsetsSeen)
+        wall_ns = seen.wall_ms * _NS_PER_MS - seen.began_ns
+        times_ns = (seen.began_ns, operation.time_ns, wall_ns)
+        for topic in judged & seen.topics.keys():
+            for partition, epoch, offset, timestamp_ms in seen.topics[topic]:
+                name = PartitionName(topic, partition)
+                fence_ns = min(seen.began_ns, fences.of(name, epoch))
+                asked = (operation.index, operation.node or "", seen.what, seen.since_ms)
+                told = Told(*asked, *times_ns, epoch, offset, timestamp_ms, fence_ns)
+                found.setdefault(name, []).append(told)
+    return [Place(name, found[name]) for name in sorted(found)]
+
+
+class _Fences:
+    """Tells when the first epoch after one began at the earliest."""
+
+    def __init__(self, changes: PartitionChanges) -> None:
+        self._changes = changes
+        self._known: dict[tuple[PartitionName, int], int] = {}
+
+    def of(self, name: PartitionName, epoch: int) -> int:
+        """The time; 0 where nobody knows it."""
+        if (name, epoch) not in self._known:
+            self._known[name, epoch] = self._found(name, epoch)
+        return self._known[name, epoch]
+
+    def _found(self, name: PartitionName, epoch: int) -> int:
+        changes = self._changes
+        later = (state for state in changes.states.get(name, ()) if state.leader_epoch > epoch)
+        following = next(later, None)
+        if following is not None:
+            return changes.span(following).from_ns
+        return changes.complete_until_ns if name in changes.states else 0
+
+
+class Sent(NamedTuple):
+    """Records of one partition whose offsets are known; arrays of one shape.
+
+    Attributes:
+        offset: where each stands.
+        invoked_ns: when its sending began.
+        completed_ns: when that ended.
+        kept: whether all in-sync replicas had it when it was acknowledged.
+        op: index of its invocation.
+    """
+
+    offset: Integers
+    invoked_ns: Integers
+    completed_ns: Integers
+    kept: Booleans
+    op: Integers
+
+    def at(self, rows: Integers) -> "Sent":
+        """Some of them."""
+        times = (self.invoked_ns[rows], self.completed_ns[rows])
+        return Sent(self.offset[rows], *times, self.kept[rows], self.op[rows])
+
+
+class Story:
+    """A history, as far as answers of leaders are judged by it."""
+
+    def __init__(self, history: History) -> None:
+        self.history = history
+        self.scene = Scene(history)
+        self.places = places_of(self.scene)
+
+    @cached_property
+    def _columns(self) -> Columns:
+        return all_columns_of(self.history)
+
+    def sent(self, name: PartitionName) -> Sent:
+        """What was sent to a partition and stands at a known offset."""
+        sends = self._columns.sends
+        if name not in self._columns.partitions:
+            rows = np.zeros(0, np.int64)
+        else:
+            code = self._columns.partitions.index(name)
+            rows = np.flatnonzero((sends.partition == code) & (sends.offset != NONE))
+        kept = self._columns.is_strict(rows) | (self._columns.acks == "all")
+        times = (sends.invoked_ns[rows], sends.completed_ns[rows])
+        return Sent(sends.offset[rows], *times, kept, sends.invoke_op[rows])
+
+    def transactional(self, name: PartitionName) -> bool:
+        """Whether anybody sent anything to a partition in a transaction."""
+        sends = self._columns.sends
+        if name not in self._columns.partitions:
+            return False
+        return bool(sends.transactional[sends.partition == self._columns.partitions.index(name)].any())
+
+    def topic(self, name: PartitionName) -> Topic:
+        """The topic of a partition, as the run made it."""
+        made = (each for each in self.scene.setup.topics if each.name == name.topic)
+        return next(made, Topic(name.topic, 1))
+
+    def led_from_ns(self, name: PartitionName, epoch: int) -> int:
+        """By when the leader of an epoch certainly led; until then it may have followed, and truncated."""
+        changes = self.scene.changes
+        states = (state for state in changes.states.get(name, ()) if state.leader_epoch == epoch)
+        first = next(states, None)
+        return 0 if first is None or epoch == 0 else changes.span(first).to_ns
+
+    def asked_below(self, name: PartitionName, time_ns: int) -> int:
+        """The offset below which somebody had asked to delete the records of a partition by a time."""
+        asked = self._deletions.get(name, ())
+        return max((below for from_ns, below in asked if from_ns <= time_ns), default=0)
+
+    @cached_property
+    def _deletions(self) -> dict[PartitionName, list[tuple[int, int]]]:
+        found: dict[PartitionName, list[tuple[int, int]]] = {}
+        for asked in self.history.of("delete-records"):
+            if asked.type is INVOKE:
+                for number, below in asked.value:
+                    name = PartitionName(str(asked.key), int(number))
+                    found.setdefault(name, []).append((asked.time_ns, int(below)))
+        return found
+
+    def retained(self, name: PartitionName) -> bool:
+        """Whether something else than a request may remove the oldest records of a partition."""
+        altered = (o.value.get("config", "") for o in self.history.of("alter-topic") if o.key == name.topic)
+        configs = (*self.topic(name).config, *altered)
+        brokers = (self.scene.setup.config, *self.scene.setup.node_config.values())
+        of_nodes = (config for some in brokers for config in some)
+        return any(map(_RETENTION.match, map(str, configs))) or any(map(_RETENTION_OF_NODES.match, of_nodes))
+
+    def permit(
+        self, name: PartitionName, since_ns: int, until_ns: int, offset: int, *, removable: bool = False
+    ) -> str | None:
+        """What permits that the record at an offset was gone at a time, though it was there at another."""
+        permits = licences_of(self.history).of(name)
+        (row,) = first_permit(
+            permits,
+            np.array([since_ns]),
+            np.array([until_ns]),
+            np.array([True]),
+            np.array([offset]),
+            removable=removable,
+        ).tolist()
+        return None if row == NONE else permits[row].text
+
+
+def answers(place: Place, *what: OffsetsAsked) -> list[Told]:
+    """Answers of some kinds that tell an offset."""
+    return [told for told in place.told if told.what in what and told.offset != NONE]
+
+
+def worst(found: Iterable[Found]) -> Iterator[Anomaly]:
+    """The first finding that nothing permits; otherwise the first, with what permits it."""
+    first: Anomaly | None = None
+    for anomaly, licence in found:
+        if licence is None:
+            yield anomaly
+            return
+        first = first or msgspec.structs.replace(anomaly, illegal=False, licence=licence)
+    if first is not None:
+        yield first
+
+
+def shown(told: Told) -> str:
+    """An answer, in a sentence."""
+    asked = "" if told.since_ms is None else f" {told.since_ms} ms"
+    return (
+        f"Asked at {told.began_ns / 1e9:.3f} s, {told.node}, leader in epoch {told.leader_epoch}, answered "
+        f"at {told.time_ns / 1e9:.3f} s: {told.what}{asked} is offset {told.offset}."
+    )
+
+
+def running_maximum(times_ns: Sequence[int], values: Sequence[int]) -> tuple[Integers, Integers]:
+    """Times, ascending, and the row of the largest value up to each."""
+    times, given = np.array(times_ns, np.int64), np.array(values, np.int64)
+    order = np.argsort(times, kind="stable")
+    highest = np.maximum.accumulate(given[order]) if len(order) else given
+    first = np.flatnonzero(np.diff(highest, prepend=NONE - 1))
+    rows = order[np.repeat(first, np.diff(np.append(first, len(order))))]
+    return times[order], rows

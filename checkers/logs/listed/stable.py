@@ -1,0 +1,144 @@
+"""Last stable offsets: none lies behind a record of a transaction that was certainly open."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import NEVER, NONE, PartitionName
+from checkers.history.operations import INFO, INVOKE, OK, History, Operation, once
+from checkers.history.shapes import sends_of
+from checkers.licences.decisions import decisions_of
+from checkers.logs.listed.kinds import STABLE_AHEAD
+from checkers.logs.listed.loading import Found, Place, Story, Told, answers, shown, worst
+from checkers.verdict.verdict import Anomaly
+
+_MS = 1_000_000
+
+
+class Opened(NamedTuple):
+    """A record of a transaction.
+
+    Attributes:
+        offset: where it stands.
+        from_ns: when the transaction began.
+        until_ns: until then it is certainly open: no end was asked for, and its timeout has not passed.
+        name: its transactional id.
+        operations: its invocation and its completion.
+    """
+
+    offset: int
+    from_ns: int
+    until_ns: int
+    name: str
+    operations: tuple[int, int]
+
+
+def find_stable_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
+    """Last stable offsets behind a record of a transaction that nobody had ended."""
+    opened = opened_in(story.history).get(place.name, [])
+    yield from worst(_ahead(story, place, opened))
+
+
+def _lost(story: Story, operation: int) -> str | None:
+    """An event by which a coordinator may have ended a transaction as it had ended an older one."""
+    decisions = decisions_of(story.history)
+    row = int(decisions.of(np.array([operation]))[0])
+    return None if row == NONE else decisions.texts[row]
+
+
+def _ahead(story: Story, place: Place, opened: list[Opened]) -> Iterator[Found]:
+    for told in answers(place, "stable"):
+        for one in opened:
+            if one.from_ns <= told.time_ns < one.until_ns and one.offset < told.offset:
+                since = (place.name, one.from_ns, told.time_ns, one.offset)
+                permit = story.permit(*since, removable=True) or _lost(story, one.operations[0])
+                yield _found(place, told, one), permit
+
+
+def _found(place: Place, told: Told, one: Opened) -> Anomaly:
+    return STABLE_AHEAD.found(
+        f"{told.node} told that {place.name} is stable up to {told.offset}, and from {one.offset} on the "
+        f"transaction of {one.name} was open",
+        subject=str(place.name),
+        time_ns=told.time_ns,
+        witness=(*one.operations, told.op),
+        explanation=(
+            f"Operation {one.operations[0]} began that transaction, with a record at {one.offset}.",
+            f"Nobody asked for its end before {one.until_ns / 1e9:.3f} s, nor had its timeout passed.",
+            shown(told),
+        ),
+    )
+
+
+@once
+def opened_in(history: History) -> dict[PartitionName, list[Opened]]:
+    """Records of transactions whose offsets are known, by partition, in the order of their ends."""
+    ends = _Ends(history)
+    found: dict[PartitionName, list[Opened]] = {}
+    begun: dict[int | str, Operation] = {}
+    for operation in history.of("txn"):
+        if operation.type is INVOKE:
+            begun[operation.process] = operation
+            continue
+        began = begun.pop(operation.process, None)
+        if began is None or not isinstance(operation.value, dict):
+            continue
+        until_ns = ends.earliest(began, operation)
+        for _, topic, partition, _, *offset in sends_of(operation):
+            if offset and offset[0] is not None:
+                record = Opened(
+                    offset[0], began.time_ns, until_ns, str(began.key), (began.index, operation.index)
+                )
+                found.setdefault(PartitionName(topic, partition), []).append(record)
+    return found
+
+
+class _Ends:
+    """Tells when a transaction may have ended at the earliest."""
+
+    def __init__(self, history: History) -> None:
+        setup: Any = next((o.value for o in history.of("setup")), {})
+        self._timeout_ms = setup.get("workload", {}).get("transaction_timeout_ms")
+        self._inits = _calls(history.of("init-transactions"))
+        self._aborts = [o for o in history.of("abort-transaction") if o.type is INVOKE]
+
+    def earliest(self, began: Operation, ended: Operation) -> int:
+        """When its end was asked for, by whomever, or its timeout passed; 0 where nobody knows.
+
+        A rival ends it that began before it and was not over, and may do so at any time if nobody knows what
+        became of its request.
+        """
+        mine = [(asked, answer) for asked, answer in self._inits if asked.key == began.key]
+        rivals = [
+            asked.time_ns
+            for asked, answer in mine
+            if answer is None or answer.type is INFO or answer.index > began.index
+        ]
+        known = [
+            answer.value
+            for _, answer in mine
+            if answer is not None and answer.type is OK and answer.index < began.index
+        ]
+        timeout_ms = known[-1].get("timeout_ms", self._timeout_ms) if known else None
+        if timeout_ms is None or "ending_ns" not in ended.value:
+            return 0
+        ids = {value.get("producer_id") for value in known}
+        aborts = [o.time_ns for o in self._aborts if o.value["producer_id"] in ids and o.index > began.index]
+        asked_ns = NEVER if ended.value["ending_ns"] is None else int(ended.value["ending_ns"])
+        timeout_ns = began.time_ns + int(timeout_ms) * _MS
+        return min((asked_ns, timeout_ns, *rivals, *aborts))
+
+
+def _calls(operations: Iterable[Operation]) -> list[tuple[Operation, Operation | None]]:
+    """Invocations in their order, each with its completion if it has one."""
+    answers: dict[int, Operation] = {}
+    begun: dict[int | str, int] = {}
+    asked: list[Operation] = []
+    for operation in operations:
+        if operation.type is INVOKE:
+            begun[operation.process] = operation.index
+            asked.append(operation)
+        elif operation.process in begun:
+            answers[begun.pop(operation.process)] = operation
+    return [(each, answers.get(each.index)) for each in asked]

@@ -1,0 +1,83 @@
+"""Starts of logs: none lies behind what anybody asked to delete, none below what was deleted."""
+
+from collections.abc import Iterator
+
+import msgspec
+
+from checkers.logs.listed.kinds import START_AHEAD, START_BEHIND
+from checkers.logs.listed.loading import Place, Story, Told, answers, shown
+from checkers.logs.partitions.lives import one_life
+from checkers.logs.replicas.removed import Deletion, Licensing, deletions_of
+from checkers.verdict.verdict import Anomaly
+
+
+def find_starts_ahead(story: Story, place: Place) -> Iterator[Anomaly]:
+    """At most one start behind all offsets below which somebody had asked to delete records."""
+    if story.retained(place.name):
+        return
+    for told in answers(place, "earliest"):
+        below = story.asked_below(place.name, told.time_ns)
+        if told.offset > below:
+            yield START_AHEAD.found(
+                f"{told.node} told that {place.name} begins at {told.offset}; it was asked to delete below "
+                f"{below}",
+                subject=str(place.name),
+                time_ns=told.time_ns,
+                witness=(told.op,),
+                explanation=(shown(told), "The topic keeps its records without limit of time or size."),
+            )
+            return
+
+
+def find_starts_behind(story: Story, place: Place) -> Iterator[Anomaly]:
+    """At most one start below what had been deleted, and one that went back within a leadership."""
+    earliest = answers(place, "earliest")
+    deletions = deletions_of(story.history).get(place.name, [])
+    yield from _undeleted(story, place, earliest, deletions)
+    yield from _gone_back(story, place, earliest)
+
+
+def _undeleted(
+    story: Story, place: Place, earliest: list[Told], deletions: list[Deletion]
+) -> Iterator[Anomaly]:
+    licensing, legal = Licensing(story.history), None
+    for told in earliest:
+        for deletion in deletions:
+            if deletion.below <= told.offset or deletion.to_ns > told.fence_ns:
+                continue
+            anomaly = START_BEHIND.found(
+                f"{told.node} told that {place.name} begins at {told.offset}; it had been deleted below "
+                f"{deletion.below}",
+                subject=str(place.name),
+                time_ns=told.time_ns,
+                witness=(*deletion.operations, told.op),
+                explanation=(
+                    f"All records below {deletion.below} were deleted by {deletion.to_ns / 1e9:.3f} s.",
+                    shown(told),
+                ),
+            )
+            licence = licensing.of_start(deletion)
+            if licence is None:
+                yield anomaly
+                return
+            legal = legal or msgspec.structs.replace(anomaly, illegal=False, licence=licence)
+    if legal is not None:
+        yield legal
+
+
+def _gone_back(story: Story, place: Place, earliest: list[Told]) -> Iterator[Anomaly]:
+    highest: dict[tuple[str, int], Told] = {}
+    for told in earliest:
+        who = (told.node, told.leader_epoch)
+        before = highest.get(who)
+        if before is None or told.offset >= before.offset:
+            highest[who] = told
+        elif one_life(story.scene, told.node, before.began_ns, told.time_ns):
+            yield START_BEHIND.found(
+                f"{told.node} told that {place.name} begins at {told.offset}, after {before.offset}",
+                subject=str(place.name),
+                time_ns=told.time_ns,
+                witness=(before.op, told.op),
+                explanation=(shown(before), shown(told), "Its process was the same, and its leader epoch."),
+            )
+            return

@@ -1,0 +1,117 @@
+"""Offsets by timestamps: the first record since a time, and the newest, against when records were sent.
+
+Producers stamp a record when it is given to them, by the clock of the host, of which each question tells how
+it stands to the history's.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.columns.tables import NONE, Booleans
+from checkers.evidence.faults import ENDING_KINDS
+from checkers.logs.listed.kinds import TIME_WRONG
+from checkers.logs.listed.loading import Found, Place, Sent, Story, Told, shown, worst
+from checkers.verdict.verdict import Anomaly
+
+_SLACK_NS = 50_000_000
+"""How exact a timestamp and the two clocks are."""
+_STEP_MAX_NS = 1_000_000_000
+"""A clock that was set by more than this says nothing of timestamps."""
+_MS = 1_000_000
+_BY_FILE = (
+    "a replica that started again and truncated its log takes the time of that for the largest timestamp of "
+    "a segment that lost its time index, and looks no further (docs/findings.md)"
+)
+
+
+def slack_ns(story: Story) -> int | None:
+    """By how much a timestamp may be wrong; None where the host's clock was set."""
+    clocks = [told.wall_ns for place in story.places for told in place.told]
+    step = max(clocks, default=0) - min(clocks, default=0)
+    return None if step > _STEP_MAX_NS else _SLACK_NS + step
+
+
+def find_times(story: Story, place: Place, slack: int) -> Iterator[Anomaly]:
+    """At most one answer that no log with those records can give.
+
+    Args:
+        story: the history.
+        place: the partition.
+        slack: by how much a timestamp may be wrong, nanoseconds.
+    """
+    yield from worst(_wrong(story, place, slack))
+
+
+def _wrong(story: Story, place: Place, slack: int) -> Iterator[Found]:
+    sent = story.sent(place.name)
+    removable = "compact" in story.topic(place.name).cleanup or story.retained(place.name)
+    for told in place.told:
+        if told.what not in {"since", "newest"}:
+            continue
+        if told.since_ms is not None and told.offset != NONE and told.timestamp_ms < told.since_ms:
+            yield _found(place, told, f"its timestamp is {told.timestamp_ms}"), None
+        if told.offset != NONE:
+            yield from _misdated(story, place, told, sent, slack)
+        if not removable:
+            yield from _passed_over(story, place, told, sent, slack)
+
+
+def _misdated(story: Story, place: Place, told: Told, sent: Sent, slack: int) -> Iterator[Found]:
+    """A timestamp that none of the records can have that stand at the offset."""
+    rows = np.flatnonzero(sent.kept & (sent.offset == told.offset))
+    stamp_ns = told.timestamp_ms * _MS - told.wall_ns
+    early, late = sent.invoked_ns[rows] - slack, sent.completed_ns[rows] + slack
+    if not len(rows) or bool(((early <= stamp_ns) & (stamp_ns <= late)).any()):
+        return
+    op, completed_ns = int(sent.op[rows[0]]), int(sent.completed_ns[rows[0]])
+    text = f"the record there was sent by operation {op}, at another time than {told.timestamp_ms}"
+    since_ns, until_ns = min(told.fence_ns, completed_ns), max(told.time_ns, completed_ns)
+    yield _found(place, told, text, op), story.permit(place.name, since_ns, until_ns, told.offset)
+
+
+def _passed_over(story: Story, place: Place, told: Told, sent: Sent, slack: int) -> Iterator[Found]:
+    """A record that was there, that nobody had asked to delete, and that should have been told instead.
+
+    Kafka looks in the first segment that has a record since the time.  Where the log's start is beyond that
+    segment and its file not yet gone, the answer is that there is none: after a deletion that says nothing.
+    """
+    deleted_below = story.asked_below(place.name, told.time_ns)
+    if told.offset == NONE and deleted_below > 0:
+        return
+    since_ns = (told.timestamp_ms if told.since_ms is None else told.since_ms) * _MS - told.wall_ns + slack
+    due: Booleans = sent.kept & (sent.completed_ns <= told.fence_ns) & (sent.invoked_ns > since_ns)
+    due &= sent.offset >= deleted_below
+    if told.since_ms is not None and told.offset != NONE:
+        due &= sent.offset < told.offset
+    rows = np.flatnonzero(due)
+    if not len(rows) or (told.what == "newest" and told.offset == NONE):
+        return
+    row = int(rows[np.argmax(sent.offset[rows])])
+    op, offset = int(sent.op[row]), int(sent.offset[row])
+    text = f"the record at {offset}, which operation {op} sent, is passed over"
+    permit = story.permit(place.name, int(sent.completed_ns[row]), told.time_ns, offset)
+    yield _found(place, told, text, op), permit or _hidden(story, place, told, since_ns)
+
+
+def _hidden(story: Story, place: Place, told: Told, since_ns: int) -> str | None:
+    """Why Kafka may find no record since a time though there are; None where it would find one.
+
+    It looks into the first segment alone whose largest timestamp is not below that time.
+    """
+    led_ns = story.led_from_ns(place.name, told.leader_epoch)
+    if told.offset != NONE or since_ns > led_ns:
+        return None
+    windows = (window for window in story.scene.windows if window.kind in ENDING_KINDS)
+    started = any(window.concerns(told.node) and window.invoked_ns < led_ns for window in windows)
+    return _BY_FILE if started else None
+
+
+def _found(place: Place, told: Told, text: str, *operations: int) -> Anomaly:
+    return TIME_WRONG.found(
+        f"{told.node} told offset {told.offset} of {place.name} ({told.what}): {text}",
+        subject=str(place.name),
+        time_ns=told.time_ns,
+        witness=(*operations, told.op),
+        explanation=(shown(told), f"But {text}."),
+    )

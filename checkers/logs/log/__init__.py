@@ -1,0 +1,136 @@
+"""Judges a log: what producers sent, what brokers acknowledged, what readers were given.
+
+Operations are those of docs/histories.md: *send* (a batch, every record acknowledged, failed or of unknown
+fate by itself), *assign*, *poll* and *final-read*.  Values are unique, so a record is known by its value, and
+offsets are known from acknowledgements and readers, so nothing is searched: every analysis sorts, or takes a
+prefix maximum, over the columns of one partition at a time.
+
+1. Acknowledgements and readers make *claims*: at this offset stands this value (`claims`).
+2. The claims of one partition must not contradict each other, nor what was sent: ``inconsistent-offsets``,
+   ``phantom``, ``G1a``, ``duplicate`` (`contents`).
+3. What is known must be in the final reads that cover it: ``lost-write``; where none covers it and nobody
+   read it, it is ``unseen``; final reads must agree: ``client-disagreement`` (`survival`).
+4. Offsets follow real time and the order of each process: ``realtime-order``, ``nonmonotonic-send``,
+   ``int-nonmonotonic-send`` (`order`).
+5. A consumer is given, within one assignment, every known record in order: ``poll-skip``,
+   ``nonmonotonic-poll`` and their ``int-`` forms within one poll (`polls`).
+
+A history without a set-up and without final reads is another harness's: there 3. goes by what readers passed
+over (`imported`).  Records of transactions are visible to read_committed readers as `visibility` says.
+
+A send of unknown fate may have happened or not; where a reader found it, it happened.  A poll may return less
+than there is: that is lag, a figure.  A gap in the offsets is no skip unless something is known to be there.
+What a licence covers is reported as legal.  Where final reads are missing or incomplete, what is visible
+still counts; the rest is unknown.
+
+No partition's findings depend on another's, so a history is judged in parts (`check_part`), of which what is
+run-wide (`figures.Overview`) makes one result; one process has one part.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+from checkers.columns.tables import Columns, Integers, PartitionName
+from checkers.evidence.loading import columns_of
+from checkers.evidence.replicas import batches_of
+from checkers.history.operations import History
+from checkers.history.sources import untold_damage
+from checkers.licences import Licences, licences_of
+from checkers.logs.log.attribution import Attribution, Evidence, attribute
+from checkers.logs.log.contents import find_in_contents
+from checkers.logs.log.figures import Overview, Part, Tally, joined, overview_of
+from checkers.logs.log.findings import Found
+from checkers.logs.log.imported import find_in_passing
+from checkers.logs.log.order import find_in_order
+from checkers.logs.log.partition import PartitionLog, split
+from checkers.logs.log.polls import find_in_polls
+from checkers.logs.log.screening import screened
+from checkers.logs.log.survival import find_in_survival, survival_of
+from checkers.verdict.verdict import CheckerResult, result_of
+
+__all__ = ["check_columns", "check_log", "check_part", "put_together"]
+
+CHECKER = "log"
+"""The checker's name."""
+
+
+def check_log(history: History) -> CheckerResult:
+    """Judge the log of a history.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+    """
+    evidence = cache(lambda: batches_of(history))
+    return check_columns(columns_of(history), licences_of(history), untold_damage(history), evidence)
+
+
+def check_columns(
+    columns: Columns,
+    licences: Licences | None = None,
+    damage: tuple[str, ...] = (),
+    evidence: Evidence | None = None,
+) -> CheckerResult:
+    """Judge the log of a history that is loaded already.
+
+    Args:
+        columns: the history's columns.
+        licences: what it permits; nothing unless given.
+        damage: what of it could not be read.
+        evidence: what lay on the replicas' disks.
+    """
+    return put_together(overview_of(columns, damage), [check_part(columns, licences, evidence)])
+
+
+def check_part(columns: Columns, licences: Licences | None = None, evidence: Evidence | None = None) -> Part:
+    """Judge the partitions whose rows the columns have: all of a history, or a share of it (`shares`)."""
+    tally = Tally()
+    rows = split(columns)
+    screening = screened(rows)
+    tally.add_cleared(screening)
+    for code in sorted({*np.flatnonzero(screening.judged).tolist(), *screening.shown}):
+        log = rows.log_of(code, licences or Licences())
+        if screening.judged[code]:
+            tally.add(log, _find_all(log, tally, evidence))
+        else:
+            tally.show(_find_unseen(log))
+    return tally.part()
+
+
+def put_together(overview: Overview, parts: Sequence[Part]) -> CheckerResult:
+    """Put together what was found in all parts of a history, in the order of their partitions."""
+    found = joined(parts)
+    return result_of(
+        CHECKER,
+        # Illegal ones first, in the order of time.
+        sorted(found.anomalies, key=lambda anomaly: (not anomaly.illegal, anomaly.time_ns)),
+        counts=found.counts,
+        assumptions=overview.assumptions,
+        figures=overview.figures(found),
+        unknown_because=overview.unknown_because(found),
+        exercised=overview.exercised,
+    )
+
+
+def _find_all(log: PartitionLog, tally: Tally, evidence: Evidence | None) -> list[Found]:
+    """Everything that can be found in one partition."""
+
+    def attributing(partition: PartitionName, offsets: Integers) -> Attribution:
+        attribution = attribute(evidence, partition, offsets)
+        tally.add_duplicates(attribution)
+        return attribution
+
+    found = [*find_in_contents(log, attributing), *find_in_order(log), *find_in_polls(log)]
+    if log.columns.foreign:
+        return [*found, *find_in_passing(log)]
+    survival = survival_of(log)
+    tally.undecided += int(survival.undecided.sum())
+    return [*found, *find_in_survival(log, survival)]
+
+
+def _find_unseen(log: PartitionLog) -> list[Found]:
+    """What can be found in a partition that screening cleared but for records that nobody read."""
+    if log.columns.foreign:
+        return list(find_in_passing(log))
+    return list(find_in_survival(log, survival_of(log)))

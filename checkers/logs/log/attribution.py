@@ -1,0 +1,96 @@
+"""Says whose fault a record is that stands twice: the broker's that appended it twice, or the client's.
+
+An idempotent producer numbers its records; a broker that gets the same number of the same producer id and
+epoch again appends nothing (KIP-98).  So where the batches on a replica's disk carry the same number twice,
+the broker did it.  Another number, epoch or producer id means that the client sent the record again.
+"""
+
+from collections.abc import Callable
+from enum import StrEnum
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
+from checkers.evidence.replicas import Batches, Fates
+
+Evidence = Callable[[], Batches]
+"""Puts the evidence of a history together; costs nothing until something is to be attributed."""
+
+
+Attributing = Callable[[PartitionName, Integers], "Attribution"]
+"""Attributes the duplicates of one partition, which stand at offsets of shape (2, n)."""
+
+
+class Culprit(StrEnum):
+    """Who put a record into the log a second time."""
+
+    BROKER = "broker"
+    CLIENT = "client"
+    UNKNOWN = "unknown"
+
+
+class Attribution(NamedTuple):
+    """Whose fault some duplicates are; arrays of shape (n,).
+
+    Attributes:
+        of_broker: whether one number of one producer was appended twice.
+        of_client: whether it was sent again under another number.
+        in_new_epoch: whether that number belongs to another epoch, or to another producer id.
+        lines: the proof of each, in a sentence.
+    """
+
+    of_broker: Booleans
+    of_client: Booleans
+    in_new_epoch: Booleans
+    lines: tuple[str, ...]
+
+    @property
+    def counts(self) -> dict[Culprit, int]:
+        """How many each has to answer for; those who have none are left out."""
+        broker, client = int(self.of_broker.sum()), int(self.of_client.sum())
+        unknown = len(self.of_broker) - broker - client
+        counts = {Culprit.BROKER: broker, Culprit.CLIENT: client, Culprit.UNKNOWN: unknown}
+        return {culprit: count for culprit, count in counts.items() if count}
+
+
+def attribute(evidence: Evidence | None, partition: PartitionName, offsets: Integers) -> Attribution:
+    """Attribute duplicates in one partition.
+
+    Args:
+        evidence: what lay on the replicas' disks.
+        partition: the partition.
+        offsets: shape (2, n), two offsets at which each of them stands.
+    """
+    if evidence is None:
+        return _unknown(offsets)
+    one, other = (evidence().fates(partition, some) for some in offsets)
+    held: Booleans = np.logical_or.reduce(one.held, axis=0) & np.logical_or.reduce(other.held, axis=0)
+    numbered = held & (one.sequence != NONE) & (other.sequence != NONE)
+    in_one_epoch = (one.producer_id == other.producer_id) & (one.producer_epoch == other.producer_epoch)
+    same: Booleans = numbered & (one.sequence == other.sequence) & in_one_epoch
+    lines = tuple(_line(one, other, index, held=bool(held[index])) for index in range(offsets.shape[1]))
+    return Attribution(same, held & ~same, numbered & ~in_one_epoch, lines)
+
+
+def _unknown(offsets: Integers) -> Attribution:
+    none = np.zeros(offsets.shape[1], dtype=np.bool_)
+    return Attribution(none, none, none, ("No replica's batches tell who appended it again.",) * len(none))
+
+
+def _line(one: Fates, other: Fates, index: int, *, held: bool) -> str:
+    if not held:
+        return "No replica that was read holds both batches, so nothing tells who appended it again."
+    first, second = _number(one, index), _number(other, index)
+    if first == second and one.sequence[index] != NONE:
+        return f"Both batches have {first}: the broker appended a retried batch twice."
+    return f"The batches have {first} and {second}: the client sent it again."
+
+
+def _number(fates: Fates, index: int) -> str:
+    if fates.sequence[index] == NONE:
+        return "no producer id"
+    return (
+        f"producer id {fates.producer_id[index]}, epoch {fates.producer_epoch[index]}, "
+        f"sequence {fates.sequence[index]}"
+    )

@@ -1,0 +1,218 @@
+"""Gathers what a history claims of one partition: which value stands where, who says so, since when."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.columns.tables import NEVER, NONE, Booleans, Columns, Integers, Outcome, Sends
+
+_DENSE = 4
+"""Offsets that span at most this many times their number are ranked by marking, others by sorting."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """The distinct values that were sent to one partition, ascending.
+
+    Attributes:
+        value: the value.
+        send: row of its first send.
+        invoked_ns: when its first send began.
+        possible: how many of its sends may have happened: those that did not definitely fail.
+    """
+
+    value: Integers
+    send: Integers
+    invoked_ns: Integers
+    possible: Integers
+
+
+@dataclass(frozen=True, slots=True)
+class Claims:
+    """The distinct pairs of offset and value that acknowledgements and readers tell of one partition.
+
+    Attributes:
+        offset: the offset; `NONE` for an acknowledgement that tells none.
+        value: the value.
+        slot: row of `slots`, `NONE` without an offset.
+        slots: the distinct offsets, ascending; the first claims are theirs, one each, in the same order.
+        sent: row of `Sent`, `NONE` if the value was never sent to this partition.
+        ack: row of the earliest acknowledgement in `Sends`, `NONE` without one.
+        read: row of the earliest return in `Reads`, `NONE` without one.
+        since_ns: before this it was not there: its sending had not begun, or nobody knew of it.
+        known_ns: when the earliest acknowledgement or return was there.
+        contested: whether another value is claimed at the same offset.
+        of_read: shape (reads of the partition,), the claim that each of them makes.
+    """
+
+    offset: Integers
+    value: Integers
+    slot: Integers
+    slots: Integers
+    sent: Integers
+    ack: Integers
+    read: Integers
+    since_ns: Integers
+    known_ns: Integers
+    contested: Booleans
+    of_read: Integers
+
+    @property
+    def returned(self) -> Booleans:
+        """Whether any reader was given the record."""
+        return is_row(self.read)
+
+    @property
+    def acknowledged(self) -> Booleans:
+        """Whether a producer was told that the record is there."""
+        return is_row(self.ack)
+
+
+def acknowledged(sends: Sends, rows: Integers) -> Booleans:
+    """Which of some sends were acknowledged; of a transaction that did not commit, those with offsets."""
+    told: Booleans = (sends.outcome[rows] == Outcome.OK) | (sends.offset[rows] != NONE)
+    return told
+
+
+def sent_to(sends: Sends, rows: Integers) -> Sent:
+    """Gather the values of some sends.
+
+    Args:
+        sends: all sends.
+        rows: those of one partition, ascending.
+    """
+    values = sends.value[rows]
+    order = np.argsort(values, kind="stable")
+    values = values[order]
+    first = np.flatnonzero(np.diff(values, prepend=values[:1] - 1))
+    possible = (sends.outcome[rows] != Outcome.FAIL)[order].astype(np.int64)
+    send = rows[order[first]]
+    return Sent(values[first], send, sends.invoked_ns[send], np.add.reduceat(possible, first))
+
+
+def claims_of(columns: Columns, send_rows: Integers, read_rows: Integers, sent: Sent) -> Claims:
+    """Gather the claims of one partition.
+
+    Args:
+        columns: the whole history.
+        send_rows: sends to the partition, ascending.
+        read_rows: reads of the partition, ascending, so in the order of completion.
+        sent: the values sent to the partition.
+    """
+    sends, reads, calls = columns.sends, columns.reads, columns.calls
+    acked = send_rows[acknowledged(sends, send_rows)]
+    acked = acked[np.argsort(sends.completed_ns[acked], kind="stable")]
+    told = sends.offset[acked] != NONE
+    placed, unplaced = acked[told], acked[~told]
+    offsets = np.concatenate((sends.offset[placed], reads.offset[read_rows]))
+    values = np.concatenate((sends.value[placed], reads.value[read_rows]))
+    slots, slot_of = ranked(offsets)
+    claim_of, slot, value, contested = _told_apart(slot_of, values, len(slots))
+    count = len(slot)
+    slot = np.concatenate((slot, np.full(len(unplaced), NONE)))
+    value = np.concatenate((value, sends.value[unplaced]))
+    ack = first_of(len(slot), claim_of[: len(placed)], placed)
+    ack[count:] = unplaced
+    read = first_of(len(slot), claim_of[len(placed) :], read_rows)
+    known_ns = np.minimum(
+        at(sends.completed_ns, ack, NEVER), at(calls.completed_ns, at(reads.call, read, NONE), NEVER)
+    )
+    sent_as = found_in(sent.value, value)
+    return Claims(
+        offset=at(slots, slot, NONE),
+        value=value,
+        slot=slot,
+        slots=slots,
+        sent=sent_as,
+        ack=ack,
+        read=read,
+        since_ns=np.minimum(known_ns, at(sent.invoked_ns, sent_as, NEVER)),
+        known_ns=known_ns,
+        contested=np.concatenate((contested, np.zeros(len(unplaced), np.bool_))),
+        of_read=claim_of[len(placed) :],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Horizon:
+    """How far a log was known to reach, as time went on.
+
+    Attributes:
+        claim: claims with an offset, in the order in which they became known.
+        known_ns: when.
+        highest: the highest offset known then.
+    """
+
+    claim: Integers
+    known_ns: Integers
+    highest: Integers
+
+
+def horizon_of(claims: Claims) -> Horizon:
+    """Sort claims by the time at which they became known, and take the prefix maximum of their offsets."""
+    placed = np.flatnonzero(claims.offset != NONE)
+    placed = placed[np.argsort(claims.known_ns[placed], kind="stable")]
+    return Horizon(placed, claims.known_ns[placed], np.maximum.accumulate(claims.offset[placed]))
+
+
+def is_row(rows: Integers) -> Booleans:
+    """Which of some rows are rows, not `NONE`."""
+    there: Booleans = rows != NONE
+    return there
+
+
+def ranked(offsets: Integers) -> tuple[Integers, Integers]:
+    """Distinct offsets, ascending, and the rank of each offset among them."""
+    if not len(offsets):
+        return offsets, offsets
+    lowest, highest = int(offsets.min()), int(offsets.max())
+    if highest - lowest >= _DENSE * len(offsets):
+        return np.unique(offsets, return_inverse=True)
+    marked = np.zeros(highest - lowest + 1, dtype=np.bool_)
+    marked[offsets - lowest] = True
+    return np.flatnonzero(marked) + lowest, (np.cumsum(marked) - 1)[offsets - lowest]
+
+
+def found_in(ascending: Integers, wanted: Integers) -> Integers:
+    """Positions of values in an ascending array of distinct ones, `NONE` for those that are not there."""
+    if not len(ascending):
+        return np.full(len(wanted), NONE)
+    position = np.minimum(np.searchsorted(ascending, wanted), len(ascending) - 1)
+    return np.where(ascending[position] == wanted, position, NONE)
+
+
+def at(column: Integers, rows: Integers, missing: int) -> Integers:
+    """Elements of a column at some rows, `missing` where the row is `NONE`."""
+    taken = np.full(len(rows), missing, dtype=np.int64)
+    there = is_row(rows)
+    taken[there] = column[rows[there]]
+    return taken
+
+
+def _told_apart(
+    slot_of: Integers, values: Integers, slots: int
+) -> tuple[Integers, Integers, Integers, Booleans]:
+    """Claim of each row, then slot, value and contestedness of each claim.
+
+    The first value of a slot makes the claim of the slot's own number; others get numbers beyond.
+    """
+    value = np.empty(slots, dtype=np.int64)
+    value[slot_of[::-1]] = values[::-1]
+    other = np.flatnonzero(value[slot_of] != values)
+    slot = np.arange(slots)
+    contested = np.zeros(slots, dtype=np.bool_)
+    if not len(other):
+        return slot_of, slot, value, contested
+    pairs, number = np.unique(np.stack((slot_of[other], values[other])), axis=1, return_inverse=True)
+    contested[pairs[0]] = True
+    claim_of = slot_of.copy()
+    claim_of[other] = slots + number
+    slot = np.concatenate((slot, pairs[0]))
+    return claim_of, slot, np.concatenate((value, pairs[1])), contested[slot]
+
+
+def first_of(size: int, claim_of: Integers, rows: Integers) -> Integers:
+    """First of some rows for each claim; of equal indices, the last assignment stays."""
+    first = np.full(size, NONE, dtype=np.int64)
+    first[claim_of[::-1]] = rows[::-1]
+    return first

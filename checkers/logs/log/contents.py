@@ -1,0 +1,188 @@
+"""Judges what stands in a partition: foreign, failed and doubled values, and offsets with two of them."""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.columns.tables import NEVER, NONE, Booleans, Integers, Outcome
+from checkers.logs.log.attribution import Attributing
+from checkers.logs.log.claims import at, found_in, is_row
+from checkers.logs.log.findings import Example, Found, illegal
+from checkers.logs.log.licensing import truncated, undone
+from checkers.logs.log.partition import PartitionLog
+from checkers.logs.log.telling import Teller, told
+
+_NOT_IDEMPOTENT = "the producers were not idempotent: a retried send may append again"
+_GIVEN_UP = (
+    "the client gave up its delivery, and had sent it under another number meanwhile: a producer's promise "
+    "ends with its epoch"
+)
+_IN_NEW_EPOCH = (
+    "the client had several batches on their way, and sent this one again in a new epoch: librdkafka begins "
+    "one when a batch is refused because of another before it (confluentinc/librdkafka issue 4953), and a "
+    "producer's promise ends with its epoch"
+)
+
+
+def find_in_contents(log: PartitionLog, attributing: Attributing) -> Iterator[Found]:
+    """Find phantom, G1a, duplicate and inconsistent-offsets in one partition.
+
+    Args:
+        log: the partition.
+        attributing: says whose fault duplicates are.
+    """
+    yield from _phantoms(log)
+    yield from _aborted(log)
+    yield from _duplicates(log, attributing)
+    yield from _inconsistent(log)
+
+
+def _phantoms(log: PartitionLog) -> Iterator[Found]:
+    """Values that nobody sent to this partition."""
+    claims, teller = log.claims, Teller(log)
+    rows = np.flatnonzero(claims.sent == NONE)
+
+    def example(index: int) -> Example:
+        claim = int(rows[index])
+        value = teller.value_of(claim)
+        elsewhere = _sent_elsewhere(log, int(claims.value[claim]))
+        said = f"was sent to {elsewhere} only" if elsewhere else "was never sent"
+        witness, lines = told(teller.claim(claim))
+        subject = teller.subject(teller.offset_of(claim))
+        return Example(subject, f"{value!r} stands at {subject} but {said}", witness, (*lines, f"It {said}."))
+
+    yield illegal("phantom", claims.known_ns[rows], example)
+
+
+def _aborted(log: PartitionLog) -> Iterator[Found]:
+    """Values that were returned although every attempt to send them definitely failed or was aborted.
+
+    A record of an aborted transaction stays in the log, where read_uncommitted readers find it.
+    """
+    claims, teller = log.claims, Teller(log)
+    failed = (claims.sent != NONE) & (np.append(log.sent.possible, 0)[claims.sent] == 0)
+    aborted = log.visibility.never & is_row(log.visibility.read)
+    rows = np.flatnonzero(failed | aborted)
+
+    def example(index: int) -> Example:
+        claim = int(rows[index])
+        subject = teller.subject(teller.offset_of(claim))
+        value = teller.value_of(claim)
+        if failed[claim]:
+            witness, lines = told(teller.failure(int(send[claim])), teller.claim(claim))
+            said = f"{value!r} was read at {subject} although its send failed"
+        else:
+            read = int(log.visibility.read[claim])
+            witness, lines = told(teller.abort(int(send[claim])), teller.returned(read))
+            said = f"{value!r} was read at {subject} by a read_committed reader although it was aborted"
+        return Example(subject, said, witness, lines)
+
+    send = at(log.sent.send, claims.sent, NONE)
+    read_ns = read_at_ns(log, log.visibility.read[rows])
+    none = np.full(len(rows), NONE, dtype=np.int64)
+    licensed = undone(log, send[rows], ~failed[rows], (none, ()))
+    yield Found("G1a", np.where(failed[rows], claims.known_ns[rows], read_ns), *licensed, example)
+
+
+def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[Found]:
+    """Values at more offsets than their sends can account for; contested offsets are not counted."""
+    claims, teller = log.claims, Teller(log)
+    rows = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE) & ~claims.contested)
+    sent = claims.sent[rows]
+    places = np.bincount(sent, minlength=len(log.sent.value))
+    doubled = np.flatnonzero((places > log.sent.possible) & (log.sent.possible > 0))
+    if not len(doubled):
+        return
+    rows = rows[np.argsort(sent, kind="stable")]
+    first = (np.cumsum(places) - places)[doubled]
+    pairs = np.stack((rows[first], rows[first + places[doubled] - 1]))
+    since_ns = claims.since_ns[pairs].min(axis=0)
+    until_ns = claims.known_ns[pairs].max(axis=0)
+    attribution = attributing(log.name, claims.offset[pairs])
+
+    def example(index: int) -> Example:
+        one, other = pairs[:, index].tolist()
+        offsets = f"{teller.offset_of(one)} and {teller.offset_of(other)}"
+        witness, lines = told(teller.claim(one), teller.claim(other))
+        subject = teller.subject(teller.offset_of(other))
+        value = teller.value_of(one)
+        copies = int(places[doubled[index]])
+        summary = f"{value!r} stands at {copies} offsets of {teller.name}: {offsets}"
+        return Example(subject, summary, witness, (*lines, attribution.lines[index]))
+
+    kept = np.ones(len(doubled), np.bool_)
+    licence, texts = truncated(log, since_ns, until_ns, kept, claims.offset[pairs].min(axis=0))
+    if not log.columns.idempotent:
+        relaxed = (licence == NONE) & ~_sent_strictly(log)[doubled] & ~attribution.of_broker
+        licence, texts = np.where(relaxed, len(texts), licence), (*texts, _NOT_IDEMPOTENT)
+    given_up = (licence == NONE) & attribution.of_client & _given_up(log)[doubled]
+    licence, texts = np.where(given_up, len(texts), licence), (*texts, _GIVEN_UP)
+    if log.columns.pipelined:
+        renewed = (licence == NONE) & attribution.in_new_epoch & ~_sent_strictly(log)[doubled]
+        licence, texts = np.where(renewed, len(texts), licence), (*texts, _IN_NEW_EPOCH)
+    yield Found("duplicate", until_ns, licence, texts, example)
+
+
+def _given_up(log: PartitionLog) -> Booleans:
+    """Which of the values sent were in a batch some of which the client gave up."""
+    sends = log.columns.sends
+    operations = np.unique(sends.invoke_op[sends.outcome == Outcome.INFO])
+    rows = log.sends[np.isin(sends.invoke_op[log.sends], operations)]
+    places = found_in(log.sent.value, sends.value[rows])
+    return np.bincount(places, minlength=len(log.sent.value)) > 0
+
+
+def _sent_strictly(log: PartitionLog) -> Booleans:
+    """Which of the values sent were sent by idempotent producers only."""
+    value = found_in(log.sent.value, log.columns.sends.value[log.sends])
+    careless = value[~log.columns.is_strict(log.sends)]
+    strict: Booleans = np.bincount(careless, minlength=len(log.sent.value)) == 0
+    return strict
+
+
+def _inconsistent(log: PartitionLog) -> Iterator[Found]:
+    """Offsets at which several values stood."""
+    claims, teller = log.claims, Teller(log)
+    slots = np.unique(claims.slot[claims.contested])
+    if not len(slots):
+        return
+    rivals = _rivals(log, slots)
+    since_ns = claims.since_ns[rivals].min(axis=0)
+    until_ns = claims.known_ns[rivals[1]]
+    kept: Booleans = log.kept[rivals[0]] & log.kept[rivals[1]]
+
+    def example(index: int) -> Example:
+        one, other = rivals[:, index].tolist()
+        subject = teller.subject(teller.offset_of(one))
+        witness, lines = told(teller.claim(one), teller.claim(other))
+        summary = f"{subject} is {teller.value_of(one)!r} to one and {teller.value_of(other)!r} to another"
+        return Example(subject, summary, witness, lines)
+
+    licensed = truncated(log, since_ns, until_ns, kept, claims.slots[slots])
+    yield Found("inconsistent-offsets", until_ns, *licensed, example)
+
+
+def read_at_ns(log: PartitionLog, rows: Integers) -> Integers:
+    """When rows of `Reads` were returned; `NEVER` without a row."""
+    return at(log.columns.calls.completed_ns, at(log.columns.reads.call, rows, NONE), NEVER)
+
+
+def _rivals(log: PartitionLog, slots: Integers) -> Integers:
+    """Two claims of each contested slot, shape (2, slots), the earlier first.
+
+    Both were returned to readers, or kept, wherever two were: such a contradiction is the graver one.
+    """
+    claims = log.claims
+    rows = np.flatnonzero(claims.contested)
+    rows = rows[np.lexsort((claims.known_ns[rows], ~log.kept[rows], claims.slot[rows]))]
+    first = np.searchsorted(claims.slot[rows], slots)
+    pairs = np.stack((rows[first], rows[first + 1]))
+    turned = claims.known_ns[pairs[0]] > claims.known_ns[pairs[1]]
+    return np.where(turned, pairs[::-1], pairs)
+
+
+def _sent_elsewhere(log: PartitionLog, value: int) -> str:
+    """Names of the partitions to which a value was sent."""
+    sends = log.columns.sends
+    codes = np.unique(sends.partition[sends.value == value])
+    return ", ".join(str(log.columns.partitions[code]) for code in codes.tolist())

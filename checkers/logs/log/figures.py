@@ -1,0 +1,269 @@
+"""Counts what the log checker found and how much it looked at, over all partitions."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+import numpy as np
+
+from checkers.columns.tables import NONE, Columns, Outcome, Sends
+from checkers.logs.log.attribution import Attribution, Culprit
+from checkers.logs.log.claims import found_in
+from checkers.logs.log.findings import Found
+from checkers.logs.log.partition import PartitionLog
+from checkers.logs.log.polls import lag_of
+from checkers.logs.log.screening import Screening
+from checkers.verdict.verdict import Anomaly, Assumption
+
+_NS_PER_S = 1_000_000_000
+_Name = TypeVar("_Name", bound=str)
+
+
+class Part(msgspec.Struct, frozen=True, kw_only=True):
+    """What some partitions add to the result; of the parts of a history each partition is in one.
+
+    Attributes:
+        counts: exact number of anomalies per id.
+        legal: how many of them are legal.
+        anomalies: examples, by partition.
+        doubts: why nobody can say whether something is licensed, by partition, each once.
+        duplicates_by: how many duplicates each culprit has to answer for.
+        distinct: records that are known.
+        resolved: sends of unknown fate that some reader found.
+        undecided: known records on which no final read decides.
+        lag: most records by which a poll ended behind what was known.
+    """
+
+    counts: dict[str, int] = {}
+    legal: dict[str, int] = {}
+    anomalies: tuple[Anomaly, ...] = ()
+    doubts: tuple[str, ...] = ()
+    duplicates_by: dict[Culprit, int] = {}
+    distinct: int = 0
+    resolved: int = 0
+    undecided: int = 0
+    lag: int = 0
+
+
+def joined(parts: Sequence[Part]) -> Part:
+    """What parts add together, which must be in the order of their partitions."""
+    return Part(
+        counts=_sums(part.counts for part in parts),
+        legal=_sums(part.legal for part in parts),
+        anomalies=tuple(anomaly for part in parts for anomaly in part.anomalies),
+        doubts=tuple(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
+        duplicates_by=_sums(part.duplicates_by for part in parts),
+        distinct=sum(part.distinct for part in parts),
+        resolved=sum(part.resolved for part in parts),
+        undecided=sum(part.undecided for part in parts),
+        lag=max((part.lag for part in parts), default=0),
+    )
+
+
+def _sums(counts: Iterable[dict[_Name, int]]) -> dict[_Name, int]:
+    sums: dict[_Name, int] = {}
+    for some in counts:
+        for name, count in some.items():
+            sums[name] = sums.get(name, 0) + count
+    return sums
+
+
+class Tally:
+    """Sums over the partitions of one part.
+
+    Attributes:
+        undecided: claims on which no final read decides.
+    """
+
+    def __init__(self) -> None:
+        self.undecided = 0
+        self._counts: dict[str, int] = {}
+        self._legal: dict[str, int] = {}
+        self._examples: list[Anomaly] = []
+        self._distinct = 0
+        self._resolved = 0
+        self._lag = 0
+        self._doubts: dict[str, None] = {}
+        self._duplicates_by: dict[Culprit, int] = {}
+
+    def add(self, log: PartitionLog, findings: list[Found]) -> None:
+        """Add one partition."""
+        for found in findings:
+            if len(found.time_ns):
+                self._count(found)
+                self._doubts.update(dict.fromkeys(_doubts(log, found)))
+        self._distinct += len(log.claims.slots)
+        self._resolved += _resolved(log)
+        self._lag = max(self._lag, lag_of(log))
+
+    def add_cleared(self, screening: Screening) -> None:
+        """Add the partitions that screening cleared."""
+        self._distinct += screening.distinct
+        self._resolved += screening.resolved
+        self._lag = max(self._lag, screening.lag)
+        self.undecided += screening.undecided
+        if screening.unseen:
+            self._counts["unseen"] = self._legal["unseen"] = screening.unseen
+
+    def show(self, findings: list[Found]) -> None:
+        """Add examples of what is counted already."""
+        for found in findings:
+            self._examples.extend(found.anomalies())
+
+    def add_duplicates(self, attribution: Attribution) -> None:
+        """Add whose fault the duplicates of a partition are."""
+        self._duplicates_by = _sums((self._duplicates_by, attribution.counts))
+
+    def part(self) -> Part:
+        """What was added."""
+        return Part(
+            counts=self._counts,
+            legal=self._legal,
+            anomalies=tuple(self._examples),
+            doubts=tuple(self._doubts),
+            duplicates_by=self._duplicates_by,
+            distinct=self._distinct,
+            resolved=self._resolved,
+            undecided=self.undecided,
+            lag=self._lag,
+        )
+
+    def _count(self, found: Found) -> None:
+        self._counts[found.id] = self._counts.get(found.id, 0) + len(found.time_ns)
+        legal = int((found.licence != NONE).sum())
+        if legal:
+            self._legal[found.id] = self._legal.get(found.id, 0) + legal
+        self._examples.extend(found.anomalies())
+
+
+class Overview(msgspec.Struct, frozen=True, kw_only=True):
+    """What the log checker says of a history as a whole, before any partition of it is judged.
+
+    Attributes:
+        partitions: how many partitions there are.
+        outcomes: how many records were sent with each `Outcome`.
+        polled: records that polls returned.
+        final: records that final reads returned.
+        acknowledged_per_s: acknowledged records a second.
+        assumptions: whether the final reads are complete, where there should be some.
+        damage: what of the history could not be read.
+        keyless: why records of some topics have no keys, one text each.
+        foreign: whether another harness recorded it.
+    """
+
+    partitions: int
+    outcomes: tuple[int, ...]
+    polled: int
+    final: int
+    acknowledged_per_s: float
+    assumptions: tuple[Assumption, ...]
+    damage: tuple[str, ...]
+    keyless: tuple[str, ...]
+    foreign: bool
+
+    @property
+    def exercised(self) -> bool:
+        """Whether anything was sent or read."""
+        return bool(sum(self.outcomes) or self.polled or self.final)
+
+    def unknown_because(self, found: Part) -> str | None:
+        """Why a history without illegal anomalies is not valid; None if it is."""
+        unmet = [assumption.observed for assumption in self.assumptions if not assumption.met]
+        reasons = [*self.damage, *(f"the final read is not complete: {observed}" for observed in unmet)]
+        if self.foreign and not found.distinct:
+            reasons.append("nothing was acknowledged at an offset, and nothing was read")
+        reasons += [*self.keyless, *found.doubts]
+        if found.undecided:
+            reasons.append(f"no final read decides on {found.undecided} known records")
+        return "; ".join(reasons) or None
+
+    def figures(self, found: Part) -> dict[str, Any]:
+        """Numbers worth keeping; records count each time that they are acknowledged or returned."""
+        return {
+            "partitions": self.partitions,
+            "acknowledged_records": self.outcomes[Outcome.OK],
+            "failed_records": self.outcomes[Outcome.FAIL],
+            "aborted_records": self.outcomes[Outcome.ABORTED],
+            "indeterminate_records": self.outcomes[Outcome.INFO],
+            "indeterminate_found_records": found.resolved,
+            "polled_records": self.polled,
+            "final_read_records": self.final,
+            "distinct_records": found.distinct,
+            "undecided_records": found.undecided,
+            "lag_records_max": found.lag,
+            "acknowledged_records_per_s": self.acknowledged_per_s,
+            "duplicates_by": {str(culprit): n for culprit, n in sorted(found.duplicates_by.items())},
+            "legal_anomalies": dict(sorted(found.legal.items())),
+        }
+
+
+def overview_of(columns: Columns, damage: tuple[str, ...] = ()) -> Overview:
+    """Look at a whole history.
+
+    Args:
+        columns: all of its columns.
+        damage: what of it could not be read.
+    """
+    outcomes = np.bincount(columns.sends.outcome, minlength=len(Outcome)).tolist()
+    final = int(columns.calls.final[columns.reads.call].sum())
+    return Overview(
+        partitions=len(columns.partitions),
+        outcomes=tuple(outcomes),
+        polled=len(columns.reads.value) - final,
+        final=final,
+        acknowledged_per_s=_rate(columns.sends, columns.phases),
+        assumptions=() if columns.foreign else (final_read_complete(columns),),
+        damage=damage,
+        keyless=tuple(
+            f"topic {topic} is compacted, and the set-up does not tell its keys"
+            for topic, keys in columns.keys.items()
+            if keys is None
+        ),
+        foreign=columns.foreign,
+    )
+
+
+def _doubts(log: PartitionLog, found: Found) -> Iterator[str]:
+    """Why nobody can say whether something is licensed that was taken to be."""
+    for row in np.unique(found.licence[found.licence != NONE]).tolist():
+        # Rows behind those of the permits are licences that no event gives.
+        if row < len(log.permits) and found.texts[row] == log.licences[row]:
+            doubt = log.permits[row].event.doubt
+            if doubt is not None:
+                yield doubt
+        elif found.texts[row] in log.decisions.texts:
+            yield f"{found.id} may follow from {found.texts[row]}"
+
+
+def final_read_complete(columns: Columns) -> Assumption:
+    """Whether every partition was read to its end by every reader that took part in the final read."""
+    final, calls = columns.final_reads, columns.calls
+    partitions, readers = len(columns.partitions), max(len(columns.final_readers), 1)
+    pairs = final.partition * len(columns.readers) + calls.reader[final.call]
+    complete = np.sort(pairs[final.whole])
+    whole = int((np.diff(complete) != 0).sum()) + min(len(complete), 1)
+    return Assumption(
+        name="final-read-complete",
+        met=whole == partitions * readers and whole > 0,
+        expected=f"{partitions * readers} final reads to the end: {partitions} partitions, {readers} readers",
+        observed=f"{whole} final reads to the end",
+    )
+
+
+def _resolved(log: PartitionLog) -> int:
+    """How many sends of unknown fate some reader found; of transactions, a read_committed one."""
+    sends, claims = log.columns.sends, log.claims
+    open_sends = log.sends[sends.outcome[log.sends] == Outcome.INFO]
+    found = np.unique(claims.value[claims.returned & log.visibility.always])
+    return int((found_in(found, sends.value[open_sends]) != NONE).sum())
+
+
+def _rate(sends: Sends, phases: dict[str, int]) -> float:
+    """Acknowledged records a second, in the load phase or, without phases, over all of the history."""
+    acked_ns = sends.completed_ns[sends.outcome == Outcome.OK]
+    if not len(acked_ns):
+        return 0.0
+    began_ns = phases.get("load", int(sends.invoked_ns.min()))
+    ended_ns = phases.get("heal", int(acked_ns.max()))
+    within = int(((acked_ns >= began_ns) & (acked_ns <= ended_ns)).sum())
+    return round(within * _NS_PER_S / max(ended_ns - began_ns, 1), 1)

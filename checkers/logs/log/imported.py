@@ -1,0 +1,77 @@
+"""Judges what became of acknowledged records where no final read was to be: histories of other harnesses.
+
+By Jepsen's rule (jepsen.tests.kafka, lost-write) a record is lost that nobody was given although somebody was
+given one behind it.  Behind all that anybody was given there may be lag: ``unseen``, reported and legal.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.columns.tables import NONE, Booleans, Integers
+from checkers.logs.log.findings import Example, Found
+from checkers.logs.log.licensing import replaced_since, vanished
+from checkers.logs.log.partition import PartitionLog
+from checkers.logs.log.survival import once, spread
+from checkers.logs.log.telling import Teller, told
+
+
+def find_in_passing(log: PartitionLog) -> Iterator[Found]:
+    """Find lost-write and unseen in one partition."""
+    claims = log.claims
+    promised = claims.acknowledged & log.visibility.always
+    never_read = once(log, promised & ~spread(log, claims.returned))
+    if not len(never_read):
+        return
+    reads = log.columns.reads
+    highest = int(reads.offset[log.reads].max(initial=NONE))
+    behind = claims.offset[never_read] < highest
+    passed: Booleans = behind & (claims.offset[never_read] != NONE)
+    yield from _lost(log, never_read[passed])
+    yield from _unseen(log, never_read[~passed])
+
+
+def _lost(log: PartitionLog, rows: Integers) -> Iterator[Found]:
+    """Records below one that a reader was given, and given to nobody."""
+    if not len(rows):
+        return
+    claims, teller = log.claims, Teller(log)
+    passing = _first_beyond(log, claims.offset[rows])
+
+    def example(index: int) -> Example:
+        claim, read = int(rows[index]), int(passing[index])
+        witness, lines = told(teller.claim(claim), teller.returned(read))
+        subject = teller.subject(teller.offset_of(claim))
+        value = teller.value_of(claim)
+        beyond = int(log.columns.reads.offset[read])
+        summary = f"{value!r} was acknowledged at {subject}; offset {beyond} was read, {value!r} never was"
+        return Example(subject, summary, witness, (*lines, f"Nobody was ever given {value!r}."))
+
+    read_ns = log.columns.calls.completed_ns[log.columns.reads.call[passing]]
+    until_ns = np.maximum(read_ns, claims.known_ns[rows])
+    replaced_ns = replaced_since(log, claims.returned)
+    yield Found("lost-write", until_ns, *vanished(log, rows, until_ns, log.kept[rows], replaced_ns), example)
+
+
+def _first_beyond(log: PartitionLog, offsets: Integers) -> Integers:
+    """For each offset, the earliest row of `Reads` that lies above it; there is one."""
+    highest = np.maximum.accumulate(log.columns.reads.offset[log.reads])
+    return log.reads[np.searchsorted(highest, offsets, side="right")]
+
+
+def _unseen(log: PartitionLog, rows: Integers) -> Iterator[Found]:
+    """Acknowledged records behind all that any reader was given, or at an offset that nobody told."""
+    if not len(rows):
+        return
+    claims, teller = log.claims, Teller(log)
+
+    def example(index: int) -> Example:
+        claim = int(rows[index])
+        witness, lines = told(teller.claim(claim))
+        subject = teller.subject(teller.offset_of(claim))
+        summary = (
+            f"{teller.value_of(claim)!r} was acknowledged at {subject}; nobody read it, or anything behind"
+        )
+        return Example(subject, summary, witness, lines)
+
+    yield Found("unseen", claims.known_ns[rows], np.zeros_like(rows), (None,), example)

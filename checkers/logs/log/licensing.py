@@ -1,0 +1,133 @@
+"""Finds what permits the anomalies of one partition: events of the history, or later records of the same key.
+
+A compacted topic keeps, of every key, the record at the highest offset, a tombstone only for a while; the
+others may vanish, and so may records of aborted transactions (Kafka documentation, Log compaction; KIP-98).
+"""
+
+import numpy as np
+
+from checkers.columns.tables import NEVER, NONE, Booleans, Integers, Outcome
+from checkers.licences import first_permit
+from checkers.logs.log.claims import at, is_row
+from checkers.logs.log.grouped import group_of, later_minimum
+from checkers.logs.log.partition import PartitionLog
+
+COMPACTED = "cleanup.policy=compact: a later record of its key stands at a higher offset, or it was aborted"
+"""The licence of compaction."""
+EXPIRED = (
+    "delete.retention.ms: a tombstone goes when it has been kept for so long, what it deleted before that"
+)
+"""The licence of tombstones."""
+
+Licensed = tuple[Integers, tuple[str | None, ...]]
+"""Shape (n,): row of the texts that permits each anomaly, `NONE` where nothing does; and the texts."""
+
+
+def truncated(
+    log: PartitionLog, since_ns: Integers, until_ns: Integers, kept: Booleans, offset: Integers
+) -> Licensed:
+    """What permits anomalies that come from nothing but a truncation of the log.
+
+    Args:
+        log: the partition.
+        since_ns: shape (n,), last moment at which the record is known to have been there.
+        until_ns: shape (n,), first moment at which it is known to be gone.
+        kept: shape (n,), whether a consumer was given it, or all in-sync replicas had it.
+        offset: shape (n,), the lowest offset that must have been truncated; `NONE` where nobody knows.
+    """
+    return first_permit(log.permits, since_ns, until_ns, kept, offset), log.licences
+
+
+def vanished(
+    log: PartitionLog, claims: Integers, until_ns: Integers, kept: Booleans, replaced_ns: Integers
+) -> Licensed:
+    """What permits that records are not there any more: the log was truncated, or cut off, or compacted.
+
+    Args:
+        log: the partition.
+        claims: shape (n,), the records.
+        until_ns: shape (n,), first moment at which each is known to be gone.
+        kept: shape (n,), whether a consumer was given it, or all in-sync replicas had it.
+        replaced_ns: of every claim of the partition, since when a later record of its key may be there.
+    """
+    places = log.claims.offset[claims]
+    since_ns = log.claims.since_ns[claims]
+    licence = first_permit(log.permits, since_ns, until_ns, kept, places, removable=True)
+    if not log.compacted:
+        return licence, log.licences
+    replaced = log.visibility.never[claims] | (replaced_ns[claims] < until_ns)
+    texts = (*log.licences, COMPACTED, EXPIRED)
+    licence = np.where((licence == NONE) & replaced, len(log.licences), licence)
+    expired = (licence == NONE) & _expired(log, claims, until_ns)
+    return np.where(expired, len(log.licences) + 1, licence), texts
+
+
+def _expired(log: PartitionLog, claims: Integers, until_ns: Integers) -> Booleans:
+    """Which records may have been deleted by a tombstone that may be gone by then, or are such a one.
+
+    A tombstone of unknown fate that nobody ever saw counts too: it may have been there and gone.
+    """
+    marks = log.columns.tombstones.get(log.name.topic)
+    if marks is None:
+        return np.zeros(len(claims), dtype=np.bool_)
+    told, sends = log.claims, log.columns.sends
+    since_ns = replaced_since(log, marks.among(told.value))
+    own = marks.among(told.value)
+    since_ns[own] = np.minimum(since_ns, told.since_ns)[own]
+    rows = log.sends[sends.outcome[log.sends] == Outcome.INFO]
+    rows = rows[marks.among(sends.value[rows])]
+    unknown_ns = np.full(marks.keys, NEVER)
+    np.minimum.at(unknown_ns, sends.value[rows] % marks.keys, sends.invoked_ns[rows])
+    since_ns = np.minimum(since_ns, unknown_ns[told.value % marks.keys])
+    expired: Booleans = until_ns - since_ns[claims] >= marks.kept_ns
+    return expired
+
+
+def undone(log: PartitionLog, sends: Integers, hidden: Booleans, licensed: Licensed) -> Licensed:
+    """What permits also that a transaction ended otherwise than it was acknowledged.
+
+    Args:
+        log: the partition.
+        sends: shape (n,), rows of `Columns.sends` that sent the records; `NONE` without one.
+        hidden: shape (n,), whether each anomaly says of readers of committed records alone that they were
+            given it, or not.
+        licensed: what permits the anomalies otherwise.
+    """
+    if not log.decisions.texts:
+        return licensed
+    licence, texts = licensed
+    row = log.decisions.of(at(log.columns.sends.invoke_op, sends, NONE))
+    lost = (licence == NONE) & hidden & (row != NONE)
+    return np.where(lost, len(texts) + row, licence), (*texts, *log.decisions.texts)
+
+
+def undecided(log: PartitionLog, claims: Integers) -> Booleans:
+    """Shape (n,), whether no reader of committed records was given a record of the same transaction here.
+
+    Where one was, the transaction's marker stands in the partition.
+    """
+    sends, shown = log.columns.sends, is_row(log.visibility.read)
+    given = sends.invoke_op[log.claims.ack[shown & log.claims.acknowledged]]
+    return ~np.isin(at(sends.invoke_op, log.claims.ack[claims], NONE), given)
+
+
+def replaced_since(log: PartitionLog, by: Booleans) -> Integers:
+    """Time from which some chosen claim of the same key may stand at a higher offset, of each claim.
+
+    Args:
+        log: the partition.
+        by: shape (claims,), the claims that may replace others.
+
+    Returns:
+        Shape (claims,), nanoseconds; `NEVER` where there is none.  All are `NEVER` without compaction.
+    """
+    claims = log.claims
+    replaced_ns = np.full(len(claims.value), NEVER)
+    if not log.compacted or not len(replaced_ns):
+        return replaced_ns
+    key = np.where(claims.value >= 0, claims.value % (log.keys or 1), claims.value)
+    order = np.lexsort((claims.offset, key))
+    chosen = by[order] & (claims.offset[order] != NONE)
+    times_ns = np.where(chosen, claims.since_ns[order], NEVER)
+    replaced_ns[order] = later_minimum(times_ns, group_of(key[order]))
+    return replaced_ns

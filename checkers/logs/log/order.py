@@ -1,0 +1,159 @@
+"""Judges the order of appending, against real time and against the order in which a process sent."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import NONE, Booleans, Integers, Outcome
+from checkers.logs.log.claims import at, found_in
+from checkers.logs.log.findings import Example, Found
+from checkers.logs.log.licensing import truncated
+from checkers.logs.log.partition import PartitionLog
+from checkers.logs.log.telling import Teller, told
+
+_NOT_IDEMPOTENT = "the producers were not idempotent: a retried batch may be appended behind later ones"
+_ACKS_UNKNOWN = "an imported history does not tell what producers waited for; with acks=1 the end may go back"
+
+
+def find_in_order(log: PartitionLog) -> Iterator[Found]:
+    """Find realtime-order, nonmonotonic-send and int-nonmonotonic-send in one partition."""
+    yield from _realtime(log)
+    yield from _nonmonotonic(log)
+
+
+def _realtime(log: PartitionLog) -> Iterator[Found]:
+    """Records below an offset that was known, by acknowledgement or reading, before their sending began.
+
+    Sorted by the time at which they became known, the prefix maximum of the offsets is the end of the log as
+    far as it is known at any time; one binary search for each record asks where it was.
+    """
+    claims, horizon, teller = log.claims, log.horizon, Teller(log)
+    late = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE))
+    began_ns = log.sent.invoked_ns[claims.sent[late]]
+    before = np.searchsorted(horizon.known_ns, began_ns, side="left")
+    reached = np.append(horizon.highest, NONE)[before - 1]
+    wrong = np.flatnonzero(reached > claims.offset[late])
+    if not len(wrong):
+        return
+    late = late[wrong]
+    early = horizon.claim[np.searchsorted(horizon.highest, reached[wrong], side="left")]
+
+    def example(index: int) -> Example:
+        one, other = int(early[index]), int(late[index])
+        send = int(log.sent.send[claims.sent[other]])
+        witness, lines = told(teller.claim(one), teller.invocation(send), teller.claim(other))
+        subject = teller.subject(teller.offset_of(other))
+        summary = (
+            f"{teller.value_of(other)!r} stands at {subject}, below offset {teller.offset_of(one)} that was "
+            "known before its sending began"
+        )
+        return Example(subject, summary, witness, lines)
+
+    until_ns = np.maximum(claims.known_ns[late], claims.known_ns[early])
+    # What stands at the lower offset was appended there after the log had been cut off below it.
+    since_ns, lowest = claims.since_ns[early], claims.offset[late]
+    licence, texts = truncated(log, since_ns, until_ns, log.kept[early], lowest)
+    if log.columns.foreign:
+        licence, texts = np.where(licence == NONE, len(texts), licence), (*texts, _ACKS_UNKNOWN)
+    yield Found("realtime-order", until_ns, licence, texts, example)
+
+
+class _Placed(NamedTuple):
+    """Sends whose offset is known, in the order of processes and, within one, of sending.
+
+    Attributes:
+        row: row of `Sends`.
+        offset: where the record stands.
+        claim: the claim of readers that tells it, `NONE` where the acknowledgement does.
+    """
+
+    row: Integers
+    offset: Integers
+    claim: Integers
+
+    def chosen(self, which: Integers) -> "_Placed":
+        """Some of the sends."""
+        return _Placed(self.row[which], self.offset[which], self.claim[which])
+
+
+def _placed(log: PartitionLog) -> _Placed:
+    """Sends with the offset of their acknowledgement; in imported histories, of their readers too."""
+    sends, rows = log.columns.sends, log.sends
+    offset, claim = sends.offset[rows], np.full(len(rows), NONE)
+    if log.columns.foreign:
+        # Where other harnesses lose an acknowledgement, readers tell the place, if all tell the same one.
+        of_value = found_in(log.sent.value, sends.value[rows])
+        silent = (offset == NONE) & (sends.outcome[rows] != Outcome.FAIL)
+        claim = np.where(silent, at(_sole_claims(log), of_value, NONE), NONE)
+        offset = np.where(claim == NONE, offset, at(log.claims.offset, claim, NONE))
+    known = np.flatnonzero(offset != NONE)
+    order = known[np.argsort(sends.process[rows[known]], kind="stable")]
+    return _Placed(rows[order], offset[order], claim[order])
+
+
+def _sole_claims(log: PartitionLog) -> Integers:
+    """By sent value, the one place at which readers found it; `NONE` if none did, or if it was sent twice."""
+    claims, count = log.claims, len(log.sent.value)
+    found = np.flatnonzero((claims.sent != NONE) & (claims.offset != NONE))
+    once = np.bincount(claims.sent[found], minlength=count) == 1
+    once &= np.bincount(found_in(log.sent.value, log.columns.sends.value[log.sends]), minlength=count) == 1
+    sole = np.full(count, NONE)
+    sole[claims.sent[found]] = found
+    return np.where(once, sole, NONE)
+
+
+def _nonmonotonic(log: PartitionLog) -> Iterator[Found]:
+    """Neighbours of one process whose offsets go down, in one batch and between batches."""
+    sends, placed = log.columns.sends, _placed(log)
+    one, other = placed.row[:-1], placed.row[1:]
+    down = (sends.process[one] == sends.process[other]) & (placed.offset[:-1] > placed.offset[1:])
+    together = sends.invoke_op[one] == sends.invoke_op[other]
+    for within in (True, False):
+        wrong = np.flatnonzero(down & (together == within))
+        if len(wrong):
+            yield _descent(log, placed.chosen(wrong), placed.chosen(wrong + 1), within=within)
+
+
+def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -> Found:
+    """Pairs of sends, each in one batch or each in two."""
+    sends, teller = log.columns.sends, Teller(log)
+
+    def lines_of(placed: _Placed, index: int) -> list[tuple[int, str]]:
+        row, claim = int(placed.row[index]), int(placed.claim[index])
+        if claim == NONE:
+            return [teller.acknowledgement(row)]
+        return [teller.invocation(row), teller.returned(int(log.claims.read[claim]))]
+
+    def example(index: int) -> Example:
+        witness, lines = told(*lines_of(one, index), *lines_of(other, index))
+        subject = teller.subject(int(other.offset[index]))
+        first, second = (
+            log.columns.value_named(int(sends.value[placed.row[index]])) for placed in (one, other)
+        )
+        summary = f"{second!r} was sent after {first!r} by one process, but stands before it at {subject}"
+        return Example(subject, summary, witness, lines)
+
+    since_ns, until_ns = sends.invoked_ns[one.row], _told_ns(log, other)
+    licence, texts = truncated(log, since_ns, until_ns, _was_kept(log, one), other.offset)
+    if not within:
+        return Found("nonmonotonic-send", until_ns, licence, texts, example)
+    if not log.columns.idempotent:
+        relaxed = (licence == NONE) & ~log.columns.is_strict(one.row)
+        licence, texts = np.where(relaxed, len(texts), licence), (*texts, _NOT_IDEMPOTENT)
+    return Found("int-nonmonotonic-send", until_ns, licence, texts, example)
+
+
+def _told_ns(log: PartitionLog, placed: _Placed) -> Integers:
+    """When the offsets of some sends were told."""
+    acknowledged = placed.claim == NONE
+    completed_ns = log.columns.sends.completed_ns[placed.row]
+    return np.where(acknowledged, completed_ns, at(log.claims.known_ns, placed.claim, NONE))
+
+
+def _was_kept(log: PartitionLog, placed: _Placed) -> Booleans:
+    """Whether the records that some sends appended were given to a reader, or on every in-sync replica."""
+    sends, claims = log.columns.sends, log.claims
+    slot = found_in(claims.slots, placed.offset)
+    kept: Booleans = log.kept[slot] & (claims.value[slot] == sends.value[placed.row])
+    return kept

@@ -1,0 +1,200 @@
+"""One partition's share of the columns: the unit that the log checker judges."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from checkers.columns.tables import NONE, Booleans, Columns, Integers, PartitionName
+from checkers.licences import Licences, Permit
+from checkers.licences.permits import Decisions
+from checkers.logs.log.claims import Claims, Horizon, Sent, claims_of, horizon_of, sent_to
+from checkers.logs.log.grouped import Grouped, grouped
+from checkers.logs.log.visibility import Visibility, visibility_of
+
+
+@dataclass(frozen=True, slots=True)
+class FinalView:
+    """What one final read of the partition covered, and which claims it saw.
+
+    Attributes:
+        call: row of `Calls`.
+        start: first offset of the log when it began.
+        position: where it stopped.
+        whole: whether it came to the end that was listed.
+        listed_ns: what was known before this must lie below the end that was listed for it.
+        completed_ns: when it ended.
+        committed: whether it reads only what transactions committed.
+        bounded: whether the end that was listed is that of the log, not that of the first open transaction.
+        saw: shape (claims,), whether it returned the record.
+    """
+
+    call: int
+    start: int
+    position: int
+    whole: bool
+    listed_ns: int
+    completed_ns: int
+    committed: bool
+    bounded: bool
+    saw: Booleans
+
+    def covers(self, claims: Claims) -> Booleans:
+        """Which claims it must have seen if they are true, and if it may be given them.
+
+        What it passed is covered, and what lay below the offset at which the log began; so is, if it came
+        to the end, what was known before the end was listed, wherever it stood: then the log has become
+        shorter.  Where no offset was told, only a log that is still whole from offset 0 decides.  To
+        read_committed readers the log ends where the first open transaction begins (the last stable offset),
+        so there it is covered only what they passed.
+        """
+        before = self.bounded & self.due(claims)
+        passed = (claims.offset < self.position) | before
+        return np.where(claims.offset >= 0, passed, before & (self.start == 0))
+
+    def due(self, claims: Claims) -> Booleans:
+        """Which claims were known before it listed the end to which it came."""
+        known: Booleans = self.whole & (claims.known_ns < self.listed_ns)
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLog:
+    """Everything that a history says of one partition.
+
+    Attributes:
+        code: the partition's code.
+        name: topic and number.
+        columns: the whole history.
+        sends: rows of `columns.sends` for this partition, ascending.
+        reads: rows of `columns.reads` for this partition, ascending.
+        sent: the values that were sent to it.
+        claims: which value stands where, by whom.
+        visibility: what of that read_committed readers may be given.
+        horizon: how far it was known to reach, as time went on.
+        finals: the final reads of it.
+        assigns: rows of `columns.assigns` for this partition.
+        kept: shape (claims,), which records a reader was given, or every in-sync replica had.
+        permits: what may license a loss.
+        decisions: the transactions whose decision may be lost.
+    """
+
+    code: int
+    name: PartitionName
+    columns: Columns
+    sends: Integers
+    reads: Integers
+    sent: Sent
+    claims: Claims
+    visibility: Visibility
+    horizon: Horizon
+    finals: tuple[FinalView, ...]
+    assigns: Integers
+    kept: Booleans
+    permits: tuple[Permit, ...]
+    decisions: Decisions
+
+    @property
+    def licences(self) -> tuple[str, ...]:
+        """Texts of the permits, in their order."""
+        return tuple(permit.text for permit in self.permits)
+
+    @property
+    def compacted(self) -> bool:
+        """Whether later records of a key may replace older ones."""
+        return self.name.topic in self.columns.keys
+
+    @property
+    def keys(self) -> int | None:
+        """A record's key is its value modulo this, where anybody knows."""
+        return self.columns.keys.get(self.name.topic)
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """Rows of a history by partition.
+
+    Attributes:
+        columns: the whole history.
+        sends, reads, finals, assigns: rows of the columns of that name.
+    """
+
+    columns: Columns
+    sends: Grouped
+    reads: Grouped
+    finals: Grouped
+    assigns: Grouped
+
+    def log_of(self, code: int, licences: Licences) -> PartitionLog:
+        """One partition's share."""
+        columns, name = self.columns, self.columns.partitions[code]
+        sends, reads = self.sends.of(code), self.reads.of(code)
+        sent = sent_to(columns.sends, sends)
+        claims = claims_of(columns, sends, reads, sent)
+        visibility = visibility_of(columns, sends, reads, sent, claims)
+        return PartitionLog(
+            code=code,
+            name=name,
+            columns=columns,
+            sends=sends,
+            reads=reads,
+            sent=sent,
+            claims=claims,
+            visibility=visibility,
+            horizon=horizon_of(claims),
+            finals=tuple(_finals(columns, self.finals.of(code), reads, claims, visibility)),
+            assigns=self.assigns.of(code),
+            kept=claims.returned | _durable(columns, claims),
+            permits=licences.of(name),
+            decisions=licences.decisions,
+        )
+
+
+def split(columns: Columns) -> Split:
+    """Split a history by partition."""
+    count = len(columns.partitions)
+    return Split(
+        columns,
+        sends=grouped(columns.sends.partition, count),
+        reads=grouped(columns.reads.partition, count),
+        finals=grouped(columns.final_reads.partition, count),
+        assigns=grouped(columns.assigns.partition, count),
+    )
+
+
+def _durable(columns: Columns, claims: Claims) -> Booleans:
+    """Acknowledgements for which all in-sync replicas were waited for, whatever the workload's others did.
+
+    Where producers wait for none, an acknowledgement with an offset is the write probe's, which has acks=all.
+    """
+    durable = np.zeros(len(claims.value), dtype=np.bool_)
+    if columns.acks in {"0", "1"}:
+        acked = np.flatnonzero(claims.acknowledged)
+        probed = (claims.offset[acked] != NONE) & (columns.acks == "0")
+        durable[acked] = columns.is_strict(claims.ack[acked]) | probed
+    return durable
+
+
+def _finals(
+    columns: Columns, rows: Integers, reads: Integers, claims: Claims, visibility: Visibility
+) -> Iterator[FinalView]:
+    """Final reads of a partition; the rows of each lie side by side, being in the order of completion."""
+    final = columns.final_reads
+    call_of = columns.reads.call[reads]
+    for row in rows.tolist():
+        call = int(final.call[row])
+        committed = columns.readers[int(columns.calls.reader[call])].committed
+        first, last = np.searchsorted(call_of, (call, call + 1))
+        saw = np.zeros(len(claims.value), dtype=np.bool_)
+        saw[claims.of_read[first:last]] = True
+        yield FinalView(
+            call=call,
+            start=int(final.start[row]),
+            position=int(final.position[row]),
+            whole=bool(final.whole[row]),
+            listed_ns=int(final.listed_ns[row]),
+            completed_ns=int(columns.calls.completed_ns[call]),
+            committed=committed,
+            bounded=not (committed and visibility.transactions),
+            saw=saw,
+        )

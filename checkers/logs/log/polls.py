@@ -1,0 +1,191 @@
+"""Judges what consumers were given: within an assignment, every known record, in the order of offsets."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import NONE, Booleans, Integers
+from checkers.logs.log.claims import at, found_in
+from checkers.logs.log.findings import Example, Found
+from checkers.logs.log.licensing import replaced_since, truncated, undecided, undone, vanished
+from checkers.logs.log.partition import PartitionLog
+from checkers.logs.log.telling import Teller, told
+
+
+@dataclass(frozen=True, slots=True)
+class _Steps:
+    """What one assignment was given directly after something else.
+
+    Attributes:
+        before: row of reads that was given before, `NONE` where the step is the first of its assignment.
+        assign: row of assigns where reading began, for such a first step.
+        due: offset from which the step was to go on: behind the record before, or where reading began.
+        read: row of reads that was given next.
+        within: whether both were given by one call.
+    """
+
+    before: Integers
+    assign: Integers
+    due: Integers
+    read: Integers
+    within: Booleans
+
+    def chosen(self, which: Booleans) -> "_Steps":
+        """Some of the steps."""
+        rows = np.flatnonzero(which)
+        return _Steps(
+            self.before[rows], self.assign[rows], self.due[rows], self.read[rows], self.within[rows]
+        )
+
+
+class _Passed(NamedTuple):
+    """Slots that some steps pass over: ``due[low:high]`` of each.
+
+    Attributes:
+        due: slots that the reader must be given, ascending.
+        low: shape (steps,), the first that each passes over.
+        high: shape (steps,), the one to which it comes.
+    """
+
+    due: Integers
+    low: Integers
+    high: Integers
+
+
+def find_in_polls(log: PartitionLog) -> Iterator[Found]:
+    """Find (int-)poll-skip and (int-)nonmonotonic-poll in one partition.
+
+    A final read's order is judged like a poll's.  What it leaves out is not: it is a lost write, or the two
+    clients disagree.
+    """
+    steps = _steps(log)
+    back = log.columns.reads.offset[steps.read] < steps.due
+    for prefix, kind in (("int-", steps.within), ("", ~steps.within)):
+        rows = np.flatnonzero(back & kind)
+        if len(rows):
+            yield _retreats(log, f"{prefix}nonmonotonic-poll", steps, rows)
+    everything = np.arange(len(log.claims.slots))
+    if not log.visibility.transactions:
+        yield from _find_skips(log, steps, everything)
+        return
+    readers = np.array([reader.committed for reader in log.columns.readers], dtype=np.bool_)
+    calls = log.columns.calls
+    committed = readers[calls.reader[log.columns.reads.call[steps.read]]]
+    always = np.flatnonzero(log.visibility.always[: len(everything)])
+    yield from _find_skips(log, steps.chosen(~committed), everything)
+    yield from _find_skips(log, steps.chosen(committed), always)
+
+
+def _find_skips(log: PartitionLog, steps: _Steps, due: Integers) -> Iterator[Found]:
+    """Find steps of polls over slots that their readers must be given, ascending."""
+    reads = log.columns.reads
+    final = log.columns.calls.final[reads.call[steps.read]]
+    span = np.searchsorted(log.claims.slots[due], np.stack((steps.due, reads.offset[steps.read])))
+    skipped = (span[0] < span[1]) & ~final
+    for prefix, kind in (("int-", steps.within), ("", ~steps.within)):
+        rows = np.flatnonzero(skipped & kind)
+        if len(rows):
+            yield _skips(log, f"{prefix}poll-skip", steps, rows, _Passed(due, *span[:, rows]))
+
+
+def _steps(log: PartitionLog) -> _Steps:
+    """Pair each row with the one before it in its assignment or final read, or with where that begins."""
+    reads, calls, assigns = log.columns.reads, log.columns.calls, log.columns.assigns
+    call = reads.call[log.reads]
+    group = calls.assignment[call]
+    order = np.argsort(group, kind="stable")
+    rows, group, call = log.reads[order], group[order], call[order]
+    follows = np.diff(group, prepend=group[:1] - 1) == 0
+    before = np.where(follows, np.roll(rows, 1), NONE)
+    assign = np.where(follows, NONE, _assigned(log, group))
+    due = np.where(follows, reads.offset[before] + 1, at(assigns.offset, assign, NONE))
+    known = due != NONE
+    within = follows & (call == np.roll(call, 1))
+    return _Steps(before[known], assign[known], due[known], rows[known], within[known])
+
+
+def _assigned(log: PartitionLog, group: Integers) -> Integers:
+    """Row by which each assignment begins in this partition, `NONE` where there is none."""
+    assigns = log.columns.assigns
+    rows = log.assigns
+    return at(rows, found_in(assigns.assignment[rows], group), NONE)
+
+
+def _retreats(log: PartitionLog, identity: str, steps: _Steps, rows: Integers) -> Found:
+    """Steps that go back."""
+    teller = Teller(log)
+
+    def example(index: int) -> Example:
+        step = int(rows[index])
+        read = int(steps.read[step])
+        witness, lines = told(_before(teller, steps, step), teller.returned(read))
+        subject = teller.subject(int(log.columns.reads.offset[read]))
+        summary = f"{subject} was returned where offset {int(steps.due[step])} was due"
+        return Example(subject, summary, witness, lines)
+
+    # A client that notices a truncation goes back to where the log was cut off (KIP-320).
+    until_ns, before = _read_ns(log, steps.read[rows]), steps.before[rows]
+    since_ns = np.where(before == NONE, until_ns, _read_ns(log, before))
+    given, lowest = np.ones(len(rows), np.bool_), log.columns.reads.offset[steps.read[rows]]
+    return Found(identity, until_ns, *truncated(log, since_ns, until_ns, given, lowest), example)
+
+
+def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, passed: _Passed) -> Found:
+    """Steps over known records; a record that some reader was given weighs more than an acknowledged one.
+
+    Args:
+        log: the partition.
+        identity: poll-skip or int-poll-skip.
+        steps: all steps.
+        rows: those that skip.
+        passed: what each passes over.
+    """
+    claims, teller = log.claims, Teller(log)
+    due, low, high = passed
+    returned = np.flatnonzero(claims.returned[due])
+    skipped = np.append(returned, len(due))[np.searchsorted(returned, low)]
+    skipped = due[np.where(skipped < high, skipped, low)]
+
+    def example(index: int) -> Example:
+        step, claim = int(rows[index]), int(skipped[index])
+        read = int(steps.read[step])
+        witness, lines = told(teller.claim(claim), _before(teller, steps, step), teller.returned(read))
+        subject = teller.subject(teller.offset_of(claim))
+        count = int(high[index] - low[index])
+        summary = (
+            f"{count} known records were passed over, {teller.value_of(claim)!r} at {subject} among them"
+        )
+        return Example(subject, summary, witness, lines)
+
+    time_ns = _read_ns(log, steps.read[rows])
+    until_ns = np.maximum(claims.known_ns[skipped], time_ns)
+    replaced_ns = replaced_since(log, ~log.visibility.never)
+    licensed = vanished(log, skipped, until_ns, log.kept[skipped], replaced_ns)
+    readers = np.array([reader.committed for reader in log.columns.readers], dtype=np.bool_)
+    committed = readers[log.columns.calls.reader[log.columns.reads.call[steps.read[rows]]]]
+    hidden = committed & undecided(log, skipped)
+    return Found(identity, time_ns, *undone(log, claims.ack[skipped], hidden, licensed), example)
+
+
+def _before(teller: Teller, steps: _Steps, step: int) -> tuple[int, str]:
+    """What a step comes after: a record, or the assignment."""
+    if steps.before[step] == NONE:
+        return teller.assignment(int(steps.assign[step]))
+    return teller.returned(int(steps.before[step]))
+
+
+def _read_ns(log: PartitionLog, rows: Integers) -> Integers:
+    """When records were returned."""
+    return log.columns.calls.completed_ns[log.columns.reads.call[rows]]
+
+
+def lag_of(log: PartitionLog) -> int:
+    """Most records by which a poll that returned something ended behind what was known when it began."""
+    reads, calls, horizon = log.columns.reads, log.columns.calls, log.horizon
+    call = reads.call[log.reads]
+    last = np.flatnonzero((np.diff(call, append=NONE) != 0) & ~calls.final[call])
+    before = np.searchsorted(horizon.known_ns, calls.invoked_ns[call[last]], side="left")
+    reached = np.append(horizon.highest, NONE)[before - 1]
+    return int((reached - reads.offset[log.reads[last]]).max(initial=0))

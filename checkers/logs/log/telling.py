@@ -1,0 +1,110 @@
+"""Puts acknowledgements, returns and final reads of one partition into plain sentences."""
+
+from typing import Any
+
+from checkers.columns.tables import NONE, PartitionName
+from checkers.logs.log.partition import FinalView, PartitionLog
+
+_NS_PER_S = 1_000_000_000
+
+
+def seconds(time_ns: int) -> str:
+    """A time as seconds since the run began."""
+    return f"{time_ns / _NS_PER_S:.3f} s"
+
+
+class Teller:
+    """Speaks of one partition's rows."""
+
+    def __init__(self, log: PartitionLog) -> None:
+        self._log = log
+        self._columns = log.columns
+
+    @property
+    def name(self) -> PartitionName:
+        """The partition."""
+        return self._log.name
+
+    def subject(self, offset: int) -> str:
+        """A place in the log, or the log itself where no offset is known."""
+        return str(self.name) if offset == NONE else f"{self.name}@{offset}"
+
+    def value_of(self, claim: int) -> Any:
+        """The value that a claim is about."""
+        return self._columns.value_named(int(self._log.claims.value[claim]))
+
+    def offset_of(self, claim: int) -> int:
+        """The offset that a claim is about."""
+        return int(self._log.claims.offset[claim])
+
+    def claim(self, claim: int) -> tuple[int, str]:
+        """The earliest operation that made a claim, and what it said."""
+        claims = self._log.claims
+        ack, read = int(claims.ack[claim]), int(claims.read[claim])
+        if ack != NONE and int(self._columns.sends.completed_ns[ack]) == int(claims.known_ns[claim]):
+            return self.acknowledgement(ack)
+        return self.returned(read)
+
+    def acknowledgement(self, row: int) -> tuple[int, str]:
+        """The operation that acknowledged a send, and what it said."""
+        sends = self._columns.sends
+        op = int(sends.complete_op[row])
+        value = self._columns.value_named(int(sends.value[row]))
+        where = self.subject(int(sends.offset[row]))
+        when = seconds(int(sends.completed_ns[row]))
+        return op, f"operation {op} ({when}): the sending of {value!r} was acknowledged at {where}."
+
+    def invocation(self, row: int) -> tuple[int, str]:
+        """The operation that began a send, and what it asked."""
+        sends = self._columns.sends
+        op = int(sends.invoke_op[row])
+        value = self._columns.value_named(int(sends.value[row]))
+        when = seconds(int(sends.invoked_ns[row]))
+        return op, f"operation {op} ({when}): the sending of {value!r} to {self.name} began."
+
+    def failure(self, row: int) -> tuple[int, str]:
+        """The operation by which a send failed, and what it said."""
+        sends = self._columns.sends
+        op = int(sends.complete_op[row])
+        value = self._columns.value_named(int(sends.value[row]))
+        when = seconds(int(sends.completed_ns[row]))
+        return op, f"operation {op} ({when}): the sending of {value!r} failed, nothing was appended."
+
+    def abort(self, row: int) -> tuple[int, str]:
+        """The operation by which the transaction of a send was aborted, and what it said."""
+        sends = self._columns.sends
+        op = int(sends.complete_op[row])
+        value = self._columns.value_named(int(sends.value[row]))
+        when = seconds(int(sends.completed_ns[row]))
+        return op, f"operation {op} ({when}): the transaction that sent {value!r} was aborted."
+
+    def returned(self, row: int) -> tuple[int, str]:
+        """The operation that returned a record, and what it said."""
+        reads = self._columns.reads
+        op, who = self._call(int(reads.call[row]))
+        value = self._columns.value_named(int(reads.value[row]))
+        return op, f"{who} returned {value!r} at {self.subject(int(reads.offset[row]))}."
+
+    def assignment(self, row: int) -> tuple[int, str]:
+        """The operation by which a consumer was to begin somewhere."""
+        op = int(self._columns.assigns.op[row])
+        where = self.subject(int(self._columns.assigns.offset[row]))
+        return op, f"operation {op}: the consumer was assigned to begin at {where}."
+
+    def final(self, view: FinalView) -> tuple[int, str]:
+        """A final read, and how far it came."""
+        op, who = self._call(view.call)
+        end = "the end" if view.whole else "short of the end"
+        return op, f"{who} read {self.name} from {view.start} to {view.position}, {end}."
+
+    def _call(self, call: int) -> tuple[int, str]:
+        calls = self._columns.calls
+        op = int(calls.op[call])
+        kind = "the final read" if calls.final[call] else "a poll"
+        reader = self._columns.readers[int(calls.reader[call])]
+        return op, f"operation {op} ({seconds(int(calls.completed_ns[call]))}): {kind} by {reader}"
+
+
+def told(*facts: tuple[int, str]) -> tuple[tuple[int, ...], tuple[str, ...]]:
+    """Split facts into the operations, each once and ascending, and the sentences in the order given."""
+    return tuple(sorted({op for op, _ in facts})), tuple(text for _, text in facts)

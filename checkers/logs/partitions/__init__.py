@@ -1,0 +1,159 @@
+"""The checker of partitions: the metadata log, acknowledgements and answers of brokers fit together.
+
+Evidence is the metadata log that reaches farthest, record by record, topics of Kafka's own included.
+
+1. After each record the leader is in the ISR, the ISR within the replicas and apart from the ELR, and there
+   is no ELR beside an ISR of ``min.insync.replicas`` (`states`).  A change changes something, is about a
+   partition that is there, and says where an election was unclean.
+2. Epochs and blocks of producers' ids grow (`counters`).
+3. What was sent while too few replicas were in sync, or while one of them was down, is neither acknowledged
+   nor returned before that is over (`zones`, `acknowledged`).  What was acknowledged or returned is in the
+   log of every member of the ISR, as its disk shows (`copies`), and so is what groups committed (`commits`).
+   The log of the offsets topic has all commits that were acknowledged (`logged`), and what compaction leaves
+   of it has the last one of each group and partition (`kept_commits`).
+4. Replicas have what they had when their brokers start again, and no leader's high watermark is beyond a
+   member of its ISR (`ends`).
+5. Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers tell of what is
+   there, and go on to tell of it (`topics_told`).
+6. A broker leads no more once its own metadata names another leader (`leading`), nor once a log directory has
+   failed (`failed_directories`, `dead_directories`).
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+from checkers.columns.tables import NEVER
+from checkers.evidence.loading import columns_of
+from checkers.evidence.metadata_log import append_times, farthest
+from checkers.history.operations import History
+from checkers.history.replicas import EVIDENCE_METADATA
+from checkers.licences.scene import Scene
+from checkers.logs.partitions.acknowledged import Found, Records
+from checkers.logs.partitions.brokers import answers_of
+from checkers.logs.partitions.commits import Committed
+from checkers.logs.partitions.copies import Lack, Told, ends_of, lacking_copies
+from checkers.logs.partitions.dead_directories import dead_directories
+from checkers.logs.partitions.ends import figures as figures_of_ends
+from checkers.logs.partitions.ends import find_ends
+from checkers.logs.partitions.failed_directories import failed_directories
+from checkers.logs.partitions.kept_commits import CommitsKept
+from checkers.logs.partitions.kinds import (
+    ACKED_BELOW_MIN_ISR,
+    ACKED_WITHOUT_MEMBER,
+    ANOMALIES,
+    READ_WITHOUT_MEMBER,
+)
+from checkers.logs.partitions.leading import leadership_kept, leading_of
+from checkers.logs.partitions.logged import Logged
+from checkers.logs.partitions.topics_told import topics_told
+from checkers.logs.partitions.views import contradictions
+from checkers.logs.partitions.walk import Walk
+from checkers.logs.partitions.zones import Zone, below_min_isr, member_down
+from checkers.logs.replicas.committed import meant_by
+from checkers.verdict.verdict import CheckerResult, result_of
+
+__all__ = ["ANOMALIES", "check_partitions"]
+
+CHECKER = "partitions"
+"""The checker's name."""
+_NS_PER_S = 1_000_000_000
+
+
+def check_partitions(history: History) -> CheckerResult:
+    """Judge what the metadata log says of partitions, what was done to them meanwhile, and what brokers told.
+
+    Unknown where a log was to be gathered and none could be read, or where it lacks its beginning or its end.
+
+    Raises:
+        msgspec.ValidationError: an operation, or a record of the log, is not as docs/histories.md says.
+    """
+    walk, scene, end_ns = Walk(history), Scene(history), _complete_ns(history)
+    views = [*contradictions(scene, end_ns), *topics_told(scene)]
+    led: Counter[str] = Counter()
+    views += [*leadership_kept(scene), *failed_directories(scene, led)]
+    views += dead_directories(scene, columns_of(history))
+    views += find_ends(scene, columns_of(history)) if farthest(history) else []
+    counts = Counter(anomaly.id for anomaly in (*walk.found, *views))
+    blamed = _Blamed(scene, end_ns)
+    for found in blamed.found:
+        counts[found.kind.id] += found.number
+    return result_of(
+        CHECKER,
+        [*walk.found, *views, *(anomaly for found in blamed.found for anomaly in found.anomalies)],
+        counts=dict(+counts),
+        figures=walk.figures | blamed.figures | _told(history) | dict(led) | figures_of_ends(scene),
+        unknown_because=_doubt(history),
+        exercised=walk.figures["states"] > 0 or bool(answers_of(history)) or bool(leading_of(history)),
+    )
+
+
+def _complete_ns(history: History) -> int:
+    """Until when the metadata log tells everything: it was read then, or leaders had more."""
+    log = farthest(history)
+    if log is None:
+        return 0
+    return min(int(log.operation.value["began_ns"]), append_times(history).complete_until_ns(log))
+
+
+def _told(history: History) -> dict[str, int]:
+    """How much brokers told."""
+    answers = answers_of(history)
+    return {
+        "answers_of_brokers": len(answers),
+        "states_told": sum(len(answer.tellings) for answer in answers),
+    }
+
+
+def _doubt(history: History) -> str | None:
+    """Why not all that the metadata log had can be judged."""
+    log = farthest(history)
+    if log is None:
+        meant = EVIDENCE_METADATA in meant_by(history).evidence
+        return "no metadata log that could be read tells how partitions stood" if meant else None
+    if log.seen.log_start:
+        return f"the metadata log begins at offset {log.seen.log_start}: what stood before it is not judged"
+    if log.seen.records and log.seen.records[0][0] > 0:
+        return f"no record of the metadata log is told before offset {log.seen.records[0][0]}"
+    if append_times(history).complete_until_ns(log) != NEVER:
+        return (
+            f"leaders told of more records than any metadata log that could be read, which ends at {log.end}"
+        )
+    return None
+
+
+class _Blamed:
+    """Acknowledgements and reads that the states of partitions forbid."""
+
+    def __init__(self, scene: Scene, end_ns: int) -> None:
+        self.found: list[Found | Lack] = []
+        self.figures: dict[str, float] = {}
+        log = farthest(scene.history)
+        if log is not None:
+            # Where it begins later, values of configs may stand before it.
+            below = [] if log.seen.log_start else list(below_min_isr(scene, end_ns))
+            down = list(member_down(scene, end_ns))
+            records = Records(columns_of(scene.history), log.operation.index)
+            self.figures = records.figures | {
+                "below_min_isr_s": _seconds(below),
+                "member_of_isr_down_s": _seconds(down),
+                "ends_read": sum(len(ends.end) for ends in ends_of(scene.history).values()),
+            }
+            self.found += self._in(below, down, records)
+            committed = Committed(scene)
+            self.figures |= committed.figures
+            self.found += lacking_copies(scene, [Told(columns_of(scene.history)), committed], end_ns)
+            for of_log in (Logged(scene, end_ns), CommitsKept(scene)):
+                self.found += of_log.lacking()
+                self.figures |= of_log.figures
+
+    def _in(self, below: list[Zone], down: list[Zone], records: Records) -> Iterator[Found]:
+        for zone in below:
+            yield records.acknowledged_in(ACKED_BELOW_MIN_ISR, zone)
+        for zone in down:
+            yield records.acknowledged_in(ACKED_WITHOUT_MEMBER, zone)
+            yield records.returned_in(READ_WITHOUT_MEMBER, zone)
+
+
+def _seconds(zones: list[Zone]) -> float:
+    """How long zones last together, those of one time in several partitions counted for each."""
+    return round(sum(zone.to_ns - zone.from_ns for zone in zones) / _NS_PER_S, 1)

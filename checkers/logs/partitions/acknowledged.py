@@ -1,0 +1,122 @@
+"""Records that were acknowledged, or returned to a reader, where nothing that was sent could be.
+
+All in columns: a zone looks only at the rows of its partition.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import NONE, Booleans, Columns, Integers, Outcome, PartitionName
+from checkers.logs.partitions.zones import Zone
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
+
+_NS_PER_S = 1_000_000_000
+
+
+class Found(NamedTuple):
+    """What broke a rule in one zone: how many records, and a finding for some of them."""
+
+    kind: AnomalyKind
+    number: int
+    anomalies: list[Anomaly]
+
+
+def acknowledged(columns: Columns) -> Booleans:
+    """Of each send whether all replicas in sync acknowledged it."""
+    sends, rows = columns.sends, np.arange(len(columns.sends.value))
+    told = (sends.outcome == Outcome.OK) | (sends.transactional & (sends.offset != NONE))
+    strict: Booleans = told & (columns.is_strict(rows) if columns.acks != "all" else np.True_)
+    return strict
+
+
+class Records:
+    """Records that were acknowledged by all replicas in sync, and those that were returned to readers.
+
+    Args:
+        columns: the history's.
+        op: index of the observation that told of the metadata log.
+    """
+
+    def __init__(self, columns: Columns, op: int) -> None:
+        self._columns = columns
+        self._op = op
+        self._code = {partition: code for code, partition in enumerate(columns.partitions)}
+        self._sends: dict[PartitionName, Integers] = {}
+        self._reads: dict[PartitionName, Integers] = {}
+        self._acknowledged = acknowledged(columns)
+
+    @property
+    def figures(self) -> dict[str, int]:
+        """How many there are to look at."""
+        return {
+            "acknowledged_records": int(self._acknowledged.sum()),
+            "returned_records": len(self._columns.reads.value),
+        }
+
+    def acknowledged_in(self, kind: AnomalyKind, zone: Zone) -> Found:
+        """Records that were sent and acknowledged within a zone."""
+        sends = self._columns.sends
+        rows = self._sent_in(zone)
+        rows = rows[self._acknowledged[rows] & (sends.completed_ns[rows] <= zone.to_ns)]
+        return Found(kind, len(rows), [self._acked(kind, zone, row) for row in rows[:EXAMPLES_PER_ANOMALY]])
+
+    def returned_in(self, kind: AnomalyKind, zone: Zone) -> Found:
+        """Records that were sent, and returned to a reader, within a zone."""
+        reads, calls = self._columns.reads, self._columns.calls
+        sent = self._sent_in(zone)
+        rows = self._of(zone.partition, reads.partition, self._reads) if len(sent) else sent
+        completed_ns = calls.completed_ns[reads.call[rows]]
+        rows = rows[(zone.from_ns <= completed_ns) & (completed_ns <= zone.to_ns)]
+        rows = rows[np.isin(reads.value[rows], self._columns.sends.value[sent])]
+        examples = [self._read(kind, zone, row, sent) for row in rows[:EXAMPLES_PER_ANOMALY]]
+        return Found(kind, len(rows), examples)
+
+    def _sent_in(self, zone: Zone) -> Integers:
+        """Rows of the records whose sending began within a zone."""
+        sends = self._columns.sends
+        rows = self._of(zone.partition, sends.partition, self._sends)
+        return rows[(zone.from_ns <= sends.invoked_ns[rows]) & (sends.invoked_ns[rows] <= zone.to_ns)]
+
+    def _of(
+        self, partition: PartitionName, column: Integers, known: dict[PartitionName, Integers]
+    ) -> Integers:
+        """Rows of a partition, looked for once."""
+        if partition not in known:
+            known[partition] = np.flatnonzero(column == self._code.get(partition, NONE))
+        return known[partition]
+
+    def _acked(self, kind: AnomalyKind, zone: Zone, row: int) -> Anomaly:
+        sends = self._columns.sends
+        value = self._columns.value_named(sends.value[row])
+        times = f"sent at {_s(sends.invoked_ns[row])} and acknowledged at {_s(sends.completed_ns[row])}"
+        return kind.found(
+            f"Record {value} of {zone.partition} was {times}; {_within(zone)}.",
+            subject=str(zone.partition),
+            time_ns=int(sends.completed_ns[row]),
+            witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), *zone.witness, self._op),
+            explanation=zone.why,
+        )
+
+    def _read(self, kind: AnomalyKind, zone: Zone, row: int, sent: Integers) -> Anomaly:
+        sends, reads, calls = self._columns.sends, self._columns.reads, self._columns.calls
+        origin = sent[sends.value[sent] == reads.value[row]][0]
+        call = reads.call[row]
+        value = self._columns.value_named(reads.value[row])
+        times = f"sent at {_s(sends.invoked_ns[origin])} and returned at {_s(calls.completed_ns[call])}"
+        return kind.found(
+            f"Record {value} of {zone.partition} was {times}; {_within(zone)}.",
+            subject=str(zone.partition),
+            time_ns=int(calls.completed_ns[call]),
+            witness=(int(sends.invoke_op[origin]), int(calls.op[call]), *zone.witness, self._op),
+            explanation=zone.why,
+        )
+
+
+def _within(zone: Zone) -> str:
+    return f"from {_s(zone.from_ns)} to {_s(zone.to_ns)} nothing that was sent could be"
+
+
+def _s(time_ns: int) -> str:
+    return f"{int(time_ns) / _NS_PER_S:.3f} s"

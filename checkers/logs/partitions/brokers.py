@@ -1,0 +1,128 @@
+"""What brokers told of partitions, and how much of the metadata log each of them knew when.
+
+A broker applies the metadata log from its beginning on, a committed record after the other (KIP-595,
+KIP-631).  So one that tells of a state knows all that stands before the record that began that state.
+"""
+
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.columns.tables import PartitionName
+from checkers.evidence.partition_changes import PartitionChanges, partition_changes
+from checkers.history.observed import PartitionsSeen
+from checkers.history.operations import History, once
+
+
+class Telling(NamedTuple):
+    """How one broker told that a partition stands.
+
+    Attributes:
+        partition: its name.
+        leader: id of the leader; -1 where none, or where the leader is not up.
+        leader_epoch: number of the leadership.
+        replicas: ids of the replicas.
+        isr: ids of those in sync.
+        elr: ids of those eligible, asked for after all else; None where the broker does not tell.
+    """
+
+    partition: PartitionName
+    leader: int
+    leader_epoch: int
+    replicas: frozenset[int]
+    isr: frozenset[int]
+    elr: frozenset[int] | None = None
+
+
+class Answer(NamedTuple):
+    """What one broker answered; times in nanoseconds.
+
+    Attributes:
+        op: index of the observation.
+        node: the broker's name.
+        began_ns: when it was asked.
+        time_ns: when its answer was there.
+        tellings: of all partitions that it told of.
+    """
+
+    op: int
+    node: str
+    began_ns: int
+    time_ns: int
+    tellings: tuple[Telling, ...]
+
+
+@once
+def answers_of(history: History) -> tuple[Answer, ...]:
+    """All answers of brokers, in the order of time.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    known: dict[Telling, Telling] = {}
+    answers = []
+    for operation in history.observed("partitions"):
+        told = msgspec.convert(operation.value, PartitionsSeen)
+        rows = (
+            Telling(
+                PartitionName(topic, number),
+                leader,
+                epoch,
+                frozenset(replicas),
+                frozenset(isr),
+                None if elr is None else frozenset(elr),
+            )
+            for topic, states in told.topics.items()
+            for number, leader, epoch, replicas, isr, elr in states
+        )
+        tellings = tuple(known.setdefault(row, row) for row in rows)
+        answers.append(
+            Answer(operation.index, operation.node or "", told.began_ns, operation.time_ns, tellings)
+        )
+    return tuple(answers)
+
+
+class Known(NamedTuple):
+    """That a broker certainly knew the metadata log up to an offset.
+
+    Attributes:
+        time_ns: when, nanoseconds.
+        offset: the last offset that it certainly knew.
+        op: index of the observation that shows it.
+    """
+
+    time_ns: int
+    offset: int
+    op: int
+
+
+@once
+def knowledge_of(history: History) -> dict[str, tuple[Known, ...]]:
+    """What each broker knew of the metadata log, by its name, in the order of time.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    first = _first_offsets(partition_changes(history))
+    known: dict[str, list[Known]] = {}
+    for answer in answers_of(history):
+        offset = max((first.get(_state(telling), -1) for telling in answer.tellings), default=-1)
+        known.setdefault(answer.node, []).append(Known(answer.time_ns, offset, answer.op))
+    return {node: tuple(some) for node, some in known.items()}
+
+
+_State = tuple[PartitionName, int, frozenset[int], frozenset[int]]
+
+
+def _state(telling: Telling) -> _State:
+    return telling.partition, telling.leader_epoch, telling.replicas, telling.isr
+
+
+def _first_offsets(changes: PartitionChanges) -> dict[_State, int]:
+    """Of each state the first record that began one like it."""
+    first: dict[_State, int] = {}
+    for partition, states in changes.states.items():
+        for state in states:
+            place = (partition, state.leader_epoch, frozenset(state.replicas), frozenset(state.isr))
+            first.setdefault(place, state.offset)
+    return first

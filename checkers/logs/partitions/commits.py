@@ -1,0 +1,201 @@
+"""Commits of groups that were acknowledged, and where their records stand in ``__consumer_offsets``.
+
+A coordinator answers a commit once all replicas in sync have its record.  So within a stretch of one broker's
+leadership (`copies`) the log of every member of the ISR lies behind it.  No answer tells
+where the record stands.  It is found by what it commits: group, topic, partition and offset.  Of several that
+commit the same the first one counts: whichever of them was acknowledged stands there or behind it, and who
+has that one has the first one too.  Why nothing is found where Kafka kept its word:
+
+- *A client asks again, two clients commit the same, or an older offset is committed again*: several records,
+  and the first of them counts.  That there is none before it is known: a record counts only where the log was
+  read from offset 0 up to it, leader epoch by leader epoch, each batch with all its records.
+- *Compaction*: brokers' files are read while they are written.  A batch that has lost records, and one that
+  is compressed or could not be read, is none that was read.
+- *The coordinator moves, or a deposed one appends what is truncated later*: the first record must be of a
+  leader epoch of the stretch.  Truncated records count among the records: they can only hide something.
+- *An unclean election, disks that were struck, the topic made again, metadata that is not certain*: the
+  stretches end there, as for all records.
+- *Commits of transactions* are acknowledged otherwise: they are no records here, and nobody looks for them.
+- *Deletions of groups and offsets* (tombstones) append to the log and take nothing from it.
+- *Clocks*: all times are the host's; the look began after the answer was there.
+
+What was not acknowledged, or whose record was not read, is not judged.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.evidence.coordinators import offsets_partition
+from checkers.history.operations import INVOKE, OK, History, Operation
+from checkers.history.shapes import Committing, Txn, TxnOffsets
+from checkers.licences.scene import Scene
+from checkers.logs.partitions.copies import Had
+from checkers.logs.partitions.kinds import COMMITTED_WITHOUT_MEMBER
+from checkers.logs.partitions.offsets_log import Row, Where, Written, written_of
+
+ACKS = "offsets.commit.required.acks"
+"""A config of brokers, before 4.0, by which a commit may be acknowledged before it is replicated."""
+_REGISTER = "offset/"
+"""How names of registers begin that are committed offsets; group, topic and partition follow."""
+_PARTS = 3
+
+
+class _Committed(msgspec.Struct, frozen=True):
+    """What a commit of one offset asks for."""
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class Commit(NamedTuple):
+    """A commit that was asked for.
+
+    Attributes:
+        where: what was committed.
+        sent_ns: when it was asked for, nanoseconds.
+        told_ns: when it was acknowledged; `NEVER` if it was not.
+        op: index of the operation that tells; of the invocation where nothing does.
+        transacted: whether it is part of a transaction.
+    """
+
+    where: Where
+    sent_ns: int
+    told_ns: int
+    op: int
+    transacted: bool = False
+
+
+class Committed:
+    """Commits that were acknowledged, with the places of their records.
+
+    Args:
+        scene: the history.
+
+    Attributes:
+        figures: how many there are, of how many the records are known, and how many records were read.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self.figures: dict[str, int] = {}
+        self._placed: dict[PartitionName, list[tuple[Commit, Row]]] = defaultdict(list)
+        written = written_of(scene.history)
+        if not written or acknowledged_early(scene):
+            return
+        commits = list(acknowledged_commits(scene.history))
+        for commit in commits:
+            partition = offsets_partition(scene.history, commit.where.group)
+            row = None if partition is None else _row(written.get(partition.partition), commit.where)
+            if partition is not None and row is not None:
+                self._placed[partition].append((commit, row))
+        self.figures = {
+            "acknowledged_commits": len(commits),
+            "commits_with_records": sum(map(len, self._placed.values())),
+            "commit_records_read": sum(part.count for part in written.values()),
+        }
+
+    def of(self, partition: PartitionName) -> Sequence[Had]:
+        """Those whose records stand in a partition, in the order in which they were acknowledged."""
+        placed = sorted(self._placed.get(partition, ()), key=lambda one: one[0].told_ns)
+        if not placed:
+            return ()
+        sent, told, op = (
+            np.array([commit[place] for commit, _ in placed], dtype=np.int64) for place in (1, 2, 3)
+        )
+        offset, epoch = np.array([row for _, row in placed], dtype=np.int64).T
+
+        def text(number: int) -> str:
+            where = placed[number][0].where
+            what = f"offset {where.offset} of {where.topic}/{where.partition}"
+            return f"The commit of {what} by group {where.group}, in {partition}"
+
+        return (Had(COMMITTED_WITHOUT_MEMBER, text, "acknowledged", sent, told, offset, op, epoch),)
+
+
+def acknowledged_commits(history: History) -> Iterator[Commit]:
+    """Commits outside transactions that were acknowledged, in no order.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    return (commit for commit in commits_asked(history) if commit.told_ns != NEVER)
+
+
+def commits_asked(history: History) -> Iterator[Commit]:
+    """Commits outside transactions, acknowledged or not, in no order.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    for f in ("write", "commit-offset", "commit"):
+        yield from _calls(history, f, _wheres)
+
+
+def commits_of_transactions(history: History) -> Iterator[Commit]:
+    """Commits within transactions, acknowledged where the transaction's commit was, in no order.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    for commit in _calls(history, "txn", _wheres_of_transaction):
+        yield commit._replace(transacted=True)
+
+
+def _calls(history: History, f: str, wheres: Callable[[Operation], Iterable[Where]]) -> Iterator[Commit]:
+    asked: dict[int | str, Operation] = {}
+    for operation in history.of(f):
+        began = asked.pop(operation.process, None)
+        if operation.type is INVOKE:
+            asked[operation.process] = operation
+        elif began is not None:
+            told_ns = operation.time_ns if operation.type is OK else NEVER
+            for where in wheres(began):
+                yield Commit(where, began.time_ns, told_ns, operation.index)
+    for began in asked.values():
+        for where in wheres(began):
+            yield Commit(where, began.time_ns, NEVER, began.index)
+
+
+def _wheres_of_transaction(asked: Operation) -> Iterator[Where]:
+    """What a transaction commits of groups."""
+    for mop in msgspec.convert(asked.value, Txn).mops:
+        if isinstance(mop, TxnOffsets):
+            yield from (Where(mop.group, mop.topic, partition, offset) for partition, offset in mop.offsets)
+
+
+def _wheres(asked: Operation) -> Iterator[Where]:
+    """What an operation commits; nothing where it is a write of another register."""
+    key, value = str(asked.key), asked.value
+    if asked.f == "write":
+        named = key.removeprefix(_REGISTER).rsplit("/", 2)
+        if key.startswith(_REGISTER) and len(named) == _PARTS and named[2].isdecimal():
+            yield Where(named[0], named[1], int(named[2]), value)
+    elif asked.f == "commit-offset":
+        one = msgspec.convert(value, _Committed)
+        yield Where(key, one.topic, one.partition, one.offset)
+    else:
+        told = msgspec.convert(value, Committing)
+        yield from (Where(key, told.topic, partition, offset) for partition, offset in told.offsets)
+
+
+def _row(written: Written | None, where: Where) -> Row | None:
+    """Where the first record of a commit stands; None where that is not known."""
+    row = None if written is None else written.rows.get(where)
+    return row if written is not None and row is not None and written.reaches(row) else None
+
+
+def acknowledged_early(scene: Scene) -> bool:
+    """Whether brokers were configured to acknowledge commits before they are replicated."""
+    setup = scene.setup
+    return any(ACKS in config for config in (setup.config, *setup.node_config.values()))

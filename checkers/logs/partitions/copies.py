@@ -1,0 +1,304 @@
+"""Acknowledged and returned records that a member of the ISR did not have: where its log ended on its disk.
+
+Only a time in which one broker leads all along is looked at.  What was acknowledged with acks=all in that
+time, or given to a reader, is in the leader's log, which nobody truncates meanwhile.  So every member of the
+ISR has it in its log, and an end that was read later lies behind it.  A broker that joins the ISR has also
+what was acknowledged before: it has caught up with the high watermark.
+
+A broker appends to its log before it answers or fetches on, so its file is never behind what it told.  From a
+fault of a disk on nothing is concluded about it until it has come into the ISR again.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import NamedTuple, Protocol
+
+import msgspec
+import numpy as np
+
+from checkers.columns.tables import NONE, Columns, Integers, PartitionName
+from checkers.evidence.partition_changes import NOBODY, PartitionState
+from checkers.history.observed import EndsSeen
+from checkers.history.operations import History, once
+from checkers.licences.disks import STRIKING, hits
+from checkers.licences.scene import Scene
+from checkers.logs.partitions.acknowledged import acknowledged
+from checkers.logs.partitions.kinds import ACKED_WITHOUT_MEMBER, READ_WITHOUT_MEMBER
+from checkers.logs.partitions.zones import certain_states, memberships
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
+
+ENDS = "ends"
+"""Key of the observation."""
+_NS_PER_S = 1_000_000_000
+
+
+class Ends(NamedTuple):
+    """Where one replica's log ended, one row for each look, in their order.
+
+    Attributes:
+        op: index of the observation.
+        began_ns: when the look began, nanoseconds.
+        time_ns: when it was over.
+        end: the offset behind the last record.
+    """
+
+    op: Integers
+    began_ns: Integers
+    time_ns: Integers
+    end: Integers
+
+
+class Had(NamedTuple):
+    """Records that the ISR has, in the order in which that was told, one row each.
+
+    Attributes:
+        kind: what is found where a member lacks one.
+        text: what the record of a row is, as the beginning of a sentence.
+        verb: what was done when it was told of.
+        sent_ns: when it was sent, nanoseconds.
+        told_ns: when it was acknowledged, or returned.
+        offset: where it stands.
+        op: index of the operation that tells.
+        epoch: the leader epoch in which it was appended; `NONE` where nobody tells.
+    """
+
+    kind: AnomalyKind
+    text: Callable[[int], str]
+    verb: str
+    sent_ns: Integers
+    told_ns: Integers
+    offset: Integers
+    op: Integers
+    epoch: Integers
+
+
+class Tables(Protocol):
+    """What members of the ISR must have."""
+
+    def of(self, partition: PartitionName) -> Sequence[Had]:
+        """Records of one partition."""
+        ...
+
+
+class Lack(NamedTuple):
+    """What broke the rule in one stretch: how many looks, and a finding for some of them."""
+
+    kind: AnomalyKind
+    number: int
+    anomalies: list[Anomaly]
+
+
+class _Stretch(NamedTuple):
+    """A time in which one broker led, and another one, or it itself, was in the ISR all along.
+
+    `epochs` are the first and the last leader epoch of that leadership.
+    """
+
+    partition: PartitionName
+    leader: int
+    led_from_ns: int
+    member: str
+    from_ns: int
+    to_ns: int
+    epochs: tuple[int, int]
+    why: tuple[str, ...]
+
+
+@once
+def ends_of(history: History) -> Mapping[tuple[PartitionName, str], Ends]:
+    """The ends that were read of each partition on each node.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    rows: dict[tuple[PartitionName, str], list[tuple[int, int, int, int]]] = defaultdict(list)
+    for operation in history.observed(ENDS):
+        seen = msgspec.convert(operation.value, EndsSeen)
+        look = (operation.index, seen.began_ns, operation.time_ns)
+        for node, topics in seen.nodes.items():
+            for topic, ends in topics.items():
+                for partition, end in ends:
+                    rows[PartitionName(topic, partition), node].append((*look, end))
+    return {place: Ends(*np.array(told, dtype=np.int64).T) for place, told in rows.items()}
+
+
+def lacking_copies(scene: Scene, tables: Iterable[Tables], end_ns: int) -> Iterator[Lack]:
+    """Looks that show a member of the ISR without a record that was acknowledged or returned before.
+
+    Args:
+        scene: the history.
+        tables: what members must have.
+        end_ns: until when the metadata log tells everything, nanoseconds.
+    """
+    looks = ends_of(scene.history)
+    looked_at = {partition for partition, _ in looks}
+    all_states = scene.changes.states.items()
+    judged = [(p, s) for p, s in all_states if p in looked_at and not _made_again(s)]
+    for partition, states in judged:
+        had = [one for table in tables for one in table.of(partition)]
+        for stretch in _stretches(scene, partition, states, end_ns):
+            ends = looks.get((partition, stretch.member))
+            if ends is not None:
+                yield from _lacking(stretch, ends, had)
+
+
+class Told:
+    """Records that were acknowledged, and those that were returned.
+
+    Args:
+        columns: the history's.
+    """
+
+    def __init__(self, columns: Columns) -> None:
+        self._columns = columns
+        self._codes = {partition: code for code, partition in enumerate(columns.partitions)}
+        self._acknowledged = acknowledged(columns) & (columns.sends.offset != NONE)
+        self._by_value = np.argsort(columns.sends.value, kind="stable")
+
+    def of(self, partition: PartitionName) -> tuple[Had, Had]:
+        """Those of one partition."""
+        sends, reads, calls = self._columns.sends, self._columns.reads, self._columns.calls
+        code = self._codes.get(partition, NONE)
+        sent = np.flatnonzero(self._acknowledged & (sends.partition == code))
+        sent = sent[np.argsort(sends.completed_ns[sent], kind="stable")]
+        read = np.flatnonzero(reads.partition == code)
+        read = read[np.argsort(calls.completed_ns[reads.call[read]], kind="stable")]
+        call, sent_ns = reads.call[read], self._sent_ns(reads.value[read])
+        return (
+            Had(
+                ACKED_WITHOUT_MEMBER,
+                lambda row: self._named(partition, sends.value[sent[row]]),
+                "acknowledged",
+                sends.invoked_ns[sent],
+                sends.completed_ns[sent],
+                sends.offset[sent],
+                sends.complete_op[sent],
+                np.full(len(sent), NONE),
+            ),
+            Had(
+                READ_WITHOUT_MEMBER,
+                lambda row: self._named(partition, reads.value[read[row]]),
+                "returned",
+                sent_ns,
+                calls.completed_ns[call],
+                reads.offset[read],
+                calls.op[call],
+                np.full(len(read), NONE),
+            ),
+        )
+
+    def _named(self, partition: PartitionName, value: int) -> str:
+        return f"Record {self._columns.value_named(value)} of {partition}"
+
+    def _sent_ns(self, values: Integers) -> Integers:
+        """When each of these was sent; -1 of those that nobody sent."""
+        if not len(self._by_value):
+            return np.full(len(values), NONE, dtype=np.int64)
+        sends = self._columns.sends
+        found = np.searchsorted(sends.value, values, sorter=self._by_value)
+        rows = self._by_value[np.minimum(found, len(self._by_value) - 1)]
+        return np.where(sends.value[rows] == values, sends.invoked_ns[rows], NONE)
+
+
+def _made_again(states: Sequence[PartitionState]) -> bool:
+    """Whether a topic of that name was deleted and created again: offsets begin anew."""
+    return any(after.leader_epoch < before.leader_epoch for before, after in pairwise(states))
+
+
+def _stretches(
+    scene: Scene, partition: PartitionName, states: Sequence[PartitionState], end_ns: int
+) -> Iterator[_Stretch]:
+    certain = list(certain_states(scene, states, end_ns))
+    names = {number: name for name, number in scene.ids.items()}
+    begin = 0
+    for place in range(1, len(certain) + 1):
+        leader = certain[begin][0].leader
+        if place < len(certain) and certain[place][0].leader == leader:
+            continue
+        led = certain[begin:place]
+        begin = place
+        whole_ns = _unstruck(scene, partition, names.get(leader, ""), led[0][1].from_ns, led[-1][1].to_ns)
+        if leader == NOBODY or leader not in names or whole_ns <= led[0][1].from_ns:
+            continue
+        for member in sorted({one for state, _ in led for one in state.isr} & {*names}):
+            for first, span in memberships(led, member):
+                to_ns = _unstruck(scene, partition, names[member], span.from_ns, min(span.to_ns, whole_ns))
+                why = (str(led[0][0]), str(first))
+                yield _Stretch(
+                    partition,
+                    leader,
+                    led[0][1].from_ns,
+                    names[member],
+                    span.from_ns,
+                    to_ns,
+                    (led[0][0].leader_epoch, led[-1][0].leader_epoch),
+                    tuple(dict.fromkeys(why)),
+                )
+
+
+def _unstruck(scene: Scene, partition: PartitionName, node: str, from_ns: int, to_ns: int) -> int:
+    """Until when, between two times, no fault had touched what a node's disk has of a partition."""
+    return min(
+        (
+            window.invoked_ns
+            for window in scene.windows
+            if window.kind in STRIKING
+            and window.concerns(node)
+            and window.overlaps(from_ns, to_ns)
+            and hits(scene.history, window, partition.topic, partition.partition)
+        ),
+        default=to_ns,
+    )
+
+
+def _lacking(stretch: _Stretch, ends: Ends, had: Sequence[Had]) -> Iterator[Lack]:
+    within = np.flatnonzero((ends.began_ns >= stretch.from_ns) & (ends.time_ns <= stretch.to_ns))
+    for one in had:
+        in_time = (one.sent_ns >= stretch.led_from_ns) & (one.told_ns <= stretch.to_ns)
+        first, last = stretch.epochs
+        of_it = np.flatnonzero(in_time & ((one.epoch == NONE) | ((one.epoch >= first) & (one.epoch <= last))))
+        if not len(of_it) or not len(within):
+            continue
+        # The highest offset that had been told when each look began.
+        highest = np.maximum.accumulate(one.offset[of_it])
+        before = np.searchsorted(one.told_ns[of_it], ends.began_ns[within], side="left") - 1
+        behind = within[(before >= 0) & (ends.end[within] <= highest[np.maximum(before, 0)])]
+        if len(behind):
+            finding = _Finding(stretch, ends, one, of_it)
+            examples = [finding.of(look) for look in behind[:EXAMPLES_PER_ANOMALY].tolist()]
+            yield Lack(one.kind, len(behind), examples)
+
+
+class _Finding(NamedTuple):
+    """What a finding tells of: a stretch, what was read in it, and which records count in it."""
+
+    stretch: _Stretch
+    ends: Ends
+    had: Had
+    rows: Integers
+
+    def of(self, look: int) -> Anomaly:
+        """The first record that was told before a look, and is not in the log that was read then."""
+        stretch, had, rows = self.stretch, self.had, self.rows
+        end, began_ns = int(self.ends.end[look]), int(self.ends.began_ns[look])
+        first = int(rows[(had.told_ns[rows] < began_ns) & (had.offset[rows] >= end)][0])
+        until = f"to {_s(stretch.to_ns)} at least."
+        told = f"at offset {int(had.offset[first])}, was {had.verb} at {_s(int(had.told_ns[first]))}"
+        return had.kind.found(
+            f"{had.text(first)}, {told}; at {_s(began_ns)} the log of"
+            f" {stretch.member}, which was in sync, ended at {end}.",
+            subject=str(stretch.partition),
+            time_ns=began_ns,
+            witness=(int(had.op[first]), int(self.ends.op[look])),
+            explanation=(
+                f"Broker {stretch.leader} led from {_s(stretch.led_from_ns)} {until}",
+                f"{stretch.member} was in the ISR from {_s(stretch.from_ns)} {until}",
+                *stretch.why,
+            ),
+        )
+
+
+def _s(time_ns: int) -> str:
+    return f"{time_ns / _NS_PER_S:.3f} s"

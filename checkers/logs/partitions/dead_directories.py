@@ -1,0 +1,114 @@
+"""Whether a broker leads on in a log directory that is certainly dead, whatever it answers (KIP-112).
+
+Where the harness made a directory fail under a running broker, every write to it fails.  The first one lets
+the broker take it offline and tell the controller (`failed_directories`): that of a record, or of the offsets
+that it writes down every five seconds.  What its clients are told their libraries hide: they ask again.
+
+So records that nobody acknowledges tell it: once two processes have sent some to a partition there, with all
+its replicas in sync, so that none is refused beforehand, another broker must lead it after `BOUND_NS`.  Here
+every other fault counts as a disturbance, for acknowledgements of other partitions may wait for any broker,
+and requests behind them.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.columns.tables import NEVER, NONE, Columns, Integers, PartitionName
+from checkers.evidence.faults import FaultWindow
+from checkers.history.operations import History
+from checkers.licences.disks import DEAD
+from checkers.licences.scene import Scene
+from checkers.logs.partitions.brokers import answers_of
+from checkers.logs.partitions.failed_directories import BOUND_NS, commits, directory_led
+from checkers.logs.partitions.kinds import FAILED_DIRECTORY_LED
+from checkers.logs.partitions.lives import held_up_ns
+from checkers.verdict.verdict import Anomaly
+
+
+def dead_directories(scene: Scene, columns: Columns) -> Iterator[Anomaly]:
+    """Find partitions that are led on in dead directories, at most once for each fault.
+
+    Args:
+        scene: the history.
+        columns: its columns.
+    """
+    for window in scene.windows:
+        dead = _directories_of(scene.history, window)
+        if dead and len(window.targets) == 1 and window.heal_invoked_ns is not None:
+            found = (_found_in(scene, columns, window, dead, name) for name in scene.changes.states)
+            yield from [anomaly for anomaly in found if anomaly is not None][:1]
+
+
+def _directories_of(history: History, window: FaultWindow) -> frozenset[str]:
+    """Ids of the directories that a fault certainly let fail under a broker that went on to run."""
+    told = [history.operations[index].value or {} for index in window.operations]
+    probes = [value.get("probe") or {} for value in told if window.kind == DEAD]
+    ids = (each for probe in probes if probe.get("running") for each in probe.get("directory_ids", ()))
+    return frozenset(each for each in ids if each is not None)
+
+
+def _found_in(
+    scene: Scene, columns: Columns, window: FaultWindow, dead: frozenset[str], name: PartitionName
+) -> Anomaly | None:
+    from_ns, (node,) = window.effective_ns or 0, window.targets
+    to_ns = _last_answer_ns(scene, node, window)
+    rows = _sent(columns, name, from_ns, to_ns)
+    sends = columns.sends
+    acknowledged = (sends.offset[rows] != NONE) & (sends.completed_ns[rows] <= to_ns)
+    sent_ns = _second_ns(columns, rows)
+    others = [each for each in scene.windows if each is not window]
+    certain = (
+        to_ns - sent_ns - held_up_ns(others, sent_ns, to_ns) >= BOUND_NS
+        and not acknowledged.any()
+        and scene.changes.tells(name, to_ns)
+        and directory_led(scene, name, scene.ids.get(node, NONE), from_ns, to_ns) in dead
+        and _all_in_sync(scene, name, from_ns, sent_ns)
+        and commits(scene.history, sent_ns, to_ns)
+    )
+    return _found(columns, window, name, (int(rows[0]), to_ns)) if certain else None
+
+
+def _last_answer_ns(scene: Scene, node: str, window: FaultWindow) -> int:
+    """When a broker was last asked something that it answered before the heal: it ran until then."""
+    from_ns, to_ns = window.effective_ns or 0, window.heal_invoked_ns or 0
+    told = (a for a in answers_of(scene.history) if a.node == node and a.time_ns <= to_ns)
+    return max((answer.began_ns for answer in told), default=from_ns)
+
+
+def _sent(columns: Columns, name: PartitionName, from_ns: int, to_ns: int) -> Integers:
+    """Rows of the records that were sent to a partition between two times."""
+    sends = columns.sends
+    if name not in columns.partitions:
+        return np.zeros(0, np.int64)
+    there = sends.partition == columns.partitions.index(name)
+    return np.flatnonzero(there & (from_ns <= sends.invoked_ns) & (sends.invoked_ns <= to_ns))
+
+
+def _second_ns(columns: Columns, rows: Integers) -> int:
+    """When the second of some processes had first sent any of some records; `NEVER` where one alone did."""
+    _, first = np.unique(columns.sends.process[rows], return_index=True)
+    times_ns = sorted(columns.sends.invoked_ns[rows[first]].tolist())
+    return times_ns[1] if len(times_ns) > 1 else NEVER
+
+
+def _all_in_sync(scene: Scene, name: PartitionName, from_ns: int, to_ns: int) -> bool:
+    states = scene.changes.possible(name, from_ns, to_ns)
+    return all({*state.isr} == {*state.replicas} for state in states)
+
+
+def _found(columns: Columns, window: FaultWindow, name: PartitionName, seen: tuple[int, int]) -> Anomaly:
+    row, to_ns = seen
+    (node,) = window.targets
+    return FAILED_DIRECTORY_LED.found(
+        f"{node} led {name} at {to_ns / 1e9:.3f} s, although each write to its directory failed since "
+        f"{(window.effective_ns or 0) / 1e9:.3f} s ({window.id}).",
+        subject=str(name),
+        time_ns=to_ns,
+        witness=(*window.operations, int(columns.sends.invoke_op[row])),
+        explanation=(
+            f"{window.id} let a log directory of {node} fail, in which it led {name}, and the broker ran on.",
+            f"Since {columns.sends.invoked_ns[row] / 1e9:.3f} s records were sent; none was acknowledged.",
+            "No other fault lasted so long, and one controller was active and committed records.",
+        ),
+    )

@@ -1,0 +1,166 @@
+"""Ends of replicas' logs, by what brokers log: as they start, and as they take a replica out of an ISR.
+
+What was acknowledged with acks=all is in the log of every member of the ISR.  A broker whose process ends
+leaves that to the kernel, and finds it again.  A leader's high watermark is no farther than any member of the
+ISR has fetched; as it takes one out it logs both, while nobody may change either.  What was acknowledged in
+that leadership before is below that high watermark.
+"""
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from checkers.columns.tables import Columns, Integers, PartitionName
+from checkers.evidence.log_ends import SLACK_NS, Loaded, Shrunk, loaded_logs, shrunk_isrs
+from checkers.evidence.setup import setup_of
+from checkers.licences.disks import STRIKING, hits
+from checkers.licences.scene import Scene
+from checkers.logs.partitions.acknowledged import acknowledged
+from checkers.logs.partitions.kinds import ACKED_BEYOND_MARK, MARK_BEYOND_MEMBER, REPLICA_END_REGRESSION
+from checkers.verdict.verdict import Anomaly
+
+ROWS_MAX = 20
+"""How many records behind the end of a log are looked at: one that it had stands first among them."""
+UNDER_LOCK_SINCE = (3, 9)
+"""From then on what followers fetched changes under the lock under which a leader logs it."""
+
+
+def find_ends(scene: Scene, columns: Columns) -> Iterator[Anomaly]:
+    """What all three rules find."""
+    rows = np.flatnonzero(acknowledged(columns))
+    of_partition = {
+        partition: rows[columns.sends.partition[rows] == code]
+        for code, partition in enumerate(columns.partitions)
+    }
+    yield from _lost_at_start(scene, columns, of_partition)
+    yield from _acked_beyond(scene, columns, of_partition)
+    setup = setup_of(scene.history)
+    if setup is not None and setup.oldest_version >= UNDER_LOCK_SINCE:
+        yield from _beyond_members(scene)
+
+
+def figures(scene: Scene) -> dict[str, int]:
+    """How much was looked at."""
+    return {
+        "logs_loaded": len(loaded_logs(scene.history)),
+        "isrs_shrunk": len(shrunk_isrs(scene.history)),
+    }
+
+
+Rows = Mapping[PartitionName, Integers]
+"""By partition the rows of sends that all replicas in sync acknowledged."""
+
+
+def _lost_at_start(scene: Scene, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
+    """Logs that lacked, when they were loaded, a record that was acknowledged with them in sync."""
+    for load in loaded_logs(scene.history):
+        if load.name in rows and scene.changes.tells(load.name, load.time_ns + SLACK_NS):
+            row = _had(scene, columns, load, rows[load.name])
+            if row is not None:
+                yield _gone(columns, load, row)
+
+
+def _had(scene: Scene, columns: Columns, load: Loaded, rows: Integers) -> int | None:
+    """The first record behind the end of a log that the replica certainly had, and that nothing took."""
+    sends, replica = columns.sends, scene.ids.get(load.node)
+    behind = (sends.offset[rows] >= load.end) & (sends.completed_ns[rows] <= load.time_ns - SLACK_NS)
+    later = rows[behind]
+    for row in later[np.argsort(sends.offset[later], kind="stable")][:ROWS_MAX].tolist():
+        sent_ns, acked_ns = int(sends.invoked_ns[row]), int(sends.completed_ns[row])
+        then = scene.changes.possible(load.name, sent_ns, acked_ns)
+        since = scene.changes.possible(load.name, sent_ns, load.time_ns + SLACK_NS)
+        in_sync = all(replica in state.isr for state in then)
+        stayed = all(replica in state.replicas and not state.recovering for state in since)
+        if in_sync and stayed and not _struck(scene, load.name, load.node, sent_ns, load.time_ns + SLACK_NS):
+            return int(row)
+    return None
+
+
+def _gone(columns: Columns, load: Loaded, row: int) -> Anomaly:
+    sends = columns.sends
+    value, offset = columns.value_named(sends.value[row]), int(sends.offset[row])
+    return REPLICA_END_REGRESSION.found(
+        f"{load.node} loaded its log of {load.name}, which ended at {load.end}; {value} had been acknowledged"
+        f" at {offset} with it in sync.",
+        subject=f"{load.name} on {load.node}",
+        time_ns=load.time_ns,
+        witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), load.index),
+        explanation=(
+            f"{value} was acknowledged at {int(sends.completed_ns[row]) / 1e9:.3f} s.",
+            f"Line {load.line} of {load.node}'s log, at {load.at}: it loads {load.name} up to {load.end}.",
+        ),
+    )
+
+
+def _acked_beyond(scene: Scene, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
+    """Records that were acknowledged before their leader logged a high watermark that had not passed them."""
+    sends = columns.sends
+    for shrunk in shrunk_isrs(scene.history):
+        if shrunk.name not in rows or not scene.changes.tells(shrunk.name, shrunk.time_ns + SLACK_NS):
+            continue
+        of_it = rows[shrunk.name]
+        early = sends.completed_ns[of_it] <= shrunk.time_ns - SLACK_NS
+        for row in of_it[early & (sends.offset[of_it] >= shrunk.high_watermark)][:ROWS_MAX].tolist():
+            from_ns, to_ns = int(sends.invoked_ns[row]), shrunk.time_ns + SLACK_NS
+            leaderships = {
+                (state.leader, state.leader_epoch)
+                for state in scene.changes.possible(shrunk.name, from_ns, to_ns)
+            }
+            if {leader for leader, _ in leaderships} == {scene.ids.get(shrunk.node)} and len(
+                leaderships
+            ) == 1:
+                yield _early(columns, shrunk, row)
+                break
+
+
+def _early(columns: Columns, shrunk: Shrunk, row: int) -> Anomaly:
+    sends, mark = columns.sends, shrunk.high_watermark
+    value, offset = columns.value_named(sends.value[row]), int(sends.offset[row])
+    return ACKED_BEYOND_MARK.found(
+        f"{value} was acknowledged at {offset} of {shrunk.name}, and later the high watermark of its leader"
+        f" {shrunk.node} was {mark}.",
+        subject=str(shrunk.name),
+        time_ns=shrunk.time_ns,
+        witness=(int(sends.invoke_op[row]), int(sends.complete_op[row]), shrunk.index),
+        explanation=(
+            f"{value} was acknowledged at {int(sends.completed_ns[row]) / 1e9:.3f} s.",
+            f"Line {shrunk.line} of {shrunk.node}'s log, at {shrunk.at}: its high watermark is {mark}.",
+        ),
+    )
+
+
+def _beyond_members(scene: Scene) -> Iterator[Anomaly]:
+    """Marks beyond what a member of the ISR had fetched, as their leaders logged both."""
+    names = {number: name for name, number in scene.ids.items()}
+    for shrunk in shrunk_isrs(scene.history):
+        for replica, end in shrunk.out:
+            beyond = replica in shrunk.isr and 0 <= end < shrunk.high_watermark
+            until_ns = shrunk.time_ns + SLACK_NS
+            if beyond and not _struck(scene, shrunk.name, names.get(replica, ""), 0, until_ns):
+                yield _beyond(shrunk, replica, end)
+
+
+def _beyond(shrunk: Shrunk, replica: int, end: int) -> Anomaly:
+    mark = shrunk.high_watermark
+    return MARK_BEYOND_MEMBER.found(
+        f"{shrunk.node} led {shrunk.name} with the high watermark {mark} while {replica}, which was in sync,"
+        f" had fetched up to {end}.",
+        subject=str(shrunk.name),
+        time_ns=shrunk.time_ns,
+        witness=(shrunk.index,),
+        explanation=(
+            f"Line {shrunk.line} of {shrunk.node}'s log, at {shrunk.at}: its own log ends at {shrunk.end},",
+            f"and {replica} is to leave the ISR {list(shrunk.isr)}.",
+        ),
+    )
+
+
+def _struck(scene: Scene, partition: PartitionName, node: str, from_ns: int, to_ns: int) -> bool:
+    """Whether a fault may have taken what a node's disk had of a partition, between two times."""
+    return any(
+        window.kind in STRIKING
+        and window.concerns(node)
+        and window.overlaps(from_ns, to_ns)
+        and hits(scene.history, window, partition.topic, partition.partition)
+        for window in scene.windows
+    )

@@ -1,0 +1,160 @@
+"""Whether anybody else leads once a log directory has failed (KIP-112, KIP-858).
+
+A broker that can't read or write a log takes the directory of that offline, answers KAFKA_STORAGE_ERROR for
+all partitions in it, and tells the active controller at once.  The controller elects others, or nobody, to
+lead them.  So it must not happen that a broker answers that error for a partition that it leads, for
+`BOUND_NS`, by the committed metadata log, in one leader epoch, if
+
+- its process stays the same,
+- no fault is in force at it or at a controller but that of its disk: such times don't count,
+- and one controller is active in one epoch and goes on to commit, which it does twice a second without load.
+
+Where the metadata log does not tell in which directory a replica lies, nobody can know which failed with it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from checkers.columns.tables import PartitionName
+from checkers.evidence.faults import FaultWindow
+from checkers.evidence.partition_changes import PartitionState
+from checkers.history.operations import History, once
+from checkers.licences.disks import DEAD
+from checkers.licences.scene import Scene
+from checkers.logs.partitions.kinds import FAILED_DIRECTORY_LED
+from checkers.logs.partitions.leading import Answer, leading_of
+from checkers.logs.partitions.lives import held_up_ns, one_process
+from checkers.verdict.verdict import Anomaly
+
+STORAGE_ERROR = 56
+BOUND_NS = 6_000_000_000
+"""How long nothing may disturb a broker and the controllers until somebody else, or nobody, leads.
+
+A broker sends a heartbeat at once, and one every half second, or is fenced after three seconds.
+"""
+COMMITTING_NS = 2_000_000_000
+"""How long an active controller may commit nothing: it writes a record of no effect every half second."""
+_RESERVED = frozenset({"AAAAAAAAAAAAAAAAAAAAAA", "AAAAAAAAAAAAAAAAAAAAAQ", "AAAAAAAAAAAAAAAAAAAAAg"})
+"""Ids by which no directory is meant: not assigned, lost, migrating."""
+
+
+class _Mark(NamedTuple):
+    """What an active controller told: when, in which epoch, and how far it had committed."""
+
+    time_ns: int
+    leader: tuple[int, int]
+    committed: int
+
+
+def failed_directories(scene: Scene, figures: Counter[str]) -> Iterator[Anomaly]:
+    """Find brokers that go on to lead partitions in failed directories, at most once for each leader epoch.
+
+    Args:
+        scene: the history.
+        figures: told of how many such errors leaders answered, and how long one did so at most, undisturbed.
+    """
+    first: dict[tuple[str, PartitionName], Answer] = {}
+    found: set[tuple[str, PartitionName, int]] = set()
+    for answer in leading_of(scene.history):
+        place = (answer.node, answer.partition)
+        begun = first.pop(place, answer)
+        if answer.error != STORAGE_ERROR or scene.ids.get(answer.node) != answer.leader:
+            continue
+        if begun.leader_epoch != answer.leader_epoch:
+            begun = answer
+        first[place] = begun
+        figures["storage_errors_of_leaders"] += 1
+        lasted_ns = _undisturbed_ns(scene, begun, answer)
+        figures["failed_directory_led_ms"] = max(figures["failed_directory_led_ms"], lasted_ns // 1_000_000)
+        if lasted_ns >= BOUND_NS and (*place, answer.leader_epoch) not in found:
+            found.add((*place, answer.leader_epoch))
+            yield _found(begun, answer, scene.changes.op)
+
+
+def _undisturbed_ns(scene: Scene, first: Answer, last: Answer) -> int:
+    """How long, between two answers, nothing kept anybody from electing another; 0 where that is unknown."""
+    from_ns, to_ns = first.time_ns, last.asked_ns
+    certain = (
+        from_ns < to_ns
+        and scene.changes.tells(first.partition, to_ns)
+        and directory_led(scene, first.partition, first.leader, from_ns, to_ns) is not None
+        and _epoch_stays(scene, first, from_ns, to_ns)
+        and one_process(scene, first.node, from_ns, to_ns)
+        and commits(scene.history, from_ns, to_ns)
+    )
+    if not certain:
+        return 0
+    disturbing = [window for window in scene.windows if _disturbs(scene, window, first.node)]
+    return max(0, to_ns - from_ns - held_up_ns(disturbing, from_ns, to_ns))
+
+
+def _epoch_stays(scene: Scene, first: Answer, from_ns: int, to_ns: int) -> bool:
+    states = scene.changes.possible(first.partition, from_ns, to_ns)
+    return all(state.leader_epoch == first.leader_epoch for state in states)
+
+
+def directory_led(
+    scene: Scene, partition: PartitionName, broker: int, from_ns: int, to_ns: int
+) -> str | None:
+    """Id of the directory in which a broker certainly led a partition between two times, in one leader epoch.
+
+    None where it led not all the time, or not all that time there, or where nobody told where.
+    """
+    states = scene.changes.possible(partition, from_ns, to_ns)
+    led = {(state.leader, state.leader_epoch, _directory(state, broker)) for state in states}
+    leader, _, directory = next(iter(led)) if len(led) == 1 else (None, 0, None)
+    return directory if leader == broker and directory not in _RESERVED else None
+
+
+def _directory(state: PartitionState, broker: int) -> str | None:
+    placed = dict(zip(state.replicas, state.directories, strict=False))
+    return placed.get(broker)
+
+
+def _disturbs(scene: Scene, window: FaultWindow, node: str) -> bool:
+    """Whether a fault may keep a broker, or a controller, from doing what it has to."""
+    if window.kind == DEAD and window.targets == (node,):
+        return False
+    names = {node, *(each.name for each in scene.setup.nodes if "controller" in each.roles)}
+    cut = {name for pair in window.cut for name in pair}
+    return bool(names & cut) or any(window.concerns(name) for name in names)
+
+
+def commits(history: History, from_ns: int, to_ns: int) -> bool:
+    """Whether one controller was active in one epoch, and its high watermark rose on and on."""
+    marks = [mark for mark in _marks(history) if from_ns <= mark.time_ns <= to_ns]
+    if len({mark.leader for mark in marks}) != 1:
+        return False
+    rose = [after.time_ns for before, after in pairwise(marks) if after.committed > before.committed]
+    return all(after - before <= COMMITTING_NS for before, after in pairwise([from_ns, *rose, to_ns]))
+
+
+@once
+def _marks(history: History) -> Sequence[_Mark]:
+    return tuple(
+        _Mark(
+            operation.time_ns,
+            (operation.value["leader_id"], operation.value["leader_epoch"]),
+            operation.value["high_watermark"],
+        )
+        for operation in history.observed("quorum")
+        if operation.value["answer"] == "leader"
+    )
+
+
+def _found(first: Answer, last: Answer, log: int | None) -> Anomaly:
+    where = first.partition
+    times = f"from {first.time_ns / 1e9:.3f} s to {last.time_ns / 1e9:.3f} s"
+    return FAILED_DIRECTORY_LED.found(
+        f"{first.node} answered {times} that the disk of {where} has failed, and led it all the time.",
+        subject=str(where),
+        time_ns=last.time_ns,
+        witness=tuple(op for op in (first.op, last.op, log) if op is not None),
+        explanation=(
+            f"{first.node} answered KAFKA_STORAGE_ERROR for {where} {times}.",
+            f"The metadata log has it as the leader in epoch {first.leader_epoch} all that time.",
+            "Its process was the same, and one controller was active and committed records.",
+        ),
+    )

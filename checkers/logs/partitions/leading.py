@@ -1,0 +1,150 @@
+"""Whether brokers stop to lead once they know of another leader: two things that one broker tells (KIP-631).
+
+What a broker tells of leaders is its metadata.  Whether it leads is kept by its replicas: they answer a
+consumer's question, or refuse it.  A broker applies a record to its metadata first and to its replicas then,
+within milliseconds.  One that was paused, or has no processor, needs longer: `BOUND_NS`, pauses not counted.
+
+Epochs only grow, so that between two answers that name one leader epoch the metadata was the same all the
+time.  A question as a consumer counts once such an answer came after it.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.columns.tables import PartitionName
+from checkers.evidence.faults import ENDING_KINDS
+from checkers.evidence.partition_changes import NOBODY
+from checkers.history.observed import LeadingSeen
+from checkers.history.operations import History, once
+from checkers.licences.scene import Scene
+from checkers.logs.partitions.kinds import LEADERSHIP_KEPT
+from checkers.logs.partitions.lives import held_up_ns, one_process
+from checkers.logs.partitions.views import is_one
+from checkers.verdict.verdict import Anomaly
+
+LEADING = "leading"
+"""Key of the observations."""
+BOUND_NS = 10_000_000_000
+"""How long a broker may answer as a leader after its metadata named another one.
+
+A thousand times what it takes, for machines on which brokers wait for a processor.
+"""
+AS_LEADER = frozenset({0, 78})
+"""Codes by which a leader alone answers: none, and that it does not know the end of its log yet."""
+
+
+class Answer(NamedTuple):
+    """What a broker told of a partition, and answered as a consumer asked it; times in nanoseconds.
+
+    Attributes:
+        op: index of the observation.
+        node: the broker's name.
+        partition: the partition.
+        leader: id of the leader, by the broker's metadata.
+        leader_epoch: number of the leadership, by the same.
+        error: Kafka's code, as it answered the consumer's question.
+        began_ns: when it was asked for its metadata.
+        asked_ns: when it was asked as a leader; its metadata had been told by then.
+        time_ns: when that was answered.
+    """
+
+    op: int
+    node: str
+    partition: PartitionName
+    leader: int
+    leader_epoch: int
+    error: int
+    began_ns: int
+    asked_ns: int
+    time_ns: int
+
+
+@once
+def leading_of(history: History) -> tuple[Answer, ...]:
+    """All answers, in the order of time.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    found = []
+    for operation in history.observed(LEADING):
+        seen = msgspec.convert(operation.value, LeadingSeen)
+        times_ns = (seen.began_ns, seen.asked_ns, operation.time_ns)
+        for topic, rows in seen.topics.items():
+            for number, leader, epoch, error in rows:
+                place = (operation.index, operation.node or "", PartitionName(topic, number))
+                found.append(Answer(*place, leader, epoch, error, *times_ns))
+    return tuple(found)
+
+
+class _Named(NamedTuple):
+    """Since when a broker's metadata named another leader, and its last answer as a leader since."""
+
+    first: Answer
+    led: Answer | None
+
+
+def leadership_kept(scene: Scene) -> Iterator[Anomaly]:
+    """Find brokers that go on to lead, at most once for each leader epoch of a partition."""
+    named: dict[tuple[str, PartitionName], _Named] = {}
+    found: set[tuple[str, PartitionName, int]] = set()
+    for answer in leading_of(scene.history):
+        place = (answer.node, answer.partition)
+        known = named.pop(place, None)
+        if scene.ids.get(answer.node, answer.leader) == answer.leader or answer.leader == NOBODY:
+            continue
+        if known is None or not _goes_on(scene, known, answer):
+            known = _Named(answer, None)
+        led = known.led
+        what = (*place, answer.leader_epoch)
+        if led is not None and what not in found and _overdue(scene, known.first, led):
+            found.add(what)
+            yield _found(known.first, led, answer)
+        named[place] = known._replace(led=answer) if answer.error in AS_LEADER else known
+
+
+def _goes_on(scene: Scene, known: _Named, answer: Answer) -> bool:
+    """Whether a broker names the same leader as before, as the same process."""
+    first = known.first
+    alike = (first.leader, first.leader_epoch) == (answer.leader, answer.leader_epoch)
+    return alike and (known.led is None or _is_one_life(scene, first, answer))
+
+
+def _is_one_life(scene: Scene, first: Answer, last: Answer) -> bool:
+    """A broker that starts anew knows its metadata before it has loaded its logs."""
+    ended = (
+        window.kind in ENDING_KINDS
+        and window.concerns(first.node)
+        and window.overlaps(first.began_ns, last.time_ns)
+        for window in scene.windows
+    )
+    return not any(ended) and one_process(scene, first.node, first.began_ns, last.time_ns)
+
+
+def _overdue(scene: Scene, first: Answer, led: Answer) -> bool:
+    pauses = (w for w in scene.windows if w.kind == "pause" and w.concerns(first.node))
+    paused_ns = held_up_ns(pauses, first.asked_ns, led.asked_ns)
+    return led.asked_ns - first.asked_ns - paused_ns >= BOUND_NS and is_one(scene, first.partition)
+
+
+def _found(first: Answer, led: Answer, last: Answer) -> Anomaly:
+    where, epoch = first.partition, first.leader_epoch
+    return LEADERSHIP_KEPT.found(
+        f"{first.node} answered as the leader of {where} at {_s(led.time_ns)}; by {_s(first.asked_ns)} its "
+        f"own metadata had named broker {first.leader} as the leader of epoch {epoch}.",
+        subject=str(where),
+        time_ns=led.time_ns,
+        witness=tuple(dict.fromkeys((first.op, led.op, last.op))),
+        explanation=(
+            f"By {_s(first.asked_ns)} it had told that broker {first.leader} leads in epoch {epoch}.",
+            f"Asked at {_s(led.asked_ns)} it answered as a leader (error code {led.error}).",
+            f"Asked at {_s(last.began_ns)} it still told that broker {last.leader} leads in epoch {epoch}.",
+            "It was the same process all the time.",
+        ),
+    )
+
+
+def _s(time_ns: int) -> str:
+    return f"{time_ns / 1e9:.3f} s"

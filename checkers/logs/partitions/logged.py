@@ -1,0 +1,168 @@
+"""Commits of groups that were acknowledged must be in the log of ``__consumer_offsets``.
+
+Compaction soon removes most of them, so this is judged by what was read while the log was written
+(`checkers.logs.partitions.offsets_log`).  A commit is held against one that was asked for after it had been
+acknowledged, the *witness*: up to the witness's record the log must have it.  Why nothing is found where
+Kafka kept its word:
+
+- *Part of the log was not read*: all of it must have been, from offset 0 up to the witness, batch by batch,
+  before compaction took anything.
+- *A deposed leader appends the witness*, and knows nothing of commits that others acknowledged: the witness's
+  record must be of no older leader epoch than any that there may have been when the commit was acknowledged.
+  Who leads in such an epoch has all that was acknowledged in it before, and in those before it.
+- *The same is committed twice*, so that a record of the witness may be older than the commit: it is one of
+  which nobody else asked the same, whether or not that was acknowledged.
+- *A client asks again*: any record of the commit will do.
+- *Commits of transactions* are judged once the transaction's commit was acknowledged, and only where records
+  within transactions were told and could be read.
+- *An unclean election that somebody permitted, or strikes that hit all copies in sync*: licensed
+  (`checkers.licences.internal`), where they may have come between the commit and the witness.
+- *Brokers acknowledge before followers have a commit*, which a config allowed before 4.0: nothing is judged.
+
+The last commits of a partition have no witness and are not judged here; what they left is read at the end.
+"""
+
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.columns.tables import NEVER, PartitionName
+from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
+from checkers.history.operations import History
+from checkers.licences.internal import Loss, losses
+from checkers.licences.scene import Scene
+from checkers.logs.partitions.commits import (
+    Commit,
+    acknowledged_early,
+    commits_asked,
+    commits_of_transactions,
+)
+from checkers.logs.partitions.copies import Lack
+from checkers.logs.partitions.kinds import COMMIT_IN_NO_LOG
+from checkers.logs.partitions.offsets_log import Row, Written, tells_all, written_of
+from checkers.verdict.verdict import Anomaly
+
+_NS_PER_S = 1_000_000_000
+
+
+class _Witness(NamedTuple):
+    """A commit that nobody else asked for, and its last record, up to which all of the log was read."""
+
+    commit: Commit
+    row: Row
+
+
+class Logged:
+    """Acknowledged commits, and those of them that are in no log.
+
+    Args:
+        scene: the history.
+        end_ns: until when the metadata log tells everything, nanoseconds.
+
+    Attributes:
+        figures: how many were looked for.
+
+    Raises:
+        msgspec.ValidationError: an operation, or an observation, is not as docs/histories.md says.
+    """
+
+    def __init__(self, scene: Scene, end_ns: int) -> None:
+        self.figures: dict[str, int] = {}
+        self._scene = scene
+        self._end_ns = end_ns
+        self._looked_for = 0
+        self._found: list[Anomaly] = []
+        written = written_of(scene.history)
+        if not written or acknowledged_early(scene):
+            return
+        for partition, commits in _by_partition(scene.history).items():
+            part = written.get(partition.partition)
+            if part is not None:
+                self._found += self._lacking(partition, part, commits)
+        self.figures = {"commits_looked_for": self._looked_for}
+
+    def lacking(self) -> Iterator[Lack]:
+        """What breaks the rule."""
+        if self._found:
+            yield Lack(COMMIT_IN_NO_LOG, len(self._found), self._found)
+
+    def _lacking(
+        self, partition: PartitionName, part: Written, commits: Sequence[Commit]
+    ) -> Iterator[Anomaly]:
+        witnesses = _Witnesses(part, commits)
+        lost = losses(self._scene.history, OFFSETS_TOPIC, partition.partition)
+        transacted = tells_all(self._scene.history) and not part.unreadable
+        for commit in commits:
+            if commit.told_ns <= self._end_ns and (transacted or not commit.transacted):
+                states = self._scene.changes.possible(partition, commit.told_ns, commit.told_ns)
+                epochs = (state.leader_epoch for state in states)
+                witness = witnesses.after(commit, max(epochs, default=NEVER))
+                if witness is not None:
+                    self._looked_for += 1
+                    if not witnesses.logs(witness, commit):
+                        yield _found(partition, commit, witness, lost)
+
+
+class _Witnesses:
+    """Commits against which others of a partition are held."""
+
+    def __init__(self, part: Written, commits: Sequence[Commit]) -> None:
+        self._part = part
+        self._of_epoch: dict[int, list[_Witness]] = defaultdict(list)
+        times = Counter(commit.where for commit in commits)
+        for commit in sorted(commits, key=lambda one: one.sent_ns):
+            rows = part.places.get(commit.where, ()) if times[commit.where] == 1 else ()
+            for row in rows:
+                if part.reaches(row):
+                    self._of_epoch[row.epoch].append(_Witness(commit, row))
+
+    def after(self, commit: Commit, epoch: int) -> _Witness | None:
+        """The first that was asked for after a commit was acknowledged, appended in an epoch or later."""
+        found: list[_Witness] = []
+        for number, some in self._of_epoch.items():
+            place = bisect_right(some, commit.told_ns, key=lambda one: one.commit.sent_ns)
+            if number >= epoch and place < len(some):
+                found.append(some[place])
+        return min(found, key=lambda one: one.commit.sent_ns, default=None)
+
+    def logs(self, witness: _Witness, commit: Commit) -> bool:
+        """Whether the log up to a witness has a commit."""
+        log = self._part.chain(witness.row)
+        return log is not None and any(log.has(row) for row in self._part.places.get(commit.where, ()))
+
+
+def _by_partition(history: History) -> Mapping[PartitionName, Sequence[Commit]]:
+    """All commits that were asked for, by the partition of the offsets topic that keeps them."""
+    found: dict[PartitionName, list[Commit]] = defaultdict(list)
+    for commit in chain(commits_asked(history), commits_of_transactions(history)):
+        partition = offsets_partition(history, commit.where.group)
+        if partition is not None:
+            found[partition].append(commit)
+    return found
+
+
+def _found(partition: PartitionName, commit: Commit, witness: _Witness, lost: Sequence[Loss]) -> Anomaly:
+    where, later = commit.where, witness.commit.where
+    anomaly = COMMIT_IN_NO_LOG.found(
+        f"The commit of offset {where.offset} of {where.topic}/{where.partition} by group {where.group} was"
+        f" acknowledged at {_s(commit.told_ns)}, and {partition} has no record of it.",
+        subject=str(partition),
+        time_ns=commit.told_ns,
+        witness=(commit.op, witness.commit.op),
+        explanation=(
+            f"At {_s(witness.commit.sent_ns)} group {later.group} asked to commit offset {later.offset}.",
+            f"That stands at offset {witness.row.offset}, appended in leader epoch {witness.row.epoch}.",
+            "All records before it were read, from offset 0 on.",
+        ),
+    )
+    met = (loss.text for loss in lost if loss.meets(commit.sent_ns, witness.commit.told_ns))
+    licence = next(met, None)
+    return anomaly if licence is None else msgspec.structs.replace(anomaly, illegal=False, licence=licence)
+
+
+def _s(time_ns: int) -> str:
+    return f"{time_ns / _NS_PER_S:.3f} s"

@@ -1,0 +1,227 @@
+"""What was read of ``__consumer_offsets`` while brokers wrote it: stretches of its log, and their commits.
+
+A log's prefix is told by its end: whoever has a batch of a leader epoch has all that the leader of that epoch
+had before it (KIP-101).  So from a record back, stretch by stretch and epoch by epoch, all is known that
+stands before it in any log that has it, where all of that was read before compaction took anything.
+"""
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.columns.tables import NONE
+from checkers.history.observed import CommitsSeen, CommitWritten
+from checkers.history.operations import History, once
+
+COMMITS = "commits"
+"""Key of the observation."""
+
+
+class Where(NamedTuple):
+    """What a commit is about, and the offset that it commits."""
+
+    group: str
+    topic: str
+    partition: int
+    offset: int
+
+
+class Row(NamedTuple):
+    """Where a record stands: its offset, and the leader epoch in which it was appended."""
+
+    offset: int
+    epoch: int
+
+
+class Key(NamedTuple):
+    """What a record is about: of several with one key compaction keeps the last."""
+
+    group: str
+    topic: str
+    partition: int
+
+
+class Entry(NamedTuple):
+    """A record about a group's offset.
+
+    Attributes:
+        key: what it is about.
+        committed: the offset that it commits; `NONE` where it deletes.
+        producer: id of the producer in whose transaction it was written; `NONE` outside of one.
+        op: index of the observation that told of it.
+    """
+
+    key: Key
+    committed: int
+    producer: int
+    op: int
+
+
+class Marker(NamedTuple):
+    """The end of a transaction in the log: whose it was, and whether it aborts."""
+
+    producer: int
+    aborts: bool
+
+
+class Segment(NamedTuple):
+    """Offsets from one to before another that were appended in one leader epoch."""
+
+    epoch: int
+    first: int
+    end: int
+
+
+class Chain:
+    """What stands in a log up to one of its records, as far back as all of it was read.
+
+    Args:
+        segments: from the last one on, each just before the one that precedes it here; at least one.
+
+    Attributes:
+        whole: whether they begin at offset 0.
+    """
+
+    def __init__(self, segments: Sequence[Segment]) -> None:
+        self.whole = segments[-1].first == 0
+        self._of_epoch = {segment.epoch: segment for segment in segments}
+
+    def has(self, row: Row) -> bool:
+        """Whether a record stands in that log, and was read."""
+        segment = self._of_epoch.get(row.epoch)
+        return segment is not None and segment.first <= row.offset < segment.end
+
+
+class Written:
+    """What was read of one partition of the offsets topic.
+
+    Attributes:
+        rows: of each commit outside of transactions, the first record.
+        places: of each commit, all records, those within transactions too.
+        entries: all records about groups' offsets that were told.
+        markers: ends of transactions.
+        opened: records of transactions, with the id of the producer, whatever they are about.
+        unreadable: whether there are records of transactions that nobody could read.
+    """
+
+    def __init__(self) -> None:
+        self.rows: dict[Where, Row] = {}
+        self.places: dict[Where, set[Row]] = defaultdict(set)
+        self.entries: dict[Row, Entry] = {}
+        self.markers: dict[Row, Marker] = {}
+        self.opened: dict[Row, int] = {}
+        self.unreadable = False
+        self._read: dict[int, list[tuple[int, int]]] = defaultdict(list)
+        self._before: dict[Row, int] = {}
+
+    @property
+    def count(self) -> int:
+        """How many commits outside of transactions were read."""
+        return sum(each.producer == NONE != each.committed for each in self.entries.values())
+
+    def add(
+        self, epoch: int, span: tuple[int, int], before: int | None, records: Iterable[CommitWritten], op: int
+    ) -> None:
+        """Take what was read of a stretch, from one offset to before another."""
+        first, end = span
+        self._read[epoch].append((first, end))
+        if before is not None and before < epoch:
+            self._before[Row(first, epoch)] = before
+        for record in records:
+            where, row = self.commit(epoch, record, NONE, op)
+            self.rows[where] = min(row, self.rows.get(where, row))
+
+    def commit(self, epoch: int, record: CommitWritten, producer: int, op: int) -> tuple[Where, Row]:
+        """Take a record that commits; returns what, and where it stands."""
+        offset, group, topic, partition, committed = record
+        where, row = Where(group, topic, partition, committed), Row(offset, epoch)
+        self.places[where].add(row)
+        self.entries[row] = Entry(Key(group, topic, partition), committed, producer, op)
+        return where, row
+
+    def merge(self) -> None:
+        """Join the stretches of each epoch that adjoin; to be called once all are there."""
+        for epoch, stretches in self._read.items():
+            self._read[epoch] = _joined(stretches)
+
+    def reaches(self, row: Row) -> bool:
+        """Whether everything was read that the log has up to a record that was."""
+        chain = self.chain(row)
+        return chain is not None and chain.whole
+
+    def chain(self, row: Row) -> Chain | None:
+        """The log up to a record, as far back as it was read; None where the record was not."""
+        segments: list[Segment] = []
+        at, epoch = row
+        first = self._beginning(at, epoch)
+        while first is not None:
+            segments.append(Segment(epoch, first, at + 1))
+            before = self._before.get(Row(first, epoch))
+            if before is None:
+                break
+            at, epoch = first - 1, before
+            first = self._beginning(at, epoch)
+        return Chain(segments) if segments else None
+
+    def _beginning(self, offset: int, epoch: int) -> int | None:
+        """Where what was read without a gap begins that has an offset."""
+        stretches = self._read.get(epoch, [])
+        place = bisect_right(stretches, offset, key=lambda stretch: stretch[0]) - 1
+        if place < 0 or stretches[place][1] <= offset:
+            return None
+        return stretches[place][0]
+
+
+@once
+def written_of(history: History) -> dict[int, Written]:
+    """What was read of the offsets topic, by the number of its partition.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    found: dict[int, Written] = defaultdict(Written)
+    for operation in history.observed(COMMITS):
+        seen = msgspec.convert(operation.value, CommitsSeen)
+        for number, epoch, first, end, before, records in seen.stretches:
+            if records is not None:
+                found[number].add(epoch, (first, end), before, records, operation.index)
+        for number, epoch, offset, group, topic, partition in seen.deleted or ():
+            entry = Entry(Key(group, topic, partition), NONE, NONE, operation.index)
+            found[number].entries[Row(offset, epoch)] = entry
+        _take_transactions(found, seen, operation.index)
+    for part in found.values():
+        part.merge()
+    return dict(found)
+
+
+@once
+def tells_all(history: History) -> bool:
+    """Whether all that was read of the offsets topic was told: older runs leave out what they looked past."""
+    seen = [msgspec.convert(operation.value, CommitsSeen) for operation in history.observed(COMMITS)]
+    return bool(seen) and all(one.deleted is not None and one.transactional is not None for one in seen)
+
+
+def _take_transactions(found: dict[int, Written], seen: CommitsSeen, op: int) -> None:
+    for number, epoch, offset, producer, what, records in seen.transactional or ():
+        part, row = found[number], Row(offset, epoch)
+        if what == "data":
+            part.opened[row] = producer
+            part.unreadable |= records is None
+            for record in records or ():
+                part.commit(epoch, record, producer, op)
+        else:
+            part.markers[row] = Marker(producer, what == "abort")
+
+
+def _joined(stretches: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Stretches in their order, those that overlap or adjoin as one."""
+    found: list[tuple[int, int]] = []
+    for first, end in sorted(stretches):
+        if found and first <= found[-1][1]:
+            found[-1] = found[-1][0], max(end, found[-1][1])
+        else:
+            found.append((first, end))
+    return found

@@ -1,0 +1,177 @@
+"""Which brokers may be chosen, as the metadata log registers them, and which may be in no ISR or ELR.
+
+A broker registers fenced, and is unfenced once it has caught up with the metadata.  One that is fenced, or is
+about to shut down, joins no ISR and is not elected (KIP-841).  One that comes back after its process was
+killed is in no ISR and in no ELR when it is unfenced (KIP-966); both are told of by records before that.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.evidence.faults import DOWN_KINDS, ENDING_KINDS, FaultWindow
+from checkers.evidence.metadata_log import Span
+from checkers.evidence.partition_changes import CHANGED, Step
+from checkers.history.replicas import MetadataRecord
+
+REGISTERED = "REGISTER_BROKER_RECORD"
+_REGISTRATION_CHANGED = "BROKER_REGISTRATION_CHANGE_RECORD"
+_UNREGISTERED = "UNREGISTER_BROKER_RECORD"
+_FEATURE_LEVEL = "FEATURE_LEVEL_RECORD"
+_ELR_VERSION = "eligible.leader.replicas.version"
+_FENCED, _UNFENCED = 1, -1
+_HARD_KINDS = DOWN_KINDS - {"stop"}
+"""Kinds that kill a process, so that it writes no file about its clean end."""
+
+
+class _Told(msgspec.Struct, frozen=True, rename="camel"):
+    broker_id: int
+    incarnation_id: str = ""
+    fenced: bool | int = 0
+    in_controlled_shutdown: bool | int = 0
+
+
+class _Feature(msgspec.Struct, frozen=True, rename="camel"):
+    name: str
+    feature_level: int
+
+
+class _Process(msgspec.Struct):
+    """A process of a broker that has registered.
+
+    Attributes:
+        incarnation: its id.
+        span: when it had registered.
+        fenced: whether it is fenced.
+        leaving: whether it is about to shut down.
+        killed: id of the fault that killed the process before it; None where that may have ended cleanly.
+    """
+
+    incarnation: str
+    span: Span
+    fenced: bool
+    leaving: bool
+    killed: str | None = None
+
+
+def written_with(records: Iterable[MetadataRecord]) -> dict[int, int]:
+    """Changes of partitions that a controller writes with the registration that follows them.
+
+    It works them out in two passes, over partitions with the broker in the ISR and over those with it in the
+    ELR, before any of them is applied: so the second may say again what the first says.
+
+    Returns:
+        By the offset of such a change that of the first one of the same registration.
+    """
+    found: dict[int, int] = {}
+    run: list[int] = []
+    for offset, _, kind, _ in records:
+        if kind == CHANGED:
+            run.append(offset)
+            continue
+        if kind == REGISTERED:
+            found.update(dict.fromkeys(run, run[0] if run else offset))
+        run = []
+    return found
+
+
+class Back(NamedTuple):
+    """A broker that is unfenced after its last process was killed.
+
+    Attributes:
+        broker: its id.
+        killed_by: id of the fault that killed that process.
+    """
+
+    broker: int
+    killed_by: str
+
+
+class Registrations:
+    """The brokers as they are registered after the records that were taken.
+
+    Args:
+        names: the brokers' names by their ids.
+        windows: the faults of the run.
+        restarted_ns: when scripts restarted nodes.
+    """
+
+    def __init__(
+        self, names: dict[int, str], windows: Iterable[FaultWindow], restarted_ns: Sequence[int] = ()
+    ) -> None:
+        self._names = names
+        self._windows = [window for window in windows if window.kind in ENDING_KINDS]
+        self._restarted_ns = tuple(restarted_ns)
+        self._processes: dict[int, _Process] = {}
+        self._eligible = False
+        self.judged = 0
+
+    def take(self, kind: str, data: Any, span: Span) -> Back | None:
+        """Take a record; the broker that it unfences, if the last process of that was killed.
+
+        Raises:
+            msgspec.ValidationError: the record is not as docs/histories.md says.
+        """
+        if kind == REGISTERED:
+            self._register(msgspec.convert(data, _Told), span)
+        elif kind == _UNREGISTERED:
+            self._processes.pop(msgspec.convert(data, _Told).broker_id, None)
+        elif kind == _REGISTRATION_CHANGED:
+            return self._change(msgspec.convert(data, _Told))
+        elif kind == _FEATURE_LEVEL:
+            feature = msgspec.convert(data, _Feature)
+            if feature.name == _ELR_VERSION:
+                self._eligible = feature.feature_level > 0
+        return None
+
+    def wrongly_chosen(self, step: Step) -> Iterator[str]:
+        """Of each broker that a change lets into the ISR, or elects, and must not: why that is wrong."""
+        before, after = step.before, step.after
+        if step.kind != CHANGED or before is None or after is None:
+            return
+        elected = {after.leader} if after.elected and after.leader != before.leader else set[int]()
+        for broker in sorted(({*after.isr} - {*before.isr}) | elected):
+            process = self._processes.get(broker)
+            if process is not None and (process.fenced or process.leaving):
+                why = "is fenced" if process.fenced else "is about to shut down"
+                yield f"broker {broker} {why}, and is let into the ISR or elected"
+
+    def _register(self, told: _Told, span: Span) -> None:
+        before = self._processes.get(told.broker_id)
+        fenced, leaving = bool(told.fenced), bool(told.in_controlled_shutdown)
+        process = _Process(told.incarnation_id, span, fenced, leaving)
+        if before is not None:
+            same = before.incarnation == process.incarnation
+            process.killed = before.killed if same else self._killed(told.broker_id, before, span)
+            process.span = before.span if same else span
+        self._processes[told.broker_id] = process
+
+    def _change(self, told: _Told) -> Back | None:
+        process = self._processes.get(told.broker_id)
+        if process is None:
+            return None
+        process.leaving = process.leaving or bool(told.in_controlled_shutdown)
+        process.fenced = told.fenced == _FENCED or (process.fenced and told.fenced != _UNFENCED)
+        killed = process.killed if told.fenced == _UNFENCED else None
+        if killed is None:
+            return None
+        process.killed = None
+        self.judged += 1
+        return Back(told.broker_id, killed)
+
+    def _killed(self, broker: int, before: _Process, span: Span) -> str | None:
+        """The fault that certainly killed a process between its registration and the next one's.
+
+        It is the first that ended a process of this broker in that time.
+        """
+        name = self._names.get(broker)
+        if name is None or not self._eligible:
+            return None
+        ended = [w for w in self._windows if w.concerns(name) and w.overlaps(before.span.from_ns, span.to_ns)]
+        first = min(ended, key=lambda window: window.invoked_ns, default=None)
+        if first is None or first.kind not in _HARD_KINDS or first.effective_ns is None:
+            return None
+        within = before.span.to_ns < first.invoked_ns and first.effective_ns <= span.from_ns
+        again = any(before.span.from_ns <= at_ns <= span.to_ns for at_ns in self._restarted_ns)
+        return first.id if within and not again else None

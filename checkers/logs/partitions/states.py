@@ -1,0 +1,122 @@
+"""What must hold of a partition after every record of the metadata log that is about it.
+
+Each rule is about what a controller writes (`PartitionChangeBuilder`), so it holds for every record,
+committed or not.  Not promised, and not asked for: that whoever is elected was in the ISR *before*, and that
+the ELR is within the replicas; a reassignment that is completed breaks both.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from checkers.evidence.min_isr import Bounds
+from checkers.evidence.partition_changes import CHANGED, MADE, NOBODY, PartitionState, Step
+from checkers.logs.partitions.kinds import (
+    CHANGE_OF_NOTHING,
+    ELR_BESIDE_ISR,
+    EPOCH_WENT_BACK,
+    ISR_AND_ELR,
+    ISR_OUTSIDE_REPLICAS,
+    LEADER_OUTSIDE_ISR,
+    RESTATED,
+    UNFLAGGED,
+)
+from checkers.verdict.kinds import AnomalyKind
+
+
+class Broken(NamedTuple):
+    """A rule that a record breaks, and how."""
+
+    kind: AnomalyKind
+    text: str
+
+
+_Rule = Callable[[PartitionState], str | None]
+
+
+def broken_by(step: Step, needed: Bounds) -> Iterator[Broken]:
+    """Judge one record.
+
+    Args:
+        step: what it did.
+        needed: ``min.insync.replicas`` as configs say when it was written.
+    """
+    before, after = step.before, step.after
+    if after is None:
+        yield Broken(CHANGE_OF_NOTHING, "it is about a partition that the log did not make, or has removed")
+        return
+    if step.kind == MADE and not step.has_topic:
+        yield Broken(CHANGE_OF_NOTHING, "it is of a topic that the log did not make, or has removed")
+    for kind, rule in _STATES:
+        text = rule(after)
+        if text is not None:
+            yield Broken(kind, text)
+    if before is not None:
+        yield from _changed(step, before, after, needed)
+
+
+def _changed(step: Step, before: PartitionState, after: PartitionState, needed: Bounds) -> Iterator[Broken]:
+    if step.kind == MADE:
+        yield Broken(EPOCH_WENT_BACK, f"it makes again what had come to leader epoch {before.leader_epoch}")
+    if step.kind == CHANGED:
+        if after.elr and len(after.isr) >= needed.high:
+            text = f"the ELR is {list(after.elr)}, and min.insync.replicas at most {needed.high}"
+            yield Broken(ELR_BESIDE_ISR, text)
+        restated = [name for name, same in _restated(step, before, after) if same]
+        if restated:
+            yield Broken(RESTATED, f"it restates {' and '.join(restated)}")
+        if _is_unflagged(before, after):
+            yield Broken(UNFLAGGED, f"broker {after.leader} was neither in sync nor eligible before it")
+
+
+def _leader(state: PartitionState) -> str | None:
+    if state.leader in {NOBODY, *state.isr}:
+        return None
+    return f"broker {state.leader} leads"
+
+
+def _isr(state: PartitionState) -> str | None:
+    strangers = sorted({*state.isr} - {*state.replicas})
+    return f"{strangers} are no replicas" if strangers else None
+
+
+def _elr(state: PartitionState) -> str | None:
+    both = sorted({*state.isr} & {*state.elr})
+    return f"{both} are in both" if both else None
+
+
+_STATES: tuple[tuple[AnomalyKind, _Rule], ...] = (
+    (LEADER_OUTSIDE_ISR, _leader),
+    (ISR_OUTSIDE_REPLICAS, _isr),
+    (ISR_AND_ELR, _elr),
+)
+
+
+def _restated(step: Step, before: PartitionState, after: PartitionState) -> Iterator[tuple[str, bool]]:
+    """Each field that a record may have, and whether it has it and says what was so before."""
+    told = step.told
+    yield "the leader", told.leader == before.leader and not _begins_an_epoch(before, after)
+    yield "the replicas", told.replicas == before.replicas
+    yield "the ISR", told.isr == before.isr
+    yield "the ELR", told.eligible_leader_replicas == before.elr
+    yield "the last known leader", told.last_known_elr == before.last_known
+    yield "the replicas that are added", told.adding_replicas == before.adding
+    yield "the replicas that are removed", told.removing_replicas == before.removing
+    yield "the directories", told.directories == before.directories
+    yield "that the leader recovers, or not", told.leader_recovery_state == int(before.recovering)
+
+
+def _begins_an_epoch(before: PartitionState, after: PartitionState) -> bool:
+    """Whether replicas, or members of the ISR, go: then the leader is restated, to begin a new epoch."""
+    return not ({*before.replicas} <= {*after.replicas} and {*before.isr} <= {*after.isr})
+
+
+def _is_unflagged(before: PartitionState, after: PartitionState) -> bool:
+    """Whether an election was unclean, and the record does not say so.
+
+    One that joins the ISR may be elected by the same record if the leader that let it join can't go on: that
+    leader stays in the ISR, unless a reassignment is completed, which takes it out of the replicas.
+    """
+    outsider = after.elected and after.leader not in {before.leader, *before.isr, *before.elr}
+    completed = before.replicas != after.replicas
+    joined = before.leader != NOBODY and before.leader in after.isr
+    return outsider and not (after.recovering or completed or joined)

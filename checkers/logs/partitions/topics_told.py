@@ -1,0 +1,83 @@
+"""Whether brokers tell of partitions that are there, and go on to tell of them.
+
+What a broker tells of is what committed records made, and it forgets only what a record removed.  Both are
+seen where a broker's answer tells of other partitions than the one before.  A topic that is removed may be
+made again under its name: nothing is asked of its partitions but that one of them was made.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from checkers.columns.tables import PartitionName
+from checkers.kraft.metadata.certain import certain_at
+from checkers.licences.scene import Scene
+from checkers.logs.partitions.brokers import Answer, answers_of
+from checkers.logs.partitions.kinds import VIEW_WENT_BACK, VIEW_WITHOUT_RECORD
+from checkers.logs.partitions.lives import is_one_life
+from checkers.verdict.verdict import Anomaly
+
+_NS_PER_S = 1_000_000_000
+
+
+def topics_told(scene: Scene) -> Iterator[Anomaly]:
+    """Find partitions that brokers told of and that were not there, and those that one forgot.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    last: dict[str, tuple[Answer, list[PartitionName]]] = {}
+    strange: set[PartitionName] = set()
+    for answer in answers_of(scene.history):
+        told = [telling.partition for telling in answer.tellings]
+        before, known = last.get(answer.node, (answer, []))
+        last[answer.node] = (answer, told)
+        if told != known:
+            new = set(told).difference(known, scene.changes.states, strange)
+            found = list(_strangers(scene, answer, sorted(new)))
+            strange.update(partition for partition, _ in found)
+            yield from (anomaly for _, anomaly in found)
+            yield from _forgotten(scene, before, answer, sorted(set(known).difference(told)))
+
+
+def _strangers(
+    scene: Scene, answer: Answer, new: Iterable[PartitionName]
+) -> Iterator[tuple[PartitionName, Anomaly]]:
+    """Of partitions that an answer is the first to tell of, those that were not there."""
+    for partition in new:
+        log = certain_at(scene.history, answer.time_ns)
+        made_ns = 0 if log is None else log.made_ns(partition)
+        if log is not None and (made_ns is None or made_ns > answer.time_ns):
+            when = "never made it" if made_ns is None else f"did not make it before {_s(made_ns)}"
+            yield (
+                partition,
+                VIEW_WITHOUT_RECORD.found(
+                    f"{answer.node} told of {partition} at {_s(answer.time_ns)}; the metadata log {when}.",
+                    subject=str(partition),
+                    time_ns=answer.time_ns,
+                    witness=(answer.op, log.op),
+                ),
+            )
+
+
+def _forgotten(
+    scene: Scene, before: Answer, after: Answer, gone: Iterable[PartitionName]
+) -> Iterator[Anomaly]:
+    """Of partitions that a broker told of, and not in its next answer, those that nobody removed."""
+    for partition in gone:
+        log = certain_at(scene.history, after.time_ns)
+        if (
+            log is not None
+            and log.made_ns(partition) is not None
+            and not log.removed_by(partition.topic, after.time_ns)
+            and is_one_life(scene, before, after)
+        ):
+            yield VIEW_WENT_BACK.found(
+                f"{after.node} told no more of {partition} at {_s(after.time_ns)}, and had at "
+                f"{_s(before.time_ns)}; nobody had removed it.",
+                subject=str(partition),
+                time_ns=after.time_ns,
+                witness=(before.op, after.op, log.op),
+            )
+
+
+def _s(time_ns: int) -> str:
+    return f"{time_ns / _NS_PER_S:.3f} s"

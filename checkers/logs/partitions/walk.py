@@ -1,0 +1,126 @@
+"""Walks through the metadata log that reaches farthest, record by record, and notes what is broken."""
+
+from checkers.columns.tables import NEVER
+from checkers.evidence.faults import fault_windows
+from checkers.evidence.metadata_log import MetadataLog, append_times, farthest
+from checkers.evidence.metadata_whole import thinned_logs
+from checkers.evidence.min_isr import CONFIG_RECORD, min_isr_of
+from checkers.evidence.partition_changes import REMOVED, PartitionState, Replay, Step
+from checkers.evidence.setup import setup_of
+from checkers.history.operations import History
+from checkers.history.replicas import MetadataRecord
+from checkers.logs.partitions.counters import Counters
+from checkers.logs.partitions.kinds import (
+    CHANGE_OF_NOTHING,
+    EPOCH_WENT_BACK,
+    INACTIVE_CHOSEN,
+    RESTATED,
+    UNCLEAN_MEMBER,
+)
+from checkers.logs.partitions.registrations import Registrations, written_with
+from checkers.logs.partitions.states import broken_by
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import Anomaly
+
+
+class Walk:
+    """What is broken in a metadata log, and how much of it there was.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+
+    Attributes:
+        found: the anomalies, in the order of the log.
+        figures: how many records, states and epochs were judged.
+
+    Raises:
+        msgspec.ValidationError: an observation, or a record of the log, is not as docs/histories.md says.
+    """
+
+    def __init__(self, history: History) -> None:
+        self.found: list[Anomaly] = []
+        self.figures = dict.fromkeys(("records", "states", "states_of_internal_topics", "epochs"), 0)
+        self._log, self._times = farthest(history), append_times(history)
+        self._needed, self._counters = min_isr_of(history), Counters()
+        self._registrations = _registrations(history)
+        self._is_whole = self._log is not None and _is_whole(history, self._log)
+        if self._log is not None:
+            self._with_registration = written_with(self._log.seen.records)
+            replay = Replay(self._log.seen)
+            for record in self._log.seen.records:
+                self._take(record, replay)
+            self.figures["killed_brokers_back"] = self._registrations.judged
+
+    def _take(self, record: MetadataRecord, replay: Replay) -> None:
+        _, _, kind, data = record
+        self.figures["records"] += 1
+        if kind == CONFIG_RECORD:
+            self._needed.take(data)
+        if kind == REMOVED:
+            self._needed.forget(replay.name_of(data["topicId"]))
+        for subject, text in self._counters.take(kind, data):
+            self._add(EPOCH_WENT_BACK, subject, record, text)
+        self.figures["epochs"] = self._counters.seen
+        back = self._registrations.take(kind, data, self._times.span(record[0], record[1]))
+        if back is not None:
+            text = f"the process of broker {back.broker} before this one was killed by {back.killed_by}"
+            for partition, state in replay.held_by(back.broker):
+                self._add(UNCLEAN_MEMBER, str(partition), record, text, state)
+        for step in replay.take(record):
+            self._judge(step)
+
+    def _judge(self, step: Step) -> None:
+        self.figures["states"] += 1
+        self.figures["states_of_internal_topics"] += step.partition.topic.startswith("__")
+        for text in self._registrations.wrongly_chosen(step):
+            self._add(INACTIVE_CHOSEN, str(step.partition), step.record, text, step.before, step.after)
+        for kind, text in broken_by(step, self._needed.of(step.partition.topic)):
+            if kind is RESTATED and self._said_twice(step):
+                continue
+            if kind is not CHANGE_OF_NOTHING or self._is_whole:
+                self._add(kind, str(step.partition), step.record, text, step.before, step.after)
+
+    def _said_twice(self, step: Step) -> bool:
+        """Whether the same registration of a broker had changed the partition already."""
+        first = self._with_registration.get(step.record[0])
+        return first is not None and step.before is not None and step.before.offset >= first
+
+    def _add(
+        self,
+        kind: AnomalyKind,
+        subject: str,
+        record: MetadataRecord,
+        text: str,
+        *states: PartitionState | None,
+    ) -> None:
+        offset, epoch, name, data = record
+        span = self._times.span(offset, epoch)
+        self.found.append(
+            kind.found(
+                f"Offset {offset} of the metadata log, {name}, breaks what holds of {subject}: {text}.",
+                subject=subject,
+                time_ns=None if span.to_ns == NEVER else span.to_ns,
+                witness=() if self._log is None else (self._log.operation.index,),
+                explanation=[
+                    f"The record is {data}.",
+                    *(str(state) for state in states if state is not None),
+                ],
+            )
+        )
+
+
+def _registrations(history: History) -> Registrations:
+    setup = setup_of(history)
+    names = {} if setup is None else {node.id: node.name for node in setup.nodes if "broker" in node.roles}
+    restarted_ns = [operation.time_ns for operation in history.of("configure")]
+    return Registrations(names, fault_windows(history), restarted_ns)
+
+
+def _is_whole(history: History, log: MetadataLog) -> bool:
+    """Whether a log begins where the cluster did and lacks no record, so that it has what made a partition.
+
+    The first record of all is that of the first leader.
+    """
+    records = log.seen.records
+    within = bool(log.seen.log_start) or not records or records[0][0] > 0
+    return not within and log.operation.index not in thinned_logs(history)

@@ -1,0 +1,243 @@
+"""What was committed, and who was in sync, as the history tells: what replicas can be held to."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, NamedTuple
+
+import msgspec
+
+from checkers.columns.tables import PartitionName
+from checkers.evidence.administration import requests_of
+from checkers.evidence.topic_partitions import partitions_of
+from checkers.history.operations import FAIL, INVOKE, History, Operation
+from checkers.history.replicas import EVIDENCE_REPLICAS
+
+COMPACT = "compact"
+
+
+class End(NamedTuple):
+    """The committed end of one partition, the operation that listed it, and the highest start.
+
+    The start is where final reads listed that the log begins, or where somebody asked that it should.
+    """
+
+    offset: int
+    op: int
+    start: int = 0
+
+
+class InSync(NamedTuple):
+    """The replicas of one partition that are in sync at the end.
+
+    Attributes:
+        leader: its leader when recovery ended, where it had one.
+        nodes: names of the nodes in sync: in the last ISR that each broker told since recovery ended; in
+            that of recovery where none did.
+        left: those that were in sync when recovery ended, and are not in `nodes`.
+        op: index of the operation that told of recovery.
+    """
+
+    leader: str | None
+    nodes: tuple[str, ...]
+    left: tuple[str, ...]
+    op: int
+
+
+class MetadataEnd(NamedTuple):
+    """What the last leader of the quorum knew to be committed.
+
+    Attributes:
+        leader: name of that leader.
+        high_watermark: everything below it is committed.
+        fetched: node name to the offset up to which the leader knows that the node holds its log.
+        op: index of the answer in the history.
+    """
+
+    leader: str
+    high_watermark: int
+    fetched: Mapping[str, int]
+    op: int
+
+
+class _Node(msgspec.Struct, frozen=True):
+    name: str
+    id: int
+
+
+class _Topic(msgspec.Struct, frozen=True):
+    name: str
+    config: dict[str, Any] = {}
+    topic_id: str | None = None
+
+
+class Meant(msgspec.Struct, frozen=True):
+    """What the setup says that concerns replicas; see docs/histories.md.
+
+    Attributes:
+        evidence: what the run means to gather.
+        nodes: every Kafka process.
+        topics: the run's topics.
+        config: Kafka properties of every node.
+        node_config: those of single nodes, by their names.
+    """
+
+    evidence: tuple[str, ...] = ()
+    nodes: tuple[_Node, ...] = ()
+    topics: tuple[_Topic, ...] = ()
+    config: dict[str, Any] = {}
+    node_config: dict[str, dict[str, Any]] = {}
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Node names by id."""
+        return {node.id: node.name for node in self.nodes}
+
+    def is_of_topic(self, partition: PartitionName, topic_id: str | None) -> bool:
+        """Whether a log is of the topic that the run created, and not of another one of that name."""
+        ids = {topic.topic_id for topic in self.topics if topic.name == partition.topic}
+        return topic_id is None or topic_id in ids or not ids - {None}
+
+    def compacted(self, partition: PartitionName) -> bool:
+        """Whether batches of that partition may be rewritten."""
+        configs = [topic.config for topic in self.topics if topic.name == partition.topic]
+        policies = [config.get("cleanup.policy") for config in configs]
+        policy = next((text for text in policies if text), self.config.get("log.cleanup.policy", ""))
+        return COMPACT in str(policy)
+
+
+class _Recovered(msgspec.Struct, frozen=True):
+    topic: str
+    partition: int
+    leader: int | None
+    isr: tuple[int, ...]
+
+
+class _Recovery(msgspec.Struct, frozen=True):
+    partitions: tuple[_Recovered, ...] = ()
+
+
+class _Partitions(msgspec.Struct, frozen=True):
+    began_ns: int
+    topics: dict[str, list[list[Any]]]
+
+
+class _Quorum(msgspec.Struct, frozen=True):
+    answer: str
+    leader_epoch: int = -1
+    high_watermark: int = -1
+    voters: tuple[tuple[Any, ...], ...] = ()
+    observers: tuple[tuple[Any, ...], ...] = ()
+
+
+def meant_by(history: History) -> Meant:
+    """What the history's setup says; nothing where there is none.
+
+    Raises:
+        msgspec.ValidationError: the setup is not as docs/histories.md says.
+    """
+    for operation in history.of("setup"):
+        return msgspec.convert(operation.value, Meant)
+    return Meant()
+
+
+def meant_partitions(history: History) -> frozenset[PartitionName]:
+    """Partitions whose replicas the run means to read, added ones too.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    meant = EVIDENCE_REPLICAS in meant_by(history).evidence
+    return frozenset(each.name for each in partitions_of(history) if meant)
+
+
+def committed_ends(history: History) -> dict[PartitionName, End]:
+    """The highest end that a final read listed, per partition: all below it is committed.
+
+    A reader of committed records lists the last stable offset, which is lower while transactions are open.
+    """
+    ends: dict[PartitionName, End] = {}
+    starts: dict[PartitionName, int] = {}
+    for operation in history.of("final-read"):
+        if operation.type in (INVOKE, FAIL):
+            continue
+        offset = operation.value.get("end")
+        partition = PartitionName(operation.key, operation.value["partition"])
+        starts[partition] = max(starts.get(partition, 0), operation.value.get("start") or 0)
+        if offset is not None and (partition not in ends or offset > ends[partition].offset):
+            ends[partition] = End(offset, operation.index)
+    for request in requests_of(history, "delete-records"):
+        for number, below in () if request.failed else request.began.value:
+            partition = PartitionName(request.began.key, number)
+            starts[partition] = max(starts.get(partition, 0), below)
+    return {partition: end._replace(start=starts[partition]) for partition, end in ends.items()}
+
+
+def in_sync(history: History, names: Mapping[int, str]) -> dict[PartitionName, InSync]:
+    """Who is in sync at the end, per partition; a node without a name goes by its number.
+
+    Brokers are asked on after recovery, because it may have ended on a view that was stale: brokers that
+    follow a controller without a majority believe a full ISR until they hear of the new one.
+    """
+    recovered = [operation for operation in history.of("recover") if operation.type is not INVOKE]
+    if not recovered:
+        return {}
+    found = _recovered(recovered[-1], names)
+    later: dict[PartitionName, dict[str, tuple[str, ...]]] = {}
+    for operation in history.observed("partitions"):
+        if operation.index > recovered[-1].index:
+            told = msgspec.convert(operation.value, _Partitions)
+            if told.began_ns > recovered[-1].time_ns:
+                for partition, isr in _isr_told(told, names):
+                    later.setdefault(partition, {})[operation.node or ""] = isr
+    return {partition: _since(known, later.get(partition, {})) for partition, known in found.items()}
+
+
+def _since(known: InSync, later: Mapping[str, tuple[str, ...]]) -> InSync:
+    """Who is in sync after what brokers told last."""
+    if not later:
+        return known
+    first, *others = later.values()
+    nodes = tuple(sorted(set(first).intersection(*others)))
+    return known._replace(nodes=nodes, left=tuple(node for node in known.nodes if node not in nodes))
+
+
+def _recovered(operation: Operation, names: Mapping[int, str]) -> dict[PartitionName, InSync]:
+    """What the end of recovery told."""
+    return {
+        PartitionName(state.topic, state.partition): InSync(
+            leader=None if state.leader is None else names.get(state.leader, str(state.leader)),
+            nodes=_named(sorted(state.isr), names),
+            left=(),
+            op=operation.index,
+        )
+        for state in msgspec.convert(operation.value, _Recovery).partitions
+    }
+
+
+def _isr_told(
+    told: "_Partitions", names: Mapping[int, str]
+) -> Iterator[tuple[PartitionName, tuple[str, ...]]]:
+    for topic, states in told.topics.items():
+        for partition, _, _, _, isr, *_ in states:
+            yield PartitionName(topic, partition), _named(isr, names)
+
+
+def _named(nodes: Iterable[int], names: Mapping[int, str]) -> tuple[str, ...]:
+    return tuple(names.get(node, str(node)) for node in nodes)
+
+
+def metadata_end(history: History, names: Mapping[int, str]) -> MetadataEnd | None:
+    """The last answer of the leader of the highest epoch; None if nobody answered with a high watermark."""
+    best: tuple[int, Operation, _Quorum] | None = None
+    for operation in history.observed("quorum"):
+        told = msgspec.convert(operation.value, _Quorum)
+        if told.high_watermark >= 0 and (best is None or told.leader_epoch >= best[0]):
+            best = (told.leader_epoch, operation, told)
+    if best is None:
+        return None
+    _, operation, told = best
+    others = [*told.voters, *told.observers]
+    fetched: dict[str, int] = {}
+    for number, _, end, *_ in others:
+        name = names.get(number, str(number))
+        fetched[name] = min(end, fetched.get(name, end))  # two where a disk was replaced
+    return MetadataEnd(operation.node or "", told.high_watermark, fetched, operation.index)

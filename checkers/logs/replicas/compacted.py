@@ -1,0 +1,324 @@
+"""Judges replicas of a compacted topic: against each other, and against what final reads returned.
+
+Each broker cleans its own log, so one replica may have what another one has removed.  Cleaning takes records
+out of batches, and leaves a batch's place, span, epoch, producer and numbers as they were.  Batches that have
+the same number of records left are the same bytes, because what is removed of a batch grows with what has
+been cleaned, unless compression or the removal of tombstones (KIP-534) make a difference.
+
+The last record of every key that final reads were given is on every replica in sync, and what the leader's
+disk holds had been given to all who read from it before: cleaning brings nothing back (Kafka documentation,
+Design, Log Compaction).  Nothing is judged of keys where something was appended after the final reads.
+
+The segment that is written to is never cleaned.  So a record is still there if all later ones of its key are
+in that segment of the leader, and were appended while it led: nobody else can have cleaned it before.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from checkers.columns.tables import NEVER, NONE, Booleans, Columns, Integers, Outcome, Tombstones
+from checkers.evidence.loading import all_columns_of
+from checkers.evidence.partition_changes import partition_changes
+from checkers.evidence.replicas import ReplicaLog
+from checkers.history.operations import OK, History
+from checkers.licences import licences_of
+from checkers.logs.replicas.committed import meant_by
+from checkers.logs.replicas.deleted_keys import Newest, find_deleted_keys, known_of, without_expired
+from checkers.logs.replicas.kinds import (
+    COMPACTED_AWAY,
+    COMPACTED_EARLY,
+    COMPACTED_RETURNED,
+    ON_DISK_NOT_READ,
+    REPLICA_DIVERGENCE,
+)
+from checkers.logs.replicas.returned import FinalRead, due, final_reads, truncated_since
+from checkers.logs.replicas.together import Stretch
+from checkers.verdict.verdict import Anomaly
+
+_COMPRESSION = 0b111
+_DELETE_HORIZON = 1 << 6
+"""Attribute of a batch whose tombstones or markers may be removed after a time (KIP-534)."""
+_KEPT = ("last_offset", "leader_epoch", "producer_id", "producer_epoch", "base_sequence", "attributes")
+"""Columns of a batch that cleaning leaves as they are; of the attributes all but the delete horizon."""
+
+
+def find_in_compacted(
+    history: History, logs: Sequence[ReplicaLog], committed: Stretch, figures: Counter[str]
+) -> Iterator[Anomaly]:
+    """Find what compaction does not explain in the replicas of one partition.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        logs: of the replicas in sync, of one topic id; the leader's at recovery first.
+        committed: up to where final reads listed the log.
+        figures: counts what was looked at.
+    """
+    for log in logs[1:]:
+        figures["compacted_batches_compared"] += len(_shared(logs[0], log, committed)[0])
+        yield from find_apart(logs[0], log, committed)
+    if not any(operation.type is OK for operation in history.of("final-read")):
+        return
+    columns = all_columns_of(history)
+    code = columns.partitions.index(logs[0].partition)
+    reads = final_reads(columns).get(code, [])
+    reads = [read for read in reads if not truncated_since(history, logs[0].partition, read)]
+    if not reads or any(log["last_offset"].max(initial=NONE) >= committed.end for log in logs):
+        return
+    newest = newest_of(columns, code, committed=any(bool(log.transactional.any()) for log in logs))
+    newest = without_expired(columns, logs[0].partition, newest, max(log.time_ns for log in logs))
+    figures["keys_compared"] += len(newest.offset) * len(logs)
+    for log in logs:
+        yield from find_away(log, newest, reads)
+    leader, epoch = _leader_since(history, logs, min(read.listed_ns for read in reads))
+    if leader is not None:
+        figures["final_reads_compared"] += len(reads)
+        for read in reads:
+            yield from find_not_given(leader, read)
+        yield from find_brought_back(history, leader, reads)
+        yield from find_deleted_keys(history, leader, reads, figures)
+        if columns.acks == "all" and not licences_of(history).of(leader.partition):
+            due = replaced_in_active(columns, code, leader, epoch)
+            figures["active_records_due"] += len(due)
+            yield from find_early(leader, due, reads)
+
+
+def find_apart(reference: ReplicaLog, other: ReplicaLog, committed: Stretch) -> Iterator[Anomaly]:
+    """One finding if two logs have batches that are not what cleaning makes of the same log."""
+    left, right = _shared(reference, other, committed)
+    differs = np.zeros(len(left), dtype=np.bool_)
+    for name in _KEPT:
+        one, another = reference[name][left], other[name][right]
+        differs |= (
+            (one & ~_DELETE_HORIZON != another & ~_DELETE_HORIZON) if name == "attributes" else one != another
+        )
+    flags = reference["attributes"][left] | other["attributes"][right]
+    alike = (flags & (_COMPRESSION | _DELETE_HORIZON)) == 0
+    alike &= reference["count"][left] == other["count"][right]
+    differs |= alike & (reference["crc"][left] != other["crc"][right])
+    offsets = reference["base_offset"][left][differs].tolist() + _out_of_line(reference, other, committed)
+    if offsets:
+        first = min(offsets)
+        yield REPLICA_DIVERGENCE.found(
+            f"{reference.partition}: {reference.node} and {other.node} differ at offset {first}",
+            subject=f"{reference.partition}@{first}",
+            time_ns=max(reference.time_ns, other.time_ns),
+            witness=(*committed.witness, reference.op, other.op),
+            explanation=(
+                committed.reason,
+                f"{reference.node} there: {_batch(reference, first)}.",
+                f"{other.node} there: {_batch(other, first)}.",
+                "Compaction removes records from batches, and leaves everything else as it was.",
+            ),
+        )
+
+
+def find_away(log: ReplicaLog, newest: Newest, reads: Sequence[FinalRead]) -> Iterator[Anomaly]:
+    """One finding if a replica lacks the last record of a key: no batch has it, or a batch has too few."""
+    there = log.has(newest.offset) & (newest.offset >= log.start)
+    rows = np.where(there, log.rows_at(newest.offset), NONE)
+    wanted = np.bincount(rows[there], minlength=len(log))
+    gone = np.flatnonzero(np.append(wanted > log["count"], np.True_)[rows])
+    if len(gone):
+        offset, value = int(newest.offset[gone[0]]), int(newest.value[gone[0]])
+        yield COMPACTED_AWAY.found(
+            f"{log.node} has no record at offset {offset} of {log.partition}, the last one of its key",
+            subject=f"{log.partition}@{offset}",
+            time_ns=log.time_ns,
+            witness=(*(read.op for read in reads if offset in read.offsets), log.op),
+            explanation=(
+                f"Final reads were given {value} at offset {offset}, and no later record of its key.",
+                f"On {log.node}, in sync, is there {_batch(log, offset)}.",
+                f"In all {len(gone)} keys are without their last record there.",
+            ),
+        )
+
+
+def find_not_given(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
+    """One finding if a read from the leader was given fewer records than are left of a batch on its disk."""
+    first, end = max(read.start, log.start), min(read.end, log.end)
+    base, last = log["base_offset"], log["last_offset"]
+    rows = np.flatnonzero(due(log, committed=read.committed) & (base >= first) & (last < end))
+    base, last, held = base[rows], last[rows], log["count"][rows]
+    given = np.searchsorted(read.offsets, last, "right") - np.searchsorted(read.offsets, base, "left")
+    lacking = np.flatnonzero((given < held) | np.isin(rows, _passed_over(log, read)))
+    if len(lacking):
+        row = lacking[0]
+        offset = int(base[row])
+        yield ON_DISK_NOT_READ.found(
+            f"{read.client} was given {given[row]} of {held[row]} records of a batch at offset {offset} of "
+            f"{log.partition}, which stands on {log.node}",
+            subject=f"{log.partition}@{offset}",
+            time_ns=log.time_ns,
+            witness=(read.op, log.op),
+            explanation=(
+                f"{read.client} came to {read.end} without all records of {len(lacking)} batches.",
+                f"Later there is on the disk of {log.node}, which it read from, {_batch(log, offset)}.",
+            ),
+        )
+
+
+def _passed_over(log: ReplicaLog, read: FinalRead) -> Integers:
+    """Rows of the batches that lost some records, of which a read was not given one that is left."""
+    left = np.empty(0, dtype=np.int64) if log.left is None else log.left
+    return log.rows_at(np.setdiff1d(left, read.offsets))
+
+
+def replaced_in_active(columns: Columns, code: int, log: ReplicaLog, epoch: int) -> Integers:
+    """Offsets of known records whose next one of the same key is in a leader's active segment.
+
+    Args:
+        columns: the history's.
+        code: the partition's code.
+        log: the leader's.
+        epoch: the epoch in which it leads; what was appended before may have been cleaned by others.
+
+    Returns:
+        Shape (n,), ascending; none where nobody knows the keys or that segment, or there are transactions.
+    """
+    keys = columns.keys.get(log.partition.topic)
+    if not keys or log.seen.active is None or bool(log.transactional.any()):
+        return np.empty(0, dtype=np.int64)
+    offset, value = known_of(columns, code)
+    key = value % keys
+    order = np.lexsort((offset, key))
+    following = np.append(offset[order][1:], NONE)
+    following[np.flatnonzero(np.diff(key[order]))] = NONE
+    of_epoch = np.append(log["leader_epoch"], NONE)[log.rows_at(following)] == epoch
+    marks = columns.tombstones.get(log.partition.topic)
+    due = (following >= log.seen.active) & of_epoch
+    if marks is not None:
+        due &= ~marks.among(value[order]) & ~_doubtful(columns, code, marks, key[order])
+    return np.sort(offset[order][due])
+
+
+def _doubtful(columns: Columns, code: int, marks: Tombstones, keys: Integers) -> Booleans:
+    """Which of some keys were sent a tombstone of unknown fate: it may have been there, and gone."""
+    sends = columns.sends
+    rows = np.flatnonzero((sends.partition == code) & (sends.outcome == Outcome.INFO))
+    values = sends.value[rows]
+    return np.isin(keys, values[marks.among(values)] % marks.keys)
+
+
+def find_early(log: ReplicaLog, due: Integers, reads: Sequence[FinalRead]) -> Iterator[Anomaly]:
+    """One finding if a record that nothing replaced yet is gone from the leader's disk, or was not read."""
+    told = [(log.op, f"{log.node}'s disk", due[~log.has(due) & (due >= log.start)])]
+    for read in reads:
+        mine = due[(due >= read.start) & (due < read.end)]
+        told.append((read.op, f"what {read.client} was given", np.setdiff1d(mine, read.offsets)))
+    for op, where, gone in told:
+        if len(gone):
+            offset = int(gone[0])
+            yield COMPACTED_EARLY.found(
+                f"offset {offset} of {log.partition} is gone before it can have been cleaned",
+                subject=f"{log.partition}@{offset}",
+                time_ns=log.time_ns,
+                witness=tuple(sorted({op, log.op})),
+                explanation=(
+                    f"In {where} {len(gone)} records are missing, the first at offset {offset}.",
+                    f"All later ones of their keys stand from {log.seen.active} on, where {log.node} writes.",
+                ),
+            )
+            return
+
+
+def find_brought_back(history: History, log: ReplicaLog, reads: Sequence[FinalRead]) -> Iterator[Anomaly]:
+    """One finding for each final read that was given what one before it, of the same leader, was not."""
+    transactional = bool(log.transactional.any())
+    for late in reads:
+        for early in reads:
+            before = history.operations[early.op].time_ns < late.began_ns
+            if not before or (transactional and early.committed and not late.committed):
+                continue
+            within = (late.offsets >= early.start) & (late.offsets < early.end)
+            back = np.setdiff1d(late.offsets[within], early.offsets)
+            if len(back):
+                offset = int(back[0])
+                yield COMPACTED_RETURNED.found(
+                    f"{late.client} was given offset {offset} of {log.partition}, {early.client} was not",
+                    subject=f"{log.partition}@{offset}",
+                    time_ns=history.operations[late.op].time_ns,
+                    witness=(early.op, late.op),
+                    explanation=(
+                        f"{early.client} came to {early.end}, and ended before {late.client} began.",
+                        f"{log.node} led all the time, and {len(back)} records came back.",
+                    ),
+                )
+                break
+
+
+def newest_of(columns: Columns, code: int, *, committed: bool) -> Newest:
+    """What final reads were given last of each key of a partition; nothing where nobody knows the keys.
+
+    Args:
+        columns: the history's.
+        code: the partition's code.
+        committed: whether only what readers of committed records were given counts.
+    """
+    reads, calls = columns.reads, columns.calls
+    keys = columns.keys.get(columns.partitions[code].topic)
+    wanted = calls.final[reads.call] & (reads.partition == code) & (reads.value >= 0)
+    if committed:
+        by_committed = np.array([reader.committed for reader in columns.readers], dtype=np.bool_)
+        wanted &= by_committed[calls.reader[reads.call]]
+    rows = np.flatnonzero(wanted) if keys else np.empty(0, dtype=np.int64)
+    offset, value = reads.offset[rows], reads.value[rows]
+    key = value % (keys or 1)
+    order = np.lexsort((offset, key))
+    last = order[np.flatnonzero(np.diff(key[order], append=NONE))]
+    last = last[np.argsort(offset[last], kind="stable")]
+    return Newest(offset[last], value[last])
+
+
+def _leader_since(
+    history: History, logs: Sequence[ReplicaLog], from_ns: int
+) -> tuple[ReplicaLog | None, int]:
+    """The log and the epoch of who led from a time until its disk was read; None where nobody knows."""
+    changes, partition = partition_changes(history), logs[0].partition
+    until_ns = max(log.time_ns for log in logs)
+    if not changes.tells(partition, until_ns):
+        return None, NONE
+    led = {(state.leader, state.leader_epoch) for state in changes.possible(partition, from_ns, NEVER)}
+    if len(led) != 1:
+        return None, NONE
+    ((leader, epoch),) = led
+    name = meant_by(history).names.get(leader)
+    return next((log for log in logs if log.node == name), None), epoch
+
+
+def _within(log: ReplicaLog, first: int, end: int) -> Booleans:
+    return (log["last_offset"] >= first) & (log["base_offset"] < end)
+
+
+def _shared(left: ReplicaLog, right: ReplicaLog, committed: Stretch) -> tuple[Integers, Integers]:
+    """Rows of the batches that begin at the same offset in two logs, within what both must have."""
+    first, end = max(left.start, right.start), committed.end
+    one, another = (np.flatnonzero(_within(log, first, end)) for log in (left, right))
+    _, mine, others = np.intersect1d(
+        left["base_offset"][one], right["base_offset"][another], return_indices=True
+    )
+    return one[mine], another[others]
+
+
+def _out_of_line(left: ReplicaLog, right: ReplicaLog, committed: Stretch) -> list[int]:
+    """Where two logs taken as one have batches that overlap, or an epoch that goes down."""
+    first, end = max(left.start, right.start), committed.end
+    names = ("base_offset", "last_offset", "leader_epoch")
+    both = [
+        np.stack([log[name][_within(log, first, end)] for name in names], axis=1) for log in (left, right)
+    ]
+    base, last, epoch = np.unique(np.concatenate(both), axis=0).T
+    reach = np.maximum.accumulate(last)[:-1]
+    bad: Booleans = (base[1:] <= reach) | (epoch[1:] < epoch[:-1])
+    found: list[int] = base[1:][bad].tolist()
+    return found
+
+
+def _batch(log: ReplicaLog, offset: int) -> str:
+    """The batch that spans an offset, in words."""
+    row = int(log.rows_at(np.array([offset]))[0])
+    if row == NONE:
+        return "no batch"
+    told = {name: int(log.columns[name][row]) for name in ("base_offset", *_KEPT, "count", "crc")}
+    return "a batch with " + ", ".join(f"{name.replace('_', ' ')} {number}" for name, number in told.items())

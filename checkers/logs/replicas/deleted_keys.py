@@ -1,0 +1,131 @@
+"""Judges tombstones of a compacted topic: a key that was deleted stays deleted.
+
+Cleaning removes what stands before a tombstone no later than the tombstone.  So a log never has a record of a
+key without the tombstone behind it, unless its replica fetched the record before it was removed elsewhere,
+and the rest of the log when the tombstone was gone too.  That takes a replica that was out of sync for longer
+than ``delete.retention.ms``: while it is in sync, what it lacks is not committed, and so is not cleaned.  The
+leader alone matters: readers are given what it has.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import NEVER, NONE, Columns, Integers, Outcome, PartitionName, Tombstones
+from checkers.evidence.loading import all_columns_of
+from checkers.evidence.partition_changes import partition_changes
+from checkers.evidence.replicas import ReplicaLog
+from checkers.history.operations import History
+from checkers.logs.replicas.committed import meant_by
+from checkers.logs.replicas.kinds import DELETED_KEY_RETURNED
+from checkers.logs.replicas.returned import FinalRead
+from checkers.verdict.verdict import Anomaly
+
+
+class Newest(NamedTuple):
+    """The last record of every key.
+
+    Attributes:
+        offset: shape (keys,), ascending.
+        value: shape (keys,), values at those offsets.
+    """
+
+    offset: Integers
+    value: Integers
+
+
+def without_expired(columns: Columns, partition: PartitionName, newest: Newest, until_ns: int) -> Newest:
+    """The last records that must be there at a time.
+
+    All but tombstones that may be gone by then, and records that such a tombstone deleted: another replica
+    may have cleaned both, while who was away for longer than tombstones are kept never saw it.
+    """
+    marks = columns.tombstones.get(partition.topic)
+    if marks is None:
+        return newest
+    order = np.argsort(columns.sends.value, kind="stable")
+    place = np.searchsorted(columns.sends.value[order], newest.value)
+    sent = np.append(order, NONE)[place]
+    since_ns = np.append(columns.sends.invoked_ns, 0)[sent]
+    due = ~marks.among(newest.value) | (until_ns - since_ns < marks.kept_ns)
+    deleted = _deleted_until(columns, columns.partitions.index(partition), marks, until_ns - marks.kept_ns)
+    due &= newest.offset >= deleted[newest.value % marks.keys]
+    return Newest(newest.offset[due], newest.value[due])
+
+
+def _deleted_until(columns: Columns, code: int, marks: Tombstones, sent_ns: int) -> Integers:
+    """Of each key the last offset at which a tombstone may stand that was sent by a time; -1 without any."""
+    sends = columns.sends
+    rows = np.flatnonzero(
+        (sends.partition == code) & (sends.invoked_ns <= sent_ns) & marks.among(sends.value)
+    )
+    rows = rows[sends.outcome[rows] != Outcome.FAIL]
+    deleted = np.full(marks.keys, NONE, dtype=np.int64)
+    offset = np.where(sends.offset[rows] == NONE, np.iinfo(np.int64).max, sends.offset[rows])
+    np.maximum.at(deleted, sends.value[rows] % marks.keys, offset)
+    return deleted
+
+
+def find_deleted_keys(
+    history: History, log: ReplicaLog, reads: Sequence[FinalRead], figures: Counter[str]
+) -> Iterator[Anomaly]:
+    """One finding for each final read that was given a record of a key whose tombstone it was not given.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        log: of the leader, that led since reading began.
+        reads: whole final reads of its partition.
+        figures: counts the keys that were looked at.
+    """
+    columns, partition = all_columns_of(history), log.partition
+    marks = columns.tombstones.get(partition.topic)
+    if marks is None or _out_of_sync_ns(history, log) >= marks.kept_ns:
+        return
+    offset, value = known_of(columns, columns.partitions.index(partition))
+    key = value % marks.keys
+    order = np.lexsort((offset, key))
+    last = order[np.flatnonzero(np.diff(key[order], append=NONE))]
+    last = last[marks.among(value[last])]
+    figures["deleted_keys"] += len(last)
+    for read in reads:
+        gone = last[(offset[last] < read.end) & ~np.isin(offset[last], read.offsets)]
+        given = np.isin(offset, read.offsets)
+        back = [row for row in gone.tolist() if bool((given & (key == key[row])).any())]
+        if back:
+            older, mark = int(offset[given & (key == key[back[0]])].max()), int(offset[back[0]])
+            yield DELETED_KEY_RETURNED.found(
+                f"{read.client} was given offset {older} of {partition}, not its tombstone, {mark}",
+                subject=f"{partition}@{older}",
+                time_ns=history.operations[read.op].time_ns,
+                witness=(read.op,),
+                explanation=(
+                    f"Key {key[back[0]]} was deleted at offset {mark}.",
+                    f"{read.client} came to {read.end}; {len(back)} keys that were deleted were given to it.",
+                ),
+            )
+
+
+def known_of(columns: Columns, code: int) -> tuple[Integers, Integers]:
+    """Offsets and values of all records of a partition that were acknowledged or read, each offset once."""
+    sends, reads = columns.sends, columns.reads
+    sent = np.flatnonzero((sends.partition == code) & (sends.offset != NONE))
+    given = np.flatnonzero((reads.partition == code) & (reads.value >= 0))
+    value = np.concatenate((sends.value[sent], reads.value[given]))
+    offset, first = np.unique(np.concatenate((sends.offset[sent], reads.offset[given])), return_index=True)
+    return offset, value[first]
+
+
+def _out_of_sync_ns(history: History, log: ReplicaLog) -> int:
+    """For how long at most a replica was out of the ISR before it came back, as the metadata log tells."""
+    changes, names = partition_changes(history), meant_by(history).names
+    longest, left_ns = 0, NEVER
+    for state in changes.states[log.partition]:
+        span = changes.span(state)
+        if log.node in {names.get(number) for number in state.isr}:
+            longest = max(longest, span.to_ns - left_ns)
+            left_ns = NEVER
+        else:
+            left_ns = min(left_ns, span.from_ns)
+    return longest

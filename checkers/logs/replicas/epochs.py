@@ -1,0 +1,162 @@
+"""Judges leader epochs: what replicas noted of them against their batches, each other, and the elections.
+
+A replica's note of an epoch is the offset of the epoch's first batch in its log, or its log's end when it
+became leader (KIP-101).  So the notes ascend, and every batch has the epoch whose stretch it stands in.
+
+What differs legally: the first note moves up with the log's start; an epoch in which nothing was appended is
+missing, or is the last one of its leader alone; a replica of a compacted topic that fetched it anew knows the
+first offset that is left.  Replicas out of sync may be truncated yet, and a loss of power may bring an older
+file back: they are not judged.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+
+import numpy as np
+
+from checkers.columns.tables import NEVER, NONE, Integers, PartitionName
+from checkers.evidence.leader_epochs import Noted
+from checkers.evidence.partition_changes import NOBODY, PartitionChanges
+from checkers.evidence.replicas import ReplicaLog
+from checkers.history.observed import Entries
+from checkers.logs.replicas.kinds import (
+    EPOCH_NOTE_CONTRADICTED,
+    EPOCH_START_DIVERGENCE,
+    EPOCH_WITHOUT_ELECTION,
+)
+from checkers.logs.replicas.together import Stretch
+from checkers.verdict.verdict import Anomaly
+
+
+def find_contradicted(log: ReplicaLog, noted: Noted, committed: Stretch) -> Iterator[Anomaly]:
+    """One finding if a replica's notes are out of order, or its own batches contradict them.
+
+    Args:
+        log: its batches.
+        noted: its notes.
+        committed: batches within it are judged; those below the first note only from its beginning on.
+    """
+    disordered = [*find_disordered(noted, log)]
+    if disordered:
+        yield from disordered
+        return
+    rows = judged_rows(log, committed)
+    expected = _epochs_at(noted.entries, log["base_offset"][rows])
+    ends = _epochs_at(noted.entries, log["last_offset"][rows])
+    epoch = log["leader_epoch"][rows]
+    bad = np.flatnonzero((epoch != expected) | (epoch != ends))
+    if len(bad):
+        row = int(rows[bad[0]])
+        base, last = int(log.columns["base_offset"][row]), int(log.columns["last_offset"][row])
+        lines = (
+            f"{noted.node} holds offsets {base} to {last} of {log.partition} in epoch {int(epoch[bad[0]])}.",
+            f"{noted.node} noted {', '.join(map(_told, noted.entries)) or 'no epoch'}.",
+        )
+        yield _contradicted(noted, base, lines, log)
+
+
+def find_disordered(noted: Noted, log: ReplicaLog | None = None) -> Iterator[Anomaly]:
+    """One finding if a replica's notes are out of order; its log is a witness where it is known."""
+    for one, other in pairwise(noted.entries):
+        if other[0] <= one[0] or other[1] <= one[1]:
+            said = f"{_told(one)} before {_told(other)}"
+            yield _contradicted(noted, one[1], (f"{noted.node} noted {said}.",), log)
+            return
+
+
+def judged_rows(log: ReplicaLog, committed: Stretch) -> Integers:
+    """Rows of the batches whose epochs are compared with the notes."""
+    first = max(log.start, committed.first)
+    return np.flatnonzero((log["base_offset"] >= first) & (log["last_offset"] < committed.end))
+
+
+def find_different_starts(reference: Noted, other: Noted, committed: Stretch) -> Iterator[Anomaly]:
+    """One finding if two replicas noted different beginnings of an epoch below the committed end."""
+    known = dict(reference.entries[1:])
+    for epoch, start in other.entries[1:]:
+        if known.get(epoch, start) != start and min(known[epoch], start) < committed.end:
+            yield EPOCH_START_DIVERGENCE.found(
+                f"{other.partition}: leader epoch {epoch} began at offset {known[epoch]}, as {reference.node}"
+                f" noted; at {start}, as {other.node} did",
+                subject=f"{other.partition}@{min(known[epoch], start)}",
+                time_ns=max(reference.time_ns, other.time_ns),
+                witness=(*committed.witness, reference.op, other.op),
+                explanation=(
+                    committed.reason,
+                    f"{reference.node} noted {_told((epoch, known[epoch]))}.",
+                    f"{other.node} noted {_told((epoch, start))}.",
+                ),
+            )
+            return
+
+
+def find_unelected(
+    partition: PartitionName, told: Iterable[ReplicaLog | Noted], changes: PartitionChanges
+) -> Iterator[Anomaly]:
+    """One finding for each epoch that a log or a note has, and that no election of the metadata log began."""
+    states = changes.states.get(partition, ())
+    elected = {state.leader_epoch for state in states if state.leader != NOBODY}
+    found: set[int] = set()
+    for each in told if states else ():
+        for epoch, start in _first_of_each(each):
+            if epoch not in elected and epoch not in found:
+                found.add(epoch)
+                yield _unelected(each, epoch, start, changes)
+
+
+def epochs_told(told: Iterable[ReplicaLog | Noted]) -> set[int]:
+    """Every epoch that a log or a note has."""
+    return {epoch for each in told for epoch, _ in _first_of_each(each)}
+
+
+def unexplained(partition: PartitionName, found: Sequence[Anomaly], changes: PartitionChanges) -> str | None:
+    """Why nothing can be made of an epoch without an election; None where the metadata log tells all."""
+    if not found or changes.tells(partition, NEVER):
+        return None
+    return f"the metadata log does not tell of all elections of {partition}, and {found[0].summary}"
+
+
+def _first_of_each(told: ReplicaLog | Noted) -> Entries:
+    if isinstance(told, Noted):
+        return told.entries
+    epochs, rows = np.unique(told["leader_epoch"], return_index=True)
+    return list(zip(epochs.tolist(), told["base_offset"][rows].tolist(), strict=True))
+
+
+def _unelected(told: ReplicaLog | Noted, epoch: int, start: int, changes: PartitionChanges) -> Anomaly:
+    which = "noted that it began" if isinstance(told, Noted) else "holds a batch of it"
+    elected = sorted(
+        {state.leader_epoch for state in changes.states[told.partition] if state.leader != NOBODY}
+    )
+    return EPOCH_WITHOUT_ELECTION.found(
+        f"{told.partition}: {told.node} has leader epoch {epoch} at offset {start}, and no election began it",
+        subject=f"{told.partition}@{start}",
+        time_ns=told.time_ns,
+        witness=(told.op, *(() if changes.op is None else (changes.op,))),
+        explanation=(
+            f"{told.node} {which} at offset {start}.",
+            f"The metadata log tells of leaders in the epochs {', '.join(map(str, elected)) or 'of nobody'}.",
+        ),
+    )
+
+
+def _contradicted(noted: Noted, offset: int, lines: Sequence[str], log: ReplicaLog | None = None) -> Anomaly:
+    told: tuple[Noted | ReplicaLog, ...] = (noted,) if log is None else (log, noted)
+    return EPOCH_NOTE_CONTRADICTED.found(
+        f"{noted.partition} on {noted.node}: what it noted of leader epochs is wrong at offset {offset}",
+        subject=f"{noted.partition}@{offset}",
+        time_ns=max(each.time_ns for each in told),
+        witness=tuple(each.op for each in told),
+        explanation=lines,
+    )
+
+
+def _epochs_at(entries: Entries, offsets: Integers) -> Integers:
+    """The epoch that each offset belongs to by ascending notes, `NONE` below the first."""
+    epochs = np.array([NONE, *(epoch for epoch, _ in entries)], dtype=np.int64)
+    starts = np.array([start for _, start in entries], dtype=np.int64)
+    return epochs[np.searchsorted(starts, offsets, side="right")]
+
+
+def _told(entry: tuple[int, int]) -> str:
+    return f"epoch {entry[0]} from offset {entry[1]} on"

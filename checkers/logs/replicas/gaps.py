@@ -1,0 +1,165 @@
+"""What is missing within logs: offsets between batches, and sequence numbers of idempotent producers.
+
+A leader gives every batch the offset after the last one (Kafka documentation, Implementation, Log), so
+offsets are missing between two batches only where compaction took batches away.
+
+A leader appends a batch of an idempotent producer only if its sequence number is the next one by what its own
+log holds of that producer, or 0 in a newer epoch, and never in an older epoch (KIP-98, KIP-360).  So any log
+is in order by itself, also one that was truncated: a producer whose last batches were truncated is refused,
+and goes on in a newer epoch.  A producer of which the log holds nothing may begin with any number: a leader
+that knows nothing of it takes what comes.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import Booleans, Integers
+from checkers.evidence.replicas import ReplicaLog
+from checkers.logs.replicas.alone import Finds, batch_told
+from checkers.logs.replicas.kinds import OFFSET_GAP, PRODUCER_EPOCH_REGRESSION, SEQUENCE_GAP
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
+
+_EPOCHS = 2**16
+"""More than a producer has epochs."""
+_SEQUENCES = 2**32
+"""More than there are sequence numbers, those included that wrap within a batch."""
+
+
+class Produced(NamedTuple):
+    """Batches of idempotent producers and their markers, by producer, in the order of the log.
+
+    Attributes:
+        rows: rows of the log.
+        epoch: producer epoch.
+        before: highest producer epoch of the producer's batches up to the one before; -1 for its first one.
+        marker: which are markers.
+        first: sequence number of the batch's first record.
+        following: the one after its last.
+        same: whether the one before it here is of the same producer.
+    """
+
+    rows: Integers
+    epoch: Integers
+    before: Integers
+    marker: Booleans
+    first: Integers
+    following: Integers
+    same: Booleans
+
+
+class Pair(NamedTuple):
+    """Two batches of one log that don't go together, the earlier one first; rows of that log."""
+
+    log: ReplicaLog
+    before: int
+    after: int
+
+    @property
+    def offsets(self) -> tuple[int, int]:
+        """The last offset of the first batch, the first one of the second."""
+        columns = self.log.columns
+        return int(columns["last_offset"][self.before]), int(columns["base_offset"][self.after])
+
+
+def find_missing_offsets(logs: Sequence[ReplicaLog], first: int) -> Iterator[Finds]:
+    """Find offsets, from `first` on, that no batch of a log has; what several logs share is one finding."""
+    pairs = [Pair(log, row, row + 1) for log in logs for row in _missing_offsets(log, first)]
+    yield from _finds(OFFSET_GAP, pairs, "no batch has the offsets between {} and {}")
+
+
+def find_wrong_numbers(logs: Sequence[ReplicaLog]) -> Iterator[Finds]:
+    """Find batches that a leader had to refuse; what several logs share is one finding."""
+    told = [(log, produced(log)) for log in logs]
+    back = [Pair(log, *rows) for log, found in told for rows in epochs_back(found)]
+    said = "after offset {} the batch at {} has a producer epoch that was over"
+    yield from _finds(PRODUCER_EPOCH_REGRESSION, back, said)
+    wrong = [Pair(log, *rows) for log, found in told for rows in out_of_sequence(found)]
+    said = "after offset {} the batch at {} does not have its producer's next sequence number"
+    yield from _finds(SEQUENCE_GAP, wrong, said)
+
+
+def _missing_offsets(log: ReplicaLog, first: int) -> list[int]:
+    """Rows behind which offsets are missing."""
+    base, last = log["base_offset"], log["last_offset"]
+    bad = (base[1:] > last[:-1] + 1) & (last[:-1] + 1 >= first)
+    return np.flatnonzero(bad).tolist()
+
+
+def produced(log: ReplicaLog) -> Produced:
+    """What idempotent producers appended, from the log's start on."""
+    producer, numbered = log["producer_id"], log.control | (log["base_sequence"] >= 0)
+    rows = np.flatnonzero((producer >= 0) & numbered & (log["base_offset"] >= log.start))
+    rows = rows[np.lexsort((rows, producer[rows]))]
+    producer, epoch = producer[rows], log["producer_epoch"][rows]
+    same = np.r_[False, producer[1:] == producer[:-1]][: len(rows)]
+    rank = np.cumsum(~same) * _EPOCHS
+    highest = np.maximum.accumulate(epoch + rank) - rank
+    first = log["base_sequence"][rows]
+    count = log["last_offset"][rows] - log["base_offset"][rows] + 1
+    return Produced(
+        rows=rows,
+        epoch=epoch,
+        before=np.where(same, np.r_[-1, highest[:-1]][: len(rows)], -1),
+        marker=log.control[rows],
+        first=first,
+        following=first + count,
+        same=same,
+    )
+
+
+def epochs_back(found: Produced) -> list[tuple[int, int]]:
+    """Rows of batches whose producer had a later epoch already, each after the row before it."""
+    bad = np.flatnonzero(~found.marker & (found.epoch < found.before))
+    return _sorted(found.rows[bad - 1], found.rows[bad])
+
+
+def out_of_sequence(found: Produced) -> list[tuple[int, int]]:
+    """Rows of a producer's batches, each after the one before it, with sequence numbers missing between.
+
+    Markers have no numbers.  Left out is what is another finding: an epoch that was over, and records that
+    were appended before already, which are duplicates.  So are numbers that wrapped, which are lower.
+    """
+    data = np.flatnonzero(~found.marker)
+    producer, epoch = np.cumsum(~found.same)[data], found.epoch[data]
+    again = (producer[1:] == producer[:-1]) & (epoch[1:] == epoch[:-1])
+    newer = (producer[1:] == producer[:-1]) & (epoch[1:] > epoch[:-1])
+    rank = np.cumsum(np.r_[True, ~again][: len(data)]) * _SEQUENCES
+    due = np.maximum.accumulate(found.following[data] + rank) - rank
+    first = found.first[data]
+    bad = np.flatnonzero((again & (first[1:] > due[:-1])) | (newer & (first[1:] != 0)))
+    return _sorted(found.rows[data[bad]], found.rows[data[bad + 1]])
+
+
+def _sorted(before: Integers, after: Integers) -> list[tuple[int, int]]:
+    """Pairs in the order of the log."""
+    order = np.argsort(after, kind="stable")
+    return list(zip(before[order].tolist(), after[order].tolist(), strict=True))
+
+
+def _finds(kind: AnomalyKind, pairs: Sequence[Pair], said: str) -> Iterator[Finds]:
+    """Findings of one kind, one for each place in a partition."""
+    places: dict[tuple[int, int], list[Pair]] = {}
+    for pair in pairs:
+        places.setdefault(pair.offsets, []).append(pair)
+    if places:
+        shared = list(places.values())
+        examples = [_found(kind, same, said) for same in shared[:EXAMPLES_PER_ANOMALY]]
+        yield Finds(kind, len(shared), tuple(examples))
+
+
+def _found(kind: AnomalyKind, same: Sequence[Pair], said: str) -> Anomaly:
+    pair, *others = same
+    log = pair.log
+    lines = [batch_told(log, pair.before), batch_told(log, pair.after)]
+    if others:
+        lines.append(f"{', '.join(each.log.node for each in others)}: the same.")
+    return kind.found(
+        f"{log.partition} on {log.node}: {said.format(*pair.offsets)}",
+        subject=f"{log.partition}@{pair.offsets[1]}",
+        time_ns=log.time_ns,
+        witness=(log.op,),
+        explanation=lines,
+    )

@@ -1,0 +1,364 @@
+"""The replicas checker: the nodes' logs as they lay on disk at the end, each by itself and all together.
+
+1. Every log by itself (`alone`): ``corrupt-batch``, ``overlapping-batches``, ``leader-epoch-regression``,
+   ``duplicate-batch``; and what is missing in it (`gaps`): ``offset-gap``, ``sequence-gap``,
+   ``producer-epoch-regression``.
+2. The logs of the replicas in sync (`together`), each with the leader's, from where both have begun to the
+   end that final reads listed: ``replica-divergence``; one that ends before it: ``short-replica``.  Those
+   that left the ISR after recovery, up to what was committed then (`left`).
+3. The metadata logs of all nodes, as far as they must be alike (`metadata_logs`): ``metadata-divergence``;
+   and offsets that are missing in one of them: ``offset-gap``.
+4. The leader epochs that replicas noted and have batches of (`epochs`): ``epoch-note-contradicted``,
+   ``epoch-start-divergence``, ``epoch-without-election``; those of Kafka's own topics too (`own_topics`).
+5. What clients were told (`clients`): by final reads (`returned`), ``read-not-on-disk``,
+   ``on-disk-not-read``, ``transaction-without-marker``; of transactions' ends (`markers`),
+   ``marker-against-answer``, ``markers-differ``; of deletions of records (`removed`),
+   ``deleted-records-returned``, which needs no disk.
+6. Compacted topics, whose batches each broker rewrites by itself (`compacted`): ``replica-divergence`` where
+   no compaction makes the difference, ``compacted-away``, ``compacted-early``, ``compacted-returned``,
+   ``on-disk-not-read``; and tombstones (`deleted_keys`), ``deleted-key-returned``.
+7. Logs of topics that were removed long ago, or of partitions that are elsewhere, are gone or set aside
+   (`stray`): ``stray-replica``.
+
+What differs legally: where logs begin (retention, DeleteRecords, snapshots); what stands above the committed
+end; what compaction removes; replicas out of sync.  Where the setup says that evidence was to be gathered,
+what is missing makes the result unknown.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from checkers.columns.tables import PartitionName
+from checkers.evidence.leader_epochs import Noted, checkpoints_of
+from checkers.evidence.partition_changes import PartitionChanges, partition_changes
+from checkers.evidence.replicas import Batches, ReplicaLog, batches_of
+from checkers.history.operations import History
+from checkers.history.sources import Source, lacking
+from checkers.logs.replicas.alone import Finds, find_alone, open_transactions
+from checkers.logs.replicas.clients import find_against_clients
+from checkers.logs.replicas.committed import (
+    End,
+    InSync,
+    Meant,
+    committed_ends,
+    meant_by,
+    meant_partitions,
+)
+from checkers.logs.replicas.compacted import find_in_compacted
+from checkers.logs.replicas.epochs import (
+    epochs_told,
+    find_contradicted,
+    find_different_starts,
+    find_unelected,
+    judged_rows,
+    unexplained,
+)
+from checkers.logs.replicas.gaps import find_missing_offsets, find_wrong_numbers, produced
+from checkers.logs.replicas.kinds import REPLICA_DIVERGENCE
+from checkers.logs.replicas.left import find_in_left, is_due, members_of
+from checkers.logs.replicas.limits import Limits, limits_of
+from checkers.logs.replicas.metadata_logs import compare_metadata_logs
+from checkers.logs.replicas.own_topics import find_in_own
+from checkers.logs.replicas.removed import find_returned
+from checkers.logs.replicas.stray import find_stray
+from checkers.logs.replicas.together import Stretch, batches_within, find_divergence, find_late, find_short
+from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
+
+CHECKER = "replicas"
+"""The checker's name."""
+REASONS_NAMED = 3
+
+
+@dataclass(slots=True)
+class _Findings:
+    """What has been found so far.
+
+    Attributes:
+        anomalies: examples, in the order in which they were found.
+        counts: exact numbers by id.
+        figures: numbers worth keeping.
+        doubts: why something could not be judged.
+    """
+
+    anomalies: list[Anomaly] = field(default_factory=list)
+    counts: Counter[str] = field(default_factory=Counter)
+    figures: Counter[str] = field(default_factory=Counter)
+    doubts: list[str] = field(default_factory=list)
+
+    def add(self, found: Iterator[Anomaly]) -> None:
+        for anomaly in found:
+            self.anomalies.append(anomaly)
+            self.counts[anomaly.id] += 1
+
+    def take(self, found: Iterator[Finds]) -> None:
+        for finds in found:
+            self.anomalies.extend(finds.examples)
+            self.counts[finds.kind.id] += finds.number
+
+    def unknown_because(self) -> str | None:
+        if not self.doubts:
+            return None
+        rest = len(self.doubts) - REASONS_NAMED
+        return "; ".join(self.doubts[:REASONS_NAMED]) + (f"; and {rest} more" if rest > 0 else "")
+
+
+def check_replicas(history: History) -> CheckerResult:
+    """Judge what the nodes' disks held at the end.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+
+    Raises:
+        msgspec.ValidationError, ValueError: the history is not as docs/histories.md says.
+    """
+    batches, meant = batches_of(history), meant_by(history)
+    findings = _Findings()
+    for log in (*batches.logs, *batches.metadata_logs):
+        _judge_alone(log, findings)
+    missing = lacking(history, Source.DISKS)
+    findings.doubts += [] if missing is None else [missing]
+    ends, synced = committed_ends(history), members_of(history, meant)
+    limits, changes = limits_of(history, meant), partition_changes(history)
+    notes: dict[PartitionName, dict[str, Noted]] = {}
+    for noted in checkpoints_of(history):
+        notes.setdefault(noted.partition, {})[noted.node] = noted
+    judged: dict[PartitionName, ReplicaLog] = {}
+    there = frozenset(batches.partitions)
+    wanted = there | meant_partitions(history)
+    for partition in sorted(wanted):
+        end, members = ends.get(partition), synced.get(partition)
+        of_it = notes.get(partition, {})
+        if partition not in there and not of_it and end is None:
+            findings.doubts.append(_untold("the committed end", partition))
+            continue  # of many partitions nothing may be known, in a damaged history
+        _judge_gaps(partition, batches, limits, end, findings)
+        _judge_elections(partition, batches, list(of_it.values()), (meant, changes), findings)
+        logs = _judge_partition(history, batches, limits, (partition, end, members), findings)
+        if logs and partition.topic not in limits.compacted and not logs[0].seen.corrupt:
+            judged[partition] = logs[0]
+            _judge_left(history, meant, synced[partition], (logs[0], batches), findings)
+        if notes and logs and end is not None and members is not None:
+            _judge_notes(logs, of_it, limits, (end, members), findings)
+    for partition in sorted(notes.keys() - wanted):
+        of_it = notes[partition]
+        _judge_elections(partition, batches, list(of_it.values()), (meant, changes), findings)
+        findings.figures["own_epoch_notes"] += sum(len(noted.entries) for noted in of_it.values())
+        findings.add(find_in_own(history, list(of_it.values()), meant, limits))
+    findings.add(find_against_clients(history, judged, findings.figures))
+    findings.add(find_returned(history, findings.figures))
+    findings.add(find_stray(history, findings.figures))
+    _judge_metadata(history, batches.metadata_logs, meant, findings)
+    return result_of(
+        CHECKER,
+        findings.anomalies,
+        counts=dict(findings.counts),
+        figures={name: findings.figures[name] for name in FIGURES},
+        unknown_because=findings.unknown_because(),
+        exercised=bool(batches.logs or batches.metadata_logs or findings.figures["deletions"]),
+    )
+
+
+FIGURES = (
+    "logs_read",
+    "bytes_read",
+    "batches_read",
+    "partitions_compared",
+    "batches_compared",
+    "compacted_partitions",
+    "compacted_batches_compared",
+    "keys_compared",
+    "active_records_due",
+    "deleted_keys",
+    "left_isr",
+    "left_compared",
+    "metadata_logs_compared",
+    "metadata_batches_compared",
+    "open_transactions",
+    "torn_tails",
+    "neighbours_compared",
+    "producer_batches",
+    "epochs_traced",
+    "epoch_notes",
+    "epoch_batches",
+    "own_epoch_notes",
+    "final_reads_compared",
+    "offsets_compared",
+    "markers_compared",
+    "deletions",
+    "deletions_judged",
+    "folders_told",
+    "removals_applied",
+)
+"""What a result tells beside anomalies: numbers over all logs; what was compared counts once per pair."""
+
+
+def _judge_alone(log: ReplicaLog, findings: _Findings) -> None:
+    findings.take(find_alone(log))
+    findings.figures.update(
+        logs_read=int(log.readable),
+        bytes_read=log.seen.bytes,
+        batches_read=len(log),
+        open_transactions=len(open_transactions(log)),
+        torn_tails=int(log.seen.tail is not None),
+    )
+
+
+def _judge_partition(
+    history: History,
+    batches: Batches,
+    limits: Limits,
+    told: tuple[PartitionName, End | None, InSync | None],
+    findings: _Findings,
+) -> list[ReplicaLog]:
+    """Compare the in-sync replicas of one partition, and return their logs, the leader's first."""
+    partition, end, synced = told
+    if end is None or synced is None:
+        missing = "the committed end" if end is None else "the in-sync replicas"
+        findings.doubts.append(_untold(missing, partition))
+        return []
+    findings.figures["left_isr"] += len(synced.left)
+    found = {log.node: log for log in batches.of(partition) if log.readable}
+    findings.doubts += [_unread(batches, partition, node) for node in synced.nodes if node not in found]
+    logs = _leader_first([found[node] for node in synced.nodes if node in found], synced.leader)
+    logs = _of_one_topic(logs, findings)
+    reason = f"{', '.join(synced.nodes)} were in sync; a final read listed {end.offset} as the end."
+    committed = Stretch(0, end.offset, (synced.op, end.op), reason)
+    findings.add(find_short(logs, committed))
+    if partition.topic not in limits.retained:
+        findings.add(find_late(logs, committed._replace(first=end.start)))
+    if partition.topic in limits.compacted:
+        findings.figures["compacted_partitions"] += 1
+        if logs and not logs[0].seen.corrupt:
+            findings.add(find_in_compacted(history, logs, committed, findings.figures))
+        return logs
+    findings.figures["partitions_compared"] += len(logs) > 1
+    for log in logs[1:]:
+        stretch = _shared(logs[0], log, committed)
+        findings.figures["batches_compared"] += batches_within(log, stretch)
+        findings.add(find_divergence(REPLICA_DIVERGENCE, logs[0], log, stretch))
+    return logs
+
+
+def _judge_left(
+    history: History,
+    meant: Meant,
+    synced: InSync,
+    logs: tuple[ReplicaLog, Batches],
+    findings: _Findings,
+) -> None:
+    """Compare replicas that left the ISR after recovery with one that did not."""
+    reference, batches = logs
+    for log in batches.of(reference.partition):
+        same = log.readable and log.seen.topic_id == reference.seen.topic_id
+        left = same and log.node in synced.left
+        if left and is_due(history, meant, log.partition, log.node, synced.op):
+            findings.figures["left_compared"] += 1
+            findings.add(find_in_left(history, synced, reference, log))
+
+
+def _judge_gaps(
+    partition: PartitionName, batches: Batches, limits: Limits, end: End | None, findings: _Findings
+) -> None:
+    """Look for offsets and sequence numbers that are missing in any log."""
+    if partition.topic in limits.compacted:
+        return
+    logs = [log for log in batches.of(partition) if log.readable]
+    if not limits.forgetting:
+        findings.take(find_wrong_numbers(logs))
+        findings.figures["producer_batches"] += sum(len(produced(log).rows) for log in logs)
+    if partition.topic not in limits.retained:
+        synced = [log for log in logs if log.node not in limits.unsynced]
+        findings.take(find_missing_offsets(synced, 0 if end is None else end.start))
+        findings.figures["neighbours_compared"] += sum(max(len(log) - 1, 0) for log in synced)
+
+
+def _judge_elections(
+    partition: PartitionName,
+    batches: Batches,
+    notes: Sequence[Noted],
+    against: tuple[Meant, PartitionChanges],
+    findings: _Findings,
+) -> None:
+    """Look for leader epochs that no election began."""
+    meant, changes = against
+    logs = [log for log in batches.of(partition) if meant.is_of_topic(partition, log.seen.topic_id)]
+    if partition not in changes.states:
+        return
+    found = list(find_unelected(partition, [*logs, *notes], changes))
+    findings.figures["epochs_traced"] += len(epochs_told([*logs, *notes]))
+    doubt = unexplained(partition, found, changes)
+    if doubt is None:
+        findings.add(iter(found))
+    else:
+        findings.doubts.append(doubt)
+
+
+def _judge_notes(
+    logs: Sequence[ReplicaLog],
+    notes: Mapping[str, Noted],
+    limits: Limits,
+    told: tuple[End, InSync],
+    findings: _Findings,
+) -> None:
+    """Compare what in-sync replicas noted of leader epochs with their batches, and with the leader's."""
+    end, synced = told
+    partition = logs[0].partition
+    reason = f"{', '.join(synced.nodes)} were in sync; {end.offset} was committed."
+    committed = Stretch(end.start, end.offset, (synced.op, end.op), reason)
+    reference = notes.get(logs[0].node)
+    for log in logs:
+        noted = notes.get(log.node)
+        if noted is None:
+            if len(log):
+                findings.doubts.append(f"nobody told what {log.node} noted of leader epochs of {partition}")
+            continue
+        if log.node in limits.unsynced:
+            continue
+        begins = noted.entries[0][1] if noted.entries and partition.topic in limits.retained else end.start
+        stretch = committed._replace(first=begins)
+        findings.add(find_contradicted(log, noted, stretch))
+        findings.figures["epoch_notes"] += len(noted.entries)
+        findings.figures["epoch_batches"] += len(judged_rows(log, stretch))
+        if reference is not None and partition.topic not in limits.compacted:
+            findings.add(find_different_starts(reference, noted, committed))
+
+
+def _shared(left: ReplicaLog, right: ReplicaLog, committed: Stretch) -> Stretch:
+    """The part of what is committed that both logs have to hold."""
+    first, end = max(left.start, right.start), min(committed.end, left.end, right.end)
+    return committed._replace(first=first, end=end)
+
+
+def _leader_first(logs: Sequence[ReplicaLog], leader: str | None) -> list[ReplicaLog]:
+    return sorted(logs, key=lambda log: log.node != leader)
+
+
+def _of_one_topic(logs: Sequence[ReplicaLog], findings: _Findings) -> list[ReplicaLog]:
+    """Those whose topic id is that of the first; the same name with another id is another topic."""
+    kept = [log for log in logs if log.seen.topic_id == logs[0].seen.topic_id]
+    findings.doubts += [
+        f"{log.node} holds {log.partition} of another topic of that name" for log in logs if log not in kept
+    ]
+    return kept
+
+
+def _untold(what: str, partition: PartitionName) -> str:
+    return f"nobody told {what} of {partition}"
+
+
+def _unread(batches: Batches, partition: PartitionName, node: str) -> str:
+    errors = [log.seen.error for log in batches.of(partition) if log.node == node]
+    return (
+        f"the log of {partition} on {node} was not read: {errors[0] if errors else 'nothing was told of it'}"
+    )
+
+
+def _judge_metadata(history: History, logs: Sequence[ReplicaLog], meant: Meant, findings: _Findings) -> None:
+    """Compare every node's metadata log with that of the leader who told what is committed."""
+    compared = compare_metadata_logs(history, logs, meant)
+    findings.doubts += compared.doubts
+    findings.take(iter(compared.gaps))
+    findings.add(iter(compared.anomalies))
+    findings.figures["metadata_logs_compared"] += len(compared.batches)
+    findings.figures["metadata_batches_compared"] += sum(compared.batches)

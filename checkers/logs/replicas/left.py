@@ -1,0 +1,103 @@
+"""Who is in sync by the metadata log, and what is due of a replica that left the ISR after recovery.
+
+Brokers' views may be old: one of them alone keeps a replica out of all comparisons.  The metadata log knows
+better.  Who was in the ISR all the time since recovery ended has everything.
+
+A replica that left the ISR later may lag behind.  It had all that was committed when recovery ended (Kafka
+documentation, Design, Replication), and keeps it as long as no fault befalls it.  The last records of which
+that is known were acknowledged while recovery went on, when every partition had to acknowledge one.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from checkers.columns.tables import NEVER, Columns, Outcome, PartitionName
+from checkers.evidence.faults import fault_windows
+from checkers.evidence.loading import columns_of
+from checkers.evidence.partition_changes import PartitionChanges, partition_changes
+from checkers.evidence.replicas import ReplicaLog
+from checkers.history.operations import History
+from checkers.history.sources import Source, lacking
+from checkers.logs.replicas.committed import InSync, Meant, in_sync
+from checkers.logs.replicas.kinds import REPLICA_DIVERGENCE
+from checkers.logs.replicas.together import Stretch, find_divergence, find_short
+from checkers.verdict.verdict import Anomaly
+
+
+def members_of(history: History, meant: Meant) -> dict[PartitionName, InSync]:
+    """Who is in sync at the end by brokers' views, unless the metadata log denies it, and by that log.
+
+    Where views were lost and the metadata log does not tell of a partition, nobody knows, and it is left out.
+    """
+    changes = partition_changes(history)
+    lost = lacking(history, Source.PARTITIONS) is not None
+    found: dict[PartitionName, InSync] = {}
+    for partition, known in in_sync(history, meant.names).items():
+        if changes.tells(partition, NEVER):
+            found[partition] = _by_log(partition, known, changes, meant, history.operations[known.op].time_ns)
+        elif not lost:
+            found[partition] = known
+    return found
+
+
+def committed_by(columns: Columns, partition: PartitionName, until_ns: int) -> int:
+    """The end of what is known to have been committed in a partition by the end of recovery; 0 if nothing is.
+
+    Counted are records that were acknowledged while recovery went on, and for which all in sync were waited.
+    """
+    from_ns = columns.phases.get("recover")
+    if from_ns is None or partition not in columns.partitions:
+        return 0
+    sends = columns.sends
+    here = sends.partition == columns.partitions.index(partition)
+    then = (sends.invoked_ns >= from_ns) & (sends.completed_ns <= until_ns) & (sends.outcome == Outcome.OK)
+    rows = np.flatnonzero(here & then)
+    if columns.acks != "all":
+        rows = rows[columns.is_strict(rows)]
+    return int(sends.offset[rows].max(initial=-1)) + 1
+
+
+def find_in_left(
+    history: History, synced: InSync, reference: ReplicaLog, log: ReplicaLog
+) -> Iterator[Anomaly]:
+    """Find what a replica lacks, or has otherwise, that left the ISR after recovery.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        synced: who was in sync when recovery ended.
+        reference: the log of a replica in sync.
+        log: the log of the one that left.
+    """
+    recovered = history.operations[synced.op]
+    committed = committed_by(columns_of(history), log.partition, recovered.time_ns)
+    reason = (
+        f"{log.node} was in sync when recovery ended; {committed} was committed, and no fault came later."
+    )
+    due = Stretch(max(reference.start, log.start), committed, (synced.op,), reason)
+    yield from find_short([log], due)
+    both = due._replace(end=min(committed, reference.end, log.end))
+    yield from find_divergence(REPLICA_DIVERGENCE, reference, log, both)
+
+
+def is_due(history: History, meant: Meant, partition: PartitionName, node: str, op: int) -> bool:
+    """Whether a node certainly was in the ISR when recovery ended, and no fault befell it later."""
+    changes, at_ns = partition_changes(history), history.operations[op].time_ns
+    struck = any(window.concerns(node) and window.overlaps(at_ns, NEVER) for window in fault_windows(history))
+    if struck or not changes.tells(partition, NEVER):
+        return False
+    states = changes.possible(partition, at_ns, at_ns)
+    return all(node in {meant.names.get(number) for number in state.isr} for state in states)
+
+
+def _by_log(
+    partition: PartitionName, known: InSync, changes: PartitionChanges, meant: Meant, since_ns: int
+) -> InSync:
+    sets = [
+        {meant.names.get(number, str(number)) for number in state.isr}
+        for state in changes.possible(partition, since_ns, NEVER)
+    ]
+    always, at_last = set.intersection(*sets), sets[-1]
+    nodes = tuple(sorted(always | (at_last & {*known.nodes})))
+    before = {*known.nodes, *known.left}
+    return known._replace(nodes=nodes, left=tuple(sorted(before - {*nodes})))

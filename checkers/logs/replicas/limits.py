@@ -1,0 +1,53 @@
+"""What limits the promises about replicas: nodes that lost power, retention, compaction, expiration."""
+
+from typing import NamedTuple
+
+from checkers.columns.tables import PartitionName
+from checkers.evidence.faults import fault_windows
+from checkers.history.operations import FAIL, History
+from checkers.licences.disks import UNSYNCED
+from checkers.logs.replicas.committed import COMPACT, Meant
+
+_POLICY = "cleanup.policy"
+_RETENTION = frozenset({"retention.ms", "retention.bytes"})
+_EXPIRATION = frozenset({"producer.id.expiration.ms", "transactional.id.expiration.ms"})
+
+
+class Limits(NamedTuple):
+    """Where less is promised.
+
+    Attributes:
+        unsynced: names of nodes that may have lost what they had not synced.
+        retained: topics whose old segments may be deleted at any time.
+        compacted: topics whose batches may be rewritten.
+        forgetting: whether brokers were told to forget producers earlier than after a day.
+    """
+
+    unsynced: frozenset[str]
+    retained: frozenset[str]
+    compacted: frozenset[str]
+    forgetting: bool
+
+
+def limits_of(history: History, meant: Meant) -> Limits:
+    """What faults and configs of a history limit; a config that was altered counts all the time.
+
+    Raises:
+        KeyError: an operation is not as docs/histories.md says.
+    """
+    altered = [(o.key, o.value) for o in history.of("alter-topic") if o.type is not FAIL]
+    anybody = tuple(meant.names.values())
+    struck = (window.targets or anybody for window in fault_windows(history) if window.kind in UNSYNCED)
+    of_topics = {topic.name for topic in meant.topics if not _RETENTION.isdisjoint(topic.config)}
+    rewritten = {topic.name for topic in meant.topics if meant.compacted(PartitionName(topic.name, 0))}
+    of_nodes = [meant.config, *meant.node_config.values()]
+    return Limits(
+        unsynced=frozenset(node for targets in struck for node in targets),
+        retained=frozenset(of_topics | {key for key, value in altered if value["config"] in _RETENTION}),
+        compacted=frozenset(rewritten | {key for key, value in altered if _compacts(value)}),
+        forgetting=any(not _EXPIRATION.isdisjoint(config) for config in of_nodes),
+    )
+
+
+def _compacts(altered: dict[str, str | None]) -> bool:
+    return altered["config"] == _POLICY and COMPACT in str(altered["value"])

@@ -1,0 +1,123 @@
+"""Judges the markers that end transactions on disk: against what clients were told, and against each other.
+
+A transaction's record is known on disk by the offset that its client was told.  The next marker of the
+batch's producer in that partition ends the transaction (KIP-98); with transaction version 2 the marker has a
+later epoch than the batch (KIP-890).  All partitions of a transaction get the same marker, whether its client
+was told an end or not.
+
+Partitions whose logs may have been truncated are left out, because another record may stand at the offset; so
+are compacted topics, and transactions whose decision their coordinator may have lost.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import NONE, Columns, Integers, Outcome, PartitionName
+from checkers.evidence.replicas import ABORT, COMMIT, ReplicaLog
+from checkers.licences.permits import Decisions
+from checkers.logs.replicas.kinds import MARKER_AGAINST_ANSWER, MARKERS_DIFFER
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import Anomaly
+
+_ENDS = {ABORT: "abort", COMMIT: "commit"}
+
+
+class Marked(NamedTuple):
+    """Records of transactions whose marker is on disk, one row each, by transaction.
+
+    Attributes:
+        send: row of `Columns.sends`.
+        transaction: index of the transaction's invocation in the history.
+        end: type of the marker, `ABORT` or `COMMIT`.
+        marker: offset of the marker.
+        logs: the log that tells it, by partition.
+    """
+
+    send: Integers
+    transaction: Integers
+    end: Integers
+    marker: Integers
+    logs: Mapping[PartitionName, ReplicaLog]
+
+
+def markers_of(log: ReplicaLog) -> Integers:
+    """Row of the marker that ends each batch's transaction, `NONE` where there is none; shape (batches,)."""
+    found = np.full(len(log), NONE, dtype=np.int64)
+    rows = np.flatnonzero(log.transactional)
+    rows = rows[np.lexsort((rows, log["producer_id"][rows]))]
+    control, producer = log.control[rows], log["producer_id"][rows]
+    after = np.minimum.accumulate(np.where(control, np.arange(len(rows)), len(rows))[::-1])[::-1]
+    known = np.flatnonzero(~control & (after < len(rows)))
+    known = known[producer[after[known]] == producer[known]]
+    found[rows[known]] = rows[after[known]]
+    return found
+
+
+def marked_records(columns: Columns, logs: Mapping[PartitionName, ReplicaLog], lost: Decisions) -> Marked:
+    """Find the markers of all records of transactions whose offsets clients were told.
+
+    Args:
+        columns: the history's.
+        logs: one log of each partition that is judged.
+        lost: the transactions whose decision may be lost, which are left out.
+    """
+    sends = columns.sends
+    judged = ((code, logs[name]) for code, name in enumerate(columns.partitions) if name in logs)
+    parts = [_marked_in(columns, code, log) for code, log in judged]
+    table = np.concatenate([np.empty((3, 0), dtype=np.int64), *parts], axis=1)
+    order = np.lexsort((table[0], sends.invoke_op[table[0]]))
+    send, end, marker = table[:, order[lost.of(sends.invoke_op[table[0, order]]) == NONE]]
+    return Marked(send, sends.invoke_op[send], end, marker, logs)
+
+
+def _marked_in(columns: Columns, code: int, log: ReplicaLog) -> Integers:
+    """Rows of sends, types and offsets of their markers; shape (3, n)."""
+    sends = columns.sends
+    send = np.flatnonzero(sends.transactional & (sends.partition == code) & (sends.offset >= log.start))
+    batch = log.rows_at(sends.offset[send])
+    marker = np.append(markers_of(log), NONE)[batch]
+    send, marker = send[marker != NONE], marker[marker != NONE]
+    return np.stack((send, log["control"][marker], log["base_offset"][marker]))
+
+
+def find_against_answers(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
+    """One finding for each transaction with a marker that its client's answer rules out."""
+    outcome = columns.sends.outcome[marked.send]
+    wrong = (outcome == Outcome.OK) & (marked.end == ABORT)
+    wrong |= (outcome == Outcome.ABORTED) & (marked.end == COMMIT)
+    rows = np.flatnonzero(wrong)
+    for row in rows[np.unique(marked.transaction[rows], return_index=True)[1]].tolist():
+        told = "whose commit was acknowledged" if outcome[row] == Outcome.OK else "that did not commit"
+        yield _found(MARKER_AGAINST_ANSWER, columns, marked, (row,), told)
+
+
+def find_differing(columns: Columns, marked: Marked) -> Iterator[Anomaly]:
+    """One finding for each transaction of unknown end that has markers of both types."""
+    known = columns.sends.outcome[marked.send] == Outcome.INFO
+    same = (marked.transaction[1:] == marked.transaction[:-1]) & known[1:]
+    rows = np.flatnonzero(same & (marked.end[1:] != marked.end[:-1]))
+    for row in rows[np.unique(marked.transaction[rows], return_index=True)[1]].tolist():
+        yield _found(MARKERS_DIFFER, columns, marked, (row, row + 1), "of unknown end")
+
+
+def _found(kind: AnomalyKind, columns: Columns, marked: Marked, rows: tuple[int, ...], told: str) -> Anomaly:
+    sends = columns.sends
+    begun, answered = (int(each[marked.send[rows[0]]]) for each in (sends.invoke_op, sends.complete_op))
+    names = [columns.partitions[int(sends.partition[marked.send[row]])] for row in rows]
+    logs = [marked.logs[name] for name in names]
+    ends = [f"{_ENDS[int(marked.end[row])]} marker at {int(marked.marker[row])}" for row in rows]
+    offsets = [int(sends.offset[marked.send[row]]) for row in rows]
+    lines = [
+        f"On {log.node} its record at {name}@{offset} is ended by the {end}."
+        for log, name, offset, end in zip(logs, names, offsets, ends, strict=True)
+    ]
+    which = " and the ".join(f"{end} of {name}" for end, name in zip(ends, names, strict=True))
+    return kind.found(
+        f"a transaction {told} (operation {begun}) has the {which}",
+        subject=f"{names[0]}@{int(marked.marker[rows[0]])}",
+        time_ns=max(log.time_ns for log in logs),
+        witness=(begun, *((answered,) if answered != NONE else ()), *dict.fromkeys(log.op for log in logs)),
+        explanation=(f"Operation {begun} began a transaction {told}.", *lines),
+    )

@@ -1,0 +1,116 @@
+"""The metadata logs of all nodes, compared with that of the leader who told last what is committed.
+
+Two logs are compared as far as the leader knows that the other one was fetched, below the high watermark; and
+up to the last batch that both have: logs with a record of the same offset and epoch are the same up to it
+(Raft, Log Matching), whatever was committed or told.  Where disks were lost on which votes stood, two leaders
+may have had one epoch, and only what was told counts.
+
+Within a log no offset is missing: leaders give each batch the next one, and nothing compacts these logs
+(KIP-630: what a snapshot has goes from their beginning).
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.evidence.faults import fault_windows
+from checkers.evidence.replicas import ReplicaLog
+from checkers.history.operations import History
+from checkers.history.replicas import EVIDENCE_METADATA, MetadataLogSeen
+from checkers.licences.disks import WIPE
+from checkers.logs.replicas.alone import Finds
+from checkers.logs.replicas.committed import Meant, MetadataEnd, metadata_end
+from checkers.logs.replicas.gaps import find_missing_offsets
+from checkers.logs.replicas.kinds import METADATA_DIVERGENCE
+from checkers.logs.replicas.limits import limits_of
+from checkers.logs.replicas.together import Stretch, batches_within, find_divergence
+from checkers.verdict.verdict import Anomaly
+
+
+class Compared(NamedTuple):
+    """What comparing metadata logs showed.
+
+    Attributes:
+        anomalies: differences, one for each log at most.
+        gaps: offsets that are missing within logs.
+        doubts: why some could not be compared.
+        batches: of each log that was compared, how many of its batches were.
+    """
+
+    anomalies: list[Anomaly]
+    gaps: list[Finds]
+    doubts: list[str]
+    batches: list[int]
+
+
+def compare_metadata_logs(history: History, logs: Sequence[ReplicaLog], meant: Meant) -> Compared:
+    """Compare every node's metadata log with the leader's; nothing is compared where that is not known.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    readable = {log.node: log for log in logs if log.readable}
+    unsynced = limits_of(history, meant).unsynced
+    gaps = list(find_missing_offsets([log for log in readable.values() if _in_one_piece(log, unsynced)], 0))
+    doubts = list(_unread(meant, readable))
+    committed = metadata_end(history, meant.names)
+    if committed is None or committed.leader not in readable:
+        untold = ["the metadata log of the quorum's leader is not known"] if readable else []
+        return Compared([], gaps, [*doubts, *untold], [])
+    reference = readable.pop(committed.leader)
+    matching = all(window.kind != WIPE for window in fault_windows(history))
+    pairs = [(log, _stretch(reference, log, committed, matching=matching)) for log in readable.values()]
+    return Compared(
+        [found for log, at in pairs for found in find_divergence(METADATA_DIVERGENCE, reference, log, at)],
+        gaps,
+        doubts,
+        [batches_within(log, at) for log, at in pairs],
+    )
+
+
+def _in_one_piece(log: ReplicaLog, unsynced: frozenset[str]) -> bool:
+    """Whether nothing but a wrong leader, or a wrong append, explains offsets that are missing in a log.
+
+    Observers need not sync what they append, so that a node without power may lose the end of one segment and
+    keep the next one.  What is damaged is another finding.
+    """
+    return not log.seen.corrupt and (log.node not in unsynced or log.seen.segments <= 1)
+
+
+def _unread(meant: Meant, readable: Mapping[str, ReplicaLog]) -> Iterator[str]:
+    """Nodes of which no metadata log is known although it was to be gathered."""
+    if EVIDENCE_METADATA in meant.evidence:
+        for node in meant.nodes:
+            problem = _not_decoded(readable.get(node.name))
+            if problem:
+                yield f"the metadata log of {node.name} {problem}"
+
+
+def _not_decoded(log: ReplicaLog | None) -> str | None:
+    """Why a metadata log's records are not known; None if they are."""
+    if log is None:
+        return "was not read"
+    problem = log.seen.decoder_error if isinstance(log.seen, MetadataLogSeen) else None
+    return problem and f"was not decoded: {problem}"
+
+
+def _stretch(reference: ReplicaLog, log: ReplicaLog, committed: MetadataEnd, *, matching: bool) -> Stretch:
+    """The part that both logs have to hold alike."""
+    known = min(committed.high_watermark, committed.fetched.get(log.node, 0), reference.end, log.end)
+    reason = f"{reference.node}, the leader, told that {log.node} had fetched all below {known}, committed."
+    shared = _shared_end(reference, log) if matching and not reference.seen.corrupt + log.seen.corrupt else 0
+    if shared > known:
+        known = shared
+        reason = f"{reference.node} and {log.node} both have a batch of one epoch that ends at {known - 1}."
+    return Stretch(max(reference.start, log.start), known, (committed.op,), reason)
+
+
+def _shared_end(reference: ReplicaLog, log: ReplicaLog) -> int:
+    """The offset after the last batch that has the same offset and epoch in both logs; 0 without one."""
+    _, left, right = np.intersect1d(reference["base_offset"], log["base_offset"], return_indices=True)
+    same = np.flatnonzero(reference["leader_epoch"][left] == log["leader_epoch"][right])
+    if not len(same):
+        return 0
+    place = same[-1]
+    return 1 + min(int(reference["last_offset"][left[place]]), int(log["last_offset"][right[place]]))

@@ -1,0 +1,289 @@
+"""Judges deletions of records on request: what was deleted stays deleted (KIP-107).
+
+The answer to DeleteRecords comes when all live replicas have moved the starts of their logs, and a follower
+takes over the leader's start as it fetches.  So whoever leads later by a clean election begins at that offset
+or above.  A broker whose process was killed begins at the start that it had last written to its disk, until
+it has fetched again; with eligible leader replicas (KIP-966) a broker that was not alive at the answer may
+lead before it fetches.
+
+A consumer may be given what its client had fetched before, so only assignments count that began after the
+answer.  While a fault is in force, or a leader new, an older leader may still answer consumers.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import msgspec
+import numpy as np
+
+from checkers.columns.tables import NEVER, NONE, Columns, Integers, PartitionName
+from checkers.evidence.administration import requests_of
+from checkers.evidence.faults import FaultWindow
+from checkers.evidence.loading import all_columns_of
+from checkers.history.operations import INVOKE, OK, History
+from checkers.licences import licences_of
+from checkers.licences.disks import STRIKING
+from checkers.licences.scene import Scene
+from checkers.logs.replicas.kinds import DELETED_RECORDS_RETURNED
+from checkers.verdict.verdict import Anomaly
+
+_KILLS = frozenset({"kill", "torn-write"})
+_ENDING = STRIKING | _KILLS
+"""Kinds of faults after which a log may begin where its broker had last written that it begins."""
+_CLEAN_CODES = frozenset({0, 143})
+"""Exit codes of a process that ended by itself or on SIGTERM, and so wrote the starts of its logs."""
+_SETTLING_NS = 30_000_000_000
+"""How long after a fault, or an election, a broker may be out of date; three session timeouts."""
+
+
+class Deletion(NamedTuple):
+    """A deletion that was acknowledged.
+
+    Attributes:
+        where: its partition.
+        below: records below this offset were deleted.
+        from_ns: when it was asked for.
+        to_ns: when it was acknowledged.
+        operations: indices of its operations.
+    """
+
+    where: PartitionName
+    below: int
+    from_ns: int
+    to_ns: int
+    operations: tuple[int, ...]
+
+
+class _Return(NamedTuple):
+    """A call that showed deleted records: from which offset, when, and as which operations."""
+
+    offset: int
+    time_ns: int
+    operations: tuple[int, ...]
+    text: str
+
+
+def find_returned(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
+    """At most one finding for the final reads of each partition, and one for its polls.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        figures: counts the deletions, and those after which nothing permits that records come back.
+    """
+    deletions = deletions_of(history)
+    removed = {operation.key for operation in history.of("delete-topic")}
+    if deletions:
+        licensing = Licensing(history)
+        columns = all_columns_of(history)
+        begun_ns = _begun(history, columns)
+        for code, where in enumerate(columns.partitions):
+            of_it = [] if where.topic in removed else deletions.get(where, [])
+            figures["deletions"] += len(of_it)
+            figures["deletions_judged"] += sum(licensing.of_start(each) is None for each in of_it)
+            if of_it:
+                yield from _in_final_reads(columns, code, of_it, licensing)
+                yield from _in_polls(columns, code, of_it, licensing, begun_ns)
+
+
+def deletions_of(history: History) -> dict[PartitionName, list[Deletion]]:
+    """All deletions that were acknowledged, by partition, those of the largest offset first."""
+    found: dict[PartitionName, list[Deletion]] = {}
+    for request in requests_of(history, "delete-records"):
+        if request.ended is not None and request.ended.type is OK:
+            for number, below in request.began.value:
+                where = PartitionName(request.began.key, number)
+                deletion = Deletion(where, below, request.from_ns, request.ended.time_ns, request.operations)
+                found.setdefault(where, []).append(deletion)
+    return {where: sorted(some, key=lambda each: -each.below) for where, some in found.items()}
+
+
+class Licensing:
+    """Tells which event permits that deleted records come back."""
+
+    def __init__(self, history: History) -> None:
+        self._scene = Scene(history)
+        self._history = history
+        self._starts: dict[Deletion, str | None] = {}
+
+    def of_start(self, deletion: Deletion) -> str | None:
+        """What permits that a log begins below the offset of a deletion; None where nothing does."""
+        if deletion not in self._starts:
+            self._starts[deletion] = (
+                self._truncated(deletion)
+                or self._killed(deletion)
+                or self._died(deletion)
+                or self._not_alive(deletion)
+            )
+        return self._starts[deletion]
+
+    def of_poll(self, deletion: Deletion, until_ns: int) -> str | None:
+        """What permits that a consumer is given a deleted record until some time."""
+        return (
+            self.of_start(deletion) or self._disturbed(deletion, until_ns) or self._moved(deletion, until_ns)
+        )
+
+    def _truncated(self, deletion: Deletion) -> str | None:
+        """An event after which a replica may lead that was not in sync, or whose disk was wiped."""
+        for permit in licences_of(self._history).of(deletion.where):
+            event = permit.event
+            if permit.covers_returned and event.below is None and event.to_ns >= deletion.from_ns:
+                return permit.text
+        return None
+
+    def _killed(self, deletion: Deletion) -> str | None:
+        """A process that was ended without warning, unless its broker certainly fetched before it led."""
+        for window in self._scene.windows:
+            if window.kind in _ENDING and window.end_ns >= deletion.from_ns:
+                for name, number in self._replicas(deletion.where):
+                    if window.concerns(name) and not self._fetched(deletion.where, number, window):
+                        return f"{window.kind} of {name} ({window.id}): {_CHECKPOINT}"
+        return None
+
+    def _fetched(self, where: PartitionName, broker: int, window: FaultWindow) -> bool:
+        """Whether a killed broker left the ISR, and led no more before a leader had taken it in again."""
+        changes = self._scene.changes
+        if window.kind not in _KILLS or window.heal_invoked_ns is None or not changes.tells(where, NEVER):
+            return False
+        left = False
+        for state in changes.possible(where, window.invoked_ns, NEVER):
+            left = left or broker not in state.isr
+            if left and state.leader == broker:
+                return False
+            if left and broker in state.isr and changes.span(state).from_ns >= window.heal_invoked_ns:
+                return True
+        return left
+
+    def _died(self, deletion: Deletion) -> str | None:
+        """A process that ended in another way than it should, other than by a kill."""
+        names = [name for name, _ in self._replicas(deletion.where)]
+        kills = [window for window in self._scene.windows if window.kind in _KILLS]
+        for operation in self._history.observed("node"):
+            value, node, time_ns = operation.value, operation.node, operation.time_ns
+            ended = value["status"] == "exited" and value.get("exit_code") not in _CLEAN_CODES
+            planned = any(node in kill.targets and kill.overlaps(time_ns, time_ns) for kill in kills)
+            if ended and not planned and time_ns >= deletion.from_ns and node in names:
+                return f"{node} ended with exit code {value.get('exit_code')}: {_CHECKPOINT}"
+        return None
+
+    def _not_alive(self, deletion: Deletion) -> str | None:
+        """Whether an eligible replica may not have been alive at the answer."""
+        changes, where = self._scene.changes, deletion.where
+        if not self._scene.eligible_replicas:
+            return None
+        if changes.tells(where, deletion.to_ns):
+            states = changes.possible(where, deletion.from_ns, deletion.to_ns)
+            if all(set(state.isr) == set(state.replicas) for state in states):
+                return None
+        return f"not all replicas of {where} were in sync: an eligible one need not have moved its start"
+
+    def _disturbed(self, deletion: Deletion, until_ns: int) -> str | None:
+        fault = self._fault(deletion.from_ns, until_ns)
+        return fault and f"{fault}; an older leader may answer consumers"
+
+    def _moved(self, deletion: Deletion, until_ns: int) -> str | None:
+        """Whether the partition may have had several leaders since some time before a deletion."""
+        changes, where = self._scene.changes, deletion.where
+        if changes.tells(where, until_ns):
+            states = changes.possible(where, deletion.from_ns - _SETTLING_NS, until_ns)
+            if len({state.leader for state in states}) == 1:
+                return None
+        return f"{where} may have had several leaders; an older leader may answer consumers"
+
+    def _fault(self, from_ns: int, to_ns: int) -> str | None:
+        windows = self._scene.windows
+        return next(
+            (f"{each.kind} ({each.id})" for each in windows if each.overlaps(from_ns - _SETTLING_NS, to_ns)),
+            None,
+        )
+
+    def _replicas(self, where: PartitionName) -> list[tuple[str, int]]:
+        """Names and ids of all nodes that ever had a replica; of all nodes where that is not told."""
+        states = self._scene.changes.states.get(where, ())
+        numbers = {number for state in states for number in state.replicas}
+        return [(name, number) for name, number in self._scene.ids.items() if not states or number in numbers]
+
+
+_CHECKPOINT = "a broker writes now and then where its logs begin, and so may have begun at an older offset"
+
+
+def _in_final_reads(
+    columns: Columns, code: int, deletions: Sequence[Deletion], licensing: Licensing
+) -> Iterator[Anomaly]:
+    finals, calls = columns.final_reads, columns.calls
+    rows = np.flatnonzero((finals.partition == code) & (finals.start < deletions[0].below))
+    shown = []
+    for row in rows.tolist():
+        call, start, listed_ns = int(finals.call[row]), int(finals.start[row]), int(finals.listed_ns[row])
+        text = f"a final read by {columns.readers[int(calls.reader[call])]} listed that it begins at {start}"
+        told = _Return(start, int(calls.completed_ns[call]), (int(calls.op[call]),), text)
+        shown += [
+            (each, told, licensing.of_start(each))
+            for each in deletions
+            if each.to_ns < listed_ns and each.below > start
+        ]
+    yield from _worst(shown)
+
+
+def _in_polls(
+    columns: Columns, code: int, deletions: Sequence[Deletion], licensing: Licensing, begun_ns: Integers
+) -> Iterator[Anomaly]:
+    reads, calls = columns.reads, columns.calls
+    since_ns = begun_ns[np.maximum(calls.assignment, NONE)]
+    first_ns = min(each.to_ns for each in deletions)
+    old = (reads.partition == code) & (reads.offset < deletions[0].below)
+    rows = np.flatnonzero(old & (since_ns[reads.call] > first_ns))
+    _, first = np.unique(reads.call[rows], return_index=True)
+    shown = []
+    for row in rows[first].tolist():
+        call, offset = int(reads.call[row]), int(reads.offset[row])
+        text = f"a consumer that was assigned it afterwards was given the record at {offset}"
+        told = _Return(offset, int(calls.completed_ns[call]), (int(calls.op[call]),), text)
+        shown += [
+            (each, told, licensing.of_poll(each, told.time_ns))
+            for each in deletions
+            if each.to_ns < since_ns[call] and each.below > offset
+        ]
+    yield from _worst(shown)
+
+
+def _begun(history: History, columns: Columns) -> Integers:
+    """When each assignment was asked for, by its number; `NONE` for all others, and in the last row."""
+    invoked: dict[int | str, int] = {}
+    times: dict[int, int] = {}
+    for operation in history.of("assign"):
+        if operation.type is INVOKE:
+            invoked[operation.process] = operation.time_ns
+        else:
+            times[operation.index] = invoked[operation.process]
+    assigns = columns.assigns
+    last = max(assigns.assignment.max(initial=0), columns.calls.assignment.max(initial=0))
+    found = np.full(int(last) + 2, NONE, dtype=np.int64)
+    found[assigns.assignment] = [times.get(op, NONE) for op in assigns.op.tolist()]
+    return found
+
+
+def _worst(shown: Sequence[tuple[Deletion, _Return, str | None]]) -> Iterator[Anomaly]:
+    """The first that nothing permits; otherwise the first."""
+    worst = next((each for each in shown if each[2] is None), None) or next(iter(shown), None)
+    if worst is not None:
+        yield _found(*worst)
+
+
+def _found(deletion: Deletion, told: _Return, licence: str | None) -> Anomaly:
+    where, below = deletion.where, deletion.below
+    asked, answered = deletion.operations
+    seconds = deletion.to_ns / 1e9
+    found = DELETED_RECORDS_RETURNED.found(
+        f"the records of {where} below {below} had been deleted, and {told.text}",
+        subject=f"{where}@{told.offset}",
+        time_ns=told.time_ns,
+        witness=(asked, answered, *told.operations),
+        explanation=(
+            f"Operation {asked} asked to delete all records of {where} below {below}.",
+            f"It was acknowledged at {seconds:.1f} s, so all live replicas had moved their starts.",
+            f"After that {told.text} (operation {told.operations[0]}).",
+            *(() if licence else ("No broker lost its start since, and none was elected uncleanly.",)),
+        ),
+    )
+    return msgspec.structs.replace(found, illegal=licence is None, licence=licence)

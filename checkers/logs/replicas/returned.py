@@ -1,0 +1,177 @@
+"""Judges what final reads returned against the log on disk, offset by offset, at both isolation levels.
+
+A reader of uncommitted records is given every record below the end that it listed, and no marker.  A reader
+of committed records is given the same but for transactions: of those the ones that a commit marker ends
+(KIP-98).  Both read after recovery, and disks are read after them, so no fault before excuses a difference.
+Compaction does, and an unclean election since they began.  What stands below the log's start may be gone.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+
+from checkers.columns.tables import NONE, Booleans, Columns, Integers, PartitionName
+from checkers.evidence.partition_changes import partition_changes
+from checkers.evidence.replicas import COMMIT, ReplicaLog
+from checkers.history.operations import History
+from checkers.logs.replicas.kinds import ON_DISK_NOT_READ, READ_NOT_ON_DISK, TRANSACTION_WITHOUT_MARKER
+from checkers.logs.replicas.markers import markers_of
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import Anomaly
+
+
+class FinalRead(NamedTuple):
+    """A final read that reached the end that it listed.
+
+    Attributes:
+        client: its reader, in words.
+        committed: whether it read committed records alone.
+        start: the first offset that it listed.
+        end: the end that it listed.
+        offsets: all that it returned, ascending, each once.
+        op: index of its completion in the history.
+        listed_ns: a time before which its start and end were not listed, nanoseconds.
+        began_ns: a time before which nothing of it was fetched, nanoseconds.
+    """
+
+    client: str
+    committed: bool
+    start: int
+    end: int
+    offsets: Integers
+    op: int
+    listed_ns: int
+    began_ns: int
+
+
+def final_reads(columns: Columns) -> dict[int, list[FinalRead]]:
+    """All whole final reads, by codes of partitions."""
+    finals, calls, reads = columns.final_reads, columns.calls, columns.reads
+    found: dict[int, list[FinalRead]] = {}
+    for row in np.flatnonzero(finals.whole).tolist():
+        call, partition = int(finals.call[row]), int(finals.partition[row])
+        first, last = np.searchsorted(reads.call, [call, call + 1])
+        offsets = reads.offset[first:last][reads.partition[first:last] == partition]
+        reader = columns.readers[int(calls.reader[call])]
+        read = FinalRead(
+            client=str(reader),
+            committed=reader.committed,
+            start=int(finals.start[row]),
+            end=int(finals.end[row]),
+            offsets=offsets if bool((np.diff(offsets) > 0).all()) else np.unique(offsets),
+            op=int(calls.op[call]),
+            listed_ns=int(finals.listed_ns[row]),
+            began_ns=int(calls.invoked_ns[call]),
+        )
+        found.setdefault(partition, []).append(read)
+    return found
+
+
+def truncated_since(history: History, partition: PartitionName, read: FinalRead) -> bool:
+    """Whether an unclean election may have truncated a log since a read listed its end."""
+    changes = partition_changes(history)
+    states = changes.states.get(partition, ())
+    return any(state.unclean and changes.span(state).to_ns >= read.listed_ns for state in states)
+
+
+def due(log: ReplicaLog, *, committed: bool) -> Booleans:
+    """Which batches a reader is given; shape (batches,)."""
+    data = ~log.control
+    if not committed:
+        return data
+    ends = np.append(log["control"], NONE)[markers_of(log)]
+    visible: Booleans = data & (~log.transactional | (ends == COMMIT))
+    return visible
+
+
+def offsets_compared(log: ReplicaLog, read: FinalRead) -> int:
+    """How many of the offsets that a read returned are looked for in a log."""
+    first, end = _within(log, read)
+    return int(((read.offsets >= first) & (read.offsets < end)).sum())
+
+
+def find_not_on_disk(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
+    """One finding if a read returned what the log does not have, or has as something else."""
+    first, end = _within(log, read)
+    offsets = read.offsets[(read.offsets >= first) & (read.offsets < end)]
+    rows = log.rows_at(offsets)
+    bad = np.flatnonzero(~np.append(due(log, committed=read.committed), np.False_)[rows])
+    if len(bad):
+        offset, row = int(offsets[bad[0]]), int(rows[bad[0]])
+        there = "no batch" if row == NONE else _kind(log, row)
+        yield _found(
+            READ_NOT_ON_DISK,
+            (log, read, offset, there),
+            f"{read.client} was given offset {offset} of {log.partition}, where {log.node} holds {there}",
+            f"A final read by {read.client} returned {len(bad)} offsets that are not in the log.",
+        )
+
+
+def find_not_read(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
+    """One finding if a read passed over a record that the log has."""
+    first, end = _within(log, read)
+    base, last = np.maximum(log["base_offset"], first), np.minimum(log["last_offset"], end - 1)
+    rows = np.flatnonzero(due(log, committed=read.committed) & (base <= last))
+    base, last = base[rows], last[rows]
+    given = np.searchsorted(read.offsets, last, "right") - np.searchsorted(read.offsets, base, "left")
+    lacking = np.flatnonzero(given < last - base + 1)
+    if len(lacking):
+        row = int(lacking[0])
+        held = np.arange(base[row], last[row] + 1)
+        offset = int(np.setdiff1d(held, read.offsets)[0])
+        yield _found(
+            ON_DISK_NOT_READ,
+            (log, read, offset, _kind(log, int(rows[row]))),
+            f"{read.client} was not given offset {offset} of {log.partition}, which stands on {log.node}",
+            f"A final read by {read.client} came to {read.end}, the end, without {len(lacking)} batches.",
+        )
+
+
+def find_unended(log: ReplicaLog, read: FinalRead) -> Iterator[Anomaly]:
+    """One finding if a read of committed records came past a transaction that no marker ends."""
+    first, end = _within(log, read)
+    open_ = log.transactional & ~log.control & (markers_of(log) == NONE)
+    rows = np.flatnonzero(open_ & (log["base_offset"] >= first) & (log["base_offset"] < end))
+    if read.committed and len(rows):
+        offset = int(log.columns["base_offset"][rows[0]])
+        yield _found(
+            TRANSACTION_WITHOUT_MARKER,
+            (log, read, offset, _kind(log, int(rows[0]))),
+            f"{read.client} came past offset {offset} of {log.partition}, where a transaction is open",
+            f"A final read by {read.client} came to {read.end}, the end that it had listed.",
+        )
+
+
+def _found(
+    kind: AnomalyKind, where: tuple[ReplicaLog, FinalRead, int, str], summary: str, did: str
+) -> Anomaly:
+    """A contradiction between a log and a final read at an offset, where the log holds what is told."""
+    log, read, offset, there = where
+    return kind.found(
+        summary,
+        subject=f"{log.partition}@{offset}",
+        time_ns=log.time_ns,
+        witness=(read.op, log.op),
+        explanation=(did, f"On {log.node}, in sync, there is {there}."),
+    )
+
+
+def _within(log: ReplicaLog, read: FinalRead) -> tuple[int, int]:
+    """First offset that both must have, and the one after the last."""
+    return max(read.start, log.start), min(read.end, log.end)
+
+
+def _kind(log: ReplicaLog, row: int) -> str:
+    """A batch in words."""
+    base, last = int(log.columns["base_offset"][row]), int(log.columns["last_offset"][row])
+    where = f"from {base} to {last}"
+    if log.control[row]:
+        return f"a control batch {where}"
+    if not log.transactional[row]:
+        return f"a batch {where}"
+    marker = int(markers_of(log)[row])
+    ended = {NONE: "no marker ends", 0: "was aborted"}.get(
+        marker if marker == NONE else int(log.columns["control"][marker]), "was committed"
+    )
+    return f"a batch {where} of a transaction that {ended}"

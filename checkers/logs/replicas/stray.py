@@ -1,0 +1,133 @@
+"""Logs of topics that were removed, or that are elsewhere, on brokers that ran long enough to know it.
+
+A broker that applies the removal of a topic, or a change that takes it out of a partition's replicas, renames
+the folder at once, so that it ends in ``-delete``, and deletes it later; one that starts sets aside the logs
+that are not its own, as ``-stray``, or deletes them.  So a folder under a partition's own name is that of a
+replica, `SETTLED_NS` after the record was committed, the last fault was over and the broker's process began.
+
+A log directory that died keeps what it has: of its broker nothing is asked.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+
+import msgspec
+
+from checkers.columns.tables import NEVER
+from checkers.evidence.faults import fault_windows
+from checkers.evidence.metadata_log import append_times, farthest
+from checkers.evidence.partition_changes import REMOVED, PartitionState, Replay, partition_changes
+from checkers.history.operations import History, Operation
+from checkers.history.replicas import FOLDERS, FoldersSeen
+from checkers.kraft.metadata.wipes import emptied
+from checkers.logs.replicas.committed import meant_by
+from checkers.logs.replicas.kinds import STRAY_REPLICA
+from checkers.verdict.verdict import Anomaly
+
+SETTLED_NS = 10_000_000_000
+"""How long a broker may take to apply a removal that is committed."""
+_DEAD_DISK = "dead-disk"
+_NS_PER_S = 1_000_000_000
+
+
+def find_stray(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
+    """One finding for each log.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+        figures: counts the folders, and the removals that each broker must have applied.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+        KeyError, TypeError: a record of the metadata log has not the fields that Kafka gives it.
+    """
+    observed = history.observed(FOLDERS)
+    if not observed:
+        return
+    placed = _Placed(history)
+    for operation in observed:
+        seen, node = msgspec.convert(operation.value, FoldersSeen), operation.node or ""
+        figures["folders_told"] += len(seen.folders)
+        due_ns = seen.began_ns - SETTLED_NS
+        if _undisturbed_since(history, node) > due_ns:
+            continue
+        figures["removals_applied"] += sum(time_ns <= due_ns for time_ns in placed.removed_ns.values())
+        for folder, topic_id in seen.folders:
+            removed_ns = placed.removed_ns.get(topic_id)
+            gone_ns = (
+                placed.left_ns(node, folder, topic_id, seen.began_ns) if removed_ns is None else removed_ns
+            )
+            if gone_ns is None or gone_ns > due_ns or not _is_in_use(folder):
+                continue
+            if removed_ns is not None or emptied(history, seen.began_ns) is None:
+                what = "was on other brokers alone" if removed_ns is None else "was removed"
+                yield _stray(operation, folder, topic_id, (seen.began_ns - gone_ns, what))
+
+
+def _stray(operation: Operation, folder: str, topic_id: str, after: tuple[int, str]) -> Anomaly:
+    after_ns, what = after
+    after_s = after_ns / _NS_PER_S
+    return STRAY_REPLICA.found(
+        f"{operation.node} kept {folder} of the topic {topic_id}, {after_s:.1f} s after it {what}.",
+        subject=folder,
+        time_ns=operation.time_ns,
+        witness=(operation.index,),
+        explanation=("The metadata log has the record that says so.",),
+    )
+
+
+class _Placed:
+    """What the metadata log says of topics that were removed, and of which brokers have replicas.
+
+    Attributes:
+        removed_ns: ids of the topics that were removed, and since when that was committed; `NEVER` where
+            nobody told that it was.
+    """
+
+    def __init__(self, history: History) -> None:
+        self.removed_ns: dict[str, int] = {}
+        self._changes = partition_changes(history)
+        self._ids = {name: number for number, name in meant_by(history).names.items()}
+        self._states: dict[tuple[str, str], list[PartitionState]] = {}
+        log, times = farthest(history), append_times(history)
+        if log is None:
+            return
+        replay = Replay(log.seen)
+        for record in log.seen.records:
+            offset, epoch, kind, data = record
+            if kind == REMOVED:
+                self.removed_ns[data["topicId"]] = times.span(offset, epoch).to_ns
+            for step in replay.take(record):
+                if step.after is not None:
+                    folder = f"{step.partition.topic}-{step.partition.partition}"
+                    self._states.setdefault((step.told.topic_id, folder), []).append(step.after)
+
+    def left_ns(self, node: str, folder: str, topic_id: str, until_ns: int) -> int | None:
+        """Since when it was committed that a broker has no replica, and nothing else until a time.
+
+        None where it has one, or nobody knows.
+        """
+        states, broker = self._states.get((topic_id, folder)), self._ids.get(node)
+        if states is None or broker is None or until_ns > self._changes.complete_until_ns:
+            return None
+        own = [place for place, state in enumerate(states) if broker in state.replicas]
+        first = own[-1] + 1 if own else 0
+        return self._changes.span(states[first]).to_ns if first < len(states) else None
+
+
+def _undisturbed_since(history: History, node: str) -> int:
+    """Since when a broker ran and no fault was in force anywhere; `NEVER` where it did not run to the end."""
+    windows = fault_windows(history)
+    states = [o for o in history.observed("node") if o.node == node]
+    stopped = bool(states) and states[-1].value.get("status") != "running"
+    if stopped or any(window.kind == _DEAD_DISK and window.concerns(node) for window in windows):
+        return NEVER
+    return max(
+        max((window.end_ns for window in windows), default=0),
+        max((state.time_ns for state in states), default=0),
+    )
+
+
+def _is_in_use(folder: str) -> bool:
+    """Whether a folder has a partition's own name: others end in what became of them."""
+    return folder.rpartition("-")[2].isdigit()

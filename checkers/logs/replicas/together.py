@@ -1,0 +1,143 @@
+"""Compares the logs of one partition: below the committed end all in-sync replicas hold the same batches."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from checkers.columns.tables import Integers
+from checkers.evidence.replicas import ReplicaLog
+from checkers.logs.replicas.kinds import SHORT_REPLICA
+from checkers.verdict.kinds import AnomalyKind
+from checkers.verdict.verdict import Anomaly
+
+COMPARED = (
+    "base_offset",
+    "last_offset",
+    "leader_epoch",
+    "producer_id",
+    "producer_epoch",
+    "base_sequence",
+    "count",
+    "crc",
+    "attributes",
+)
+"""Columns that must be equal; the CRC stands for the content."""
+
+
+class Stretch(NamedTuple):
+    """Where logs are compared.
+
+    Attributes:
+        first: first offset.
+        end: offset after the last.
+        witness: operations that tell why: who was in sync, and what was committed.
+        reason: the same in a sentence.
+    """
+
+    first: int
+    end: int
+    witness: tuple[int, ...]
+    reason: str
+
+
+def batches_within(log: ReplicaLog, stretch: Stretch) -> int:
+    """How many batches of a log lie in a stretch, in part or whole."""
+    return len(_rows(log, stretch))
+
+
+def find_divergence(
+    kind: AnomalyKind, reference: ReplicaLog, other: ReplicaLog, stretch: Stretch
+) -> Iterator[Anomaly]:
+    """One finding, at the first difference, if two logs do not hold the same batches in a stretch."""
+    expected, held = _table(reference, stretch), _table(other, stretch)
+    if len(held) != len(expected) or not bool((held == expected).all()):
+        yield _divergence(kind, (reference, expected), (other, held), stretch)
+
+
+def find_short(logs: Iterable[ReplicaLog], committed: Stretch) -> Iterator[Anomaly]:
+    """One finding for each log that ends below the end of what is committed."""
+    for log in logs:
+        if log.end < committed.end:
+            yield SHORT_REPLICA.found(
+                f"{log.partition} on {log.node} ends at {log.end}, {committed.end} was committed",
+                subject=f"{log.partition}@{log.end}",
+                time_ns=log.time_ns,
+                witness=(*committed.witness, log.op),
+                explanation=(
+                    committed.reason,
+                    f"On {log.node}'s disk the log ends at {log.end}{_tail(log)}.",
+                ),
+            )
+
+
+def find_late(logs: Iterable[ReplicaLog], committed: Stretch) -> Iterator[Anomaly]:
+    """One finding for each log that begins above the start of what is committed."""
+    for log in logs:
+        if log.start > committed.first:
+            yield SHORT_REPLICA.found(
+                f"{log.partition} on {log.node} begins at {log.start}, what stays at {committed.first}",
+                subject=f"{log.partition}@{committed.first}",
+                time_ns=log.time_ns,
+                witness=(*committed.witness, log.op),
+                explanation=(
+                    committed.reason,
+                    f"Final reads listed, or DeleteRecords asked, that it begins at {committed.first}.",
+                    f"On {log.node}'s disk the log begins at {log.start}.",
+                ),
+            )
+
+
+def _tail(log: ReplicaLog) -> str:
+    if log.seen.tail is None:
+        return ""
+    file, position, size, kind = log.seen.tail
+    return f"; {size} bytes of {file} from byte {position} are no whole batch ({kind})"
+
+
+def _rows(log: ReplicaLog, stretch: Stretch) -> Integers:
+    inside = (log["last_offset"] >= stretch.first) & (log["base_offset"] < stretch.end)
+    return np.flatnonzero(inside)
+
+
+def _table(log: ReplicaLog, stretch: Stretch) -> NDArray[Any]:
+    """Rows of the compared columns, one record each, so that two can be compared as one value."""
+    rows = _rows(log, stretch)
+    table = np.empty(len(rows), dtype=[(name, np.int64) for name in COMPARED])
+    for name in COMPARED:
+        table[name] = log.columns[name][rows]
+    return table
+
+
+def _divergence(
+    kind: AnomalyKind,
+    reference: tuple[ReplicaLog, NDArray[Any]],
+    other: tuple[ReplicaLog, NDArray[Any]],
+    stretch: Stretch,
+) -> Anomaly:
+    (left, expected), (right, held) = reference, other
+    shared = min(len(expected), len(held))
+    differing = np.flatnonzero(expected[:shared] != held[:shared])
+    row = int(differing[0]) if len(differing) else shared
+    first = min(int(table["base_offset"][row]) for table in (expected, held) if row < len(table))
+    only_left = len(np.setdiff1d(expected, held))
+    only_right = len(np.setdiff1d(held, expected))
+    return kind.found(
+        f"{left.partition}: from offset {first} on, {right.node} does not hold what {left.node} holds",
+        subject=f"{left.partition}@{first}",
+        time_ns=max(left.time_ns, right.time_ns),
+        witness=(*stretch.witness, left.op, right.op),
+        explanation=(
+            stretch.reason,
+            f"{left.node} there: {_batch(expected, row)}.",
+            f"{right.node} there: {_batch(held, row)}.",
+            f"In all {only_left} batches are on {left.node} alone, {only_right} on {right.node} alone.",
+        ),
+    )
+
+
+def _batch(table: NDArray[Any], row: int) -> str:
+    if row >= len(table):
+        return "no batch"
+    return ", ".join(f"{name.replace('_', ' ')} {int(table[name][row])}" for name in COMPARED)

@@ -1,0 +1,107 @@
+"""The check: every group of a history searched within the budget, and what was found told."""
+
+from collections.abc import Hashable, Sequence
+
+from checkers.history.operations import History
+from checkers.registers.linearizability.calls import Group, groups_of, is_invocation_of_client
+from checkers.registers.linearizability.canonical import UnreadableError, shown
+from checkers.registers.linearizability.contract import Model
+from checkers.registers.linearizability.problem import TooLargeError
+from checkers.registers.linearizability.search import Answer, Budget
+from checkers.registers.linearizability.witness import Case, anomaly_of
+from checkers.registers.nonlinearizable import NONLINEARIZABLE
+from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, CheckerResult, result_of
+
+CHECKER = "linearizability"
+DEFAULT = Budget()
+
+
+def check_linearizable(history: History, model: Model, *, budget: Budget = DEFAULT) -> CheckerResult:
+    """Decide whether some order of a history's operations agrees with real time and with the model.
+
+    Operations of different keys are judged alone, and so are those that the model's partition separates.
+    Operations of the nemesis, the runner and observers are not looked at.
+
+    Args:
+        history: any history of clients; the indices of its operations are their places in it.
+        model: the object's rules and its initial state.
+        budget: what the search may take; where it does not suffice the result is unknown.
+
+    Returns:
+        A result with a finding ``nonlinearizable`` for each group without a linearization.  Unknown for a
+        history that can't be read, has no operation of a client, or is damaged.
+    """
+    try:
+        groups = groups_of(history, model)
+    except UnreadableError as error:
+        return result_of(CHECKER, [], unknown_because=str(error))
+    searched = _Searched(model)
+    undecided = searched.search(groups, budget.steps, budget)
+    # What one group left over may decide another.
+    undecided = searched.search([group for group, _ in undecided], budget.steps - searched.steps, budget)
+    return result_of(
+        CHECKER,
+        [anomaly_of(history.operations, model, *example, budget.memory_mb) for example in searched.examples],
+        counts={NONLINEARIZABLE.id: searched.wrong} if searched.wrong else {},
+        figures={
+            "model": model.name,
+            "calls": sum(len(group.calls) for group in groups),
+            "groups": len(groups),
+            "steps": searched.steps,
+            "configurations": searched.configurations,
+        },
+        unknown_because=_doubt(history, undecided, budget),
+    )
+
+
+class _Searched:
+    """What the searches of groups came to."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.examples: list[tuple[Hashable, Case]] = []
+        self.wrong = 0
+        self.steps = 0
+        self.configurations = 0
+
+    def search(self, groups: Sequence[Group], steps: int, budget: Budget) -> list[tuple[Group, Answer]]:
+        """Search groups, each with its share of the steps that are left; those that it did not decide."""
+        undecided: list[tuple[Group, Answer]] = []
+        left = steps
+        for number, group in enumerate(groups):
+            share = Budget(left // (len(groups) - number), budget.memory_mb)
+            answer, steps = self._answer(group, share)
+            left -= steps
+            self.steps += steps
+            if answer in (Answer.OUT_OF_STEPS, Answer.OUT_OF_MEMORY):
+                undecided.append((group, answer))
+        return undecided
+
+    def _answer(self, group: Group, budget: Budget) -> tuple[Answer, int]:
+        """What the search of a group found, and its steps; keeps the first cases without a linearization."""
+        try:
+            case = Case.of(self._model, group.calls, budget)
+        except TooLargeError:
+            return Answer.OUT_OF_MEMORY, 0
+        outcome = case.outcome
+        self.configurations += outcome.configurations
+        if outcome.answer is Answer.NONLINEARIZABLE:
+            self.wrong += 1
+            if len(self.examples) < EXAMPLES_PER_ANOMALY:
+                self.examples.append((group.key, case))
+        return outcome.answer, outcome.steps
+
+
+def _doubt(history: History, undecided: Sequence[tuple[Group, Answer]], budget: Budget) -> str | None:
+    """Why a history without a finding is not valid, where it is not."""
+    if undecided:
+        group, answer = undecided[0]
+        limit = f"{budget.steps} steps" if answer is Answer.OUT_OF_STEPS else f"{budget.memory_mb} MB"
+        which = "" if group.key is None else f" of {shown(group.key)}"
+        rest = f" and {len(undecided) - 1} more groups" if len(undecided) > 1 else ""
+        return f"the search of {len(group.calls)} calls{which}{rest} exhausted its budget of {limit}"
+    if history.damage:
+        return f"the history is damaged: {history.damage[0]}"
+    if not any(map(is_invocation_of_client, history.operations)):
+        return "the history has no operation of a client"
+    return None

@@ -1,0 +1,70 @@
+"""The contract of a model: one small frozen value of pure functions that says what an object does."""
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from checkers.history.operations import Operation
+from checkers.registers.linearizability.canonical import shown
+
+State = Hashable
+"""A state of an object: any immutable value; equal states are equal values."""
+
+
+class Mark(Enum):
+    """Values that no history can hold."""
+
+    INCONSISTENT = "inconsistent"
+    UNKNOWN = "unknown"
+
+
+INCONSISTENT = Mark.INCONSISTENT
+"""What a step gives where the object could not have done that."""
+UNKNOWN = Mark.UNKNOWN
+"""A result that nobody saw."""
+
+
+class Action(NamedTuple):
+    """What one operation did to the object: a name, its argument, and the result that its caller saw.
+
+    Both values are canonical; equal actions are interchangeable.
+    """
+
+    f: str
+    argument: Hashable = None
+    result: Hashable = UNKNOWN
+
+
+def one_group(actions: Sequence[Action]) -> Sequence[Hashable]:
+    """The partition into one group: every operation may matter to every other."""
+    return [None] * len(actions)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """An object's sequential specification.
+
+    Attributes:
+        name: stable name, e.g. ``cas-register``.
+        initial: its state before anything happened.
+        step: the state after an action, or `INCONSISTENT` where the action could not happen in that state.
+        action_of: what a pair of invocation and completion did; the completion is ok or info, or None where
+            there is none.  None where it constrains nothing.  Raises `UnreadableError` for a shape that it
+            does not know.
+        observes: whether an action can't change any state, so that it is a question and nothing else.
+        refusal: why an action is inconsistent in a state, in a few words.
+        told: a state as a reader wants to see it.
+        partition: a group per action; operations of different groups must not be able to see each other
+            (P-compositionality: Horn and Kroening, FORTE 2015).  Operations of different keys are always
+            different groups.
+    """
+
+    name: str
+    initial: State
+    step: Callable[[State, Action], State]
+    action_of: Callable[[Operation, Operation | None], Action | None]
+    observes: Callable[[Action], bool]
+    refusal: Callable[[State, Action], str]
+    told: Callable[[State], str] = shown
+    partition: Callable[[Sequence[Action]], Sequence[Hashable]] = one_group

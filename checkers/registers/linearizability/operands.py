@@ -1,0 +1,53 @@
+"""What an operation was asked and what it told, taken from a pair of invocation and completion."""
+
+from collections.abc import Hashable
+from typing import Any
+
+from checkers.history.operations import OK, Operation
+from checkers.registers.linearizability.canonical import UnreadableError, canonical, shown
+
+
+def is_ok(completion: Operation | None) -> bool:
+    """Whether the operation certainly happened."""
+    return completion is not None and completion.type is OK
+
+
+def argument_of(invoke: Operation, completion: Operation | None) -> Any:
+    """What was asked for: the invocation's value, or the ok's where the invocation has none.
+
+    Raises:
+        UnreadableError: where an ok tells another argument than its invocation.
+    """
+    if completion is None or completion.type is not OK or completion.value is None:
+        return invoke.value
+    if invoke.value is not None and canonical(invoke.value) != canonical(completion.value):
+        asked, told = shown(canonical(invoke.value)), shown(canonical(completion.value))
+        raise UnreadableError(f"{invoke.f} was invoked with {asked} and completed with {told}")
+    return completion.value
+
+
+def elements(value: Any) -> list[Hashable]:
+    """The canonical items of a list.
+
+    Raises:
+        UnreadableError: where it is none.
+    """
+    if not isinstance(value, list | tuple | set | frozenset):
+        raise UnreadableError(f"a list is expected, not {shown(canonical(value))}")
+    return [canonical(item) for item in value]
+
+
+def pair(f: str, value: Any) -> tuple[Any, Any]:
+    """The two items of an operand.
+
+    Raises:
+        UnreadableError: where it has another shape.
+    """
+    if not isinstance(value, list | tuple) or len(value) != 2:  # noqa: PLR2004 - a pair has two
+        raise UnreadableError(f"{f} takes a pair, not {shown(canonical(value))}")
+    return value[0], value[1]
+
+
+def unknown_operation(invoke: Operation, model: str) -> UnreadableError:
+    """What to raise for an operation that a model does not have."""
+    return UnreadableError(f"a {model} has no operation {invoke.f!r}")

@@ -1,0 +1,34 @@
+"""A quick look before the search: a call that is impossible in every state that can ever be.
+
+A read of a value that nobody writes is the usual case.  The search would try all orders of what is open.
+"""
+
+from checkers.registers.linearizability.problem import Problem
+from checkers.registers.linearizability.transitions import INITIAL, REFUSED, Transitions
+
+_STEPS_MAX = 2_000
+
+
+def sees_all_states(problem: Problem, transitions: Transitions) -> bool:
+    """Take all steps; False where more states can be than a quick look can see."""
+    actions = range(len(problem.actions))
+    state = INITIAL
+    while state < len(transitions.states):
+        if (state + 1) * len(actions) > _STEPS_MAX:
+            return False
+        for action in actions:
+            if action not in transitions.rows[state]:
+                transitions.step(state, action)
+        state += 1
+    return True
+
+
+def first_impossible(problem: Problem, transitions: Transitions) -> int | None:
+    """The first completion of a certain call that no state allows.
+
+    None where there is none, or where more states can be than a quick look can see.
+    """
+    if not sees_all_states(problem, transitions):
+        return None
+    allowed = {action for row in transitions.rows for action, after in row.items() if after != REFUSED}
+    return next((at for at, here in enumerate(problem.options) if here[0][1] not in allowed), None)

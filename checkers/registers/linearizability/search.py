@@ -1,0 +1,231 @@
+"""The search for a linearization: depth first over configurations, each visited once.
+
+The algorithm is Wing and Gong's (Testing and Verifying Concurrent Objects, 1993) with Lowe's memory of
+visited configurations (Testing for Linearizability, 2017).  A configuration is the set of linearized calls
+and a state; the set is kept as the first completion whose call is not in it, and which of the calls that are
+open there are.
+
+Four rules keep the search small, and none loses a linearization:
+
+- A certain call that only observes, such as a read, is taken as soon as it is possible: in any linearization
+  of the rest it can be moved to the front.
+- A call that may have happened is taken only where it changes the state, and only if what follows needs it: a
+  linearization in which the next call undoes it stays one without it.
+- Of equal calls that are open the one that completes first is taken: where two are linearized in the other
+  order they can change places.
+- A configuration is skipped if one was visited that differs only in having used fewer of the calls that may
+  have happened: that one can do whatever this one can.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import Enum
+
+import msgspec
+
+from checkers.registers.linearizability.problem import Problem
+from checkers.registers.linearizability.transitions import INITIAL, REFUSED, Transitions
+
+_CONFIGURATION_BYTES = 300
+_ENTRY_BYTES = 200
+_STUCK_MAX = 4
+_NOTHING: dict[int, int] = {}
+
+
+class Budget(msgspec.Struct, frozen=True):
+    """How much one check may take; what it counts does not depend on the machine or on time.
+
+    Attributes:
+        steps: possible next calls looked at, over all groups.
+        memory_mb: megabytes of remembered configurations, states and steps (by estimate) of one group.
+    """
+
+    steps: int = 100_000_000
+    memory_mb: int = 1_000
+
+    @property
+    def memory_bytes(self) -> int:
+        """The same in bytes."""
+        return self.memory_mb * 1_000_000
+
+
+class Answer(Enum):
+    """What a search found out."""
+
+    LINEARIZABLE = "linearizable"
+    NONLINEARIZABLE = "nonlinearizable"
+    OUT_OF_STEPS = "out of steps"
+    OUT_OF_MEMORY = "out of memory"
+
+
+Path = tuple[int, "Path"] | None
+"""Linearized calls, the last first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stuck:
+    """A configuration that no linearization was found from.
+
+    Attributes:
+        path: the calls that led there.
+        linearized: the slots of those open calls that are linearized.
+        state: the state's number.
+    """
+
+    path: Path
+    linearized: int
+    state: int
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What a search found.
+
+    Attributes:
+        answer: whether there is a linearization.
+        completions: how many completions some order of calls got past.
+        stuck: some configurations that got this far, where there is no linearization.
+        steps: how many possible next calls were looked at.
+        configurations: how many were remembered.
+    """
+
+    answer: Answer
+    completions: int
+    stuck: tuple[Stuck, ...]
+    steps: int
+    configurations: int
+
+
+def search(
+    problem: Problem, transitions: Transitions, budget: Budget, starts: Iterable[int] = (INITIAL,)
+) -> Outcome:
+    """Search for a linearization within a budget, from any of some states (by number)."""
+    return _Search(problem, transitions, budget, starts).outcome()
+
+
+_Entry = tuple[int, int, int, int, int, Path]
+"""Completions passed; slots linearized; counters of the kinds; state; the state before the last call, where
+that is one that may have happened, else `REFUSED`; the calls taken."""
+
+
+class _Search:
+    def __init__(
+        self, problem: Problem, transitions: Transitions, budget: Budget, starts: Iterable[int]
+    ) -> None:
+        self._problem = problem
+        self._transitions = transitions
+        self._steps_max = budget.steps
+        self._memory_max = budget.memory_bytes - problem.size_bytes
+        self._visited: dict[tuple[int, int, int], int | list[int]] = {}
+        self._stack: list[_Entry] = [(0, 0, 0, start, REFUSED, None) for start in starts]
+        self._steps = 0
+        self._remembered = 0
+        self._deepest = 0
+        self._stuck: list[Stuck] = []
+
+    def outcome(self) -> Outcome:
+        return Outcome(self._answer(), self._deepest, tuple(self._stuck), self._steps, self._remembered)
+
+    def _answer(self) -> Answer:
+        stack, end = self._stack, len(self._problem.options)
+        while stack:
+            at, linearized, used, state, before, path = self._settled(stack.pop())
+            if at == end:
+                self._deepest = end
+                return Answer.LINEARIZABLE
+            if self._is_known((at, linearized, state), used):
+                continue
+            if at >= self._deepest:
+                self._note(at, Stuck(path, linearized, state))
+            self._push_next((at, linearized, used, state, before, path))
+            if self._steps > self._steps_max:
+                return Answer.OUT_OF_STEPS
+            entries = self._remembered * _CONFIGURATION_BYTES + len(stack) * _ENTRY_BYTES
+            if entries + self._transitions.bytes_used > self._memory_max:
+                return Answer.OUT_OF_MEMORY
+        return Answer.NONLINEARIZABLE
+
+    def _settled(self, entry: _Entry) -> _Entry:
+        """Take whatever only observes and is possible, and pass the completions of what is linearized."""
+        at, linearized, used, state, before, path = entry
+        options, row, step = self._problem.options, self._transitions.rows[state], self._transitions.step
+        end = len(options)
+        while at < end:
+            here = options[at]
+            self._steps += len(here)
+            for bit, action, call, observes in here:
+                if observes and not linearized & bit:
+                    after = row.get(action)
+                    if after is None:
+                        after = step(state, action)
+                    if after == state:
+                        linearized |= bit
+                        before = REFUSED
+                        path = (call, path)
+            first = here[0][0]
+            if not linearized & first:
+                break
+            linearized ^= first
+            at += 1
+        return at, linearized, used, state, before, path
+
+    def _is_known(self, key: tuple[int, int, int], used: int) -> bool:
+        """Whether this configuration, or one that used fewer calls, was visited; remembers it if not."""
+        visited, guards = self._visited, self._problem.guards
+        fewer = visited.get(key)
+        if fewer is None:
+            visited[key] = used
+        elif isinstance(fewer, int):
+            if ((used | guards) - fewer) & guards == guards:
+                return True
+            visited[key] = [fewer, used]
+        else:
+            raised = used | guards
+            self._steps += len(fewer)
+            if any((raised - one) & guards == guards for one in fewer):
+                return True
+            fewer.append(used)
+        self._remembered += 1
+        return False
+
+    def _push_next(self, entry: _Entry) -> None:
+        """Push what may be next: what must complete first on top, what may have happened at the bottom."""
+        at, linearized, used, state, before, path = entry
+        row, step = self._transitions.rows[state], self._transitions.step
+        undone = self._transitions.rows[before] if before != REFUSED else _NOTHING
+        tried: set[int] = set()
+        certain: list[_Entry] = []
+        for bit, action, call, observes in self._problem.options[at]:
+            if observes or linearized & bit or action in tried:
+                continue
+            tried.add(action)
+            after = row[action] if action in row else step(state, action)
+            if after != REFUSED and undone.get(action) != after:
+                certain.append((at, linearized | bit, used, after, REFUSED, (call, path)))
+        if self._problem.kinds:
+            self._push_possible(entry, tried, undone)
+        self._stack.extend(reversed(certain))
+
+    def _push_possible(self, entry: _Entry, tried: set[int], undone: dict[int, int]) -> None:
+        """Push the calls that may have happened, without those that equal a certain one."""
+        at, linearized, used, state, _, path = entry
+        row, step = self._transitions.rows[state], self._transitions.step
+        for kind in self._problem.kinds:
+            action, since = kind.action, kind.since
+            if since[0] > at:
+                break
+            self._steps += 1
+            after = row[action] if action in row else step(state, action)
+            if after in (REFUSED, state) or action in tried or undone.get(action) == after:
+                continue
+            taken = (used >> kind.shift) & kind.field
+            if taken < len(since) and since[taken] <= at:
+                more = used + (1 << kind.shift)
+                self._stack.append((at, linearized, more, after, state, (kind.calls[taken], path)))
+
+    def _note(self, at: int, stuck: Stuck) -> None:
+        if at > self._deepest:
+            self._deepest = at
+            self._stuck = []
+        if len(self._stuck) < _STUCK_MAX:
+            self._stuck.append(stuck)

@@ -1,0 +1,37 @@
+"""Whether the load went to partitions that were added: otherwise a verdict says nothing of them.
+
+Of a single one too little time may be left, or a fault keep it from its first leader; so one is enough.
+"""
+
+from checkers.evidence.faults import FOREVER_NS
+from checkers.history.operations import History
+from checkers.columns.sends import Acknowledged
+from checkers.evidence.topic_partitions import partitions_by
+from checkers.verdict.verdict import Assumption
+
+_IN_TIME_NS = 15_000_000_000
+"""So long before healing one must have been there: longer than most faults are held."""
+
+
+def additions_loaded(acked: Acknowledged, history: History) -> list[Assumption]:
+    """Where any were added in time, that one of them acknowledged a record before the heal began.
+
+    Raises:
+        msgspec.ValidationError: an operation is not as docs/histories.md says.
+    """
+    ended_ns = next((o.time_ns for o in history.of("phase") if o.key == "heal"), FOREVER_NS)
+    in_time = partitions_by(history, ended_ns - _IN_TIME_NS)
+    added = {tuple(each.name) for each in in_time if each.added and each.loaded}
+    if not added:
+        return []
+    rows = acked.time_ns < ended_ns
+    pairs = zip(acked.topic[rows].tolist(), acked.partition[rows].tolist(), strict=True)
+    loaded = added & {(acked.topics[topic], partition) for topic, partition in set(pairs)}
+    return [
+        Assumption(
+            "added-partitions-loaded",
+            bool(loaded),
+            "a record acknowledged before phase heal by one of the partitions that were added in time",
+            f"by {len(loaded)} of {len(added)}",
+        )
+    ]

@@ -1,0 +1,298 @@
+"""The assumptions checker: whether a run was whole, and its faults real, long and under load.
+
+It finds no anomalies.  What it finds unmet makes a verdict unknown, because nothing can be concluded from a
+run that did not try what it was meant to try.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from checkers.runs.additions import additions_loaded
+from checkers.evidence.administration import performed
+from checkers.runs.blinks import blink_figures, check_blinks
+from checkers.columns.tables import PartitionName
+from checkers.runs.compaction import compaction_ran
+from checkers.runs.coverage import coverage_of, first_of
+from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
+from checkers.runs.gambits import check_gambits, gambit_figures
+from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType
+from checkers.licences.disks import UNSYNCED, WIPE
+from checkers.columns.sends import Acknowledged, Integers, acknowledged, invoked_ns
+from checkers.evidence.setup import RequiredNumbers, Setup, setup_of
+from checkers.history.shapes import FAILURE, LASTED
+from checkers.evidence.topic_partitions import possible_partitions
+from checkers.runs.transacted import KIND, transacted
+from checkers.verdict.verdict import Assumption, CheckerResult, result_of
+
+CHECKER = "assumptions"
+PLAYER = "moves"
+"""The process that plays a scenario's moves."""
+NS_PER_MS = 1_000_000
+_OF_DISK = UNSYNCED | {WIPE}
+
+
+def check_assumptions(history: History) -> CheckerResult:
+    """Test the conditions of docs/histories.md's ``assumptions``, and that the run came to its end.
+
+    Raises:
+        KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
+    """
+    setup = setup_of(history)
+    windows = fault_windows(history)
+    met = [_setup_present(setup), _undamaged(history), _complete(history), *_harness_lasted(history)]
+    if setup is not None:
+        acked = acknowledged(history)
+        met += [_injected(history, setup, windows), _loaded(acked, history), _polled(history, setup)]
+        met += additions_loaded(acked, history)
+        met += [_finally_read(history, setup), *_performed(history, setup)]
+        met += coverage_of(history, setup, windows)
+        met += _scripted(history) + _played(history, setup) + compaction_ran(history, setup)
+        met += transacted(history) if setup.workload.kind == KIND else []
+        if windows:
+            met += _of_faults(windows) + _under_load(acked, history, setup.assumptions, windows)
+        met += check_blinks(history, setup, windows)
+        met += check_gambits(history, setup, windows)
+    disks = sum(window.proven and window.kind in _OF_DISK for window in windows)
+    withheld = sum(map(_withheld, _refused(history)))
+    figures = {
+        "faults": len(windows),
+        "faults_of_disks": disks,
+        "faults_withheld": withheld,
+        **gambit_figures(history, setup, windows),
+        **blink_figures(setup, windows),
+        **({"admin_operations": performed(history)} if setup is not None and setup.operations_min else {}),
+    }
+    return result_of(CHECKER, [], assumptions=tuple(met), figures=figures)
+
+
+def _setup_present(setup: Setup | None) -> Assumption:
+    found = "none" if setup is None else f"one, of Kafka {setup.kafka_version}"
+    return Assumption("setup-present", setup is not None, "a setup operation", found)
+
+
+def _undamaged(history: History) -> Assumption:
+    found = "; ".join(history.damage) or "all journals are whole"
+    return Assumption("history-undamaged", not history.damage, "journals that are whole", found)
+
+
+def _complete(history: History) -> Assumption:
+    phases = [str(operation.key) for operation in history.of("phase")]
+    found = f"ended in phase {phases[-1]}" if phases else "no phase began"
+    return Assumption("run-complete", "done" in phases, "the run reached phase done", found)
+
+
+def _harness_lasted(history: History) -> Iterator[Assumption]:
+    """What went wrong with the harness itself, where something did: less was tried than was meant to be."""
+    found = [f"during {o.key}: {o.value['error']}" for o in history.of(FAILURE)]
+    if found:
+        yield Assumption(
+            name=LASTED,
+            met=False,
+            expected="a harness that nothing befell",
+            observed="; ".join(found),
+        )
+
+
+def _injected(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> Assumption:
+    """As many faults proven as were planned; at least one where the run does not say how many.
+
+    Those that were withheld count as planned otherwise, but not all can be.  So do drawn ones whose targets
+    others held: the node was in the hands of a fault, as it was to be.  They are half of the others at most,
+    or hardly anything of what was drawn was tried.
+    """
+    planned = 1 if setup.planned_faults is None else setup.planned_faults
+    proven = sum(window.proven and window.alone for window in windows)
+    refused = [o for o in _refused(history) if not o.value.get("gambit") and not o.value.get("blink")]
+    meant = planned - sum(map(_withheld, refused))
+    redundant = sum(_redundant(o, setup) for o in refused if not _withheld(o))
+    needed = max(min(planned, 1), meant - min(redundant, meant // 2))
+    told = "".join(f"; {o.key} was not attempted ({o.error or 'no reason given'})" for o in refused)
+    return Assumption(
+        "faults-injected",
+        proven >= needed,
+        f"at least {needed} proven faults",
+        f"{proven} proven faults{told}",
+    )
+
+
+def _refused(history: History) -> list[Operation]:
+    return [o for o in history.of("inject") if o.type is FAIL]
+
+
+def _withheld(operation: Operation) -> bool:
+    """Whether it was a fault's own condition that it takes nothing acknowledged with it."""
+    spec = operation.value.get("spec") if isinstance(operation.value, dict) else None
+    return isinstance(spec, dict) and spec.get("sparing") is True
+
+
+def _redundant(operation: Operation, setup: Setup) -> bool:
+    """Whether chance drew a fault, and other faults held everybody whom it could mean."""
+    value = operation.value if isinstance(operation.value, dict) else {}
+    return setup.drawn_faults and value.get("refused") == "held"
+
+
+def _made_to_be_loaded(history: History) -> list[PartitionName]:
+    """Partitions that the load writes to from its beginning on."""
+    return [each.name for each in possible_partitions(history) if each.loaded and not each.added]
+
+
+def _loaded(acked: Acknowledged, history: History) -> Assumption:
+    """Every partition took writes before the heal began: of one without traffic nothing is known.
+
+    What comes later proves recovery and says nothing of the time under faults.
+    """
+    ended_ns = next((o.time_ns for o in history.of("phase") if o.key == "heal"), FOREVER_NS)
+    under_load = acked.time_ns < ended_ns
+    width = int(acked.partition.max(initial=0)) + 1
+    codes = np.unique(acked.topic[under_load] * width + acked.partition[under_load])
+    loaded = {(acked.topics[code // width], code % width) for code in codes.tolist()}
+    idle = [str(name) for name in _made_to_be_loaded(history) if name not in loaded]
+    return Assumption(
+        "partitions-loaded",
+        not idle,
+        "each partition acknowledged a record before phase heal",
+        f"without any: {first_of(idle)}",
+    )
+
+
+def _polled(history: History, setup: Setup) -> Assumption:
+    """Where there are consumers, a poll returned something of every partition.
+
+    A consumer that cannot be made is tried again until the load ends, and leaves no operation behind.
+    """
+    polled = {
+        (operation.key, stretch[0])
+        for operation in history.of("poll")
+        if operation.type is OK
+        for stretch in operation.value["records"]
+    }
+    expected = _made_to_be_loaded(history) if setup.workload.consumers else ()
+    unread = [str(name) for name in expected if name not in polled]
+    return Assumption(
+        "partitions-polled",
+        not unread,
+        "a record of each partition returned by a poll, if there are consumers",
+        f"without any: {first_of(unread)}",
+    )
+
+
+def _finally_read(history: History, setup: Setup) -> Assumption:
+    """Every planned reader began its final read; whether it came to the end is for the log checker to say."""
+    readers = {
+        (operation.value["client"], operation.value["isolation"])
+        for operation in history.of("final-read")
+        if operation.type is INVOKE
+    }
+    return Assumption(
+        "final-readers",
+        len(readers) >= setup.final_readers,
+        f"final reads by {setup.final_readers} pairs of client and isolation level",
+        f"by {len(readers)}",
+    )
+
+
+def _performed(history: History, setup: Setup) -> list[Assumption]:
+    """As many admin operations of each drawn kind were answered as the scenario asks for."""
+    if not setup.operations_min:
+        return []
+    answered = performed(history)
+    few = {kind: n for kind, n in setup.operations_min.items() if answered.get(kind, 0) < n}
+    told = ", ".join(f"{kind}: {answered.get(kind, 0)} of {n}" for kind, n in few.items())
+    least = ", ".join(f"{kind}: {n}" for kind, n in setup.operations_min.items())
+    return [
+        Assumption(
+            "operations-seen",
+            not few,
+            f"so many admin operations that Kafka answered: {least}",
+            f"not seen: {told or 'none'}",
+        )
+    ]
+
+
+def _played(history: History, setup: Setup) -> list[Assumption]:
+    """Every script went as it is written: otherwise a bug that it would show has had no chance to show."""
+    controls = history.of("control")
+    found = []
+    for name in setup.controls:
+        ended = [o for o in controls if o.key == name and o.type is not INVOKE]
+        played = bool(ended) and all(operation.type is OK for operation in ended)
+        told = next((o.error for o in ended if o.error), "it never ended" if not ended else "as written")
+        found.append(Assumption("control-played", played, f"the script {name} is played to its end", told))
+    return found
+
+
+def _scripted(history: History) -> list[Assumption]:
+    """Every move of a script came about; the first that does not ends it, and the rest was never tried."""
+    tried = [o for o in history.operations if o.process == PLAYER and o.type is not INVOKE]
+    failed = [f"{o.f} {o.key or ''}: {o.error or '?'}" for o in tried if o.type is not OK]
+    if not tried:
+        return []
+    if all(operation.f != "moves" for operation in tried):
+        failed.append("it never ended")
+    told = "; ".join(failed) or "all moves as written"
+    return [Assumption("script-played", not failed, "what the script asks and waits for comes about", told)]
+
+
+def _of_faults(windows: Sequence[FaultWindow]) -> list[Assumption]:
+    """Every fault but a blink was seen to take effect, and every fault was seen to be gone."""
+    unproven = ", ".join(window.id for window in windows if not (window.proven or window.blink))
+    unhealed = ", ".join(window.id for window in windows if window.healed_ns is None)
+    return [
+        Assumption(
+            "fault-proven", not unproven, "a probe proved each fault", f"not proven: {unproven or 'none'}"
+        ),
+        Assumption(
+            "fault-healed", not unhealed, "a probe proved each heal", f"not healed: {unhealed or 'none'}"
+        ),
+    ]
+
+
+def _under_load(
+    acked: Acknowledged, history: History, numbers: RequiredNumbers, windows: Sequence[FaultWindow]
+) -> list[Assumption]:
+    """Every fault that stands alone was long enough, under load; before and after each there was traffic."""
+    succeeded = _with_writes(acked.time_ns, history, OK)
+    begun = _with_writes(invoked_ns(history), history, INVOKE)
+
+    def before(window: FaultWindow) -> int:
+        return int(np.searchsorted(succeeded, window.invoked_ns, side="left"))
+
+    def after(window: FaultWindow) -> int:
+        return len(succeeded) - int(np.searchsorted(succeeded, window.end_ns, side="right"))
+
+    def during(window: FaultWindow) -> int:
+        first, last = window.effective_ns or window.invoked_ns, window.heal_invoked_ns or window.end_ns
+        return int(np.searchsorted(begun, last, side="right") - np.searchsorted(begun, first, side="left"))
+
+    def held_ms(window: FaultWindow) -> int:
+        return window.held_ns // NS_PER_MS
+
+    alone = [window for window in windows if window.alone]
+    met = [
+        _at_least("acked-before", numbers.acked_before, "records acknowledged before", windows, before),
+        _at_least(
+            "acked-after", numbers.acked_after, "records acknowledged after the heal of", windows, after
+        ),
+    ]
+    if not alone:
+        return met
+    return [
+        *met,
+        _at_least("invoked-during", numbers.invoked_during, "records whose sending began in", alone, during),
+        _at_least("fault-held", numbers.fault_held_ms, "ms in force of", alone, held_ms),
+    ]
+
+
+def _with_writes(records_ns: Integers, history: History, kind: OperationType) -> Integers:
+    """Times of records and, of the same kind, of writes to registers; ascending."""
+    writes = [operation.time_ns for operation in history.of("write") if operation.type is kind]
+    return np.sort(np.concatenate((records_ns, np.array(writes, dtype=np.int64))))
+
+
+def _at_least(
+    name: str, least: int, what: str, windows: Sequence[FaultWindow], count: Callable[[FaultWindow], int]
+) -> Assumption:
+    counts = {window.id: count(window) for window in windows}
+    observed = ", ".join(f"{fault}: {number}" for fault, number in counts.items())
+    return Assumption(name, min(counts.values()) >= least, f"at least {least} {what} each fault", observed)

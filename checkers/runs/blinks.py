@@ -1,0 +1,52 @@
+"""Blinks: whether enough of the short faults of a run were seen to take effect.
+
+A blink is refused where a fault of the schedule has whom it means, ends early where one begins there, and is
+given up where it is not proven at once.  So no single one is asked for: only a run in which hardly any was
+proven has not tried what it was meant to try.  How long one was held, and what was sent meanwhile, is not
+asked for either; what was sent before the first and after the last is, as of any fault.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+
+from checkers.evidence.faults import FaultWindow
+from checkers.history.operations import FAIL, History
+from checkers.evidence.setup import Setup
+from checkers.verdict.verdict import Assumption
+
+_SHARE_MIN = 1 / 4
+"""Of those planned: other faults may have half of the nodes, and a busy host lets blinks be late."""
+
+
+def check_blinks(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> list[Assumption]:
+    """What is assumed of a run's blinks; nothing where none was planned.
+
+    Args:
+        history: the run's.
+        setup: of that run.
+        windows: of its faults.
+    """
+    if not setup.planned_blinks:
+        return []
+    proven = _proven(windows)
+    least = max(1, round(setup.planned_blinks * _SHARE_MIN))
+    injects = (o.value for o in history.of("inject") if o.type is FAIL and isinstance(o.value, dict))
+    refused = Counter(str(value.get("refused")) for value in injects if value.get("blink"))
+    told = "".join(f"; {number} refused: {why}" for why, number in sorted(refused.items()))
+    return [
+        Assumption(
+            "blinks-proven",
+            proven >= least,
+            f"at least {least} of {setup.planned_blinks} blinks proven",
+            f"{proven} proven{told}",
+        )
+    ]
+
+
+def blink_figures(setup: Setup | None, windows: Sequence[FaultWindow]) -> dict[str, int]:
+    """How many blinks were proven; nothing where none was planned."""
+    return {} if setup is None or not setup.planned_blinks else {"blinks": _proven(windows)}
+
+
+def _proven(windows: Sequence[FaultWindow]) -> int:
+    return sum(window.proven and window.blink for window in windows)

@@ -1,0 +1,51 @@
+"""Whether compaction took anything away: otherwise a verdict on a compacted topic says nothing of it."""
+
+from collections import defaultdict
+
+import numpy as np
+
+from checkers.history.operations import OK, History
+from checkers.columns.sends import acknowledged
+from checkers.evidence.setup import Setup
+from checkers.verdict.verdict import Assumption
+
+
+def compaction_ran(history: History, setup: Setup) -> list[Assumption]:
+    """Of each compacted topic, that its final reads found fewer records than were acknowledged.
+
+    Records of unknown fate are found too, so that a little compaction may go unnoticed; never the other way.
+
+    Raises:
+        KeyError: the history is not as docs/histories.md says.
+    """
+    names = [topic.name for topic in setup.topics if "compact" in topic.cleanup]
+    if not names:
+        return []
+    acked, found = acknowledged(history), _found(history)
+    counts = dict(zip(acked.topics, np.bincount(acked.topic, minlength=len(acked.topics)), strict=True))
+    removed = {name: int(counts.get(name, 0)) - found.get(name, 0) for name in names}
+    return [
+        Assumption(
+            "compaction-ran",
+            all(name in found and count > 0 for name, count in removed.items()),
+            "fewer records found at the end of each compacted topic than were acknowledged",
+            ", ".join(
+                f"{name}: {f'{count} fewer' if name in found else 'not read'}"
+                for name, count in removed.items()
+            ),
+        )
+    ]
+
+
+def _found(history: History) -> dict[str, int]:
+    """How many records the reader that found most of a topic was given at the end."""
+    counts: dict[tuple[str, str, str], int] = defaultdict(int)
+    for operation in history.of("final-read"):
+        if operation.type is OK:
+            value = operation.value
+            reader = (operation.key, value["client"], value["isolation"])
+            counts[reader] += sum(len(offsets) for _, offsets, _ in value["records"])
+    most: dict[str, int] = {}
+    for (topic, *_), count in counts.items():
+        most[topic] = max(most.get(topic, 0), count)
+    return most

@@ -1,0 +1,241 @@
+"""Whether what a run means to see was seen, all the time and of everybody: what was not is told.
+
+Observers record each thing at least once a second while its node runs.  A node that a fault holds, or whose
+process does not run by what the containers tell, can't answer, nor can it until it has started again.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import NamedTuple
+
+from checkers.evidence.faults import ENDING_KINDS, SILENT_KINDS, FaultWindow
+from checkers.history.operations import OK, History
+from checkers.evidence.metadata_whole import begun_later, thinned_logs
+from checkers.evidence.processes import gone, not_running
+from checkers.logs.replicas.committed import meant_by
+from checkers.evidence.leader_epochs import LEADER_EPOCHS
+from checkers.history.replicas import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA
+from checkers.evidence.setup import Setup
+from checkers.runs.told_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
+from checkers.evidence.topic_partitions import partitions_of
+from checkers.verdict.verdict import Assumption
+
+_NS_PER_MS = 1_000_000
+_NAMED_MAX = 5
+_INTERVALS = 32
+"""How many intervals of its observer a node may be silent: 8 s; in 102 clean runs the longest was 2.5 s."""
+_RETURN_NS = 60_000_000_000
+"""How long a node may take from the end of a fault to its first answer, as the bound of recovery."""
+_FINAL = {
+    "copy": ("committed-offsets",),
+    "groups": ("poll",),
+    "metadata": ("list-topics", "read"),
+    "offsets": ("read",),
+}
+"""Kind of a workload to what it asks in the phase final-read, beside reading all records."""
+
+
+class _Watch(NamedTuple):
+    """What is to be seen all the time.
+
+    Attributes:
+        key: of its observations.
+        nodes: those of whom it is to be seen.
+        what: in words.
+    """
+
+    key: str
+    nodes: tuple[str, ...]
+    what: str
+
+
+def coverage_of(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> list[Assumption]:
+    """What was seen of a run of krucible's own, as assumptions; none of others' histories.
+
+    Raises:
+        msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
+    """
+    if not setup.scenario:
+        return []
+    return [
+        _probed(history),
+        *_watched(history, setup, windows),
+        _views_of_all(history),
+        _logs_whole(history),
+        _epochs_noted(history),
+        *_folders_told(history, setup),
+        *_coordinators_told(history, setup),
+        *_votes_told(history, setup),
+        *_asked_finally(history, setup),
+    ]
+
+
+def _probed(history: History) -> Assumption:
+    """Every fault that counts as proven, and every heal, has what the probe saw."""
+    blind = [
+        f"{operation.f} of {operation.key}"
+        for f in ("inject", "heal")
+        for operation in history.of(f)
+        if operation.type is OK and not (isinstance(operation.value, dict) and operation.value.get("probe"))
+    ]
+    return _all_seen(
+        "faults-covered", "what the probe saw of each fault that took effect, and of each heal", blind
+    )
+
+
+def _watched(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> Iterator[Assumption]:
+    """Nobody was silent for long who could answer, while there was load and after it."""
+    phases = {str(operation.key): operation.time_ns for operation in history.of("phase")}
+    if "load" not in phases:
+        return
+    span = phases["load"], phases.get("evidence", max(phases.values()))
+    bound_ms = _INTERVALS * setup.observe_interval_ms
+    away = _away(history, setup, windows)
+    for watch in _watches(setup):
+        times: dict[str, list[int]] = {node: [] for node in watch.nodes}
+        for operation in history.observed(watch.key):
+            times.setdefault(operation.node or "", []).append(operation.time_ns)
+        silent = [
+            f"{node} for {longest // _NS_PER_MS} ms"
+            for node in watch.nodes
+            if (longest := _longest(times[node], span, away.get(node, ()))) > bound_ms * _NS_PER_MS
+        ]
+        what = f"{watch.what}, never missing for more than {bound_ms} ms"
+        yield _all_seen(f"{watch.key}-covered", what, silent)
+
+
+def _watches(setup: Setup) -> Iterator[_Watch]:
+    brokers = tuple(node.name for node in setup.nodes if "broker" in node.roles)
+    yield _Watch("quorum", tuple(setup.controllers.values()), "answers of each controller")
+    yield _Watch("quorum-state", tuple(node.name for node in setup.nodes), "each node's quorum-state file")
+    yield _Watch("partitions", brokers, "each broker's view of the partitions")
+
+
+def _away(history: History, setup: Setup, windows: Iterable[FaultWindow]) -> dict[str, list[tuple[int, int]]]:
+    """Of each node when it could not answer."""
+    found: dict[str, list[tuple[int, int]]] = {node.name: [] for node in setup.nodes}
+    for window in windows:
+        if window.kind in SILENT_KINDS | ENDING_KINDS:
+            for node, spans in found.items():
+                if window.concerns(node):
+                    spans.append((window.invoked_ns, window.end_ns))
+    for node, ended in not_running(history).items():
+        found.setdefault(node, []).extend(ended)
+    return found
+
+
+def _longest(times: Sequence[int], span: tuple[int, int], away: Sequence[tuple[int, int]]) -> int:
+    """The longest time in a span in which nothing was seen of a node that was there; nanoseconds."""
+    begin, end = span
+    within = sorted(time_ns for time_ns in times if begin < time_ns < end)
+    return max(_missed(before, after, away) for before, after in pairwise([begin, *within, end]))
+
+
+def _missed(before: int, after: int, away: Sequence[tuple[int, int]]) -> int:
+    """How much of a silence is none of a node that was away, or was coming back."""
+    overlapping = [(from_ns, to_ns) for from_ns, to_ns in away if from_ns <= after and before <= to_ns]
+    if not overlapping:
+        return after - before
+    first, last = min(from_ns for from_ns, _ in overlapping), max(to_ns for _, to_ns in overlapping)
+    return max(first - before, after - last - _RETURN_NS)
+
+
+def _views_of_all(history: History) -> Assumption:
+    """Each partition of the run's topics was told by a broker."""
+    told: dict[str, set[int]] = {}
+    for operation in history.observed("partitions"):
+        for topic, states in operation.value["topics"].items():
+            told.setdefault(topic, set()).update(state[0] for state in states)
+    names = [each.name for each in partitions_of(history)]
+    unseen = [str(name) for name in names if name.partition not in told.get(name.topic, ())]
+    return _all_seen("views-covered", "a view of every partition by a broker", unseen)
+
+
+def _logs_whole(history: History) -> Assumption:
+    """The metadata logs hold what their batches and the quorum's leaders tell of them."""
+    problems = [*thinned_logs(history).values(), *begun_later(history)]
+    ends = [o.value.get("end") or 0 for o in history.observed(METADATA_LOG) if isinstance(o.value, dict)]
+    marks = [o.value.get("high_watermark", -1) for o in history.observed("quorum")]
+    if ends and max(marks, default=-1) > max(ends):
+        problems.append(f"they end at offset {max(ends)}, and {max(marks)} was told to be committed")
+    return Assumption(
+        "metadata-log-covered",
+        not problems,
+        "metadata logs with all their records",
+        f"missing: {'; '.join(problems) or 'nothing'}",
+    )
+
+
+def _epochs_noted(history: History) -> Assumption:
+    """Of each log with batches it was told which leader epochs its replica had noted."""
+    noted = {(o.node, o.value["topic"], o.value["partition"]) for o in history.observed(LEADER_EPOCHS)}
+    unknown = [
+        f"{o.value['topic']}/{o.value['partition']} on {o.node}"
+        for o in history.observed(REPLICA)
+        if o.value["count"] and (o.node, o.value["topic"], o.value["partition"]) not in noted
+    ]
+    return _all_seen(
+        "leader-epochs-covered", "the leader epochs that each replica with records has noted", unknown
+    )
+
+
+def _folders_told(history: History, setup: Setup) -> Iterator[Assumption]:
+    """Where folders were to be listed, those of all brokers were; runs of before tell of none."""
+    if EVIDENCE_FOLDERS in meant_by(history).evidence:
+        told = {operation.node for operation in history.observed(FOLDERS)}
+        brokers = (node.name for node in setup.nodes if "broker" in node.roles)
+        yield _all_seen("folders-covered", "the folders on each broker's disks", [*sorted({*brokers} - told)])
+
+
+def _coordinators_told(history: History, setup: Setup) -> Iterator[Assumption]:
+    """Where brokers were to be asked what they coordinate, those that run have told it."""
+    if EVIDENCE_COORDINATORS in meant_by(history).evidence:
+        told = {
+            operation.node
+            for operation in history.observed(COORDINATORS)
+            if None not in (operation.value.get("groups"), operation.value.get("transactional_ids"))
+        }
+        brokers = {node.name for node in setup.nodes if "broker" in node.roles}
+        what = "the groups and transactional ids that each broker coordinates"
+        yield _all_seen("coordinators-covered", what, [*sorted(brokers - told - gone(history))])
+
+
+def _all_seen(name: str, what: str, unseen: Sequence[str]) -> Assumption:
+    """Whether nothing is left that was not seen; the first of it is named."""
+    return Assumption(name, not unseen, what, f"not seen: {first_of(unseen)}")
+
+
+def first_of(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are; *none* without any."""
+    more = f" and {len(names) - _NAMED_MAX} more" if len(names) > _NAMED_MAX else ""
+    return (", ".join(names[:_NAMED_MAX]) or "none") + more
+
+
+def _votes_told(history: History, setup: Setup) -> Iterator[Assumption]:
+    """Where logs were read for votes, those of all controllers were, to their ends.
+
+    Runs of before tell of no votes at all.
+    """
+    ends = {o.node: o.value for o in history.observed("vote") if o.value["line"] is None}
+    if history.observed("vote"):
+        unread = [name for name in setup.controllers.values() if ends.get(name, {}).get("further") != 0]
+        yield Assumption(
+            "votes-covered",
+            not unread,
+            "all lines about votes in the log of each controller",
+            f"not seen: {', '.join(unread) or 'none'}",
+        )
+
+
+def _asked_finally(history: History, setup: Setup) -> Iterator[Assumption]:
+    """What a workload wants to know at the end was answered at least once."""
+    since_ns = next((o.time_ns for o in history.of("phase") if o.key == "final-read"), None)
+    for f in _FINAL.get(setup.workload.kind, ()):
+        if since_ns is not None:
+            answered = sum(o.type is OK and o.time_ns >= since_ns for o in history.of(f))
+            yield Assumption(
+                f"final-{f}-covered",
+                answered > 0,
+                f"an answer to {f} in the phase final-read",
+                f"{answered} answers",
+            )

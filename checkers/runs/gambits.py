@@ -1,0 +1,97 @@
+"""Gambits: whether enough of a run's scripts came to their end, each of them under load.
+
+A gambit's faults are held for no longer than its conditions take, so what makes one count is the probe that
+proved it and the gambit as a whole, and not how long it was in force.  One whose condition did not come about
+ended early, which is told and no reason to believe less: only a run in which most did has not tried what it
+was meant to try.  One that was not begun because the schedule was over is none of those: how many fit into a
+schedule depends on how long the ones before waited, on the host and on Kafka.
+"""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+
+from checkers.columns.tables import Integers
+from checkers.evidence.faults import FaultWindow
+from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
+from checkers.columns.sends import calls_of
+from checkers.evidence.setup import Setup
+from checkers.history.shapes import GambitEnded
+from checkers.verdict.verdict import Assumption
+
+GAMBIT = "gambit"
+_SHARE_MIN = 1 / 3
+"""Of those planned and not too late; a busy host needs longer than conditions are waited for now and then."""
+
+
+def check_gambits(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> list[Assumption]:
+    """What is assumed of a run's gambits; nothing where none was planned.
+
+    Args:
+        history: the run's.
+        setup: of that run.
+        windows: of its faults.
+
+    Raises:
+        KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
+    """
+    if not setup.planned_gambits:
+        return []
+    ended = ended_gambits(history)
+    played = sum(operation.type is OK for operation in ended)
+    in_time = setup.planned_gambits - sum(operation.type is FAIL for operation in ended)
+    least = max(1, round(in_time * _SHARE_MIN))
+    told = "".join(f"; {o.key} {_kind(o)}: {o.error}" for o in ended if o.type is not OK)
+    return [
+        Assumption(
+            "gambits-played",
+            played >= least,
+            f"at least {least} of {in_time} gambits in time played to their end",
+            f"{played} of {len(ended)} that were ended{told}",
+        ),
+        _under_load(windows, calls_of(history), setup.assumptions.invoked_during),
+    ]
+
+
+def gambit_figures(history: History, setup: Setup | None, windows: Sequence[FaultWindow]) -> dict[str, int]:
+    """How many gambits were played to their end, and how many of their faults were proven."""
+    if setup is None or not setup.planned_gambits:
+        return {}
+    return {
+        "gambits": sum(operation.type is OK for operation in ended_gambits(history)),
+        "faults_of_gambits": sum(window.proven and window.gambit is not None for window in windows),
+    }
+
+
+def ended_gambits(history: History) -> list[Operation]:
+    """The end of each gambit that was begun, in order."""
+    return [operation for operation in history.of(GAMBIT) if operation.type is not INVOKE]
+
+
+def _kind(operation: Operation) -> str:
+    return msgspec.convert(operation.value, GambitEnded).kind
+
+
+def _under_load(windows: Sequence[FaultWindow], calls: tuple[Integers, Integers], least: int) -> Assumption:
+    """From a gambit's first fault until its last one was over, clients sent.
+
+    What they had sent before and had no answer to counts: a gambit may leave them nothing else to do.
+    """
+    begun_ns, ended_ns = calls
+    spans: dict[str, tuple[int, int]] = {}
+    for window in windows:
+        if window.gambit is not None:
+            since, until = spans.get(window.gambit, (window.invoked_ns, window.end_ns))
+            spans[window.gambit] = min(since, window.invoked_ns), max(until, window.end_ns)
+    counts = {
+        name: int(np.searchsorted(begun_ns, until, "right") - np.searchsorted(ended_ns, since, "left"))
+        for name, (since, until) in spans.items()
+    }
+    observed = ", ".join(f"{name}: {count}" for name, count in counts.items()) or "none had a fault"
+    return Assumption(
+        "gambits-loaded",
+        min(counts.values(), default=least) >= least,
+        f"at least {least} records whose sending was under way in each gambit",
+        observed,
+    )

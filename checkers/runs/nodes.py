@@ -1,0 +1,177 @@
+"""The nodes checker: processes that ended unplanned, and what nodes' logs tell of things gone wrong."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from checkers.evidence.faults import DOWN_KINDS, ENDING_KINDS, FaultWindow, fault_windows
+from checkers.history.operations import History, Operation
+from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.evidence.node_logs import (
+    EXCERPT_CHARACTERS,
+    FATAL_LINE,
+    THREAD_DIED,
+    UNCAUGHT_EXCEPTION,
+    LogLine,
+    cause_of_death,
+    excerpt,
+    findings,
+    harmless_reason,
+    log_lines,
+)
+from checkers.evidence.setup import Setup, setup_of
+from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of
+
+CHECKER = "nodes"
+_SEEN_WITHIN_NS = 2_000_000_000
+
+NODE_DIED = AnomalyKind(
+    id="node-died",
+    meaning="A Kafka process ended although nobody had killed or stopped it.",
+    guarantee="A broker or controller keeps running until it is told to stop.",
+    source="krucible: every planned end is in the history as a kill, a stop or a fault of the disk",
+)
+ANOMALIES = by_id(NODE_DIED, FATAL_LINE, UNCAUGHT_EXCEPTION, THREAD_DIED)
+
+
+class _Status(msgspec.Struct, frozen=True):
+    status: str
+    exit_code: int | None = None
+    oom: bool | None = None
+    started_at: str | None = None
+
+    def ended_since(self, last: "_Status | None") -> bool:
+        """Whether a process ended that had not when the node was looked at last.
+
+        One that was started and ended again between two looks is known by the time of its start, and so is
+        one that ended and was started again.
+        """
+        if last is None:
+            return self.status == "exited"
+        another = last.started_at != self.started_at
+        if self.status == "exited":
+            return last.status != "exited" or another
+        told = last.started_at and self.started_at
+        return last.status != "exited" and another and bool(told)
+
+
+def check_nodes(history: History) -> CheckerResult:
+    """Judge whether all processes lived as planned, and list what their logs tell.
+
+    Unknown where a node of the setup was never observed, or not when it was killed or stopped.  Log lines
+    never make a history invalid.
+
+    Raises:
+        KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
+    """
+    windows = fault_windows(history)
+    observed = history.observed("node")
+    lines = log_lines(history)
+    return result_of(
+        CHECKER,
+        [*_deaths(observed, windows, lines, _done_ns(history)), *findings(lines, windows)],
+        assumptions=(_all_observed(setup_of(history), observed), _ends_observed(observed, windows)),
+        figures=_figures(lines),
+    )
+
+
+def _deaths(
+    observed: Sequence[Operation],
+    windows: Iterable[FaultWindow],
+    lines: Sequence[LogLine],
+    done_ns: int | None,
+) -> Iterator[Anomaly]:
+    """Every end of a process before the run was done that no kill, stop or fault of a disk explains.
+
+    Each of these ends a node's process once: if the one that its heal started ends too, that is a death.
+    """
+    spent = {window: set[str]() for window in windows if window.kind in ENDING_KINDS}
+    last: dict[str | None, tuple[_Status, int]] = {}
+    for operation in observed:
+        status = msgspec.convert(operation.value, _Status)
+        before, before_ns = last.get(operation.node, (None, operation.time_ns))
+        ended = status.ended_since(before)
+        last[operation.node] = status, operation.time_ns
+        over = done_ns is not None and operation.time_ns >= done_ns
+        since_ns = operation.time_ns if status.status == "exited" else before_ns
+        if ended and not over and not _explained(operation, status, since_ns, spent):
+            yield _death(operation, status, cause_of_death(lines, operation.node or "", operation.time_ns))
+
+
+def _explained(
+    operation: Operation, status: _Status, since_ns: int, spent: Mapping[FaultWindow, set[str]]
+) -> bool:
+    """A fault that ends the node was going on, and no other end of it was put down to that one.
+
+    The kernel's killing for want of memory is never planned.
+    """
+    node, time_ns = operation.node or "", operation.time_ns
+    for window, ended in spent.items():
+        if window.concerns(node) and window.overlaps(since_ns, time_ns) and node not in ended:
+            ended.add(node)
+            return not status.oom
+    return False
+
+
+def _death(operation: Operation, status: _Status, cause: LogLine | None) -> Anomaly:
+    how = "out of memory" if status.oom else "nobody had killed or stopped it"
+    seconds = operation.time_ns / 1e9
+    exited = status.status == "exited"
+    code = f"with exit code {status.exit_code}" if exited else "and was started again"
+    logged = f" It logged: {excerpt(cause)}" if cause else ""
+    return NODE_DIED.found(
+        f"{operation.node} ended at {seconds:.1f} s {code}: {how}.{logged}",
+        subject=operation.node,
+        time_ns=operation.time_ns,
+        witness=(operation.index, *((cause.index,) if cause else ())),
+        explanation=(cause.text[:EXCERPT_CHARACTERS],) if cause else (),
+    )
+
+
+def _done_ns(history: History) -> int | None:
+    return next((o.time_ns for o in history.of("phase") if o.key == "done"), None)
+
+
+def _all_observed(setup: Setup | None, observed: Sequence[Operation]) -> Assumption:
+    expected = {node.name for node in setup.nodes} if setup else set()
+    missing = sorted(expected - {operation.node for operation in observed})
+    return Assumption(
+        name="nodes-observed",
+        met=bool(expected) and not missing,
+        expected="the state of every node of the setup observed at least once",
+        observed=f"not observed: {', '.join(missing)}" if missing else f"{len(expected)} nodes observed",
+    )
+
+
+def _ends_observed(observed: Sequence[Operation], windows: Iterable[FaultWindow]) -> Assumption:
+    """Whether each kill and stop that was proven and held was seen: states are recorded on change alone.
+
+    An observer that does not see the planned ends would not see others; one that looks now and then may miss
+    those that were over at once.
+    """
+    seen = [(o.node, o.time_ns) for o in observed if o.value["status"] == "exited"]
+    missed = [
+        f"{window.id} of {node}"
+        for window in windows
+        if window.kind in DOWN_KINDS and window.held_ns > _SEEN_WITHIN_NS
+        for node in window.targets
+        if not any(name == node and window.overlaps(at, at) for name, at in seen)
+    ]
+    return Assumption(
+        name="ends-observed",
+        met=not missed,
+        expected="the end of every process that was killed or stopped observed",
+        observed=f"not observed: {', '.join(missed) or 'none'}",
+    )
+
+
+def _figures(lines: Sequence[LogLine]) -> dict[str, object]:
+    reasons = [(line, harmless_reason(line)) for line in lines]
+    return {
+        "log_lines": len(lines),
+        "error_lines": sum(line.level == "ERROR" and reason is None for line, reason in reasons),
+        "fatal_lines": sum(line.level == "FATAL" and reason is None for line, reason in reasons),
+        "harmless_lines": dict(Counter(reason for _, reason in reasons if reason is not None)),
+        "nodes_with_more_lines": sorted({line.node for line in lines if line.number is None}),
+    }

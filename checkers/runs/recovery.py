@@ -1,0 +1,134 @@
+"""The recovery checker: after healing every partition works again in time, and has one coordinator."""
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from checkers.history.operations import INVOKE, OK, History, Operation
+from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.evidence.recoveries import Recovery
+from checkers.runs.silent_coordinators import silences
+from checkers.runs.told_coordinators import TWO_COORDINATORS, two_coordinators
+from checkers.evidence.topic_partitions import partitions_by
+from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
+
+CHECKER = "recovery"
+
+NOT_RECOVERED = AnomalyKind(
+    id="not-recovered",
+    meaning="A partition had no leader, no full ISR or no acknowledged write within the bound after healing,"
+    " or nobody was told a group's offsets.",
+    guarantee="Once healed, every partition elects a leader, its replicas rejoin, and it takes writes.",
+    source="Kafka documentation, Design, Replication: replicas rejoin the ISR once they have caught up",
+)
+ANOMALIES = by_id(NOT_RECOVERED, TWO_COORDINATORS)
+
+
+def check_recovery(history: History) -> CheckerResult:
+    """Judge whether all partitions recovered.
+
+    Unknown unless a recover operation told how each partition stood that was there before, where it took too
+    long on a host with too many tasks for its CPUs, and where a broker was dead: what it held could not come
+    back.  That it died is for the nodes checker to tell.
+
+    Raises:
+        KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
+    """
+    ended = [o for o in history.of("recover") if o.type is not INVOKE]
+    told = [operation for operation in ended if "partitions" in (operation.value or {})]
+    recoveries = [(operation, msgspec.convert(operation.value, Recovery)) for operation in told]
+    found = [anomaly for operation, recovery in recoveries for anomaly in _judged(operation, recovery)]
+    found += two_coordinators(history)
+    found += [anomaly for recovery in recoveries[-1:] for anomaly in _unanswered(history, *recovery)]
+    took_ms = max((recovery.took_ms for _, recovery in recoveries), default=None)
+    return result_of(
+        CHECKER,
+        found,
+        figures={"took_ms": took_ms},
+        unknown_because=_doubt(history, ended, recoveries),
+    )
+
+
+def _judged(operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
+    """What was not there in time: legal, and no proof of anything, where the host had no time for it."""
+    licence = recovery.crowded or None
+    for anomaly in _late(operation, recovery):
+        yield msgspec.structs.replace(anomaly, illegal=licence is None, licence=licence)
+
+
+def _late(operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
+    """One finding for every partition that lacks something; one for the cluster if it only took too long."""
+    late = [partition for partition in recovery.partitions if partition.lacks(recovery.dead)]
+    for partition in late:
+        name = f"{partition.topic}/{partition.partition}"
+        yield NOT_RECOVERED.found(
+            f"{name} had {', '.join(partition.lacks(recovery.dead))} {recovery.took_ms:.0f} ms after healing;"
+            f" {recovery.bound_ms:.0f} ms are allowed.",
+            subject=name,
+            time_ns=operation.time_ns,
+            witness=(operation.index,),
+            explanation=(
+                f"leader {partition.leader}, ISR {list(partition.isr)}, replicas {list(partition.replicas)}.",
+            ),
+        )
+    if not late and recovery.took_ms > recovery.bound_ms:
+        yield NOT_RECOVERED.found(
+            f"The last partition recovered {recovery.took_ms:.0f} ms after healing;"
+            f" {recovery.bound_ms:.0f} ms are allowed.",
+            time_ns=operation.time_ns,
+            witness=(operation.index,),
+        )
+
+
+def _unanswered(history: History, operation: Operation, recovery: Recovery) -> Iterable[Anomaly]:
+    """Groups whose coordinator tells nobody their offsets, after a recovery that came to its end."""
+    if operation.type is not OK or recovery.crowded:
+        return
+    for silence in silences(history, recovery.bound_ms):
+        anomaly = NOT_RECOVERED.found(
+            f"Nobody was told the committed offsets of {silence.group} for {silence.tried_ns // 10**6} ms"
+            f" after recovery; {recovery.bound_ms:.0f} ms are allowed.",
+            subject=silence.group,
+            time_ns=silence.last.time_ns,
+            witness=(operation.index, silence.first.index, silence.last.index),
+            explanation=(
+                f"The last attempt ended with: {silence.last.error or 'no reason given'}.",
+                "The partition that keeps them has a leader and all its replicas in sync.",
+            ),
+        )
+        yield msgspec.structs.replace(anomaly, illegal=silence.licence is None, licence=silence.licence)
+
+
+def _doubt(
+    history: History, ended: Sequence[Operation], recoveries: Sequence[tuple[Operation, Recovery]]
+) -> str | None:
+    if not ended:
+        return "no recover operation was completed"
+    if not recoveries:
+        return f"recovery told nothing of the partitions: {ended[-1].error or 'no reason given'}"
+    if not all(recovery.partitions for _, recovery in recoveries):
+        return "recovery looked at no partition"
+    begun = {o.process: o.time_ns for o in history.of("recover") if o.type is INVOKE}
+    for operation, recovery in recoveries:
+        seen = {(state.topic, state.partition) for state in recovery.partitions}
+        expected = partitions_by(history, begun.get(operation.process, 0))
+        unseen = [str(each.name) for each in expected if each.name not in seen]
+        if unseen:
+            return f"recovery did not look at {', '.join(unseen)}"
+    return _short(recoveries)
+
+
+def _short(recoveries: Sequence[tuple[Operation, Recovery]]) -> str | None:
+    """Why recoveries that looked at everything did not come to their end."""
+    crowded = [
+        recovery.crowded
+        for operation, recovery in recoveries
+        if recovery.crowded and any(_judged(operation, recovery))
+    ]
+    if crowded:
+        return f"recovery took too long, but {crowded[0]}"
+    dead = sorted({node for _, recovery in recoveries for node in recovery.dead})
+    if dead:
+        return f"the nodes {dead} were dead, and what they held could not come back"
+    unsure = [operation for operation, _ in recoveries if operation.type is not OK]
+    return f"recovery ended without success: {unsure[0].error or 'no reason given'}" if unsure else None

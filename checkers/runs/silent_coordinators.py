@@ -1,0 +1,85 @@
+"""Groups whose committed offsets nobody was told for long after recovery; their partition is well."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from checkers.evidence.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, offsets_partition
+from checkers.history.operations import INVOKE, OK, History, Operation
+from checkers.licences.internal import may_have_lost
+from checkers.evidence.partition_changes import NOBODY, partition_changes
+from checkers.history.sources import Source, lacking
+
+_REGISTER = "offset/"
+_NS_PER_MS = 1_000_000
+
+
+class Silence(NamedTuple):
+    """That nobody was told a group's committed offsets at the end.
+
+    Attributes:
+        group: its id.
+        first: the first question after recovery.
+        last: the last answer that was none.
+        licence: why this may be so; None where nothing explains it.
+    """
+
+    group: str
+    first: Operation
+    last: Operation
+    licence: str | None
+
+    @property
+    def tried_ns(self) -> int:
+        """For how long it was asked."""
+        return self.last.time_ns - self.first.time_ns
+
+
+def silences(history: History, bound_ms: float) -> Iterator[Silence]:
+    """Groups that were asked for in the phase final-read for longer than a bound, without an answer.
+
+    Left out are those whose partition of ``__consumer_offsets`` has no leader or lacks members of its ISR at
+    the end, or of which nothing tells that; and all where no final read of records came to its end either, or
+    not all is there that clients recorded.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    since_ns = next((o.time_ns for o in history.of("phase") if o.key == "final-read"), None)
+    read = any(operation.type is OK for operation in history.of("final-read"))
+    if since_ns is None or not read or lacking(history, Source.CLIENTS) is not None:
+        return
+    for group, operations in sorted(_asked(history, since_ns).items()):
+        answers = [operation for operation in operations if operation.type is not INVOKE]
+        if not answers or any(operation.type is OK for operation in answers):
+            continue
+        last = max(answers, key=lambda operation: operation.time_ns)
+        lost = may_have_lost(history, OFFSETS_TOPIC) or may_have_lost(history, TRANSACTIONS_TOPIC)
+        silence = Silence(group, operations[0], last, lost)
+        if silence.tried_ns > bound_ms * _NS_PER_MS and _is_well(history, group, last.time_ns):
+            yield silence
+
+
+def _asked(history: History, since_ns: int) -> dict[str, list[Operation]]:
+    """By group the questions for its offsets from a time on, and their answers, in the order of time."""
+    asked: dict[str, list[Operation]] = {}
+    for operation in sorted((*history.of("committed-offsets"), *history.of("read")), key=lambda o: o.index):
+        group = _group(operation)
+        if group is not None and operation.time_ns >= since_ns:
+            asked.setdefault(group, []).append(operation)
+    return asked
+
+
+def _group(operation: Operation) -> str | None:
+    key = str(operation.key)
+    if operation.f == "committed-offsets":
+        return key
+    return key.removeprefix(_REGISTER).split("/")[0] if key.startswith(_REGISTER) else None
+
+
+def _is_well(history: History, group: str, until_ns: int) -> bool:
+    """Whether the partition that keeps a group's offsets has a leader and all replicas in sync at the end."""
+    partition, changes = offsets_partition(history, group), partition_changes(history)
+    if partition is None or not changes.tells(partition, until_ns):
+        return False
+    state = changes.states[partition][-1]
+    return state.leader != NOBODY and {*state.isr} >= {*state.replicas}

@@ -1,0 +1,79 @@
+"""The starts checker: how many starts a cluster took before it was ready, and what those before told.
+
+A start is not part of the load: nothing was acknowledged that it could have lost, and how long it may take is
+krucible's own bound.  So a cluster that does not become ready is told, with a doubt where none ever did; a
+process that ends by itself is illegal here as it is later.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from checkers.history.operations import History, Operation
+from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.history.shapes import START, StartSeen
+from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
+
+CHECKER = "starts"
+
+NOT_READY = AnomalyKind(
+    id="cluster-not-ready",
+    meaning="A new cluster that nobody disturbed did not become ready, and was started again on new disks.",
+    guarantee="Controllers that reach each other elect a leader, brokers that reach it register and are "
+    "unfenced; how soon Kafka does not say, and krucible waits for 90 s.",
+    source="KIP-595 (Leader Election), KIP-631 (Broker Registration and State Management)",
+    illegal=False,
+)
+NODE_DIED_AT_START = AnomalyKind(
+    id="node-died-at-start",
+    meaning="A node of a new cluster ended by itself before the cluster was ready, and its log says so.",
+    guarantee="A broker or controller keeps running until it is told to stop.",
+    source="krucible: configurations that are refused, lack of memory, full disks and signals are left out",
+)
+ANOMALIES = by_id(NOT_READY, NODE_DIED_AT_START)
+
+
+def check_starts(history: History) -> CheckerResult:
+    """Judge what starts that came to nothing told; unknown where the last one did not become ready either.
+
+    Raises:
+        msgspec.ValidationError: a start is not as docs/histories.md says.
+    """
+    starts = [(operation, msgspec.convert(operation.value, StartSeen)) for operation in history.of(START)]
+    return result_of(
+        CHECKER,
+        [anomaly for operation, seen in starts if not seen.ready for anomaly in _found(operation, seen)],
+        figures={"starts": len(starts)},
+        unknown_because=_doubt(starts),
+        exercised=bool(starts),
+    )
+
+
+def _found(operation: Operation, seen: StartSeen) -> Iterator[Anomaly]:
+    told = "; ".join(seen.sentences) or seen.waited_for or "nothing was told of it"
+    yield NOT_READY.found(
+        f"Start {operation.key} did not become ready within {seen.took_s:.0f} s: {told}.",
+        subject=f"start {operation.key}",
+        time_ns=operation.time_ns,
+        witness=(operation.index,),
+        explanation=[
+            *(f"{sentence}." for sentence in seen.sentences),
+            f"The host had {seen.load_per_cpu:.1f} tasks for each CPU.",
+        ],
+    )
+    for death in seen.died:
+        yield NODE_DIED_AT_START.found(
+            f"{death.node} ended by itself with exit code {death.exit_code} during start {operation.key}.",
+            subject=death.node,
+            time_ns=operation.time_ns,
+            witness=(operation.index,),
+            explanation=(f"The last that it said: {death.said}",),
+        )
+
+
+def _doubt(starts: Sequence[tuple[Operation, StartSeen]]) -> str | None:
+    if not starts or starts[-1][1].ready:
+        return None
+    last = starts[-1][1]
+    why = "; ".join(last.sentences) or last.waited_for
+    return f"none of {len(starts)} starts became ready, the last because: {why}"

@@ -1,0 +1,88 @@
+"""Who coordinates a group, or a transactional id, at the end: one broker, and nobody beside it.
+
+In the phase evidence each broker is asked for the groups and the transactional ids that it coordinates, and
+again while two brokers name the same one, for longer than any coordinator needs to let go of it.
+"""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import msgspec
+
+from checkers.history.operations import OK, History
+from checkers.verdict.kinds import AnomalyKind
+from checkers.history.observed import CoordinatorsSeen
+from checkers.verdict.verdict import Anomaly
+
+COORDINATORS = "coordinators"
+EVIDENCE_COORDINATORS = "coordinators"
+RELEASED_WITHIN_NS = 10_000_000_000
+"""How long a broker may name what it has ceased to coordinate: it lets go as soon as it learns of that."""
+
+TWO_COORDINATORS = AnomalyKind(
+    id="two-coordinators",
+    meaning="After recovery two brokers told for long that they coordinate one group or transactional id.",
+    guarantee="One broker coordinates a group or a transactional id: the leader of its partition.",
+    source="Kafka documentation, Implementation, Consumer Offset Tracking; KIP-98, Transaction Coordinator",
+)
+
+
+class _Claim(NamedTuple):
+    """Since when a broker has told without interruption that it coordinates something.
+
+    Attributes:
+        first: index of the first such answer.
+        since_ns: when that was there.
+        last: index of the last one.
+        asked_ns: when that was asked for.
+    """
+
+    first: int
+    since_ns: int
+    last: int
+    asked_ns: int
+
+
+def two_coordinators(history: History) -> Iterator[Anomaly]:
+    """One finding for everything that two brokers coordinate, after a recovery that came to its end.
+
+    Raises:
+        msgspec.ValidationError: an observation is not as docs/histories.md says.
+    """
+    if not any(operation.type is OK for operation in history.of("recover")):
+        return
+    lasting = _lasting(history)
+    for what in dict.fromkeys(what for _, what in sorted(lasting)):
+        nodes = sorted(node for node, each in lasting if each == what)
+        if len(nodes) > 1:
+            yield _found(what, {node: lasting[node, what] for node in nodes})
+
+
+def _lasting(history: History) -> dict[tuple[str, str], _Claim]:
+    """By broker and what it coordinates, claims that it made for longer than the bound, until the end."""
+    claims: dict[tuple[str, str], _Claim] = {}
+    for operation in history.observed(COORDINATORS):
+        node = operation.node or ""
+        seen = msgspec.convert(operation.value, CoordinatorsSeen)
+        told = {f"group {name}" for name in seen.groups or ()}
+        told |= {f"transactional id {name}" for name in seen.transactional_ids or ()}
+        before = {what: claims.pop((node, what)) for by, what in [*claims] if by == node}
+        for what in told:
+            first = before.get(what, _Claim(operation.index, operation.time_ns, 0, 0))
+            claims[node, what] = first._replace(last=operation.index, asked_ns=seen.began_ns)
+    lasting = {whose: claim.asked_ns - claim.since_ns for whose, claim in claims.items()}
+    return {whose: claims[whose] for whose, span_ns in lasting.items() if span_ns > RELEASED_WITHIN_NS}
+
+
+def _found(what: str, claims: dict[str, _Claim]) -> Anomaly:
+    until_ns = max(claim.asked_ns for claim in claims.values())
+    return TWO_COORDINATORS.found(
+        f"{' and '.join(claims)} told that they coordinate {what}",
+        subject=what,
+        time_ns=until_ns,
+        witness=sorted({index for claim in claims.values() for index in (claim.first, claim.last)}),
+        explanation=[
+            f"{node} told so from {claim.since_ns / 1e9:.3f} s to {claim.asked_ns / 1e9:.3f} s."
+            for node, claim in claims.items()
+        ],
+    )

@@ -1,0 +1,78 @@
+"""Whether a run of transactions tried what it is for: commits, aborts, and instances that were fenced."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import Any
+
+from checkers.transactional.client_errors.told import SCRIPT
+from checkers.history.operations import INVOKE, OK, History, Operation
+from checkers.verdict.verdict import Assumption
+
+KIND = "txn"
+"""The workload that these conditions are about."""
+COMMITTED_MIN = 20
+"""Fewer transactions of a client library say nothing about it."""
+
+
+def transacted(history: History) -> list[Assumption]:
+    """The conditions without which a valid run of the txn workload means nothing.
+
+    1. ``transactions-committed``: 20 of each client library that began any, at least.
+    2. ``transactions-aborted``: at least one on purpose, and acknowledged.
+    3. ``instances-fenced``: at least one transaction was not committed while, or after, another process
+       initialised its transactional id.
+    """
+    seen = _Seen()
+    for operation in history.operations:
+        match operation.f:
+            case "init-transactions" if operation.type is OK:
+                seen.initialised[operation.key] = operation.process
+            case "txn":
+                seen.take(operation)
+    least = min((seen.committed[client] for client in seen.clients), default=0)
+    told = ", ".join(f"{client}: {seen.committed[client]}" for client in sorted(seen.clients))
+    return [
+        Assumption(
+            "transactions-committed",
+            least >= COMMITTED_MIN,
+            f"at least {COMMITTED_MIN} transactions committed by each client",
+            told or "none began",
+        ),
+        Assumption(
+            "transactions-aborted",
+            seen.aborted > 0,
+            "at least 1 transaction aborted on purpose",
+            f"{seen.aborted} aborted",
+        ),
+        Assumption(
+            "instances-fenced",
+            seen.fenced > 0,
+            "at least 1 transaction refused to an instance that was fenced",
+            f"{seen.fenced} refused",
+        ),
+    ]
+
+
+@dataclass
+class _Seen:
+    """What was seen so far; `initialised` has the last process that initialised each transactional id."""
+
+    initialised: dict[Any, int | str] = field(default_factory=dict)
+    clients: set[str] = field(default_factory=set)
+    committed: Counter[str] = field(default_factory=Counter)
+    aborted: int = 0
+    fenced: int = 0
+
+    def take(self, operation: Operation) -> None:
+        """Take a library's invocation or completion; one without a value tells nothing."""
+        if operation.value is None or operation.value["client"] == SCRIPT:
+            return
+        client = operation.value["client"]
+        if operation.type is INVOKE:
+            self.clients.add(client)
+        elif operation.type is OK:
+            self.committed[client] += 1
+        elif operation.value.get("end") == operation.value.get("ended") == "abort":
+            self.aborted += 1
+        elif self.initialised.get(operation.key, operation.process) != operation.process:
+            self.fenced += 1

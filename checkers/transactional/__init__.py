@@ -1,0 +1,1 @@
+"""Checkers of producers and of their transactions."""

@@ -1,0 +1,58 @@
+"""The checker of clients' errors: what Kafka promises not to answer, and answered all the same.
+
+A fatal error ends a producer, and the next one goes on; that alone loses nothing.  But some errors say that a
+broker no longer knows what it had acknowledged, or that somebody else took over where there was nobody.
+
+Judged are sequences of idempotent and of transactional producers (`sequences`), and refused transactions
+(`fencing`).
+Not judged are errors that are retriable (CONCURRENT_TRANSACTIONS), that libraries bring about by themselves
+(INVALID_PRODUCER_EPOCH of a plain producer, which raises its epoch after a timeout, KIP-360), and refusals of
+initialisations.
+"""
+
+from checkers.evidence.setup import Setup, setup_of
+from checkers.history.operations import INVOKE, History
+from checkers.history.sources import Source, lacking
+from checkers.transactional.client_errors.fencing import refusals, refused_transactions
+from checkers.transactional.client_errors.kinds import ANOMALIES
+from checkers.transactional.client_errors.sequences import lost_sequences, told_of_sequences
+from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
+
+__all__ = ["ANOMALIES", "CHECKER", "check_client_errors"]
+
+CHECKER = "client-errors"
+_NEEDED = (Source.CLIENTS, Source.FAULTS, Source.ADMIN, Source.MOVES, Source.DISKS)
+
+
+def check_client_errors(history: History) -> CheckerResult:
+    """Judge what clients were told; unknown where not all is there by which it could be permitted.
+
+    Raises:
+        KeyError, msgspec.ValidationError: the history is not as docs/histories.md says.
+    """
+    setup = setup_of(history)
+    ended = [o for f in ("send", "txn") for o in history.of(f) if o.type is not INVOKE]
+    told = len(told_of_sequences(history)) + len(refused_transactions(history))
+    missing = lacking(history, *(_NEEDED if told else (Source.CLIENTS,)))
+    return result_of(
+        CHECKER,
+        _found(history, setup) if setup is not None and missing is None else [],
+        figures={
+            "operations": len(ended),
+            "with_errors": sum(operation.error is not None for operation in ended),
+            "errors_of_sequences": len(told_of_sequences(history)),
+            "refused_transactions": len(refused_transactions(history)),
+        },
+        unknown_because=_doubt(setup, told, missing),
+        exercised=bool(ended),
+    )
+
+
+def _found(history: History, setup: Setup) -> list[Anomaly]:
+    return [*lost_sequences(history, setup), *refusals(history, setup)]
+
+
+def _doubt(setup: Setup | None, told: int, missing: str | None) -> str | None:
+    if missing is not None:
+        return missing
+    return "without a setup nobody can say what may have explained an error" if told and not setup else None

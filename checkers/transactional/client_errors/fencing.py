@@ -1,0 +1,164 @@
+"""Transactions that were refused to a producer that nobody had replaced, and whose time was not up.
+
+What explains a refusal, and makes it none of ours: somebody else initialised the transactional id, or may
+have; the transaction may have exceeded its timeout, by which the coordinator aborts it and raises the epoch
+(KIP-890; how it is told then differs: KAFKA-19690, KAFKA-20785).  What leaves a doubt: the coordinator's
+partition of ``__transaction_state`` may have lost legally what this producer asked for last before, so that
+an older epoch is in force, or another transaction; other trouble within the transaction, after which
+libraries raise the epoch by themselves (KIP-360); and an initialisation that the library may have asked for
+twice, of which the first attempt may have come last.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from checkers.columns.tables import NEVER
+from checkers.evidence.producers import (
+    Call,
+    asked_ns,
+    initialisations,
+    is_acknowledged,
+    is_decided,
+    transactions,
+)
+from checkers.evidence.setup import Setup
+from checkers.history.operations import FAIL, History, once
+from checkers.history.shapes import sends_of
+from checkers.licences.decisions import lost_state
+from checkers.transactional.client_errors.kinds import FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN
+from checkers.transactional.client_errors.told import (
+    FENCED,
+    OLD_EPOCH,
+    PRODUCER_ID_MAPPING,
+    SCRIPT,
+    TXN_STATE,
+    codes_in,
+    nothing_but,
+)
+from checkers.verdict.verdict import Anomaly
+
+_FENCING = frozenset((FENCED, OLD_EPOCH))
+_FORGETTING = frozenset((TXN_STATE, PRODUCER_ID_MAPPING))
+_CODES = _FENCING | _FORGETTING
+_NS_PER_MS = 1_000_000
+_ASKED_ONCE_NS = 1_000_000_000
+"""Within this no library has given an attempt up: its requests may take two seconds."""
+
+
+@once
+def refused_transactions(history: History) -> tuple[Call, ...]:
+    """Transactions that ended with an error of fencing, or of a state that the coordinator forgot."""
+    return tuple(
+        call
+        for call in transactions(history)
+        if call.ended is not None
+        and codes_in(call.ended.error or "") & _CODES
+        and (call.begun.value or {}).get("client") != SCRIPT
+    )
+
+
+def refusals(history: History, setup: Setup) -> Iterator[Anomaly]:
+    """Refusals that nothing explains; illegal where nothing leaves a doubt either."""
+    for call in refused_transactions(history):
+        producer = _producer(history, call)
+        if not _rivals(history, call, producer) and not _timed_out(setup, call, producer):
+            yield _found(history, call, producer)
+
+
+def _found(history: History, call: Call, producer: Call | None) -> Anomaly:
+    ended = call.ended or call.begun
+    fenced = bool(codes_in(ended.error or "") & _FENCING)
+    doubt = _doubt(history, call, producer, fenced=fenced)
+    kind = FENCED_WITHOUT_RIVAL if fenced else TRANSACTION_FORGOTTEN
+    begun = () if producer is None or producer.ended is None else (producer.ended.index,)
+    anomaly = kind.found(
+        f"Process {ended.process} was refused a transaction of {ended.key}: {ended.error}",
+        subject=f"transactional id {ended.key}",
+        time_ns=ended.time_ns,
+        witness=(*begun, call.begun.index, ended.index),
+        explanation=(
+            f"Process {ended.process} had initialised {ended.key}, and nobody else did since, or may have.",
+            f"The transaction had begun {(ended.time_ns - call.begun.time_ns) / 1e9:.1f} s before, in time.",
+        ),
+    )
+    return anomaly if doubt is None else msgspec.structs.replace(anomaly, illegal=False, licence=doubt)
+
+
+def _doubt(history: History, call: Call, producer: Call | None, *, fenced: bool) -> str | None:
+    """Why a refusal may be the client's own doing; None where it can't be."""
+    ended = call.ended or call.begun
+    if producer is None or producer.ended is None:
+        return "no acknowledged initialisation of this producer is in the history"
+    if not nothing_but(ended.error or "", _CODES):
+        return "other trouble is told as well, after which libraries raise the epoch by themselves (KIP-360)"
+    if producer.ended.time_ns - producer.begun.time_ns > _ASKED_ONCE_NS:
+        return "the initialisation took long: an earlier attempt of it may have come later"
+    if not fenced and not all(map(is_acknowledged, sends_of(ended))):
+        return "not all of its records were acknowledged, so it need not have been under way"
+    decided = _decided(history, call, producer)
+    if not decided:
+        return "it was this producer's first transaction: an attempt to initialise it may have come late"
+    return _lost(history, call, producer, decided)
+
+
+def _lost(history: History, call: Call, producer: Call, decided: Sequence[Call]) -> str | None:
+    """An event by which the coordinator may have lost what it had decided for a producer last.
+
+    What it decides anew after a loss it knows: that explains no refusal any more.
+    """
+    asked = [producer.begun.time_ns, *map(asked_ns, decided)]
+    ended = call.ended or call.begun
+    return lost_state(history, str(call.begun.key), max(asked), ended.time_ns)
+
+
+def _producer(history: History, call: Call) -> Call | None:
+    """The latest acknowledged initialisation of the transactional id by the transaction's own process."""
+    mine = [
+        each
+        for each in initialisations(history)
+        if each.begun.process == call.begun.process
+        and each.begun.key == call.begun.key
+        and each.begun.index < call.begun.index
+        and each.to_ns != NEVER
+    ]
+    return mine[-1] if mine else None
+
+
+def _rivals(history: History, call: Call, producer: Call | None) -> bool:
+    """Whether anybody else may have initialised the transactional id since its producer did."""
+    since_ns = 0 if producer is None else producer.begun.time_ns
+    until_ns = NEVER if call.ended is None else call.ended.time_ns
+    return any(
+        each is not producer
+        and each.begun.key == call.begun.key
+        and not (each.ended is not None and each.ended.type is FAIL)
+        and each.begun.time_ns <= until_ns
+        and each.to_ns >= since_ns
+        for each in initialisations(history)
+    )
+
+
+def _timed_out(setup: Setup, call: Call, producer: Call | None) -> bool:
+    """Whether a transaction may have exceeded its timeout; also where that is not known.
+
+    What its producer asked for when it initialised goes before what the workload has.
+    """
+    asked = None if producer is None else producer.begun.value
+    own = asked.get("timeout_ms") if isinstance(asked, dict) else None
+    timeout_ms = own if isinstance(own, int) else setup.workload.transaction_timeout_ms
+    if timeout_ms is None or call.ended is None:
+        return True
+    return call.ended.time_ns - call.begun.time_ns >= timeout_ms * _NS_PER_MS
+
+
+def _decided(history: History, call: Call, producer: Call) -> list[Call]:
+    """Earlier transactions of the same producer that the coordinator ended as the producer asked."""
+    return [
+        each
+        for each in transactions(history)
+        if each.begun.process == call.begun.process
+        and each.begun.key == call.begun.key
+        and producer.begun.index < each.begun.index < call.begun.index
+        and is_decided(each)
+    ]

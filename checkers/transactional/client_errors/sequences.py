@@ -1,0 +1,177 @@
+"""Sequences that brokers do not know any more of producers whose records they had acknowledged.
+
+A producer numbers its batches in each partition.  It is told that its sequence is out of order where the
+batch before is not in the leader's log.  That shows a loss only if all before had been acknowledged:
+
+- the operation tells of no other trouble: an earlier batch of it may have been given up before it arrived;
+- each of its records in question is in a partition of which nothing was acknowledged by the same operation;
+- the producer, which is replaced after anything but success, had records acknowledged in these partitions.
+
+A transactional producer is idempotent and waits for all replicas, and its numbers go on from one transaction
+to the next; where it has a new epoch for each of them (KIP-890), the first batch is in order whatever was
+lost.  Whose epoch is outdated is told that, and not this.
+
+A leader that is to verify a transaction (KIP-890, of producers without a new epoch for each) remembers the
+lowest sequence that it was asked for since, and refuses all above it.  A batch that was sent again, as nobody
+had answered, may come once more after its successors: it is refused, and so is what follows then, although
+nothing was lost.  librdkafka tells that it had sent a batch of the partition again.
+"""
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from operator import attrgetter
+from typing import Any
+
+import msgspec
+
+from checkers.columns.tables import PartitionName
+from checkers.evidence.setup import Setup
+from checkers.history.operations import INVOKE, OK, History, Operation, once
+from checkers.history.shapes import is_answered, sends_of
+from checkers.licences import licences_of
+from checkers.transactional.client_errors.kinds import SEQUENCE_LOST
+from checkers.transactional.client_errors.told import (
+    OUT_OF_ORDER,
+    SCRIPT,
+    UNKNOWN_PRODUCER,
+    codes_in,
+    nothing_but,
+)
+from checkers.verdict.verdict import Anomaly
+
+_CODES = frozenset((OUT_OF_ORDER, UNKNOWN_PRODUCER))
+_TRANSACTION = "txn"
+_BEGINNING = "init-transactions"
+_SENT_AGAIN = "last partition error _TIMED_OUT (actions Retry"
+_OFFSET = 4
+"""Place of the offset in a send of a completed transaction."""
+
+
+def told_of_sequences(history: History) -> list[Operation]:
+    """Sends and transactions that ended with an error about their sequence."""
+    ended = (o for f in ("send", _TRANSACTION) for o in history.of(f) if o.error is not None)
+    return [operation for operation in ended if codes_in(operation.error or "") & _CODES]
+
+
+def lost_sequences(history: History, setup: Setup) -> Iterator[Anomaly]:
+    """Errors about sequences: illegal where nothing but a loss that nobody permitted explains them."""
+    for operation in told_of_sequences(history):
+        if _tells_of_records(operation):
+            yield _judged(history, setup, operation)
+
+
+def _tells_of_records(operation: Operation) -> bool:
+    if operation.f != _TRANSACTION:
+        return is_answered(operation.value)
+    value = operation.value if isinstance(operation.value, dict) else {}
+    return bool(value.get("mops")) and value.get("client") != SCRIPT
+
+
+def _judged(history: History, setup: Setup, operation: Operation) -> Anomaly:
+    partitions = _partitions(operation, acknowledged=False)
+    before = _acknowledged_before(history, operation, partitions)
+    doubt = _doubt(setup, operation, partitions, before) or _licence(history, operation, partitions)
+    told = ", ".join(map(str, sorted(partitions)))
+    anomaly = SEQUENCE_LOST.found(
+        f"Process {operation.process} was told of {told}: {operation.error}",
+        subject=f"process {operation.process}",
+        time_ns=operation.time_ns,
+        witness=(*(each.index for each in before), operation.index),
+        explanation=(
+            f"The producer of process {operation.process} had had records acknowledged in {told}.",
+            "The leader did not know the batch before the one that it refused, so it has lost that.",
+        ),
+    )
+    return anomaly if doubt is None else msgspec.structs.replace(anomaly, illegal=False, licence=doubt)
+
+
+def _doubt(
+    setup: Setup, operation: Operation, partitions: frozenset[PartitionName], before: Sequence[Operation]
+) -> str | None:
+    """Why an error shows no loss, whatever the brokers did; None where it does."""
+    own = _of_send(setup, operation) if operation.f != _TRANSACTION else _of_transaction(operation)
+    if own is not None:
+        return own
+    if not nothing_but(operation.error or "", _CODES):
+        return "other trouble is told as well: an earlier batch may have been given up before it arrived"
+    if not partitions or partitions & _partitions(operation, acknowledged=True):
+        return "other records of the same operation were acknowledged in that partition, perhaps out of turn"
+    if not before:
+        return "nothing that this producer had sent there was acknowledged before"
+    return None
+
+
+def _of_send(setup: Setup, operation: Operation) -> str | None:
+    workload = setup.workload
+    if str(workload.acks) != "all" or not workload.idempotent:
+        return "the producer did not wait for all replicas, or was not idempotent"
+    if workload.is_durable(operation.process):
+        return "each attempt of this process is a new producer's"
+    return None
+
+
+def _of_transaction(operation: Operation) -> str | None:
+    if _SENT_AGAIN in (operation.error or ""):
+        return "a batch was sent there twice, and where it arrives last the leader lets none after it follow"
+    return None
+
+
+def _licence(history: History, operation: Operation, partitions: frozenset[PartitionName]) -> str | None:
+    """What permits that the leader of one of some partitions lost records by then; None if nothing does."""
+    licences = licences_of(history)
+    permits = (permit for partition in sorted(partitions) for permit in licences.of(partition))
+    return next((permit.text for permit in permits if permit.event.from_ns <= operation.time_ns), None)
+
+
+def _partitions(operation: Operation, *, acknowledged: bool) -> frozenset[PartitionName]:
+    """Partitions of those records of an operation that were acknowledged, or of those that were not."""
+    told: Iterator[tuple[Any, int, bool]]
+    if operation.f == _TRANSACTION:
+        sends = sends_of(operation)
+        told = ((mop[1], mop[2], len(mop) > _OFFSET and mop[_OFFSET] is not None) for mop in sends)
+    elif isinstance(operation.value, dict):
+        told = iter([(operation.key, operation.value["partition"], True)])
+    else:
+        told = ((operation.key, entry[0], entry[3] == OK) for entry in operation.value)
+    return frozenset(PartitionName(str(topic), number) for topic, number, ok in told if ok is acknowledged)
+
+
+@once
+def _ended_by_process(history: History) -> dict[int | str, list[Operation]]:
+    """Completions of sends, of transactions and of their producers' beginnings by process, in order."""
+    found: dict[int | str, list[Operation]] = defaultdict(list)
+    for f in ("send", _TRANSACTION, _BEGINNING):
+        for operation in history.of(f):
+            if operation.type is not INVOKE:
+                found[operation.process].append(operation)
+    for operations in found.values():
+        operations.sort(key=attrgetter("index"))
+    return found
+
+
+def _acknowledged_before(
+    history: History, operation: Operation, partitions: frozenset[PartitionName]
+) -> list[Operation]:
+    """The same producer's latest operations that were acknowledged in each partition; empty if one lacks."""
+    missing = set(partitions)
+    found: list[Operation] = []
+    mine = _ended_by_process(history)[operation.process]
+    for earlier in reversed(mine[: bisect_left(mine, operation.index, key=attrgetter("index"))]):
+        if not missing:
+            return found[::-1]
+        if not _by_same_producer(earlier, operation):
+            return []
+        told = _partitions(earlier, acknowledged=True) & missing
+        if told:
+            found.append(earlier)
+            missing -= told
+    return [] if missing else found[::-1]
+
+
+def _by_same_producer(earlier: Operation, operation: Operation) -> bool:
+    """Whether the producer of an operation carried out the one before as well, and was kept after it."""
+    if (earlier.f, earlier.key) != (operation.f, operation.key):
+        return False
+    # A transaction that was aborted on purpose ends as a failed one, without an error.
+    return earlier.error is None if operation.f == _TRANSACTION else earlier.type is OK

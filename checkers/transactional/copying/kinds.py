@@ -1,0 +1,38 @@
+"""What a copy that should be made exactly once can show."""
+
+from checkers.verdict.kinds import AnomalyKind, by_id
+
+_GUARANTEE = (
+    "the copies of a transaction and the group's offsets that go with them are committed together or not at "
+    "all, so that each record is copied exactly once"
+)
+_SOURCE = "KIP-98 (sendOffsetsToTransaction), KIP-447"
+
+DUPLICATED = AnomalyKind(
+    "copy-duplicated",
+    "Several copies of one record are visible to readers of committed records.",
+    _GUARANTEE,
+    _SOURCE,
+)
+LOST = AnomalyKind(
+    "copy-lost",
+    "A record has no visible copy, and the group has gone past it, or a copy's commit was acknowledged.",
+    _GUARANTEE,
+    _SOURCE,
+)
+WITHOUT_OFFSETS = AnomalyKind(
+    "copy-without-offsets",
+    "A copy is visible, and the group's offset, which its transaction committed too, is not past the record.",
+    _GUARANTEE,
+    _SOURCE,
+)
+
+UNASKED = AnomalyKind(
+    "committed-offset-unasked",
+    "A group was found at an offset that no transaction had asked to commit.",
+    "a group goes on where one of its members committed that it should",
+    "Kafka documentation, Distribution, Consumer Offset Tracking; KIP-98 (sendOffsetsToTransaction)",
+)
+
+ANOMALIES = by_id(DUPLICATED, LOST, WITHOUT_OFFSETS, UNASKED)
+"""All of them, by id."""

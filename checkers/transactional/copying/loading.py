@@ -1,0 +1,246 @@
+"""What was copied, by whom and where to, in columns.
+
+A *place* is a partition that a group reads: group, topic, partition.  An *input* is a place and an offset.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from checkers.columns.rows import Codes
+from checkers.columns.tables import NONE, Integers
+from checkers.history.operations import INVOKE, OK, History, Operation, OperationType
+from checkers.history.shapes import LARGEST, sends_of
+
+READ_COMMITTED = "read_committed"
+
+
+class Place(NamedTuple):
+    """A partition that a group reads; the group is empty where a transaction committed no offsets."""
+
+    group: str
+    topic: str
+    partition: int
+
+
+class Attempts(NamedTuple):
+    """Copies that transactions made, one row each, in the order of their invocations.
+
+    Attributes:
+        value: the copy's value.
+        place: code of the place that the input was read from.
+        offset: the input's offset.
+        transaction: row of `Copying.transactions`.
+    """
+
+    value: Integers
+    place: Integers
+    offset: Integers
+    transaction: Integers
+
+
+class Copies(NamedTuple):
+    """Records of output partitions that a reader of committed records was given at the end, once each.
+
+    Attributes:
+        value: the record's.
+        partition: code of its partition.
+        offset: where it stands.
+        read: position in the history of a final read that returned it.
+    """
+
+    value: Integers
+    partition: Integers
+    offset: Integers
+    read: Integers
+
+
+@dataclass(slots=True)
+class Transaction:
+    """One transaction that copies; positions in the history, and its outcome, None while it is open."""
+
+    begin: int
+    end: int = NONE
+    outcome: OperationType | None = None
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Its invocation, and its completion if there is one."""
+        return (self.begin,) if self.end == NONE else (self.begin, self.end)
+
+
+@dataclass(frozen=True, slots=True)
+class Copying:
+    """Everything about copies that a history tells.
+
+    Attributes:
+        transactions: those that copy.
+        attempts: what they copied.
+        copies: what there is in the end.
+        places: where they read, by code.
+        partitions: topic and number of each output partition, by code.
+        inputs: code of the place and offset of each record that a final read found at a place; shape (2, n).
+        unread: topic and number of each input and output partition that no final read at read_committed read
+            whole, be it that a transaction is open there which hides what comes after it.
+        committed: per place code, the offset that the group's were found at in the end, and where in the
+            history that is told.
+        acknowledged: per place code, the same of the largest offset whose commit was acknowledged.
+    """
+
+    transactions: list[Transaction]
+    attempts: Attempts
+    copies: Copies
+    places: tuple[Place, ...]
+    partitions: tuple[tuple[str, int], ...]
+    inputs: Integers
+    unread: tuple[tuple[str, int], ...]
+    committed: dict[int, tuple[int, int]]
+    acknowledged: dict[int, tuple[int, int]]
+
+
+def copying_of(history: History) -> Copying:
+    """Load a history.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it: its shapes are not checked again here.
+    """
+    loader = _Loader()
+    takers = {"txn": loader.txn, "final-read": loader.final_read, "committed-offsets": loader.offsets}
+    for operation in history.operations:
+        take = takers.get(operation.f)
+        if take is not None:
+            take(operation)
+    return loader.loaded()
+
+
+@dataclass
+class _Loader:
+    """Takes the operations of a history in their order."""
+
+    transactions: list[Transaction] = field(default_factory=list)
+    open: dict[int | str, int] = field(default_factory=dict)
+    places: Codes[Place] = field(default_factory=Codes)
+    outputs: dict[tuple[str, int], None] = field(default_factory=dict)
+    rows: list[tuple[int, int, int, int]] = field(default_factory=list)
+    reads: dict[tuple[str, int], list[Operation]] = field(default_factory=dict)
+    ends: dict[tuple[str, int], int] = field(default_factory=dict)
+    acknowledged: dict[int, tuple[int, int]] = field(default_factory=dict)
+    told: list[Operation] = field(default_factory=list)
+
+    def txn(self, operation: Operation) -> None:
+        """Take a transaction's invocation or completion."""
+        if operation.type is INVOKE:
+            if operation.value.get("consumed"):
+                self._begin(operation)
+        elif operation.process in self.open:
+            self._end(operation, self.open.pop(operation.process))
+
+    def final_read(self, operation: Operation) -> None:
+        """Take a final read that came to the end of what its isolation level sees."""
+        if operation.type is not OK:
+            return
+        where = (operation.key, operation.value["partition"])
+        self.ends[where] = max(self.ends.get(where, 0), operation.value["end"])
+        if operation.value["isolation"] == READ_COMMITTED:
+            self.reads.setdefault(where, []).append(operation)
+
+    def offsets(self, operation: Operation) -> None:
+        """Take what a group's offsets are in the end."""
+        if operation.type is OK:
+            self.told.append(operation)
+
+    def _begin(self, operation: Operation) -> None:
+        row = len(self.transactions)
+        self.open[operation.process] = row
+        self.transactions.append(Transaction(operation.index))
+        group = next((mop[1] for mop in operation.value["mops"] if mop[0] == "offsets"), "")
+        sources = [
+            (self.places[Place(group, topic, partition)], offset)
+            for topic, partition, offsets, _ in operation.value["consumed"]
+            for offset in offsets
+        ]
+        for (_, topic, partition, value, *_), (place, offset) in zip(
+            sends_of(operation), sources, strict=True
+        ):
+            self.outputs[topic, partition] = None
+            if _is_own(value):
+                self.rows.append((value, place, offset, row))
+
+    def _end(self, operation: Operation, row: int) -> None:
+        transaction = self.transactions[row]
+        transaction.end, transaction.outcome = operation.index, operation.type
+        if operation.type is not OK:
+            return
+        for _, group, topic, offsets in (mop for mop in operation.value["mops"] if mop[0] == "offsets"):
+            for partition, offset in offsets:
+                place = self.places[Place(group, topic, partition)]
+                known = self.acknowledged.get(place, (NONE, NONE))
+                self.acknowledged[place] = max(known, (offset, operation.index))
+
+    def loaded(self) -> Copying:
+        """Everything that was taken."""
+        places, outputs = tuple(self.places), tuple(self.outputs)
+        wanted = dict.fromkeys([*((place.topic, place.partition) for place in places), *outputs])
+        return Copying(
+            transactions=self.transactions,
+            attempts=Attempts(*_table(self.rows, 4)),
+            copies=self._copies(outputs),
+            places=places,
+            partitions=outputs,
+            inputs=self._inputs(places),
+            unread=tuple(where for where in wanted if not self._is_whole(where)),
+            committed=self._committed(places),
+            acknowledged=self.acknowledged,
+        )
+
+    def _is_whole(self, where: tuple[str, int]) -> bool:
+        return any(read.value["end"] >= self.ends[where] for read in self.reads.get(where, ()))
+
+    def _copies(self, outputs: tuple[tuple[str, int], ...]) -> Copies:
+        tables = [
+            _records(operation, code)
+            for code, where in enumerate(outputs)
+            for operation in self.reads.get(where, ())
+        ]
+        table = np.concatenate([np.empty((4, 0), dtype=np.int64), *tables], axis=1)
+        _, first = np.unique(table[:3], axis=1, return_index=True)
+        return Copies(*table[:, first])
+
+    def _inputs(self, places: tuple[Place, ...]) -> Integers:
+        tables = [
+            _records(operation, code)[[1, 2]]
+            for code, place in enumerate(places)
+            for operation in self.reads.get((place.topic, place.partition), ())
+        ]
+        return np.unique(np.concatenate([np.empty((2, 0), dtype=np.int64), *tables], axis=1), axis=1)
+
+    def _committed(self, places: tuple[Place, ...]) -> dict[int, tuple[int, int]]:
+        codes = {place: code for code, place in enumerate(places)}
+        found: dict[int, tuple[int, int]] = {}
+        for operation in self.told:
+            for partition, offset in operation.value["offsets"]:
+                code = codes.get(Place(operation.key, operation.value["topic"], partition))
+                if code is not None:
+                    found[code] = (0 if offset is None else offset, operation.index)
+        return found
+
+
+def _is_own(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST
+
+
+def _records(operation: Operation, code: int) -> Integers:
+    """Value, partition's code, offset and the operation's position of each record; shape (4, records)."""
+    rows = [
+        (value, code, offset, operation.index)
+        for _, offsets, values in operation.value["records"]
+        for offset, value in zip(offsets, values, strict=True)
+        if _is_own(value)
+    ]
+    return _table(rows, 4)
+
+
+def _table(rows: Sequence[tuple[int, ...]], width: int) -> Integers:
+    return np.array(rows, dtype=np.int64).reshape(-1, width).T

@@ -1,0 +1,48 @@
+"""Offsets that a group is found at in the end, although no transaction asked to commit them."""
+
+from collections.abc import Iterator, Mapping
+
+from checkers.history.operations import OK, History, Operation
+from checkers.transactional.copying.kinds import UNASKED
+from checkers.verdict.verdict import Anomaly
+
+
+def find_unasked(history: History) -> Iterator[Anomaly]:
+    """One finding for each partition and answer that tells such an offset.
+
+    Args:
+        history: as `checkers.history.reading.read_history` returns it.
+    """
+    asked = _asked(history)
+    for operation in history.of("committed-offsets"):
+        if operation.type is OK:
+            yield from _unasked(operation, asked.get((operation.key, operation.value["topic"]), {}))
+
+
+def _unasked(operation: Operation, asked: Mapping[int, set[int]]) -> Iterator[Anomaly]:
+    """Offsets of one answer; of partitions for which nobody asked anything, another rule tells."""
+    for partition, offset in operation.value["offsets"]:
+        known = asked.get(partition, {offset})
+        if offset is not None and offset not in known:
+            place = f"{operation.value['topic']}/{partition}"
+            yield UNASKED.found(
+                f"Group {operation.key} is to go on at {offset} of {place}, which no transaction asked for.",
+                subject=place,
+                time_ns=operation.time_ns,
+                witness=(operation.index,),
+                explanation=(
+                    f"Operation {operation.index} was answered {offset}.",
+                    f"The largest offset that was asked for there is {max(known)}.",
+                ),
+            )
+
+
+def _asked(history: History) -> dict[tuple[str, str], dict[int, set[int]]]:
+    """By group and topic, of each partition, all offsets that transactions asked to commit."""
+    asked: dict[tuple[str, str], dict[int, set[int]]] = {}
+    for operation in history.of("txn"):
+        mops = operation.value["mops"] if operation.value is not None else ()
+        for _, group, topic, offsets in (mop for mop in mops if mop[0] == "offsets"):
+            for partition, offset in offsets:
+                asked.setdefault((group, topic), {}).setdefault(partition, set()).add(offset)
+    return asked

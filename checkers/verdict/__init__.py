@@ -1,0 +1,1 @@
+"""Anomalies, results of checkers, and verdicts."""

@@ -1,0 +1,52 @@
+"""Kinds of anomalies: the name, meaning and source that all findings of one kind share."""
+
+from collections.abc import Iterable, Mapping
+
+import msgspec
+
+from checkers.verdict.verdict import Anomaly
+
+
+class AnomalyKind(msgspec.Struct, frozen=True):
+    """What every finding with one id has in common.
+
+    Attributes:
+        id: stable name, e.g. ``zombie-leader``.
+        meaning: what was seen, in one line.
+        guarantee: the promise that is broken, or stretched where it is legal.
+        source: where that promise is made.
+        illegal: whether a finding makes a history invalid.
+    """
+
+    id: str
+    meaning: str
+    guarantee: str
+    source: str
+    illegal: bool = True
+
+    def found(
+        self,
+        summary: str,
+        *,
+        subject: str | None = None,
+        time_ns: int | None = None,
+        witness: Iterable[int] = (),
+        explanation: Iterable[str] = (),
+    ) -> Anomaly:
+        """A finding of this kind; the arguments are those fields of `Anomaly`."""
+        return Anomaly(
+            id=self.id,
+            summary=summary,
+            guarantee=self.guarantee,
+            source=self.source,
+            illegal=self.illegal,
+            subject=subject,
+            time_ns=time_ns,
+            witness=tuple(witness),
+            explanation=tuple(explanation),
+        )
+
+
+def by_id(*kinds: AnomalyKind) -> Mapping[str, AnomalyKind]:
+    """The kinds, found by their ids."""
+    return {kind.id: kind for kind in kinds}
