@@ -1,25 +1,10 @@
-"""The command line: one group, errors that say what to do, exit codes that mean something.
+"""The command line: one group, errors that say what to do, exit codes that mean something (`exits`)."""
 
-Exit codes: 0 valid, 1 invalid, 2 unknown, 3 the harness failed, 64 usage.
-"""
-
-import io
 import sys
-import tempfile
-import traceback
-from collections.abc import Callable
 from functools import partial
 
-import click
-
-from checkers.history.reading import HistoryError
 from harness.cli.commands import krucible
-from harness.errors import KrucibleError, UsageError, refused
-from results.store import RunNotFoundError, StoreError
-
-EXIT_FAILED = KrucibleError.exit_code
-EXIT_USAGE = UsageError.exit_code
-EXIT_INTERRUPTED = 130
+from harness.cli.exits import coded, forgive_streams
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -28,61 +13,6 @@ def main(arguments: list[str] | None = None) -> None:
     sys.exit(invoke(sys.argv[1:] if arguments is None else arguments))
 
 
-def forgive_streams() -> None:
-    """Have names of files shown that hold what the terminal can't show."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
 def invoke(arguments: list[str]) -> int:
     """Run a command and return its exit code."""
     return coded(partial(krucible.main, args=arguments, prog_name="krucible", standalone_mode=False))
-
-
-def coded(action: Callable[[], object]) -> int:
-    """What something returns, as an exit code; whatever goes wrong is told, without a traceback."""
-    try:
-        code = action()
-    except click.ClickException as error:
-        error.show()
-        return EXIT_USAGE
-    except SystemExit:  # click's way of saying that whoever read our output has gone; its 1 would say invalid
-        return EXIT_FAILED
-    except Exception as error:  # noqa: BLE001 - the last line of defence: told, or saved to a file, never hidden
-        text, code = _explained(error)
-        click.echo(f"krucible: {text}", err=True)
-    return code if isinstance(code, int) else 0
-
-
-def _explained(error: Exception) -> tuple[str, int]:
-    """What to say of an error, and the exit code."""
-    match error:
-        case click.Abort():
-            return "interrupted", EXIT_INTERRUPTED
-        case RunNotFoundError():
-            return str(error), EXIT_USAGE
-        case HistoryError() | StoreError():
-            return str(error), EXIT_FAILED
-        case KrucibleError():
-            return str(error), error.exit_code
-        case OSError():
-            return str(refused(error)), EXIT_FAILED
-        case _:
-            return _saved_traceback(error), EXIT_FAILED
-
-
-def _saved_traceback(error: Exception) -> str:
-    text = "".join(traceback.format_exception(error))
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", prefix="krucible-", suffix=".traceback", delete=False, encoding="utf-8", errors="replace"
-        ) as file:
-            file.write(text)
-        where = file.name
-    except OSError:  # no room even for that
-        where = " < ".join(line.strip() for line in reversed(text.splitlines()[-7:]))
-    return (
-        f"a defect of krucible's own\n  got:      {type(error).__name__}: {error}\n"
-        f"  where:    {where}\n  next:     please report it with that"
-    )

@@ -6,17 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import click
-import msgspec
 from rich.console import Console
 
 from checkers.foreign.judging import Asked
 from checkers.foreign.workloads import Workload
 from checkers.history.reading import read_history
-from checkers.judge import CHECKERS, judge, judge_by
+from checkers.judge import judge
 from checkers.registers.linearizability import MODELS
 from checkers.transactional.transactions import ConsistencyModel, Declared
 from harness.cli.comparing import compare, comparison_as_json, load_labels, summary_of, table_of
-from harness.cli.doing import telling, told_on_terminal
+from harness.cli.doing import told_on_terminal
 from harness.cli.importing import (
     STDIN,
     initial_of,
@@ -27,8 +26,9 @@ from harness.cli.importing import (
     told,
     verdict_as_json,
 )
-from harness.cli.keeping import EXIT_CODES, identity_of, keep, keep_for_ci, show
+from harness.cli.keeping import EXIT_CODES, identity_of, keep_for_ci, show
 from harness.cli.options import runs_option
+from harness.cli.rejudging import check_run
 from harness.errors import UsageError, disk_errors_told
 from results.cleaning import clean
 from results.measures import measure
@@ -117,21 +117,6 @@ def _refuse(foreign: dict[str, Any], why: str) -> None:
         raise UsageError(
             "an option that does not belong here", got=", ".join(given), expected=f"none of them {why}"
         )
-
-
-def check_run(folder: Path, *, as_json: bool) -> int:
-    """Judge a run's folder, write verdict and report, tell them, and return the exit code."""
-    with told_on_terminal(len(CHECKERS) + 2) as tell:
-        tell("reading")
-        history = read_history(folder)
-        verdict = judge_by(history, telling(tell, CHECKERS))
-        tell("writing it down")
-        text = keep(folder, history, verdict)
-    if as_json:
-        click.echo(msgspec.json.encode(verdict).decode())
-    else:
-        show(text)
-    return EXIT_CODES[verdict.validity]
 
 
 def _check_file(name: str, foreign: dict[str, Any], *, as_json: bool) -> int:

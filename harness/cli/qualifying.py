@@ -14,11 +14,11 @@ import msgspec
 from harness.cli.campaigns import Campaign
 from harness.cli.cancelling import cancellable
 from harness.cli.contents import Contents, require_two
+from harness.cli.making import run_missing
 from harness.cli.options import Seeds, runs_option
 from harness.cli.origins import settled
 from harness.cli.provisions import require_images
 from harness.cli.qualifying_runs import Gathered, Stores, gather_planned, gather_stored, on_record
-from harness.cli.running import run_missing
 from harness.cli.series import Series, Venue
 from harness.errors import UsageError, disk_errors_told
 from harness.plan.planning import plan_run

@@ -18,9 +18,10 @@ from checkers.verdict.verdict import Verdict
 from harness.cli.campaigns import Campaign
 from harness.cli.cancelling import cancellable
 from harness.cli.contents import Contents
+from harness.cli.making import run_one
 from harness.cli.options import image_options, runs_option
 from harness.cli.origins import settled
-from harness.cli.running import run_one, tell_kept
+from harness.cli.running import tell_kept
 from harness.cli.series import Series, Venue
 from harness.errors import KrucibleError, UsageError
 from harness.plan.replaying import differences

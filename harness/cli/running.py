@@ -1,30 +1,26 @@
 """``krucible run``: one scenario, once or once per seed."""
 
 import random
-import threading
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
-from msgspec.structs import replace
 
-from checkers.history.reading import HistoryError
-from checkers.verdict.verdict import Verdict
 from harness.cli.campaigns import Campaign
 from harness.cli.cancelling import cancellable
 from harness.cli.hands_on import hands_on
-from harness.cli.hosting.options import OnHosts, asked_hosts, hosts_options
+from harness.cli.hosting.asked import OnHosts
+from harness.cli.hosting.options import asked_hosts, hosts_options
 from harness.cli.keeping import EXIT_CODES
+from harness.cli.making import run_missing, run_one
 from harness.cli.options import SEED_MAX, Seeds, runs_option, topology_options
 from harness.cli.origins import settled
 from harness.cli.series import Series, Venue
 from harness.cluster.cluster import DESCRIPTION_FILE
-from harness.errors import KrucibleError, UsageError
+from harness.errors import UsageError
 from harness.plan.chance import KINDS
 from harness.plan.gambits import GAMBITS
-from harness.plan.planning import RunOptions, RunPlan, plan_run
-from results.store import StoreError
+from harness.plan.planning import RunOptions, plan_run
 
 _SEEDS = 100_000
 
@@ -95,18 +91,6 @@ def _options(scenario: str, seed: int, given: dict[str, Any]) -> RunOptions:
     return RunOptions(scenario=scenario, seed=seed, **(given | pairs))
 
 
-def run_one(plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:
-    """Run, judge, write verdict and report, and say how it ended.
-
-    Raises:
-        KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.
-    """
-    if venue.series is not None:
-        return venue.series.run(plan, venue)
-    with Series(venue.runs, cancelled) as series:
-        return series.run(plan, venue)
-
-
 def tell_kept(folder: Path) -> None:
     """What to do with the cluster that a run left up."""
     click.echo("kept       its cluster is up:")
@@ -127,30 +111,3 @@ def _run_many(
     with cancellable() as cancelled, Series(runs, cancelled) as series:
         run_missing(campaign, plans, Venue(runs, series=series), cancelled)
     return campaign.finish()
-
-
-def run_missing(
-    campaign: Campaign, plans: Mapping[int, RunPlan], venue: Venue, cancelled: threading.Event
-) -> None:
-    """Run what a campaign lacks, until it is cancelled; that the harness failed is told and recorded.
-
-    Args:
-        campaign: that lacks runs.
-        plans: a plan for every seed.
-        venue: where; the run that follows there is the one after the campaign's last.
-        cancelled: set to end the campaign early.
-    """
-    missing = campaign.missing()
-    following = [*(plans[seed] for seed in missing[1:]), venue.following]
-    for number, (seed, then) in enumerate(zip(missing, following, strict=False), start=1):
-        if cancelled.is_set():
-            break
-        click.echo(f"--- seed {seed} ({number} of {len(missing)})")
-        try:
-            folder, _verdict = run_one(plans[seed], replace(venue, following=then), cancelled)
-            if not cancelled.is_set():
-                campaign.require_its_kafka(folder)
-                campaign.record(seed, folder)
-        except (HistoryError, KrucibleError, StoreError) as error:
-            campaign.record_failure(seed, str(error))
-            click.echo(f"krucible: seed {seed} failed: {error}", err=True)

@@ -11,7 +11,8 @@ import click
 
 from harness.campaigns.sensitivity.planning import Budget, Controls, slots
 from harness.cli.cancelling import cancellable
-from harness.cli.hosting.options import OnHosts, asked_hosts, hosts_options
+from harness.cli.hosting.asked import OnHosts
+from harness.cli.hosting.options import asked_hosts, hosts_options
 from harness.cli.options import SEED_MAX, Time, Word, runs_option
 from harness.cli.sensitivity_adopting import adopted
 from harness.cli.sensitivity_kept import KeptOutcomes

@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from harness.campaigns.sensitivity.identity import bug_digest, schedule_digest
 from harness.campaigns.sensitivity.planning import Controls, Slot, in_order
 from harness.cli.campaigns import Campaign
+from harness.cli.making import run_missing
 from harness.cli.provisions import require_images
 from harness.cli.qualifying_runs import Stores
-from harness.cli.running import run_missing
 from harness.cli.sensitivity_reading import read_control, read_trial
 from harness.cli.series import Series, Venue
 from harness.cli.stored_runs import StoredRun, StoredRuns

@@ -11,8 +11,8 @@ import msgspec
 
 from harness.cli.campaigns import Campaign
 from harness.cli.cancelling import cancellable
+from harness.cli.making import run_missing
 from harness.cli.options import runs_option
-from harness.cli.running import run_missing
 from harness.cli.series import Series, Venue
 from harness.errors import UsageError, disk_errors_told
 from harness.plan.catalogue import known_outcomes

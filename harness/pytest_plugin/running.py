@@ -9,7 +9,7 @@ from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import Verdict
 from harness.cli.cancelling import cancellable
 from harness.cli.keeping import identity_of
-from harness.cli.running import run_one
+from harness.cli.making import run_one
 from harness.cli.series import Venue
 from harness.cluster.loop_disks import lacking
 from harness.errors import KrucibleError, UsageError

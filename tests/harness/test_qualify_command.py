@@ -12,7 +12,8 @@ import pytest
 from checkers.history.identity import RunIdentity, encode_identity
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from harness import cli
-from harness.cli import qualifying, running
+from harness.cli import exits, qualifying
+from harness.cli import making as running
 from harness.cli.series import Venue
 from harness.errors import KrucibleError, UsageError
 from harness.plan.planning import RunPlan
@@ -176,7 +177,7 @@ def test_a_qualification_that_was_killed_goes_on_with_what_is_missing(
     fake: FakeRuns, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     fake.killed_at = 4
-    assert qualify() == cli.EXIT_INTERRUPTED
+    assert qualify() == exits.EXIT_INTERRUPTED
     assert not (tmp_path / "runs" / "qualifications").exists()
     capsys.readouterr()
     assert qualify("--json") == 0

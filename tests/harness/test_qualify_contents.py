@@ -12,7 +12,8 @@ from checkers.history.identity import IDENTITY_FILE, ImageIdentity, encode_ident
 from checkers.verdict.verdict import Verdict
 from harness import cli
 from harness.cli import contents as module
-from harness.cli import provisions, qualifying, running
+from harness.cli import making as running
+from harness.cli import provisions, qualifying
 from harness.cli.series import Venue
 from harness.cluster.images import Source, Survey
 from harness.plan.planning import RunPlan

@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from harness import cli
-from harness.cli import running, sensitivity_runs
+from harness.cli import making as running
+from harness.cli import sensitivity_runs
 from harness.cli.hosting import measurements
 from tests.harness.fake_hosts import MASTER, FakeHosts
 from tests.harness.fake_measured_runs import FakeRuns

@@ -10,7 +10,8 @@ import pytest
 
 from harness import cli
 from harness.campaigns.sensitivity.identity import bug_digest, is_script_of, schedule_digest
-from harness.cli import running, sensitivity_runs
+from harness.cli import making as running
+from harness.cli import sensitivity_runs
 from harness.cli.stored_runs import StoredRuns
 from harness.plan.planning import RunOptions, plan_run
 from harness.plan.schedule import plan as drawn

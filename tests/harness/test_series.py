@@ -7,7 +7,8 @@ from typing import NoReturn
 import pytest
 
 from harness import cli
-from harness.cli import qualifying, running, sensitivity_runs
+from harness.cli import making as running
+from harness.cli import qualifying, sensitivity_runs
 from harness.cli.series import Venue
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan

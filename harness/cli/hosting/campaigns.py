@@ -8,8 +8,8 @@ import click
 
 from harness.cli.campaigns import Campaign
 from harness.cli.cancelling import cancellable
+from harness.cli.hosting.asked import OnHosts
 from harness.cli.hosting.driving import Asked, crew_of
-from harness.cli.hosting.options import OnHosts
 from harness.cli.hosting.orders import Report
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 
 import click
 
-from harness.cli.hosting.options import OnHosts
+from harness.cli.hosting.asked import OnHosts
 from harness.cli.hosting.orders import Desk, Order, Report, Site, decode, encode
 from harness.cli.hosting.table import Host, able, hosts_text, look_at
 from harness.cli.hosting.tasks import CARRY_OUT, CLEAR_SLOTS, Clearing

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from time import monotonic
 
 from harness.cli.cancelling import cancellable
+from harness.cli.hosting.asked import OnHosts
 from harness.cli.hosting.campaigns import record
 from harness.cli.hosting.driving import Asked, crew_of
-from harness.cli.hosting.options import OnHosts
 from harness.cli.hosting.orders import Report
 from harness.cli.sensitivity_runs import Measuring, Planned
 from results.sensitivity.outcomes import Place

@@ -4,30 +4,17 @@ import re
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import click
 
+from harness.cli.hosting.asked import OnHosts
 from harness.errors import KrucibleError, UsageError
 
 CLUSTERS_MAX = 8
 _MASTER = re.compile(r"spark://[^/\s]+")
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-
-class OnHosts(NamedTuple):
-    """How hosts are to do runs.
-
-    Attributes:
-        master: Spark's.
-        clusters: how many a host bears at once.
-        scratch: the folder on each host in which runs happen; None for its cache.
-    """
-
-    master: str
-    clusters: int = 1
-    scratch: Path | None = None
 
 
 class StandaloneMaster(click.ParamType[str]):

@@ -1,0 +1,55 @@
+"""Runs that are made: one, or those that a campaign lacks."""
+
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+
+import click
+from msgspec.structs import replace
+
+from checkers.history.reading import HistoryError
+from checkers.verdict.verdict import Verdict
+from harness.cli.campaigns import Campaign
+from harness.cli.series import Series, Venue
+from harness.errors import KrucibleError
+from harness.plan.planning import RunPlan
+from results.store import StoreError
+
+
+def run_one(plan: RunPlan, venue: Venue, cancelled: threading.Event) -> tuple[Path, Verdict]:
+    """Run, judge, write verdict and report, and say how it ended.
+
+    Raises:
+        KrucibleError: the harness failed, and what was recorded by then shows nothing illegal.
+    """
+    if venue.series is not None:
+        return venue.series.run(plan, venue)
+    with Series(venue.runs, cancelled) as series:
+        return series.run(plan, venue)
+
+
+def run_missing(
+    campaign: Campaign, plans: Mapping[int, RunPlan], venue: Venue, cancelled: threading.Event
+) -> None:
+    """Run what a campaign lacks, until it is cancelled; that the harness failed is told and recorded.
+
+    Args:
+        campaign: that lacks runs.
+        plans: a plan for every seed.
+        venue: where; the run that follows there is the one after the campaign's last.
+        cancelled: set to end the campaign early.
+    """
+    missing = campaign.missing()
+    following = [*(plans[seed] for seed in missing[1:]), venue.following]
+    for number, (seed, then) in enumerate(zip(missing, following, strict=False), start=1):
+        if cancelled.is_set():
+            break
+        click.echo(f"--- seed {seed} ({number} of {len(missing)})")
+        try:
+            folder, _verdict = run_one(plans[seed], replace(venue, following=then), cancelled)
+            if not cancelled.is_set():
+                campaign.require_its_kafka(folder)
+                campaign.record(seed, folder)
+        except (HistoryError, KrucibleError, StoreError) as error:
+            campaign.record_failure(seed, str(error))
+            click.echo(f"krucible: seed {seed} failed: {error}", err=True)

@@ -1,0 +1,26 @@
+"""A run that is judged again: from its folder alone, and written down as the first time."""
+
+from pathlib import Path
+
+import click
+import msgspec
+
+from checkers.history.reading import read_history
+from checkers.judge import CHECKERS, judge_by
+from harness.cli.doing import telling, told_on_terminal
+from harness.cli.keeping import EXIT_CODES, keep, show
+
+
+def check_run(folder: Path, *, as_json: bool) -> int:
+    """Judge a run's folder, write verdict and report, tell them, and return the exit code."""
+    with told_on_terminal(len(CHECKERS) + 2) as tell:
+        tell("reading")
+        history = read_history(folder)
+        verdict = judge_by(history, telling(tell, CHECKERS))
+        tell("writing it down")
+        text = keep(folder, history, verdict)
+    if as_json:
+        click.echo(msgspec.json.encode(verdict).decode())
+    else:
+        show(text)
+    return EXIT_CODES[verdict.validity]
