@@ -17,7 +17,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from benchmarks.tables import Table
-from harness.cli.keeping import keep
+from harness.campaigns.keeping import keep
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from harness.record.events import Event, PhaseBegan
 from harness.run.runner import Host, execute

@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 import pytest
 
+from harness.campaigns.sensitivity.pages import measurements_in
 from harness.cli.catalogue_page import render_catalogue
 from harness.cli.commands import krucible
-from harness.cli.sensitivity_pages import measurements_in
 from harness.plan.catalogue import load_scenario, scenario_names
 from results.glossary import render_anomalies
 from results.pipeline.tables_page import render_tables
@@ -66,9 +66,9 @@ def test_docker_is_spoken_in_two_rooms_only() -> None:
         assert importing(package) <= {"harness/cluster", "harness/faults"}
 
 
-def test_only_the_command_line_and_the_pytest_plugin_know_results() -> None:
+def test_only_services_the_command_line_and_the_pytest_plugin_know_results() -> None:
     users = {place for place in importing("results") if not place.startswith("results")}
-    assert users == {"harness/cli", "harness/pytest_plugin"}
+    assert users == {"harness/campaigns", "harness/cli", "harness/pytest_plugin"}
 
 
 def test_every_module_says_what_it_is_for() -> None:

@@ -1,1 +1,1 @@
-"""Many runs that belong together."""
+"""Runs that are made for somebody, one or many: carried out, judged, written down, resumed, told."""

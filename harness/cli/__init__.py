@@ -3,8 +3,8 @@
 import sys
 from functools import partial
 
+from harness.campaigns.exits import coded, forgive_streams
 from harness.cli.commands import krucible
-from harness.cli.exits import coded, forgive_streams
 
 
 def main(arguments: list[str] | None = None) -> None:

@@ -14,8 +14,10 @@ from checkers.history.reading import read_history
 from checkers.judge import judge
 from checkers.registers.linearizability import MODELS
 from checkers.transactional.transactions import ConsistencyModel, Declared
+from harness.campaigns.doing import told_on_terminal
+from harness.campaigns.keeping import EXIT_CODES, identity_of, keep_for_ci, show
+from harness.campaigns.rejudging import check_run
 from harness.cli.comparing import compare, comparison_as_json, load_labels, summary_of, table_of
-from harness.cli.doing import told_on_terminal
 from harness.cli.importing import (
     STDIN,
     initial_of,
@@ -26,9 +28,7 @@ from harness.cli.importing import (
     told,
     verdict_as_json,
 )
-from harness.cli.keeping import EXIT_CODES, identity_of, keep_for_ci, show
 from harness.cli.options import runs_option
-from harness.cli.rejudging import check_run
 from harness.errors import UsageError, disk_errors_told
 from results.cleaning import clean
 from results.measures import measure

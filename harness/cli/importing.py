@@ -21,7 +21,7 @@ from checkers.history.reading import HistoryError, read_journals
 from checkers.judge import judge
 from checkers.transactional.transactions import draw_cycle
 from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
-from harness.cli.doing import Tell, untold
+from harness.campaigns.doing import Tell, untold
 from harness.errors import UsageError
 from results.cleaning import clean
 

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
-from harness.cli.campaigns import Campaign
-from harness.cli.cancelling import cancellable
-from harness.cli.contents import Contents, require_two
-from harness.cli.making import run_missing
+from harness.campaigns.campaign import Campaign
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.contents import Contents, require_two
+from harness.campaigns.making import run_missing
+from harness.campaigns.provisions import require_images
+from harness.campaigns.qualifying_runs import Gathered, Stores, gather_planned, gather_stored, on_record
+from harness.campaigns.series import Series, Venue
 from harness.cli.options import Seeds, runs_option
 from harness.cli.origins import settled
-from harness.cli.provisions import require_images
-from harness.cli.qualifying_runs import Gathered, Stores, gather_planned, gather_stored, on_record
-from harness.cli.series import Series, Venue
 from harness.errors import UsageError, disk_errors_told
 from harness.plan.planning import plan_run
 from harness.plan.qualification import PRESETS, Build, Job, Matrix, expected_ms, load_ms, matrix, shard

@@ -15,14 +15,14 @@ from msgspec.structs import replace
 from checkers.history.reading import HistoryError, read_history, read_journals
 from checkers.judge import judge
 from checkers.verdict.verdict import Verdict
-from harness.cli.campaigns import Campaign
-from harness.cli.cancelling import cancellable
-from harness.cli.contents import Contents
-from harness.cli.making import run_one
+from harness.campaigns.campaign import Campaign
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.contents import Contents
+from harness.campaigns.making import run_one
+from harness.campaigns.series import Series, Venue
 from harness.cli.options import image_options, runs_option
 from harness.cli.origins import settled
 from harness.cli.running import tell_kept
-from harness.cli.series import Series, Venue
 from harness.errors import KrucibleError, UsageError
 from harness.plan.replaying import differences
 from harness.plan.replaying_plan import (

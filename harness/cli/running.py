@@ -6,16 +6,16 @@ from typing import Any
 
 import click
 
-from harness.cli.campaigns import Campaign
-from harness.cli.cancelling import cancellable
+from harness.campaigns.campaign import Campaign
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.keeping import EXIT_CODES
+from harness.campaigns.making import run_missing, run_one
+from harness.campaigns.series import Series, Venue
 from harness.cli.hands_on import hands_on
-from harness.cli.hosting.asked import OnHosts
-from harness.cli.hosting.options import asked_hosts, hosts_options
-from harness.cli.keeping import EXIT_CODES
-from harness.cli.making import run_missing, run_one
+from harness.cli.hosts_options import asked_hosts, hosts_options
 from harness.cli.options import SEED_MAX, Seeds, runs_option, topology_options
 from harness.cli.origins import settled
-from harness.cli.series import Series, Venue
 from harness.cluster.cluster import DESCRIPTION_FILE
 from harness.errors import UsageError
 from harness.plan.chance import KINDS
@@ -104,7 +104,7 @@ def _run_many(
     plans = {seed: plan_run(_options(scenario, seed, given)) for seed in seeds}
     campaign = Campaign(runs, scenario, plans)
     if on_hosts is not None:
-        from harness.cli.hosting.campaigns import run_missing_on_hosts  # noqa: PLC0415 - it needs Spark
+        from harness.campaigns.hosting.campaigns import run_missing_on_hosts  # noqa: PLC0415 - it needs Spark
 
         run_missing_on_hosts(campaign, plans, runs, on_hosts)
         return campaign.finish()

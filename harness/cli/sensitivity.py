@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.sensitivity.adopting import adopted
+from harness.campaigns.sensitivity.kept import KeptOutcomes
+from harness.campaigns.sensitivity.pages import measurement_of, measurements_in
 from harness.campaigns.sensitivity.planning import Budget, Controls, slots
-from harness.cli.cancelling import cancellable
-from harness.cli.hosting.asked import OnHosts
-from harness.cli.hosting.options import asked_hosts, hosts_options
+from harness.campaigns.sensitivity.runs import Measuring
+from harness.campaigns.stored_runs import StoredRuns
+from harness.cli.hosts_options import asked_hosts, hosts_options
 from harness.cli.options import SEED_MAX, Time, Word, runs_option
-from harness.cli.sensitivity_adopting import adopted
-from harness.cli.sensitivity_kept import KeptOutcomes
-from harness.cli.sensitivity_pages import measurement_of, measurements_in
-from harness.cli.sensitivity_runs import Measuring
-from harness.cli.stored_runs import StoredRuns
 from harness.errors import disk_errors_told
 from harness.plan.planning import DURATION_S_MIN
 from harness.plan.qualification import PRESETS
@@ -196,7 +196,7 @@ def _run(
     measuring: Measuring, on_hosts: OnHosts | None, limit_s: float | None, over: Callable[[], None]
 ) -> None:
     if on_hosts is not None:
-        from harness.cli.hosting.measurements import run_missing_on_hosts  # noqa: PLC0415 - it needs Spark
+        from harness.campaigns.hosting.measurements import run_missing_on_hosts  # noqa: PLC0415 - it needs Spark
 
         run_missing_on_hosts(measuring, on_hosts, limit_s, over)
         return

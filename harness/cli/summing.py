@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.campaigns import EXIT_CODES
+from harness.campaigns.campaign import EXIT_CODES
 from harness.errors import UsageError, disk_errors_told
 from results.campaign import render_campaign
 from results.junit import render_junit, stored_suite

@@ -9,11 +9,11 @@ from pathlib import Path
 import click
 import msgspec
 
-from harness.cli.campaigns import Campaign
-from harness.cli.cancelling import cancellable
-from harness.cli.making import run_missing
+from harness.campaigns.campaign import Campaign
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.making import run_missing
+from harness.campaigns.series import Series, Venue
 from harness.cli.options import runs_option
-from harness.cli.series import Series, Venue
 from harness.errors import UsageError, disk_errors_told
 from harness.plan.catalogue import known_outcomes
 from harness.plan.planning import RunOptions, plan_run, reproduce_line

@@ -7,10 +7,10 @@ import pytest
 
 from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import Verdict
-from harness.cli.cancelling import cancellable
-from harness.cli.keeping import identity_of
-from harness.cli.making import run_one
-from harness.cli.series import Venue
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.keeping import identity_of
+from harness.campaigns.making import run_one
+from harness.campaigns.series import Venue
 from harness.cluster.loop_disks import lacking
 from harness.errors import KrucibleError, UsageError
 from harness.plan.catalogue import load_scenario

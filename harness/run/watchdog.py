@@ -22,7 +22,7 @@ def watched(bound_s: float = BOUND_S) -> Iterator[None]:
     """From here to the end of the block, a hang of `bound_s` ends the process by SIGALRM (exit code 142).
 
     Shortly before that, what every thread does is written to stderr.  Faults, containers and the verdict are
-    left to the parent (`harness.cli.apart`).  Nothing is watched where SIGALRM is in use already.
+    left to the parent (`harness.campaigns.apart`).  Nothing is watched where SIGALRM is in use already.
     """
     if signal.getsignal(signal.SIGALRM) is not signal.SIG_DFL or signal.getitimer(signal.ITIMER_REAL)[0]:
         yield

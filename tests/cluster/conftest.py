@@ -10,7 +10,7 @@ import docker
 import msgspec
 import pytest
 
-from harness.cli.series import TOGETHER
+from harness.campaigns.series import TOGETHER
 from harness.cluster.cluster import Cluster, Plan, start_cluster
 from harness.cluster.engine import compose_binary, connect
 from harness.cluster.images import ensure_base, ensure_image, maven

@@ -20,7 +20,7 @@ from tests.standalone import BOUND_S, ENVIRONMENT, Cluster, standalone, wait_unt
 
 pytestmark = pytest.mark.cluster
 COMMANDS = Path(harness.cli.__file__).with_name("__main__.py")
-CHILD = b"harness.cli.hosting.child"
+CHILD = b"harness.campaigns.hosting.child"
 
 
 @pytest.fixture(scope="module")

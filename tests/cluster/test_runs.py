@@ -13,8 +13,8 @@ import pytest
 
 from checkers.history.operations import OperationType
 from checkers.verdict.verdict import Validity, Verdict
+from harness.campaigns.series import TOGETHER
 from harness.cli import invoke
-from harness.cli.series import TOGETHER
 from harness.cluster.containers import RunContainers
 from harness.cluster.leftovers import leftovers
 from harness.record.deaths import is_noted

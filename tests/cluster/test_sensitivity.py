@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from harness.campaigns.sensitivity.reading import read_trial
 from harness.cli import invoke
-from harness.cli.sensitivity_reading import read_trial
 from results.sensitivity import Ending, Reach, Trial
 
 pytestmark = pytest.mark.cluster

@@ -17,8 +17,8 @@ from checkers.history.operations import OperationType
 from checkers.history.reading import read_history
 from checkers.judge import judge
 from checkers.verdict.verdict import Verdict
-from harness.cli.apart import child
-from harness.cli.keeping import keep, show
+from harness.campaigns.apart import child
+from harness.campaigns.keeping import keep, show
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from harness.plan.replaying_plan import _as_set_up
@@ -45,7 +45,7 @@ START: dict[str, Any] = {
 def perform(
     plan: RunPlan, host: Host, cancelled: threading.Event, listener: Listener
 ) -> tuple[Path, Verdict]:
-    """What `harness.cli.performing.perform` does, up to the end that was chosen."""
+    """What `harness.campaigns.performing.perform` does, up to the end that was chosen."""
     seed = plan.options.seed
     end = dict(pair.split("=") for pair in os.environ.get("DYING", "").split(",") if pair).get(str(seed), "")
     if end == "before it began":

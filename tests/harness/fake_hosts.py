@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from harness.cli.hosting import driving
-from harness.cli.hosting.looking import LOOK, Seen
-from harness.cli.hosting.orders import Order, Report, decode, encode
-from harness.cli.hosting.tasks import CARRY_OUT, CLEAR_SLOTS
+from harness.campaigns.hosting import driving
+from harness.campaigns.hosting.looking import LOOK, Seen
+from harness.campaigns.hosting.orders import Order, Report, decode, encode
+from harness.campaigns.hosting.tasks import CARRY_OUT, CLEAR_SLOTS
 from results.pipeline.hosts import Answer
 
 End = Callable[[Order], Report]

@@ -8,8 +8,8 @@ import msgspec
 
 from checkers.history.identity import ImageIdentity, RunIdentity, encode_identity
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
-from harness.cli.hosting.orders import Order, Report
-from harness.cli.series import Venue
+from harness.campaigns.hosting.orders import Order, Report
+from harness.campaigns.series import Venue
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan, plan_run
 from harness.plan.schedule import encode

@@ -10,8 +10,8 @@ import pytest
 
 from checkers.history.identity import ImageIdentity
 from checkers.verdict.verdict import Validity, Verdict
+from harness.campaigns.series import Venue
 from harness.cli import replaying
-from harness.cli.series import Venue
 from harness.plan.planning import RunPlan
 from harness.plan.schedule import faults_of
 from tests.harness.recorded_run import Told, a_verdict, planned, store_run

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from harness.cli.admin_news import admin_news
+from harness.campaigns.admin_news import admin_news
 
 OK, INFO = OperationType.OK, OperationType.INFO
 ELECT = {"partitions": [["t", 0], ["t", 1], ["t", 2], ["t", 3]], "code": 0, "message": None}

@@ -11,11 +11,11 @@ import pytest
 
 from checkers.verdict.verdict import Validity, Verdict
 from harness import cli
-from harness.cli import series
-from harness.cli.apart import aftermath, process
-from harness.cli.campaigns import Campaign
-from harness.cli.series import TOGETHER
-from harness.cli.stored_runs import StoredRuns
+from harness.campaigns import series
+from harness.campaigns.apart import aftermath, process
+from harness.campaigns.campaign import Campaign
+from harness.campaigns.series import TOGETHER
+from harness.campaigns.stored_runs import StoredRuns
 from harness.cluster import leftovers
 from harness.errors import EngineError
 from harness.plan.planning import RunPlan
@@ -33,7 +33,7 @@ SCENARIO = "smoke/partition"
 LAUNCHED = """
 import sys
 from harness import cli
-from harness.cli.apart import process
+from harness.campaigns.apart import process
 process.CHILD = "tests.harness.dying_child"
 cli.main(sys.argv[1:])
 """

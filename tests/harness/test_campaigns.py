@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from checkers.history.identity import IDENTITY_FILE, ImageIdentity, encode_identity
-from harness.cli import contents as module
-from harness.cli.campaigns import STATE_FILE, Campaign, look_up
-from harness.cli.contents import Contents
+from harness.campaigns import contents as module
+from harness.campaigns.campaign import STATE_FILE, Campaign, look_up
+from harness.campaigns.contents import Contents
 from harness.plan.planning import RunOptions, RunPlan, plan_run
 from results.store import VERDICT_FILE, save_verdict
 from tests.results.pipeline.stored_runs import VALID

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from checkers.history.identity import ImageIdentity, RunIdentity
-from harness.cli import contents as module
-from harness.cli.contents import Content, Contents, key_of, require_two
+from harness.campaigns import contents as module
+from harness.campaigns.contents import Content, Contents, key_of, require_two
 from harness.cluster.images.registry import digest_in, known_as
 from harness.errors import EngineError, UsageError
 from harness.plan import catalogue

@@ -11,8 +11,9 @@ import pytest
 
 from checkers.judge import CHECKERS, judge_by
 from harness import cli
-from harness.cli import checking, doing
-from harness.cli.doing import telling, told_on_terminal, untold
+from harness.campaigns import doing
+from harness.campaigns.doing import telling, told_on_terminal, untold
+from harness.cli import checking
 from tests.harness.waiting import BOUND_S, wait_until
 from tests.results.pipeline.stored_runs import STORY, store
 

@@ -14,13 +14,13 @@ import pytest
 
 from checkers.history.identity import IDENTITY_FILE
 from checkers.verdict.verdict import Validity
-from harness.cli.hosting import tasks
-from harness.cli.hosting.hand_over import clear, hand_over
-from harness.cli.hosting.identity import host_name, krucible_digest, machine
-from harness.cli.hosting.looking import Question, Seen, file_system_of, look
-from harness.cli.hosting.orders import Begun, Desk, Order, Report, Site, decode, encode
-from harness.cli.hosting.slots import slot
-from harness.cli.hosting.table import Host, able, hosts_text
+from harness.campaigns.hosting import tasks
+from harness.campaigns.hosting.hand_over import clear, hand_over
+from harness.campaigns.hosting.identity import host_name, krucible_digest, machine
+from harness.campaigns.hosting.looking import Question, Seen, file_system_of, look
+from harness.campaigns.hosting.orders import Begun, Desk, Order, Report, Site, decode, encode
+from harness.campaigns.hosting.slots import slot
+from harness.campaigns.hosting.table import Host, able, hosts_text
 from harness.errors import EngineError, KrucibleError
 from harness.host.doctor import Check, State
 from harness.plan.planning import ImageAsked, RunOptions
@@ -31,7 +31,7 @@ from tests.harness.waiting import wait_until
 SCENARIO = "smoke/partition"
 HOLDER = """
 import sys
-from harness.cli.hosting.slots import slot
+from harness.campaigns.hosting.slots import slot
 with slot([1], lambda: False) as held:
     print(held, flush=True)
     sys.stdin.read()
@@ -165,7 +165,9 @@ def test_a_run_that_waits_for_its_slot_ends_when_all_are_to(tmp_path: Path) -> N
 
 
 def child(order: Order) -> subprocess.Popen[bytes]:
-    process = subprocess.Popen([sys.executable, "-m", "harness.cli.hosting.child"], stdin=subprocess.PIPE)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "harness.campaigns.hosting.child"], stdin=subprocess.PIPE
+    )
     assert process.stdin is not None
     process.stdin.write(encode(order) + b"\n")
     process.stdin.flush()
@@ -187,7 +189,7 @@ def test_a_process_that_is_killed_is_told_as_a_failure(tmp_path: Path) -> None:
     with slot_held_elsewhere():
         waiting = threading.Thread(target=lambda: answers.append(tasks.carry_out(encode(order))))
         waiting.start()
-        os.kill(wait_until(lambda: below_this_process(b"harness.cli.hosting.child")), signal.SIGKILL)
+        os.kill(wait_until(lambda: below_this_process(b"harness.campaigns.hosting.child")), signal.SIGKILL)
         waiting.join()
     assert "its process ended with -9" in decode(answers[0], Report).failure
 

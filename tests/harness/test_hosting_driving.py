@@ -8,14 +8,14 @@ import pytest
 
 from checkers.verdict.verdict import Validity
 from harness import cli
-from harness.cli.campaigns import Campaign
-from harness.cli.hosting import driving
-from harness.cli.hosting.campaigns import CampaignWork
-from harness.cli.hosting.driving import Crew
-from harness.cli.hosting.looking import Seen
-from harness.cli.hosting.orders import Begun, Desk, Order, Report, encode
-from harness.cli.hosting.table import Host, look_at
-from harness.cli.hosting.tasks import CARRY_OUT
+from harness.campaigns.campaign import Campaign
+from harness.campaigns.hosting import driving
+from harness.campaigns.hosting.campaigns import CampaignWork
+from harness.campaigns.hosting.driving import Crew
+from harness.campaigns.hosting.looking import Seen
+from harness.campaigns.hosting.orders import Begun, Desk, Order, Report, encode
+from harness.campaigns.hosting.table import Host, look_at
+from harness.campaigns.hosting.tasks import CARRY_OUT
 from harness.plan.planning import RunPlan
 from results.pipeline.errors import PipelineError
 from results.pipeline.hosts import Answer

@@ -13,7 +13,7 @@ import harness.pytest_plugin.running
 import results.step_summary
 from checkers.history.identity import IDENTITY_FILE, encode_identity
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
-from harness.cli.series import Venue
+from harness.campaigns.series import Venue
 from harness.errors import EngineError
 from harness.plan.planning import RunPlan
 from harness.pytest_plugin import ROOM

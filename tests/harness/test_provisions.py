@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from harness.cli import provisions as module
+from harness.campaigns import provisions as module
 from harness.cluster.images import KafkaImage, Source, Survey
 from harness.errors import EngineError, KrucibleError
 from harness.plan.planning import ImageAsked, RunOptions, RunPlan, plan_run

@@ -12,9 +12,10 @@ import pytest
 from checkers.history.identity import RunIdentity, encode_identity
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from harness import cli
-from harness.cli import exits, qualifying
-from harness.cli import making as running
-from harness.cli.series import Venue
+from harness.campaigns import exits
+from harness.campaigns import making as running
+from harness.campaigns.series import Venue
+from harness.cli import qualifying
 from harness.errors import KrucibleError, UsageError
 from harness.plan.planning import RunPlan
 from harness.plan.qualification import PRESETS, Entry, Preset

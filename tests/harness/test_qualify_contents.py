@@ -11,10 +11,11 @@ import pytest
 from checkers.history.identity import IDENTITY_FILE, ImageIdentity, encode_identity
 from checkers.verdict.verdict import Verdict
 from harness import cli
-from harness.cli import contents as module
-from harness.cli import making as running
-from harness.cli import provisions, qualifying
-from harness.cli.series import Venue
+from harness.campaigns import contents as module
+from harness.campaigns import making as running
+from harness.campaigns import provisions
+from harness.campaigns.series import Venue
+from harness.cli import qualifying
 from harness.cluster.images import Source, Survey
 from harness.plan.planning import RunPlan
 from harness.plan.qualification import PRESETS

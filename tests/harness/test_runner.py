@@ -11,7 +11,7 @@ import pytest
 
 from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import Validity, Verdict
-from harness.cli import performing
+from harness.campaigns import performing
 from harness.errors import EngineError, KrucibleError
 from harness.kafka.wire import WireError
 from harness.record.journal import JournalError

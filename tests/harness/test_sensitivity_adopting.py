@@ -9,7 +9,7 @@ import pytest
 
 from checkers.history.identity import decode_identity, encode_identity
 from harness import cli
-from harness.cli.series import Venue
+from harness.campaigns.series import Venue
 from harness.plan.planning import RunOptions, plan_run
 from results.sensitivity import Ending
 from results.sensitivity.outcomes import Outcomes, decode_outcomes

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from harness import cli
-from harness.cli import making as running
-from harness.cli import sensitivity_runs
-from harness.cli.hosting import measurements
+from harness.campaigns import making as running
+from harness.campaigns.hosting import measurements
+from harness.campaigns.sensitivity import runs as sensitivity_runs
 from tests.harness.fake_hosts import MASTER, FakeHosts
 from tests.harness.fake_measured_runs import FakeRuns
 

@@ -8,7 +8,7 @@ import pytest
 
 from harness import cli
 from harness.campaigns.sensitivity.identity import bug_digest
-from harness.cli.sensitivity_pages import measurements_in
+from harness.campaigns.sensitivity.pages import measurements_in
 from harness.errors import UsageError
 from harness.seeded_bugs.catalogue import seeded_bugs
 from results.sensitivity import Ending, Found, LeftOut, Sensitivity, Sought

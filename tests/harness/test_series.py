@@ -7,9 +7,10 @@ from typing import NoReturn
 import pytest
 
 from harness import cli
-from harness.cli import making as running
-from harness.cli import qualifying, sensitivity_runs
-from harness.cli.series import Venue
+from harness.campaigns import making as running
+from harness.campaigns.sensitivity import runs as sensitivity_runs
+from harness.campaigns.series import Venue
+from harness.cli import qualifying
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 

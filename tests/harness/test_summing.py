@@ -68,7 +68,7 @@ def test_a_campaign_tells_the_job_that_it_is_part_of(tmp_path: Path, monkeypatch
 
     page = tmp_path / "step.md"
     monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(page))
-    monkeypatch.setattr("harness.cli.making.run_one", refuse)
+    monkeypatch.setattr("harness.campaigns.making.run_one", refuse)
     assert invoke(["run", "smoke/partition", "--seeds", "1..2", "--runs", str(tmp_path)]) == 3
     assert page.read_text().startswith("## krucible run smoke/partition --seeds 1..2\n")
     assert "**❌ 2 Failed** (2 runs)" in page.read_text()

@@ -10,8 +10,8 @@ import pytest
 from checkers.history.identity import RunIdentity, encode_identity
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from harness import cli
-from harness.cli import making as running
-from harness.cli.series import Venue
+from harness.campaigns import making as running
+from harness.campaigns.series import Venue
 from harness.errors import KrucibleError
 from harness.plan.catalogue import expectation_for, known_outcomes, scenario_names
 from harness.plan.planning import RunOptions, RunPlan, plan_run

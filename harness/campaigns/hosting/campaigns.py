@@ -6,11 +6,11 @@ from pathlib import Path
 
 import click
 
-from harness.cli.campaigns import Campaign
-from harness.cli.cancelling import cancellable
-from harness.cli.hosting.asked import OnHosts
-from harness.cli.hosting.driving import Asked, crew_of
-from harness.cli.hosting.orders import Report
+from harness.campaigns.campaign import Campaign
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.hosting.driving import Asked, crew_of
+from harness.campaigns.hosting.orders import Report
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from results.store import StoreError

@@ -9,15 +9,15 @@ from typing import NamedTuple
 import click
 from msgspec.structs import replace
 
+from harness.campaigns.campaign import Campaign
+from harness.campaigns.making import run_missing
+from harness.campaigns.provisions import require_images
+from harness.campaigns.qualifying_runs import Stores
 from harness.campaigns.sensitivity.identity import bug_digest, schedule_digest
 from harness.campaigns.sensitivity.planning import Controls, Slot, in_order
-from harness.cli.campaigns import Campaign
-from harness.cli.making import run_missing
-from harness.cli.provisions import require_images
-from harness.cli.qualifying_runs import Stores
-from harness.cli.sensitivity_reading import read_control, read_trial
-from harness.cli.series import Series, Venue
-from harness.cli.stored_runs import StoredRun, StoredRuns
+from harness.campaigns.sensitivity.reading import read_control, read_trial
+from harness.campaigns.series import Series, Venue
+from harness.campaigns.stored_runs import StoredRun, StoredRuns
 from harness.plan.planning import RunPlan, plan_run
 from results.markdown import number
 from results.sensitivity import Control, Ending, LeftOut, Sought, Trial

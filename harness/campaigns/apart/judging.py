@@ -10,9 +10,9 @@ from pathlib import Path
 import click
 
 from checkers.history.reading import read_history
-from harness.cli.exits import coded, forgive_streams
-from harness.cli.keeping import identity_of
-from harness.cli.rejudging import check_run
+from harness.campaigns.exits import coded, forgive_streams
+from harness.campaigns.keeping import identity_of
+from harness.campaigns.rejudging import check_run
 from harness.errors import disk_errors_told
 from harness.record.deaths import note_death
 from harness.seeded_bugs.reach import read_traces, told

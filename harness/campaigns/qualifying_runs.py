@@ -7,8 +7,8 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.history.identity import RunIdentity
-from harness.cli.campaigns import look_up
-from harness.cli.contents import Content, Contents
+from harness.campaigns.campaign import look_up
+from harness.campaigns.contents import Content, Contents
 from harness.errors import UsageError
 from harness.plan.catalogue import expectation_for, load_scenario, scenario_names
 from harness.plan.planning import RunOptions, RunPlan, plan_run, reproduce_line

@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 
 from harness.campaigns.sensitivity.identity import bug_digest
-from harness.cli.sensitivity_kept import read_all
+from harness.campaigns.sensitivity.kept import read_all
 from harness.errors import UsageError
 from harness.seeded_bugs.catalogue import fits_version, seeded_bugs
 from harness.seeded_bugs.header import SeededBug

@@ -9,8 +9,8 @@ from msgspec.structs import replace
 
 from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import Verdict
-from harness.cli.campaigns import Campaign
-from harness.cli.series import Series, Venue
+from harness.campaigns.campaign import Campaign
+from harness.campaigns.series import Series, Venue
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
 from results.store import StoreError

@@ -9,10 +9,10 @@ from typing import Self
 import msgspec
 
 from checkers.verdict.verdict import Verdict
-from harness.cli.apart.aftermath import Death, clear_away, take_up
-from harness.cli.apart.messages import Order
-from harness.cli.apart.process import DiedError, Process
-from harness.cli.performing import perform
+from harness.campaigns.apart.aftermath import Death, clear_away, take_up
+from harness.campaigns.apart.messages import Order
+from harness.campaigns.apart.process import DiedError, Process
+from harness.campaigns.performing import perform
 from harness.plan.planning import RunPlan
 from harness.record.events import Event
 from harness.run.runner import Host

@@ -12,11 +12,11 @@ from typing import NamedTuple, Protocol
 
 import click
 
-from harness.cli.hosting.asked import OnHosts
-from harness.cli.hosting.orders import Desk, Order, Report, Site, decode, encode
-from harness.cli.hosting.table import Host, able, hosts_text, look_at
-from harness.cli.hosting.tasks import CARRY_OUT, CLEAR_SLOTS, Clearing
-from harness.cli.keeping import show
+from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.hosting.orders import Desk, Order, Report, Site, decode, encode
+from harness.campaigns.hosting.table import Host, able, hosts_text, look_at
+from harness.campaigns.hosting.tasks import CARRY_OUT, CLEAR_SLOTS, Clearing
+from harness.campaigns.keeping import show
 from harness.errors import KrucibleError
 from harness.plan.planning import ImageAsked, RunPlan
 from results.markdown import number

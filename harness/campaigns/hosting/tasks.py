@@ -9,12 +9,12 @@ from pathlib import Path
 
 import msgspec
 
-from harness.cli.apart.aftermath import judge_left
-from harness.cli.hosting.hand_over import clear
-from harness.cli.hosting.identity import host_name, machine
-from harness.cli.hosting.orders import Desk, Order, Report, Site, decode, encode
-from harness.cli.hosting.slots import slot
-from harness.cli.keeping import identity_of
+from harness.campaigns.apart.aftermath import judge_left
+from harness.campaigns.hosting.hand_over import clear
+from harness.campaigns.hosting.identity import host_name, machine
+from harness.campaigns.hosting.orders import Desk, Order, Report, Site, decode, encode
+from harness.campaigns.hosting.slots import slot
+from harness.campaigns.keeping import identity_of
 from harness.errors import KrucibleError
 from harness.record.deaths import told
 from results.text import closing_text
@@ -61,7 +61,7 @@ def carry_out(data: bytes) -> bytes:
 
 
 def _in_process(order: bytes, desk: Desk, number: int) -> int:
-    command = [sys.executable, "-m", "harness.cli.hosting.child"]
+    command = [sys.executable, "-m", "harness.campaigns.hosting.child"]
     with desk.log(number).open("ab") as log:
         # In a session of its own it hears no signal that ends an executor, only that stdin is closed.
         process = subprocess.Popen(

@@ -3,12 +3,12 @@
 from collections.abc import Callable
 from time import monotonic
 
-from harness.cli.cancelling import cancellable
-from harness.cli.hosting.asked import OnHosts
-from harness.cli.hosting.campaigns import record
-from harness.cli.hosting.driving import Asked, crew_of
-from harness.cli.hosting.orders import Report
-from harness.cli.sensitivity_runs import Measuring, Planned
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.hosting.asked import OnHosts
+from harness.campaigns.hosting.campaigns import record
+from harness.campaigns.hosting.driving import Asked, crew_of
+from harness.campaigns.hosting.orders import Report
+from harness.campaigns.sensitivity.runs import Measuring, Planned
 from results.sensitivity.outcomes import Place
 
 

@@ -15,7 +15,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from checkers.history.operations import Operation, OperationType
-from harness.cli.admin_news import admin_news
+from harness.campaigns.admin_news import admin_news
 from harness.kafka.wire import PartitionAnswer
 from harness.record.events import Acknowledged, Event, PhaseBegan, Recorded, RunBegan, RunEnded
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import msgspec
 
-from harness.cli.hosting.identity import host_name, krucible_digest, machine
-from harness.cli.hosting.orders import PROOF_FILE, decode, encode
+from harness.campaigns.hosting.identity import host_name, krucible_digest, machine
+from harness.campaigns.hosting.orders import PROOF_FILE, decode, encode
 from harness.cluster.folders import cache_folder
 from harness.host.doctor import Check, State, checks_for_runs
 from harness.plan.planning import ImageAsked

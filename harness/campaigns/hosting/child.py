@@ -16,13 +16,13 @@ import click
 
 from checkers.history.reading import HistoryError
 from checkers.verdict.verdict import Validity
-from harness.cli.cancelling import cancellable
-from harness.cli.console import LineConsole
-from harness.cli.hosting.hand_over import clear, hand_over
-from harness.cli.hosting.identity import host_name
-from harness.cli.hosting.orders import Begun, Desk, Order, Report, decode
-from harness.cli.hosting.slots import slot
-from harness.cli.keeping import keep
+from harness.campaigns.cancelling import cancellable
+from harness.campaigns.console import LineConsole
+from harness.campaigns.hosting.hand_over import clear, hand_over
+from harness.campaigns.hosting.identity import host_name
+from harness.campaigns.hosting.orders import Begun, Desk, Order, Report, decode
+from harness.campaigns.hosting.slots import slot
+from harness.campaigns.keeping import keep
 from harness.errors import KrucibleError
 from harness.plan.planning import plan_run
 from harness.record.events import Event, RunBegan
@@ -36,7 +36,7 @@ _BLOCK_BYTES = 65_536
 
 def main() -> None:
     """Do what stdin orders; how it ended is told at the order's desk, and on stdout what goes on."""
-    faulthandler.enable(all_threads=False)  # see `harness.cli.apart.child`
+    faulthandler.enable(all_threads=False)  # see `harness.campaigns.apart.child`
     stdin = sys.stdin.fileno()
     order = decode(_line(stdin), Order)
     with cancellable() as cancelled:

@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from checkers.verdict.verdict import Validity, Verdict
-from harness.cli.console import console_for
-from harness.cli.keeping import keep, show
+from harness.campaigns.console import console_for
+from harness.campaigns.keeping import keep, show
 from harness.plan.planning import RunPlan
 from harness.record.events import Event, Listener
 from harness.run.runner import Host, execute

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from harness.cli.hosting.orders import Site
+from harness.campaigns.hosting.orders import Site
 from harness.cluster.engine import connect, engine_errors_told
 from harness.cluster.leftovers import leftovers
 from harness.errors import disk_errors_told

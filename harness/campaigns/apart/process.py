@@ -16,7 +16,7 @@ from typing import IO, Any, TextIO
 import click
 
 import harness
-from harness.cli.apart.messages import Answer, Began, Failed, Judged, Order, Word
+from harness.campaigns.apart.messages import Answer, Began, Failed, Judged, Order, Word
 from harness.record.ownership import this_process
 
 CHILD = f"{__package__}.child"

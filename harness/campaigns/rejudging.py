@@ -7,8 +7,8 @@ import msgspec
 
 from checkers.history.reading import read_history
 from checkers.judge import CHECKERS, judge_by
-from harness.cli.doing import telling, told_on_terminal
-from harness.cli.keeping import EXIT_CODES, keep, show
+from harness.campaigns.doing import telling, told_on_terminal
+from harness.campaigns.keeping import EXIT_CODES, keep, show
 
 
 def check_run(folder: Path, *, as_json: bool) -> int:

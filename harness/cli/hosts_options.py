@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import click
 
-from harness.cli.hosting.asked import OnHosts
+from harness.campaigns.hosting.asked import OnHosts
 from harness.errors import KrucibleError, UsageError
 
 CLUSTERS_MAX = 8

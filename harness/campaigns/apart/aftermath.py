@@ -10,8 +10,8 @@ from typing import IO, NamedTuple
 import click
 
 from checkers.verdict.verdict import Validity, Verdict
-from harness.cli.apart.process import start
-from harness.cli.keeping import EXIT_CODES
+from harness.campaigns.apart.process import start
+from harness.campaigns.keeping import EXIT_CODES
 from harness.cluster.engine import connect, engine_errors_told
 from harness.errors import KrucibleError, disk_errors_told
 from harness.record.deaths import save_said, told

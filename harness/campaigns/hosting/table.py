@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from harness.cli.hosting.identity import krucible_digest
-from harness.cli.hosting.looking import LOOK, Question, Seen
-from harness.cli.hosting.orders import Desk, decode, encode
+from harness.campaigns.hosting.identity import krucible_digest
+from harness.campaigns.hosting.looking import LOOK, Question, Seen
+from harness.campaigns.hosting.orders import Desk, decode, encode
 from harness.host.doctor import Check, State
 from harness.plan.planning import ImageAsked
 from harness.run.identification import commit

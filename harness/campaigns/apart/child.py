@@ -14,10 +14,10 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from types import FrameType
 
-from harness.cli.apart.messages import Answer, Began, Failed, Judged, Order, Word, sendable
-from harness.cli.cancelling import CANCELLING
-from harness.cli.exits import EXIT_INTERRUPTED, forgive_streams
-from harness.cli.performing import perform
+from harness.campaigns.apart.messages import Answer, Began, Failed, Judged, Order, Word, sendable
+from harness.campaigns.cancelling import CANCELLING
+from harness.campaigns.exits import EXIT_INTERRUPTED, forgive_streams
+from harness.campaigns.performing import perform
 from harness.record.events import Event, RunBegan
 from harness.run.runner import Host
 from harness.run.standby import Standby
