@@ -18,6 +18,8 @@ _CAUSE_CHARACTERS = 200
 _BEFORE_DEATH_NS = 10_000_000_000
 _AFTER_DEATH_NS = 1_000_000_000
 """Clocks of nodes and harness are one; a node may be seen dead a little late."""
+_HEAD = re.compile(r"^\S+ [A-Z]+ +(?:\[[^\]]*\] +)*")
+"""Time, level and thread, as a line begins."""
 _EXCEPTION = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error|Throwable)\b.*$", re.MULTILINE)
 """How Java begins to print an exception: below the line that logs it, at the margin."""
 NS_PER_US = 1_000
@@ -149,7 +151,7 @@ def findings(lines: Sequence[LogLine], windows: Sequence[FaultWindow]) -> Iterat
         kind = _kind_of(line)
         if kind is not None and harmless_reason(line) is None:
             yield kind.found(
-                f"{line.node} at {line.time_ns / 1e9:.1f} s: {line.text[:EXCERPT_CHARACTERS]}",
+                f"{line.node} at {line.time_ns / 1e9:.1f} s: {_on_one_line(line.text)[:EXCERPT_CHARACTERS]}",
                 subject=line.node,
                 time_ns=line.time_ns,
                 witness=(line.index,),
@@ -177,8 +179,12 @@ def cause_of_death(lines: Sequence[LogLine], node: str, time_ns: int) -> LogLine
 def excerpt(line: LogLine) -> str:
     """The exception that a line tells, or the line itself where it tells none; shortened."""
     told = _EXCEPTION.search(line.text)
-    text = told[0] if told else line.text
-    return " ".join(text.split())[:_CAUSE_CHARACTERS]
+    text = told[0] if told else _HEAD.sub("", line.text)
+    return _on_one_line(text)[:_CAUSE_CHARACTERS]
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _kind_of(line: LogLine) -> AnomalyKind | None:

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from pathlib import Path
 
 import msgspec
@@ -15,13 +16,18 @@ from harness.record.journal import Recorder
 LINES_MAX = 500
 TEXT_CHARACTERS_MAX = 2_000
 _LINE = re.compile(r"(?P<at>\d{4}-\d\d-\d\dT\S+) (?P<level>[A-Z]+)\s")
+_EXCEPTION = re.compile(r"[\w.$]+(?:Exception|Error|Throwable)\b")
+"""How Java begins to print an exception, below the line that logs it."""
 _TELLING = re.compile(
     r"uncaught exception|uncaughtException|Exception in thread|thread.{0,40} died", re.IGNORECASE
 )
 
 
 class Finding(msgspec.Struct, frozen=True):
-    """A line that stands out; `line` counts from 1 and is None where it stands for `text` many more."""
+    """A line that stands out, with the exception that it logs as a second one.
+
+    `line` counts from 1, and is None where it stands for `text` many more.
+    """
 
     line: int | None
     at: str | None
@@ -50,7 +56,7 @@ def findings(log: str) -> Iterator[Finding]:
     """
     found = 0
     level, at = "INFO", None
-    for number, line in enumerate(log.splitlines(), start=1):
+    for number, (line, following) in enumerate(pairwise((*log.splitlines(), "")), start=1):
         head = _LINE.match(line)
         level, at = (head["level"], head["at"]) if head else (level, at)
         stands_out = (head is not None and level in ("ERROR", "FATAL")) or _TELLING.search(line)
@@ -58,6 +64,7 @@ def findings(log: str) -> Iterator[Finding]:
             continue
         found += 1
         if found <= LINES_MAX:
-            yield Finding(number, at, level, line[:TEXT_CHARACTERS_MAX])
+            text = f"{line}\n{following}" if _EXCEPTION.match(following) else line
+            yield Finding(number, at, level, text[:TEXT_CHARACTERS_MAX])
     if found > LINES_MAX:
         yield Finding(None, None, "ERROR", f"{found - LINES_MAX} further lines")

@@ -167,7 +167,7 @@ def _told(cluster: Cluster, name: str, log: str) -> NodeTold:
     state = cluster.containers[name].state()
     (node,) = (one for one in cluster.nodes if one.name == name)
     fatal = _FATAL.search(log)
-    standing_out = [line.text for line in findings(log)]
+    standing_out = [" ".join(line.text.split()) for line in findings(log)]
     truncations = [int(found["offset"]) for found in _TRUNCATED.finditer(log)]
     return NodeTold(
         status=str(state["Status"]),

@@ -20,6 +20,12 @@ def test_errors_fatal_lines_and_dead_threads_stand_out() -> None:
     assert found == [(2, "ERROR"), (5, "WARN"), (6, "WARN"), (7, "FATAL")]
 
 
+def test_the_exception_that_a_line_logs_belongs_to_it() -> None:
+    first, *others = (finding.text for finding in findings(LOG))
+    assert first.splitlines()[1:] == ["java.lang.IllegalStateException: why"]
+    assert not [text for text in others if "\n" in text]
+
+
 def test_a_line_without_a_head_takes_its_time_from_the_one_before() -> None:
     (_, _, thread, _) = findings(LOG)
 
