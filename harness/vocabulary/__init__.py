@@ -3,6 +3,7 @@
 Everything here is a frozen value that can be written to JSON and read back; nothing here does anything.
 """
 
+from checkers.verdict.verdict import Validity
 from harness.vocabulary.administration import (
     AddPartitions,
     AddSome,
@@ -239,6 +240,7 @@ __all__ = [
     "TxnWorkload",
     "Until",
     "UpdateFeature",
+    "Validity",
     "VotersAre",
     "VotersCaughtUp",
     "WipeDisk",

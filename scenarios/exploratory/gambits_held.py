@@ -1,7 +1,6 @@
 """exploratory/gambits-held: requests of transactional producers arrive late, after what overtook them."""
 
-from checkers.verdict.verdict import Validity
-from harness.vocabulary import Expectation, Mode, Scenario, Topology, TxnWorkload
+from harness.vocabulary import Expectation, Mode, Scenario, Topology, TxnWorkload, Validity
 from scenarios.gambit_schedules import mostly_gambits
 from scenarios.regressions.kafka_17754_delayed_end_txn import LATE_END
 

@@ -1,6 +1,5 @@
 """findings/eligible-none: min.insync.replicas is altered while nobody of a partition is in sync."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     AlterTopic,
@@ -18,6 +17,7 @@ from harness.vocabulary import (
     Scenario,
     ScriptedSchedule,
     Topology,
+    Validity,
     broker,
 )
 

@@ -1,6 +1,5 @@
 """findings/former-leader: a voter that led, slept through its removal, and is to find the new leader."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Assumptions,
@@ -19,6 +18,7 @@ from harness.vocabulary import (
     Scenario,
     ScriptedSchedule,
     Topology,
+    Validity,
     VotersAre,
     controller,
 )

@@ -1,6 +1,5 @@
 """findings/power-loss-of-an-observer: a broker that lost its unsynced metadata log has to start again."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Assumptions,
@@ -17,6 +16,7 @@ from harness.vocabulary import (
     Scenario,
     ScriptedSchedule,
     Topology,
+    Validity,
     broker,
 )
 

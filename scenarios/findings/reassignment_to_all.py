@@ -1,6 +1,5 @@
 """findings/reassignment-to-all: a reassignment that is overridden by one that keeps every replica."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Await,
@@ -17,6 +16,7 @@ from harness.vocabulary import (
     ScriptedSchedule,
     Stop,
     Topology,
+    Validity,
     broker,
 )
 

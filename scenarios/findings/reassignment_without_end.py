@@ -1,6 +1,5 @@
 """findings/reassignment-without-end: an added replica is taken back before it was in sync."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Await,
@@ -18,6 +17,7 @@ from harness.vocabulary import (
     ScriptedSchedule,
     Stop,
     Topology,
+    Validity,
     broker,
 )
 

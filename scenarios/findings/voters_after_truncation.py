@@ -1,6 +1,5 @@
 """findings/voters-after-truncation: who truncates its metadata log must read on from there."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     AlterTopic,
@@ -22,6 +21,7 @@ from harness.vocabulary import (
     Scenario,
     ScriptedSchedule,
     Topology,
+    Validity,
     VotersCaughtUp,
     controller,
 )

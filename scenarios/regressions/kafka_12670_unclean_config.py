@@ -1,6 +1,5 @@
 """regressions/kafka-12670-unclean-config: unclean.leader.election.enable is honoured."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Assumptions,
@@ -18,6 +17,7 @@ from harness.vocabulary import (
     Scenario,
     ScriptedSchedule,
     Topology,
+    Validity,
     broker,
 )
 

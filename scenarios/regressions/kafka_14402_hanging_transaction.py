@@ -1,6 +1,5 @@
 """regressions/kafka-14402-hanging-transaction: a late Produce must not begin a transaction without an end."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Expectation,
     FixedSchedule,
@@ -9,6 +8,7 @@ from harness.vocabulary import (
     Script,
     ScriptedTransactions,
     Topology,
+    Validity,
 )
 
 SCENARIO = Scenario(

@@ -1,6 +1,5 @@
 """regressions/kafka-15489-zombie-leader: a leader cut off from its majority must step down."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Among,
     Expectation,
@@ -14,6 +13,7 @@ from harness.vocabulary import (
     Step,
     Target,
     Topology,
+    Validity,
 )
 
 SCENARIO = Scenario(

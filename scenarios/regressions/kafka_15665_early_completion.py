@@ -1,6 +1,5 @@
 """regressions/kafka-15665-early-completion: no reassignment completes before its targets are in sync."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Assumptions,
@@ -21,6 +20,7 @@ from harness.vocabulary import (
     ScriptedSchedule,
     Stop,
     Topology,
+    Validity,
     WipeDisk,
     broker,
 )

@@ -1,6 +1,5 @@
 """regressions/kafka-17030-stale-voter: a voter that slept through its removal finds the new leader."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Assumptions,
@@ -20,6 +19,7 @@ from harness.vocabulary import (
     Scenario,
     ScriptedSchedule,
     Topology,
+    Validity,
     VotersAre,
     controller,
 )

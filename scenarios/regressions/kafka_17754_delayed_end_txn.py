@@ -1,6 +1,5 @@
 """regressions/kafka-17754-delayed-end-txn: a late commit ends the next transaction of an older client."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Expectation,
     FixedSchedule,
@@ -8,6 +7,7 @@ from harness.vocabulary import (
     Script,
     ScriptedTransactions,
     Topology,
+    Validity,
 )
 
 LATE_END = ("G1a", "torn-transaction", "marker-against-answer", "markers-differ")

@@ -1,6 +1,5 @@
 """regressions/kafka-19021-broker-as-voter: a broker must not become a voter."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     AddVoter,
@@ -20,6 +19,7 @@ from harness.vocabulary import (
     Scenario,
     ScriptedSchedule,
     Topology,
+    Validity,
     broker,
     controller,
 )

@@ -1,6 +1,5 @@
 """regressions/kip-966-last-replica: the last in-sync replica loses its disk, two others have every record."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Assumptions,
@@ -17,6 +16,7 @@ from harness.vocabulary import (
     ScriptedSchedule,
     Stop,
     Topology,
+    Validity,
     WipeDisk,
     broker,
 )

@@ -1,6 +1,5 @@
 """regressions/kip-996-epoch-run-away: a controller that is cut off must not drive the epoch up."""
 
-from checkers.verdict.verdict import Validity
 from harness.vocabulary import (
     Acknowledged,
     Among,
@@ -20,6 +19,7 @@ from harness.vocabulary import (
     ScriptedSchedule,
     Target,
     Topology,
+    Validity,
 )
 
 SCENARIO = Scenario(
