@@ -182,5 +182,5 @@ def test_a_checker_is_one_short_module(sources: Path) -> None:
         "assert 'overlaps' in CHECKERS and 'overlapping-operations' in known_anomalies()"
     )
     in_copy(sources, "-c", judged)
-    in_copy(sources, *LINT, "checkers/overlaps.py", "checkers/judge.py", "tests/checkers")
+    in_copy(sources, *LINT, "checkers/runs/overlaps.py", "checkers/judge.py", "tests/checkers")
     in_copy(sources, *PYTEST, "tests/checkers/test_overlaps.py")
