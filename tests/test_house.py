@@ -22,7 +22,7 @@ ROOT = Path(__file__).parent.parent
 ROOMS = ("checkers", "compose", "harness", "results", "scenarios")
 MODULES = sorted(path for room in ROOMS for path in (ROOT / room).rglob("*.py"))
 FORBIDDEN_NAMES = {"utils", "util", "helpers", "common", "misc", "manager", "base_classes"}
-DOCUMENTS = sorted([ROOT / "README.md", ROOT / "ARCHITECTURE.md", *(ROOT / "docs").glob("*.md")])
+DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 
 
 def functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:

@@ -11,9 +11,8 @@ import pytest
 
 from checkers.judge import CHECKERS, judge_by
 from harness import cli
-from harness.campaigns import doing
+from harness.campaigns import doing, rejudging
 from harness.campaigns.doing import telling, told_on_terminal, untold
-from harness.cli import checking
 from tests.harness.waiting import BOUND_S, wait_until
 from tests.results.pipeline.stored_runs import STORY, store
 
@@ -119,7 +118,8 @@ def test_check_tells_every_step_it_takes(
         steps.append(count)
         yield told.append
 
-    monkeypatch.setattr(checking, "told_on_terminal", noted)
+    for module in (checking, rejudging):
+        monkeypatch.setattr(module, "told_on_terminal", noted)
     assert cli.invoke(["check", str(folder / name)]) in {0, 1, 2}
     assert told == expected
     assert steps == [len(expected)]
