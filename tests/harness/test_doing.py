@@ -13,6 +13,7 @@ from checkers.judge import CHECKERS, judge_by
 from harness import cli
 from harness.campaigns import doing, rejudging
 from harness.campaigns.doing import telling, told_on_terminal, untold
+from harness.cli import checking
 from tests.harness.waiting import BOUND_S, wait_until
 from tests.results.pipeline.stored_runs import STORY, store
 
