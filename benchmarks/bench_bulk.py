@@ -10,6 +10,7 @@ import threading
 from pathlib import Path
 
 from benchmarks.tables import Table
+from checkers.history.units import NS_PER_S
 from harness.plan.catalogue import AS_GOOD
 from harness.plan.planning import RunOptions, RunPlan
 from harness.run.runner import Host, execute
@@ -19,7 +20,6 @@ from results.observed import observe
 
 LOAD_MS = 20_000
 RATES = (60_000, 120_000, 1_000_000)
-_NS_PER_S = 1_000_000_000
 
 
 def plan(rate: int) -> RunPlan:
@@ -45,7 +45,7 @@ def main() -> None:
         phases = dict(seen.phases)
         under_load = (seen.acks.time_ns >= phases["load"]) & (seen.acks.time_ns <= phases["heal"])
         acked = int(seen.acks.records[under_load].sum())
-        took_s = (phases["heal"] - phases["load"]) / _NS_PER_S
+        took_s = (phases["heal"] - phases["load"]) / NS_PER_S
         validity = ended.verdict.validity.value
         table.row(f"{rate:,}", f"{acked / took_s:,.0f}", f"{acked:,}", f"{size / 1e6:.1f}", validity)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import msgspec
 
+from checkers.history.units import NS_PER_MS
 from checkers.runs.availability import CHECKER as AVAILABILITY
 from checkers.runs.starts import CHECKER as STARTS
 from checkers.verdict.verdict import Verdict
@@ -18,7 +19,6 @@ from results.store import load_record, save_record
 MEASURES_FILE = "measures.json"
 UNDER_LOAD = ("load", "heal", "recover")
 """Phases in which the load is on: it begins with the first of them and is off before any other."""
-_NS_PER_MS = 1_000_000
 
 
 class _Unavailability(msgspec.Struct, frozen=True):
@@ -93,7 +93,7 @@ def measure(observed: Observed, verdict: Verdict) -> Measures:
     unavailable = [f.unavailable_ms_max for f in faults if f.unavailable_ms_max is not None]
     recovery: Recovery | None = observed.recovery
     return Measures(
-        duration_ms=observed.end_ns // _NS_PER_MS,
+        duration_ms=observed.end_ns // NS_PER_MS,
         load_ms=_load_ms(observed),
         operations=observed.operations,
         sent_ok=observed.records["ok"],
@@ -142,7 +142,7 @@ def _load_ms(observed: Observed) -> int | None:
     if began_ns is None:
         return None
     later = (ns for name, ns in observed.phases if ns >= began_ns and name not in UNDER_LOAD)
-    return (next(later, observed.end_ns) - began_ns) // _NS_PER_MS
+    return (next(later, observed.end_ns) - began_ns) // NS_PER_MS
 
 
 def _of_fault(fault: FaultSeen, unavailable_ms: int | None) -> FaultMeasures:

@@ -9,6 +9,7 @@ import msgspec
 
 from checkers.evidence.faults import FaultWindow
 from checkers.history.operations import History, Operation
+from checkers.history.units import NS_PER_US
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
@@ -22,7 +23,6 @@ _HEAD = re.compile(r"^\S+ [A-Z]+ +(?:\[[^\]]*\] +)*")
 """Time, level and thread, as a line begins."""
 _EXCEPTION = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error|Throwable)\b.*$", re.MULTILINE)
 """How Java begins to print an exception: below the line that logs it, at the margin."""
-NS_PER_US = 1_000
 
 FATAL_LINE = AnomalyKind(
     id="node-log-fatal",

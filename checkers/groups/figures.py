@@ -8,8 +8,7 @@ from checkers.groups.delivery import Delivery
 from checkers.groups.fencing import premature
 from checkers.groups.loading import Assignment, Groups, Place
 from checkers.history.operations import FAIL, INFO, OK
-
-NS_PER_MS = 1_000_000
+from checkers.history.units import NS_PER_MS
 
 
 def figures_of(groups: Groups, group: str, deliveries: Sequence[Delivery]) -> dict[str, Any]:

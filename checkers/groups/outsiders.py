@@ -13,9 +13,8 @@ from collections.abc import Iterator
 
 from checkers.groups.kinds import GROUP_DELETED, OUTSIDER_COMMIT
 from checkers.groups.loading import Assignment, Commit, Deletion, Groups, Membership
+from checkers.history.units import NS_PER_MS
 from checkers.verdict.verdict import Anomaly
-
-_NS_PER_MS = 1_000_000
 
 
 def find_outsiders(groups: Groups, group: str) -> Iterator[Anomaly]:
@@ -64,7 +63,7 @@ def find_deleted(groups: Groups, group: str, session_ms: int) -> Iterator[Anomal
     """
     for deletion in groups.deletions.get(group, ()):
         last = _last_commit(groups, group, deletion)
-        if last is None or deletion.time_ns - last.began_ns > session_ms * _NS_PER_MS // 2:
+        if last is None or deletion.time_ns - last.began_ns > session_ms * NS_PER_MS // 2:
             continue
         yield GROUP_DELETED.found(
             f"{group} was deleted, and process {deletion.process} was a member",

@@ -8,10 +8,9 @@ import msgspec
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.faults import FOREVER_NS
 from checkers.history.observed import PartitionsSeen
+from checkers.history.units import NS_PER_S
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
-
-_NS_PER_S = 1_000_000_000
 
 
 def always(_: Scene) -> Iterator[Event]:
@@ -74,5 +73,5 @@ def _epochs(seen: PartitionsSeen) -> Iterator[tuple[PartitionName, int]]:
 
 def span_text(from_ns: int, to_ns: int) -> str:
     """A stretch of time in words."""
-    until = "the end" if to_ns == FOREVER_NS else f"{to_ns / _NS_PER_S:.3f} s"
-    return f"between {from_ns / _NS_PER_S:.3f} s and {until}"
+    until = "the end" if to_ns == FOREVER_NS else f"{to_ns / NS_PER_S:.3f} s"
+    return f"between {from_ns / NS_PER_S:.3f} s and {until}"

@@ -7,10 +7,10 @@ from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.administration import requests_of
 from checkers.history.operations import INFO, INVOKE, OK
 from checkers.history.shapes import Topic, is_answered
+from checkers.history.units import NS_PER_MS
 from checkers.licences.permits import Event
 from checkers.licences.scene import Scene
 
-_NS_PER_MS = 1_000_000
 _CLOCKS_NS = 1_000_000_000
 """The host's clock may be set while a run's own clock goes on."""
 
@@ -54,7 +54,7 @@ def log_starts(scene: Scene) -> Iterator[Event]:
 def _age_ns(topic: Topic) -> int | None:
     """How long a topic keeps its records; None where that is not all that decides."""
     age, size = (str(topic.config.get(name, "-1")) for name in ("retention.ms", "retention.bytes"))
-    return int(age) * _NS_PER_MS if size == "-1" and age.isdigit() else None
+    return int(age) * NS_PER_MS if size == "-1" and age.isdigit() else None
 
 
 def _first_sent_since(scene: Scene, since_ns: dict[PartitionName, int]) -> dict[PartitionName, int]:

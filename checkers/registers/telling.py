@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 
 from checkers.history.operations import Operation
+from checkers.history.units import NS_PER_S
 from checkers.registers.columns import SHIFT, Registers, Rows
 from checkers.registers.zones import Zones
 
 NOWHERE = -1
 """Index of what happened before the history."""
 
-_NS_PER_S = 1_000_000_000
 _LENGTH_MAX = 80
 
 Fact = tuple[int, str]
@@ -90,7 +90,7 @@ class Teller:
             return NOWHERE, f"{self.key(int(rows.key[row]))} held {value} before the history."
         operation = self.operations[stamp - SHIFT]
         what = f"write of {value}" if rows.write[row] else f"read of {value}"
-        when = f"{operation.time_ns / _NS_PER_S:.3f} s"
+        when = f"{operation.time_ns / NS_PER_S:.3f} s"
         index = stamp - SHIFT
         return index, f"operation {index} ({when}): the {what} by process {operation.process} {event}."
 

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from checkers.history.units import NS_PER_MS
 from checkers.runs.additions import additions_loaded
 from checkers.evidence.administration import performed
 from checkers.runs.blinks import blink_figures, check_blinks
@@ -28,7 +29,6 @@ from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 CHECKER = "assumptions"
 PLAYER = "moves"
 """The process that plays a scenario's moves."""
-NS_PER_MS = 1_000_000
 _OF_DISK = UNSYNCED | {WIPE}
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from checkers.history.units import NS_PER_MS
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.licences.scene import Scene
@@ -20,7 +21,6 @@ from checkers.verdict.verdict import CheckerResult, result_of
 
 CHECKER = "availability"
 """The checker's name."""
-NS_PER_MS = 1_000_000
 ISLAND_NS = 1_000_000_000
 """Longest time between two acknowledgements that is no gap."""
 PARTITIONS_TOLD = 20

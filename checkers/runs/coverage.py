@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
+from checkers.history.units import NS_PER_MS
 from checkers.evidence.faults import ENDING_KINDS, SILENT_KINDS, FaultWindow
 from checkers.history.operations import OK, History
 from checkers.evidence.metadata_whole import begun_later, thinned_logs
@@ -20,7 +21,6 @@ from checkers.runs.told_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
 from checkers.evidence.topic_partitions import partitions_of
 from checkers.verdict.verdict import Assumption
 
-_NS_PER_MS = 1_000_000
 _NAMED_MAX = 5
 _INTERVALS = 32
 """How many intervals of its observer a node may be silent: 8 s; in 102 clean runs the longest was 2.5 s."""
@@ -96,9 +96,9 @@ def _watched(history: History, setup: Setup, windows: Sequence[FaultWindow]) -> 
         for operation in history.observed(watch.key):
             times.setdefault(operation.node or "", []).append(operation.time_ns)
         silent = [
-            f"{node} for {longest // _NS_PER_MS} ms"
+            f"{node} for {longest // NS_PER_MS} ms"
             for node in watch.nodes
-            if (longest := _longest(times[node], span, away.get(node, ()))) > bound_ms * _NS_PER_MS
+            if (longest := _longest(times[node], span, away.get(node, ()))) > bound_ms * NS_PER_MS
         ]
         what = f"{watch.what}, never missing for more than {bound_ms} ms"
         yield _all_seen(f"{watch.key}-covered", what, silent)

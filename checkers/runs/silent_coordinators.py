@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from checkers.history.units import NS_PER_MS
 from checkers.evidence.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, offsets_partition
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.licences.internal import may_have_lost
@@ -10,7 +11,6 @@ from checkers.evidence.partition_changes import NOBODY, partition_changes
 from checkers.history.sources import Source, lacking
 
 _REGISTER = "offset/"
-_NS_PER_MS = 1_000_000
 
 
 class Silence(NamedTuple):
@@ -55,7 +55,7 @@ def silences(history: History, bound_ms: float) -> Iterator[Silence]:
         last = max(answers, key=lambda operation: operation.time_ns)
         lost = may_have_lost(history, OFFSETS_TOPIC) or may_have_lost(history, TRANSACTIONS_TOPIC)
         silence = Silence(group, operations[0], last, lost)
-        if silence.tried_ns > bound_ms * _NS_PER_MS and _is_well(history, group, last.time_ns):
+        if silence.tried_ns > bound_ms * NS_PER_MS and _is_well(history, group, last.time_ns):
             yield silence
 
 

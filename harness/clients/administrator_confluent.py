@@ -16,11 +16,11 @@ from confluent_kafka.admin._resource import ResourceType
 from confluent_kafka.cimpl import NewTopic
 
 from checkers.history.operations import OperationType
+from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdministratorOptions, Answer
 from harness.clients.bounded import within
 from harness.clients.confluent import client_config, told
 
-_MS_PER_S = 1000
 _GRACE_S = 0.5
 _POLL_S = 0.05
 
@@ -39,7 +39,7 @@ class ConfluentAdministrator:
         self.spent = False
         self._groups: dict[str, _Group] = {}
         self._admin: AdminClient | None = None
-        self._wait_s = options.operation_ms / _MS_PER_S
+        self._wait_s = options.operation_ms / MS_PER_S
         self._timeouts = {"request_timeout": self._wait_s - _GRACE_S}
 
     def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> Answer:

@@ -14,6 +14,7 @@ from kafka.errors import BrokerResponseError
 from kafka.structs import OffsetAndMetadata
 
 from checkers.history.operations import OperationType
+from checkers.history.units import MS_PER_S
 from harness.clients.administrator import AdministratorOptions, Answer
 from harness.clients.administrator_errors import NOT_FOUND, classify_commit
 from harness.clients.bounded import within
@@ -21,8 +22,6 @@ from harness.clients.interface import ClientFailedError
 from harness.clients.kafka_python_making import made_client
 from harness.kafka.wire import kafka_uuid
 from harness.record.journal import describe
-
-_MS_PER_S = 1000
 
 
 class KafkaPythonAdministrator:
@@ -125,7 +124,7 @@ class KafkaPythonAdministrator:
         self.spent = True
         returned: list[Any] = []
         try:
-            bound_s = self._options.operation_ms / _MS_PER_S
+            bound_s = self._options.operation_ms / MS_PER_S
             within(bound_s, "the operation", lambda: returned.append(ask()))
         except ClientFailedError as error:
             raise error.__cause__ or error from None

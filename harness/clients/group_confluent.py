@@ -15,13 +15,13 @@ from typing import Any
 from confluent_kafka import Consumer, TopicPartition
 
 from checkers.history.operations import OperationType
+from checkers.history.units import MS_PER_S
 from harness.clients.administrator import Answer
 from harness.clients.bounded import within
 from harness.clients.confluent import client_config, made, subscribe, told
 from harness.clients.group import Assigned, Gathered, MemberOptions, Membership
 from harness.clients.interface import ClientFailedError, Message, ReadError
 
-_MS_PER_S = 1000
 _METADATA = b"CGMDv2:"
 """How librdkafka's serialised group metadata begins; the generation follows, in the host's order of bytes."""
 _GENERATION = struct.Struct("=i")
@@ -100,7 +100,7 @@ class ConfluentMember:
                 self._returned.set()
 
         try:
-            within(self._options.commit_ms / _MS_PER_S, "the commit", ask)
+            within(self._options.commit_ms / MS_PER_S, "the commit", ask)
         except ClientFailedError as error:
             return Answer(OperationType.INFO, error=str(error))
         failed = [place.error for place in answered if place.error is not None]
@@ -136,7 +136,7 @@ class ConfluentMember:
         self._failure = None
         asked = [TopicPartition(self._options.topic, partition) for partition in partitions]
         try:
-            known = consumer.committed(asked, timeout=self._options.request_ms / _MS_PER_S)
+            known = consumer.committed(asked, timeout=self._options.request_ms / MS_PER_S)
             failed = [place.error for place in known if place.error is not None]
             if failed:
                 self._failure = f"no committed offsets: {failed[0].name()}: {failed[0].str()}"

@@ -16,6 +16,7 @@ from kafka.errors import BrokerResponseError, CommitFailedError
 from kafka.structs import OffsetAndMetadata
 
 from checkers.history.operations import OperationType
+from checkers.history.units import MS_PER_S
 from harness.clients.administrator import Answer
 from harness.clients.administrator_errors import classify_commit
 from harness.clients.group import Assigned, Gathered, MemberOptions, Membership
@@ -23,8 +24,6 @@ from harness.clients.interface import ReadError
 from harness.clients.kafka_python import polled_in_group
 from harness.clients.kafka_python_making import end_consumer, made_client, subscribe
 from harness.record.journal import describe
-
-_MS_PER_S = 1000
 
 
 class KafkaPythonMember:
@@ -68,7 +67,7 @@ class KafkaPythonMember:
 
     def commit(self, offsets: Mapping[int, int]) -> Answer:
         """See `GroupMember.commit`."""
-        deadline = time.monotonic() + self._options.commit_ms / _MS_PER_S
+        deadline = time.monotonic() + self._options.commit_ms / MS_PER_S
         where = {
             TopicPartition(self._options.topic, partition): OffsetAndMetadata(offset, "", -1)
             for partition, offset in offsets.items()
@@ -88,7 +87,7 @@ class KafkaPythonMember:
         manager = self._coordinator._manager  # noqa: SLF001 - as the library's own commits do
         future = manager.call_soon(self._coordinator._send_offset_commit_request, where)  # noqa: SLF001 - as above
         try:
-            manager.run(manager.wait_for, future, max(0.0, deadline - time.monotonic()) * _MS_PER_S)
+            manager.run(manager.wait_for, future, max(0.0, deadline - time.monotonic()) * MS_PER_S)
         except Exception as error:  # noqa: BLE001 - the commit's fate is its future's, not that of the waiting
             if not future.is_done:
                 return Answer(OperationType.INFO, error=f"no answer to OffsetCommit: {describe(error)}")

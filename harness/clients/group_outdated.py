@@ -10,6 +10,7 @@ from kafka.protocol.consumer import OffsetCommitRequest, OffsetCommitResponse
 from kafka.protocol.metadata import FindCoordinatorRequest, FindCoordinatorResponse
 
 from checkers.history.operations import OperationType
+from checkers.history.units import MS_PER_S
 from harness.clients.administrator import Answer
 from harness.clients.administrator_errors import classify_commit, classify_deletion
 from harness.clients.group import MemberOptions, Membership
@@ -20,7 +21,6 @@ _GROUP = 0
 _FIND_COORDINATOR_SINGLE = 3
 _COMMIT_AT_MOST = 8
 """Of the classic protocol; the next one tells the errors of KIP-848's."""
-_MS_PER_S = 1000
 _NOBODY = Membership("", -1)
 """What OffsetCommit names where who asks is no member."""
 
@@ -93,7 +93,7 @@ def _to_coordinator(options: MemberOptions) -> Connection | str:
     for server in options.bootstrap:
         host, _, port = server.rpartition(":")
         try:
-            asked = Connection(host, int(port), options.request_ms / _MS_PER_S)
+            asked = Connection(host, int(port), options.request_ms / MS_PER_S)
         except WireError as error:
             problem = str(error)
             continue
@@ -104,7 +104,7 @@ def _to_coordinator(options: MemberOptions) -> Connection | str:
                 at_most=_FIND_COORDINATOR_SINGLE,
             )
             if answer.error_code == 0:
-                return Connection(answer.host, answer.port, options.request_ms / _MS_PER_S)
+                return Connection(answer.host, answer.port, options.request_ms / MS_PER_S)
             problem = f"FindCoordinator answered error {answer.error_code}"
         except WireError as error:
             problem = str(error)

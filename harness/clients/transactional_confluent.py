@@ -14,6 +14,7 @@ from typing import Any
 from confluent_kafka import Consumer, KafkaError, KafkaException, Producer, TopicPartition
 
 from checkers.history.operations import OperationType
+from checkers.history.units import MS_PER_S
 from harness.clients.bounded import within
 from harness.clients.confluent import client_config, made, subscribe, told
 from harness.clients.errors import Source
@@ -34,7 +35,6 @@ _POLL_S = 0.1
 _CLOSE_S = 5.0
 _COMMIT = "commit_transaction"
 _FIRST_LOCAL_ERROR = -100
-_MS_PER_S = 1000
 
 
 class ConfluentTransactionalProducer:
@@ -72,7 +72,7 @@ class ConfluentTransactionalProducer:
 
     def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
         """See `TransactionalProducer.send`."""
-        deadline = time.monotonic() + self._options.delivery_ms / _MS_PER_S + _GRACE_S
+        deadline = time.monotonic() + self._options.delivery_ms / MS_PER_S + _GRACE_S
         fates: list[Sent | None] = [None] * len(batch)
         for index, record in enumerate(batch):
             try:

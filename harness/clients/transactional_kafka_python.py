@@ -17,6 +17,7 @@ from kafka.producer.transaction_manager import EndTxnHandler
 from kafka.structs import OffsetAndMetadata
 
 from checkers.history.operations import OperationType
+from checkers.history.units import MS_PER_S
 from harness.clients.bounded import within
 from harness.clients.errors import Source
 from harness.clients.interface import Message, ReadError, Sent
@@ -40,7 +41,6 @@ from harness.clients.transactional_errors import REFUSED, classify_commit
 from harness.record.journal import describe
 
 _GRACE_S = 0.5
-_MS_PER_S = 1000
 
 
 class KafkaPythonTransactionalProducer:
@@ -78,7 +78,7 @@ class KafkaPythonTransactionalProducer:
 
     def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
         """See `TransactionalProducer.send`."""
-        deadline = time.monotonic() + self._options.delivery_ms / _MS_PER_S + _GRACE_S
+        deadline = time.monotonic() + self._options.delivery_ms / MS_PER_S + _GRACE_S
         queued = [self._queued(record) for record in batch]
         return [one if isinstance(one, Sent) else _fate(one, deadline - time.monotonic()) for one in queued]
 
@@ -212,7 +212,7 @@ def _queued_end(manager: Any) -> Any:
 
 
 def _await(result: Any, timeout_s: float, what: str) -> None:
-    if not result.wait(int(timeout_s * _MS_PER_S)):
+    if not result.wait(int(timeout_s * MS_PER_S)):
         raise KafkaTimeoutError(f"no answer to {what} within {timeout_s:.1f} s")
 
 

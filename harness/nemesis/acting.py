@@ -1,13 +1,13 @@
 """Performs the admin operations of a schedule at their times, beside the faults."""
 
 from checkers.history.operations import OperationType
+from checkers.history.units import NS_PER_MS
 from harness.nemesis.operator import Operator
 from harness.nemesis.timed import Timed
 from harness.record.journal import Clock
 from harness.vocabulary.scenario import Act
 
 TIMEOUT_MS = 8_000
-_NS_PER_MS = 1_000_000
 
 
 class Acting(Timed):
@@ -30,7 +30,7 @@ class Acting(Timed):
         """Wait for each time, then ask, until told to stop."""
         began_ns = self._clock.now_ns()
         for act in sorted(self._acts, key=lambda act: act.at_ms):
-            due_ns = began_ns + act.at_ms * _NS_PER_MS
+            due_ns = began_ns + act.at_ms * NS_PER_MS
             if self.stopping.wait(max(0, due_ns - self._clock.now_ns()) / 1e9):
                 return
             self.performed.append(self._operator.perform(act.operation, TIMEOUT_MS).outcome)

@@ -10,6 +10,7 @@ from contextlib import suppress
 
 import msgspec
 
+from checkers.history.units import NS_PER_MS
 from harness.errors import KrucibleError
 from harness.faults.activate import activate
 from harness.faults.contract import ActiveFault, Bench
@@ -24,8 +25,6 @@ from harness.record.journal import Recorder
 from harness.record.ledger import FaultPlanned, FaultUndone, Ledger
 from harness.vocabulary.faults import Fault, Partition, Pattern
 from harness.vocabulary.scenario import Step
-
-_NS_PER_MS = 1_000_000
 
 
 class Blinking(Timed):
@@ -67,7 +66,7 @@ class Blinking(Timed):
         clock = self._recorder.journal.clock
         began_ns = clock.now_ns()
         for name, blink in self._blinks:
-            due_ns = began_ns + blink.at_ms * _NS_PER_MS
+            due_ns = began_ns + blink.at_ms * NS_PER_MS
             over = self.stopping.wait(max(0, due_ns - clock.now_ns()) / 1e9)
             if self._cancelled.is_set():
                 return

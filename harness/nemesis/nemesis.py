@@ -7,6 +7,7 @@ from contextlib import suppress
 import msgspec
 
 from checkers.history.operations import OperationType
+from checkers.history.units import NS_PER_MS
 from harness.cluster.containers import in_parallel
 from harness.errors import KrucibleError
 from harness.faults.activate import activate, process_fault
@@ -22,7 +23,6 @@ from harness.vocabulary.faults import Fault, OfDisk
 from harness.vocabulary.gambits import Gambit
 from harness.vocabulary.scenario import FixedSchedule
 
-NS_PER_MS = 1_000_000
 _UNTIL_HEALED_NS = 2**63 - 1
 Play = Callable[[str, Gambit, int], None]
 """Plays a gambit of a name; it is told until when, ns of the run, one may begin."""

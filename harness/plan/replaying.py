@@ -7,6 +7,7 @@ import msgspec
 
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.history.operations import History, Operation, OperationType
+from checkers.history.units import NS_PER_MS
 from harness.plan.replaying_blinks import replayed_blinks
 from harness.plan.replaying_gambits import played_in, replayed
 from harness.plan.schedule import Planned, agenda, blinks_of
@@ -29,7 +30,6 @@ from harness.vocabulary.moves import Inject, Move, Perform, ScriptedSchedule
 from harness.vocabulary.scenario import Act, FixedSchedule, Step
 from harness.vocabulary.topology import Node, Role
 
-_NS_PER_MS = 1_000_000
 _OPERATOR = "admin"
 
 
@@ -291,9 +291,9 @@ def _began_ns(schedule: FixedSchedule, told: _Recorded) -> int:
         else:
             found = told.windows[name].invoked_ns if name in told.windows else None
         if found is not None:
-            return found - due.at_ms * _NS_PER_MS
+            return found - due.at_ms * NS_PER_MS
     beginnings = [
-        told.windows[name].invoked_ns - step.at_ms * _NS_PER_MS
+        told.windows[name].invoked_ns - step.at_ms * NS_PER_MS
         for name, step in _numbered(schedule)
         if name in told.windows
     ]
@@ -308,9 +308,9 @@ def _again(
     member = told.member(window) if window is not None else None
     if window is None or member is None:
         return _Replayed(step, None, within)
-    held_ms = round(window.held_ns / _NS_PER_MS) if within and window.proven else 0
+    held_ms = round(window.held_ns / NS_PER_MS) if within and window.proven else 0
     then = Step(
-        at_ms=round((window.invoked_ns - began_ns) / _NS_PER_MS),
+        at_ms=round((window.invoked_ns - began_ns) / NS_PER_MS),
         hold_ms=held_ms or step.hold_ms,
         fault=_named(step.fault, member),
     )
@@ -327,8 +327,7 @@ def _outlasting(each: _Replayed, duration_ms: int) -> Step:
 
 def _acts(told: _Recorded, began_ns: int) -> tuple[Act, ...]:
     return tuple(
-        Act(max(0, round((o.time_ns - began_ns) / _NS_PER_MS)), told.asked(o))
-        for o in told.invoked(_OPERATOR)
+        Act(max(0, round((o.time_ns - began_ns) / NS_PER_MS)), told.asked(o)) for o in told.invoked(_OPERATOR)
     )
 
 

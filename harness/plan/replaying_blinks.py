@@ -5,14 +5,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import msgspec
 
 from checkers.evidence.faults import FaultWindow
+from checkers.history.units import NS_PER_MS
 from harness.faults.partition import takes_part
 from harness.plan.schedule import blinks_of
 from harness.vocabulary.administration import Member
 from harness.vocabulary.faults import Fault, Partition, Pattern
 from harness.vocabulary.scenario import FixedSchedule, Step
 from harness.vocabulary.topology import Node
-
-_NS_PER_MS = 1_000_000
 
 
 def replayed_blinks(
@@ -39,8 +38,8 @@ def replayed_blinks(
         if window is None or not window.targets:
             continue
         yield Step(
-            at_ms=max(0, round((window.invoked_ns - began_ns) / _NS_PER_MS)),
-            hold_ms=round(window.held_ns / _NS_PER_MS) if window.proven else blink.hold_ms,
+            at_ms=max(0, round((window.invoked_ns - began_ns) / NS_PER_MS)),
+            hold_ms=round(window.held_ns / NS_PER_MS) if window.proven else blink.hold_ms,
             fault=_at(blink.fault, window, nodes, member),
         )
 

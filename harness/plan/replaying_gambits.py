@@ -6,10 +6,9 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.history.operations import Operation, OperationType
+from checkers.history.units import NS_PER_MS
 from harness.vocabulary.administration import Drawn, Member
 from harness.vocabulary.gambits import Ask, Choice, Gambit, GambitMove, Given
-
-_NS_PER_MS = 1_000_000
 
 
 class Replayed(NamedTuple):
@@ -69,8 +68,8 @@ def replayed(
     moves = tuple(_moves(name, gambit, played, member, notes))
     again = msgspec.structs.replace(
         gambit,
-        at_ms=max(0, round((played.began_ns - began_ns) / _NS_PER_MS)),
-        lasts_ms=round((played.ended_ns - played.began_ns) / _NS_PER_MS),
+        at_ms=max(0, round((played.began_ns - began_ns) / NS_PER_MS)),
+        lasts_ms=round((played.ended_ns - played.began_ns) / NS_PER_MS),
         moves=moves,
     )
     return Replayed(again, tuple(notes))

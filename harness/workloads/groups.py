@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from enum import StrEnum
 
 from checkers.history.operations import OperationType
+from checkers.history.units import MS_PER_S
 from harness.clients.administrator import Answer
 from harness.clients.group import GroupMember, MemberOptions, Membership
 from harness.clients.group_opening import Join, join_group
@@ -28,7 +29,6 @@ _TO_COME = (1_000, 10_000)
 """By how much that is above the member's own: so that the group can't have come there meanwhile."""
 _STALL_S = (0.5, 4.0)
 """By how much longer than its group waits a member stalls."""
-_MS_PER_S = 1000
 
 GroupsContext = Context[GroupsWorkload]
 Reset = Callable[[MemberOptions, Mapping[int, int]], Answer]
@@ -121,7 +121,7 @@ class MemberWorker(Membered):
             self.leave()
             return self._random.random() >= GHOST_SHARE or self._committed_late(membership)
         waits_ms = max(self._context.workload.session_ms, self._context.workload.poll_interval_ms)
-        self.stopping.wait(waits_ms / _MS_PER_S + self._random.uniform(*_STALL_S))
+        self.stopping.wait(waits_ms / MS_PER_S + self._random.uniform(*_STALL_S))
         return self._committed_late(membership)
 
     def _committed_late(self, membership: Membership | None) -> bool:
@@ -175,5 +175,5 @@ class MemberWorker(Membered):
     def _until_churn_s(self) -> float:
         workload = self._context.workload
         members = workload.members * len(workload.groups)
-        mean_s: float = workload.churn_interval_ms * members / _MS_PER_S
+        mean_s: float = workload.churn_interval_ms * members / MS_PER_S
         return self._random.expovariate(1.0 / mean_s)

@@ -7,6 +7,7 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
+from checkers.history.units import NS_PER_S
 from results.cleaning import clean
 from results.observed import FaultSeen
 from results.report import svg
@@ -20,7 +21,6 @@ HEAD = 17.0
 """Above each lane, for its caption."""
 INSET = 6.0
 """Room above an axis with numbers."""
-_NS_PER_S = 1_000_000_000
 _CHARACTER = 6.2
 """Width of an average character of the timeline's type, generously."""
 _TICKS = 10
@@ -75,10 +75,10 @@ class Frame(msgspec.Struct, frozen=True):
 
     def ticks(self) -> list[tuple[float, str]]:
         """Place (x) and label of the axis's ticks, in seconds."""
-        begin_s, end_s = self.begin_ns / _NS_PER_S, self.end_ns / _NS_PER_S
+        begin_s, end_s = self.begin_ns / NS_PER_S, self.end_ns / NS_PER_S
         step = nice_step((end_s - begin_s) / _TICKS)
         numbers = range(math.ceil(begin_s / step), math.floor(end_s / step) + 1)
-        return [(self.x(number * step * _NS_PER_S), f"{number * step:g}") for number in numbers[:_TICKS_MAX]]
+        return [(self.x(number * step * NS_PER_S), f"{number * step:g}") for number in numbers[:_TICKS_MAX]]
 
 
 def nice_step(least: float) -> float:
@@ -89,7 +89,7 @@ def nice_step(least: float) -> float:
 
 def at_seconds(time_ns: int) -> str:
     """A moment for reading, e.g. ``12.3 s``."""
-    return f"{time_ns / _NS_PER_S:,.1f} s"
+    return f"{time_ns / NS_PER_S:,.1f} s"
 
 
 def width_of(content: str) -> float:

@@ -4,6 +4,7 @@ import numpy as np
 import numpy.typing as npt
 from markupsafe import Markup
 
+from checkers.history.units import NS_PER_MS, NS_PER_S
 from results.observed import OUTCOMES, Numbers, Observed
 from results.report import glyphs, svg
 from results.report.frame import GUTTER, INSET, PLOT, Frame, Lane, nice_step, row_name, width_of
@@ -11,8 +12,6 @@ from results.report.limits import Limits
 
 _LATENCY_HEIGHT = 118.0
 _RATE_HEIGHT = 84.0
-_NS_PER_MS = 1e6
-_NS_PER_S = 1e9
 _BINS_MAX = 450
 _SHARE_OF_ODD_MARKS = 4
 _DECADES = {
@@ -34,7 +33,7 @@ def latency(observed: Observed, frame: Frame, limits: Limits) -> Lane | None:
     sends = observed.sends
     if not sends.began_ns.size:
         return None
-    took_log = np.log10(np.maximum(sends.took_ns, 1_000) / _NS_PER_MS)
+    took_log = np.log10(np.maximum(sends.took_ns, 1_000) / NS_PER_MS)
     low, high = int(np.floor(took_log.min())), int(np.floor(took_log.max())) + 1
     x = frame.places(sends.began_ns)
     y = _LATENCY_HEIGHT * (1 - (took_log - low) / (high - low))
@@ -62,7 +61,7 @@ def thinned(x: Floats, y: Floats, most: int) -> Floats:
 
 def rates(observed: Observed, frame: Frame, _: Limits) -> Lane | None:
     """Acknowledged and polled records a second; the final read is left out, it would dwarf the load."""
-    bin_ns = max(_NS_PER_S, float(np.ceil(frame.end_ns / _BINS_MAX)))
+    bin_ns = max(NS_PER_S, float(np.ceil(frame.end_ns / _BINS_MAX)))
     acked = _per_second(observed.acks.time_ns, observed.acks.records, frame.end_ns, bin_ns)
     polled = _per_second(observed.polls.time_ns, observed.polls.records, frame.end_ns, bin_ns)
     most = float(max(acked.max(), polled.max()))
@@ -105,7 +104,7 @@ def _marks(name: str, points: Floats) -> Markup:
 def _per_second(times: Numbers, weights: Numbers, end_ns: int, bin_ns: float) -> Floats:
     bins = int(end_ns // bin_ns) + 1
     counted = np.bincount((times // bin_ns).astype(np.int64), weights=weights, minlength=bins)
-    return counted[:bins] / (bin_ns / _NS_PER_S)
+    return counted[:bins] / (bin_ns / NS_PER_S)
 
 
 def _curve(series: Floats, top: float, bin_ns: float, frame: Frame, name: str) -> Markup:

@@ -9,11 +9,10 @@ from enum import StrEnum
 
 import msgspec
 
+from checkers.history.units import NS_PER_MS
 from checkers.verdict.verdict import Anomaly, Verdict
 from results.summary import Outcome
 from results.wilson import Interval, wilson
-
-_NS_PER_MS = 1_000_000
 
 
 class Reach(StrEnum):
@@ -257,7 +256,7 @@ def found_in(verdict: Verdict) -> tuple[Found, ...]:
     illegal = [one for result in verdict.results for one in result.anomalies if one.illegal]
     earliest: dict[str, Found] = {}
     for one in sorted(illegal, key=_visible):
-        at_ms = None if one.time_ns is None else one.time_ns // _NS_PER_MS
+        at_ms = None if one.time_ns is None else one.time_ns // NS_PER_MS
         earliest.setdefault(one.id, Found(one.id, at_ms))
     return tuple(earliest.values())
 

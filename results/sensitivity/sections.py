@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from checkers.history.units import MS_PER_S
 from results.markdown import distinct, number
 from results.qualification.sections import Section
 from results.sensitivity.model import (
@@ -15,8 +16,6 @@ from results.sensitivity.model import (
     rate_of,
 )
 from results.summary import Outcome
-
-_MS_PER_S = 1_000
 
 
 def sections_of(said: Sensitivity) -> tuple[Section, ...]:
@@ -105,7 +104,7 @@ def _bug_row(bug: Sought) -> tuple[str, ...]:
 
 def seconds_of(bug: Sought) -> str:
     """How long the runs of a bug took, the last one up to the anomaly."""
-    return f"{bug.spent_ms / _MS_PER_S:,.0f}"
+    return f"{bug.spent_ms / MS_PER_S:,.0f}"
 
 
 def _notes(bug: Sought) -> Iterator[str]:

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from checkers.history.operations import OperationType
+from checkers.history.units import NS_PER_MS
 from harness.errors import EngineError
 from harness.faults.contract import NotConfirmedError
-from harness.nemesis.nemesis import NS_PER_MS
 from harness.vocabulary import (
     Fault,
     FixedSchedule,

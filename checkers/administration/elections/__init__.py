@@ -22,6 +22,7 @@ from checkers.evidence.fates import counted, fate_of_election
 from checkers.evidence.partition_changes import PartitionState
 from checkers.evidence.setup import setup_of
 from checkers.history.operations import History
+from checkers.history.units import NS_PER_MS
 from checkers.licences.asked import allowed
 from checkers.licences.disks import DEAD, WIPE
 from checkers.licences.permission import enabled_always
@@ -32,7 +33,6 @@ __all__ = ["ANOMALIES", "check_elections"]
 
 CHECKER = "elections"
 """The checker's name."""
-_NS_PER_MS = 1_000_000
 _RESIGNS_SINCE = (3, 7)
 """First version whose leader of the quorum resigns when it loses its majority (KAFKA-15489)."""
 _BEHIND = 2
@@ -90,7 +90,7 @@ def _behind_ns(scene: Scene) -> int:
     setup = setup_of(scene.history)
     if setup is None or scene.version < _RESIGNS_SINCE:
         return scene.history.operations[-1].time_ns if scene.history.operations else 0
-    return setup.controller_fetch_timeout_ms * _NS_PER_MS * _BEHIND + _SLACK_NS
+    return setup.controller_fetch_timeout_ms * NS_PER_MS * _BEHIND + _SLACK_NS
 
 
 def _unlicensed(scene: Scene) -> list[Anomaly]:

@@ -12,11 +12,11 @@ from checkers.administration.elections.kinds import WITHHELD
 from checkers.columns.tables import PartitionName
 from checkers.evidence.metadata_log import Span
 from checkers.evidence.partition_changes import NOBODY, BrokerState, PartitionChanges, PartitionState
+from checkers.history.units import NS_PER_S
 from checkers.verdict.verdict import Anomaly
 
 WITHHELD_NS = 10_000_000_000
 """How long both may last together."""
-_NS_PER_S = 1_000_000_000
 
 
 def find_withheld(
@@ -65,7 +65,7 @@ def _found(
     partition: PartitionName, state: PartitionState, broker: int, for_ns: int, op: int | None
 ) -> Anomaly:
     return WITHHELD.found(
-        f"{partition} had no leader for {for_ns / _NS_PER_S:.1f} s while broker {broker}, which has a "
+        f"{partition} had no leader for {for_ns / NS_PER_S:.1f} s while broker {broker}, which has a "
         "replica, was up; unclean elections are enabled.",
         subject=str(partition),
         witness=() if op is None else (op,),

@@ -13,13 +13,12 @@ from checkers.administration.reassignments.kinds import WITHOUT_RECORD
 from checkers.columns.tables import PartitionName
 from checkers.evidence.partition_changes import PartitionChanges, PartitionState
 from checkers.history.operations import History, Operation
+from checkers.history.units import NS_PER_MS, NS_PER_S
 from checkers.kraft.metadata.certain import CertainTopics, certain_at
 from checkers.verdict.verdict import Anomaly
 
 ONGOING = "reassignments"
 """Key of the observations."""
-_NS_PER_S = 1_000_000_000
-_NS_PER_MS = 1_000_000
 
 
 class Listed(NamedTuple):
@@ -78,7 +77,7 @@ class Listings:
                 self.first.setdefault(Listed(PartitionName(topic, number), *map(frozenset, sets)), operation)
             since_ns = (operation.time_ns if since_ns is None else since_ns) if ongoing else None
             longest_ns = max(longest_ns, 0 if since_ns is None else operation.time_ns - since_ns)
-        self.longest_ms = longest_ns // _NS_PER_MS
+        self.longest_ms = longest_ns // NS_PER_MS
 
 
 def find_without_record(history: History, changes: PartitionChanges, listings: Listings) -> Iterator[Anomaly]:
@@ -121,4 +120,4 @@ def _begun_ns(listed: Listed, changes: PartitionChanges, log: CertainTopics) -> 
 
 
 def _s(time_ns: int) -> str:
-    return f"{time_ns / _NS_PER_S:.3f} s"
+    return f"{time_ns / NS_PER_S:.3f} s"

@@ -3,11 +3,12 @@
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
+from checkers.history.units import NS_PER_MS
 from checkers.kraft.quorum.changes import ADD, REMOVE, VoterChange, by_outcome
 from checkers.kraft.quorum.run_away import Rise
 from checkers.kraft.quorum.views import NONE, LeaderClaim, StateFile, Views
 from checkers.kraft.quorum.voter_sets import VoterSet, count_sets
-from checkers.kraft.quorum.zombie import NS_PER_MS, StaleRun
+from checkers.kraft.quorum.zombie import StaleRun
 
 
 def of_views(views: Views, stale: Collection[int], runs: Iterable[StaleRun]) -> dict[str, Any]:

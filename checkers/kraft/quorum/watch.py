@@ -8,9 +8,8 @@ from checkers.evidence.faults import ENDING_KINDS, SILENT_KINDS, FaultWindow
 from checkers.evidence.processes import Span, gone, not_running
 from checkers.evidence.setup import Setup
 from checkers.history.operations import History
+from checkers.history.units import NS_PER_MS
 from checkers.verdict.verdict import Assumption
-
-NS_PER_MS = 1_000_000
 
 
 class _Silence(NamedTuple):

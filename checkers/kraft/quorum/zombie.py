@@ -6,6 +6,7 @@ from itertools import groupby
 import msgspec
 
 from checkers.evidence.faults import SILENT_KINDS, FaultWindow
+from checkers.history.units import NS_PER_MS
 from checkers.kraft.quorum.departing import departed_claims
 from checkers.kraft.quorum.forgetting import REMEMBERED, Forgetting
 from checkers.kraft.quorum.removed import Removal
@@ -17,7 +18,6 @@ STEP_DOWN_FACTOR = 1.5
 """Kafka's CHECK_QUORUM_TIMEOUT_FACTOR: fetch timeouts without a majority after which a leader resigns."""
 SLACK_MS = 1_500
 """Added to the bound for a busy host: on 3.7.1 a leader stepped down as late as 4.3 s after a cut."""
-NS_PER_MS = 1_000_000
 
 ZOMBIE_LEADER = AnomalyKind(
     id="zombie-leader",

@@ -14,6 +14,7 @@ from checkers.evidence.partition_changes import PartitionChanges
 from checkers.history.observed import OffsetsAsked, OffsetsSeen
 from checkers.history.operations import INVOKE, History
 from checkers.history.shapes import Topic
+from checkers.history.units import NS_PER_MS
 from checkers.licences import first_permit, licences_of
 from checkers.licences.scene import Scene
 from checkers.verdict.verdict import Anomaly
@@ -22,7 +23,6 @@ OFFSETS = "offsets"
 """Key of the observations."""
 Found = tuple[Anomaly, str | None]
 """A finding, and what permits it."""
-_NS_PER_MS = 1_000_000
 _RETENTION = re.compile(r"(local\.)?retention\.")
 _RETENTION_OF_NODES = re.compile(r"log\.(local\.)?retention\.(ms|minutes|hours|bytes)")
 
@@ -80,7 +80,7 @@ def places_of(scene: Scene) -> list[Place]:
     judged = {topic.name for topic in scene.setup.topics} - removed
     for operation in scene.history.observed(OFFSETS):
         seen = msgspec.convert(operation.value, OffsetsSeen)
-        wall_ns = seen.wall_ms * _NS_PER_MS - seen.began_ns
+        wall_ns = seen.wall_ms * NS_PER_MS - seen.began_ns
         times_ns = (seen.began_ns, operation.time_ns, wall_ns)
         for topic in judged & seen.topics.keys():
             for partition, epoch, offset, timestamp_ms in seen.topics[topic]:

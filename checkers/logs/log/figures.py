@@ -7,6 +7,7 @@ import msgspec
 import numpy as np
 
 from checkers.columns.tables import NONE, Columns, Outcome, Sends
+from checkers.history.units import NS_PER_S
 from checkers.logs.log.attribution import Attribution, Culprit
 from checkers.logs.log.claims import found_in
 from checkers.logs.log.findings import Found
@@ -15,7 +16,6 @@ from checkers.logs.log.polls import lag_of
 from checkers.logs.log.screening import Screening
 from checkers.verdict.verdict import Anomaly, Assumption
 
-_NS_PER_S = 1_000_000_000
 _Name = TypeVar("_Name", bound=str)
 
 
@@ -266,4 +266,4 @@ def _rate(sends: Sends, phases: dict[str, int]) -> float:
     began_ns = phases.get("load", int(sends.invoked_ns.min()))
     ended_ns = phases.get("heal", int(acked_ns.max()))
     within = int(((acked_ns >= began_ns) & (acked_ns <= ended_ns)).sum())
-    return round(within * _NS_PER_S / max(ended_ns - began_ns, 1), 1)
+    return round(within * NS_PER_S / max(ended_ns - began_ns, 1), 1)

@@ -3,14 +3,13 @@
 from typing import Any
 
 from checkers.columns.tables import NONE, PartitionName
+from checkers.history.units import NS_PER_S
 from checkers.logs.log.partition import FinalView, PartitionLog
-
-_NS_PER_S = 1_000_000_000
 
 
 def seconds(time_ns: int) -> str:
     """A time as seconds since the run began."""
-    return f"{time_ns / _NS_PER_S:.3f} s"
+    return f"{time_ns / NS_PER_S:.3f} s"
 
 
 class Teller:

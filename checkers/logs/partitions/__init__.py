@@ -27,6 +27,7 @@ from checkers.evidence.loading import columns_of
 from checkers.evidence.metadata_log import append_times, farthest
 from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_METADATA
+from checkers.history.units import NS_PER_S
 from checkers.licences.scene import Scene
 from checkers.logs.partitions.acknowledged import Found, Records
 from checkers.logs.partitions.brokers import answers_of
@@ -56,7 +57,6 @@ __all__ = ["ANOMALIES", "check_partitions"]
 
 CHECKER = "partitions"
 """The checker's name."""
-_NS_PER_S = 1_000_000_000
 
 
 def check_partitions(history: History) -> CheckerResult:
@@ -156,4 +156,4 @@ class _Blamed:
 
 def _seconds(zones: list[Zone]) -> float:
     """How long zones last together, those of one time in several partitions counted for each."""
-    return round(sum(zone.to_ns - zone.from_ns for zone in zones) / _NS_PER_S, 1)
+    return round(sum(zone.to_ns - zone.from_ns for zone in zones) / NS_PER_S, 1)

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Columns, Integers, Outcome, PartitionName
+from checkers.history.units import NS_PER_S
 from checkers.logs.partitions.zones import Zone
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
-
-_NS_PER_S = 1_000_000_000
 
 
 class Found(NamedTuple):
@@ -119,4 +118,4 @@ def _within(zone: Zone) -> str:
 
 
 def _s(time_ns: int) -> str:
-    return f"{int(time_ns) / _NS_PER_S:.3f} s"
+    return f"{int(time_ns) / NS_PER_S:.3f} s"

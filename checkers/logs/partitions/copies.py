@@ -21,6 +21,7 @@ from checkers.columns.tables import NONE, Columns, Integers, PartitionName
 from checkers.evidence.partition_changes import NOBODY, PartitionState
 from checkers.history.observed import EndsSeen
 from checkers.history.operations import History, once
+from checkers.history.units import NS_PER_S
 from checkers.licences.disks import STRIKING, hits
 from checkers.licences.scene import Scene
 from checkers.logs.partitions.acknowledged import acknowledged
@@ -31,7 +32,6 @@ from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 ENDS = "ends"
 """Key of the observation."""
-_NS_PER_S = 1_000_000_000
 
 
 class Ends(NamedTuple):
@@ -301,4 +301,4 @@ class _Finding(NamedTuple):
 
 
 def _s(time_ns: int) -> str:
-    return f"{time_ns / _NS_PER_S:.3f} s"
+    return f"{time_ns / NS_PER_S:.3f} s"

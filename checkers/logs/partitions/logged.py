@@ -33,6 +33,7 @@ import msgspec
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.history.operations import History
+from checkers.history.units import NS_PER_S
 from checkers.licences.internal import Loss, losses
 from checkers.licences.scene import Scene
 from checkers.logs.partitions.commits import (
@@ -45,8 +46,6 @@ from checkers.logs.partitions.copies import Lack
 from checkers.logs.partitions.kinds import COMMIT_IN_NO_LOG
 from checkers.logs.partitions.offsets_log import Row, Written, tells_all, written_of
 from checkers.verdict.verdict import Anomaly
-
-_NS_PER_S = 1_000_000_000
 
 
 class _Witness(NamedTuple):
@@ -165,4 +164,4 @@ def _found(partition: PartitionName, commit: Commit, witness: _Witness, lost: Se
 
 
 def _s(time_ns: int) -> str:
-    return f"{time_ns / _NS_PER_S:.3f} s"
+    return f"{time_ns / NS_PER_S:.3f} s"

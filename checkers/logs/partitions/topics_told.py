@@ -8,14 +8,13 @@ made again under its name: nothing is asked of its partitions but that one of th
 from collections.abc import Iterable, Iterator
 
 from checkers.columns.tables import PartitionName
+from checkers.history.units import NS_PER_S
 from checkers.kraft.metadata.certain import certain_at
 from checkers.licences.scene import Scene
 from checkers.logs.partitions.brokers import Answer, answers_of
 from checkers.logs.partitions.kinds import VIEW_WENT_BACK, VIEW_WITHOUT_RECORD
 from checkers.logs.partitions.lives import is_one_life
 from checkers.verdict.verdict import Anomaly
-
-_NS_PER_S = 1_000_000_000
 
 
 def topics_told(scene: Scene) -> Iterator[Anomaly]:
@@ -80,4 +79,4 @@ def _forgotten(
 
 
 def _s(time_ns: int) -> str:
-    return f"{time_ns / _NS_PER_S:.3f} s"
+    return f"{time_ns / NS_PER_S:.3f} s"

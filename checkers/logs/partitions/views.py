@@ -22,6 +22,7 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.partition_changes import NOBODY, PartitionChanges, PartitionState
 from checkers.evidence.recoveries import RecoveredPartition, Recovery
 from checkers.history.operations import INVOKE, OK, Operation
+from checkers.history.units import NS_PER_S
 from checkers.licences.scene import Scene
 from checkers.logs.partitions.brokers import Answer, Telling, answers_of
 from checkers.logs.partitions.kinds import RECOVERY_DENIED, TWO_LEADERS, VIEW_WENT_BACK, VIEW_WITHOUT_RECORD
@@ -30,7 +31,6 @@ from checkers.verdict.verdict import Anomaly
 
 SETTLED_NS = 500_000_000
 """How long after recovery, which one of them told, all brokers may still tell what was before it."""
-_NS_PER_S = 1_000_000_000
 
 
 def contradictions(scene: Scene, end_ns: int) -> Iterator[Anomaly]:
@@ -219,4 +219,4 @@ def _log(scene: Scene) -> tuple[int, ...]:
 
 
 def _s(time_ns: int) -> str:
-    return f"{time_ns / _NS_PER_S:.3f} s"
+    return f"{time_ns / NS_PER_S:.3f} s"

@@ -26,6 +26,7 @@ from checkers.evidence.faults import SILENT_KINDS, FaultWindow
 from checkers.evidence.metadata_log import Span
 from checkers.evidence.min_isr import Piece, min_isr_told
 from checkers.evidence.partition_changes import NOBODY, PartitionState
+from checkers.history.units import NS_PER_S
 from checkers.licences.scene import Scene
 from checkers.logs.partitions.brokers import Known, knowledge_of
 
@@ -34,7 +35,6 @@ SETTLING_NS = 1_000_000_000
 
 On 23 clean runs of all workloads, on a busy host, no record would have been blamed with 0.
 """
-_NS_PER_S = 1_000_000_000
 
 
 class Zone(NamedTuple):
@@ -175,4 +175,4 @@ def _seen_running(scene: Scene, node: str, window: FaultWindow) -> bool:
 
 
 def _s(time_ns: int | None) -> str:
-    return f"{(time_ns or 0) / _NS_PER_S:.3f} s"
+    return f"{(time_ns or 0) / NS_PER_S:.3f} s"

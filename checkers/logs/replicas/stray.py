@@ -19,6 +19,7 @@ from checkers.evidence.metadata_log import append_times, farthest
 from checkers.evidence.partition_changes import REMOVED, PartitionState, Replay, partition_changes
 from checkers.history.operations import History, Operation
 from checkers.history.replicas import FOLDERS, FoldersSeen
+from checkers.history.units import NS_PER_S
 from checkers.kraft.metadata.wipes import emptied
 from checkers.logs.replicas.committed import meant_by
 from checkers.logs.replicas.kinds import STRAY_REPLICA
@@ -27,7 +28,6 @@ from checkers.verdict.verdict import Anomaly
 SETTLED_NS = 10_000_000_000
 """How long a broker may take to apply a removal that is committed."""
 _DEAD_DISK = "dead-disk"
-_NS_PER_S = 1_000_000_000
 
 
 def find_stray(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
@@ -66,7 +66,7 @@ def find_stray(history: History, figures: Counter[str]) -> Iterator[Anomaly]:
 
 def _stray(operation: Operation, folder: str, topic_id: str, after: tuple[int, str]) -> Anomaly:
     after_ns, what = after
-    after_s = after_ns / _NS_PER_S
+    after_s = after_ns / NS_PER_S
     return STRAY_REPLICA.found(
         f"{operation.node} kept {folder} of the topic {topic_id}, {after_s:.1f} s after it {what}.",
         subject=folder,

@@ -25,6 +25,7 @@ from checkers.evidence.producers import (
 from checkers.evidence.setup import Setup
 from checkers.history.operations import FAIL, History, once
 from checkers.history.shapes import sends_of
+from checkers.history.units import NS_PER_MS
 from checkers.licences.decisions import lost_state
 from checkers.transactional.client_errors.kinds import FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN
 from checkers.transactional.client_errors.told import (
@@ -41,7 +42,6 @@ from checkers.verdict.verdict import Anomaly
 _FENCING = frozenset((FENCED, OLD_EPOCH))
 _FORGETTING = frozenset((TXN_STATE, PRODUCER_ID_MAPPING))
 _CODES = _FENCING | _FORGETTING
-_NS_PER_MS = 1_000_000
 _ASKED_ONCE_NS = 1_000_000_000
 """Within this no library has given an attempt up: its requests may take two seconds."""
 
@@ -149,7 +149,7 @@ def _timed_out(setup: Setup, call: Call, producer: Call | None) -> bool:
     timeout_ms = own if isinstance(own, int) else setup.workload.transaction_timeout_ms
     if timeout_ms is None or call.ended is None:
         return True
-    return call.ended.time_ns - call.begun.time_ns >= timeout_ms * _NS_PER_MS
+    return call.ended.time_ns - call.begun.time_ns >= timeout_ms * NS_PER_MS
 
 
 def _decided(history: History, call: Call, producer: Call) -> list[Call]:

@@ -9,14 +9,13 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.columns.tables import NEVER, NONE, Booleans, Integers, Outcome
+from checkers.history.units import NS_PER_MS
 from checkers.transactional.transactions.anomalies import ANOMALIES
 from checkers.transactional.transactions.coding import Index
 from checkers.transactional.transactions.judging import NAME_CHARACTERS
 from checkers.transactional.transactions.kafka_edges import KafkaStory
 from checkers.transactional.transactions.kafka_records import KafkaTransactions
 from checkers.verdict.verdict import Anomaly
-
-_NS_PER_MS = 1e6
 
 
 def compared(kafka: KafkaTransactions) -> Integers:
@@ -62,7 +61,7 @@ def _told(kafka: KafkaTransactions, story: KafkaStory, row: int) -> Anomaly:
     place = f"{kafka.partition(int(columns.reads.partition[read]))}@{int(columns.reads.offset[read])}"
     reader = columns.readers[int(columns.calls.reader[call])]
     value, at = columns.value_named(int(columns.sends.value[row])), int(columns.calls.op[call])
-    early_ms = (asked_ns - returned_ns) / _NS_PER_MS
+    early_ms = (asked_ns - returned_ns) / NS_PER_MS
     return ANOMALIES["precommitted-read"].found(
         f"{reader} was given {value} ({place}) {early_ms:.1f} ms before the commit of its transaction was "
         "asked for",

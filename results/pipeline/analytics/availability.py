@@ -7,11 +7,11 @@ one, or to the end of the load.  Shorter ones than a tenth of a second are left 
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as F
 
+from checkers.history.units import NS_PER_MS
 from results.pipeline.analytics.overlaps import Span, overlapping
 from results.pipeline.analytics.pulses import PULSE_NS
 from results.pipeline.schemas import BOOLEAN, DOUBLE, INT, LONG, TEXT, column, table
 
-NS_PER_MS = 1_000_000
 _PARTITION = ("run_id", "topic", "partition")
 
 AVAILABILITY = table(

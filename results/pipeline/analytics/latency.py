@@ -7,7 +7,8 @@ the first can be told, and the call counts once; what lies between all faults ar
 from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F
 
-from results.pipeline.analytics.availability import NS_PER_MS, lasting
+from checkers.history.units import NS_PER_MS
+from results.pipeline.analytics.availability import lasting
 from results.pipeline.analytics.overlaps import Span, overlapping
 from results.pipeline.schemas import DOUBLE, LONG, TEXT, column, table
 

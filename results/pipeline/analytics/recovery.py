@@ -7,7 +7,8 @@ themselves, for each kind of fault, so that versions can be compared.
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 
-from results.pipeline.analytics.availability import NS_PER_MS, lasting
+from checkers.history.units import NS_PER_MS
+from results.pipeline.analytics.availability import lasting
 from results.pipeline.analytics.overlaps import Span, overlapping
 from results.pipeline.schemas import BOOLEAN, DOUBLE, LONG, TEXT, column, table
 

@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.types import StructType
 
-from results.pipeline.analytics.availability import NS_PER_MS
+from checkers.history.units import NS_PER_MS
 from results.pipeline.schemas import DOUBLE, LONG, PARTITIONED_BY, column, table
 
 ACCURACY = 10_000
