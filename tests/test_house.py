@@ -75,6 +75,13 @@ def test_every_module_says_what_it_is_for() -> None:
     assert not [str(path) for path in MODULES if not ast.get_docstring(ast.parse(path.read_text()))]
 
 
+def test_docstrings_have_three_words_at_least() -> None:
+    kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Module)
+    nodes = [(path, node) for path in MODULES for node in ast.walk(ast.parse(path.read_text()))]
+    told = [(path, ast.get_docstring(node)) for path, node in nodes if isinstance(node, kinds)]
+    assert not [(str(path), text) for path, text in told if text is not None and len(text.split()) < 3]
+
+
 def commands(path: Path) -> Iterator[list[str]]:
     """Every ``krucible …`` command in a document's code, one a line."""
     for block in re.findall(r"```(?:sh|console)\n(.*?)```", path.read_text(), re.DOTALL):

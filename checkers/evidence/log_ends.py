@@ -35,7 +35,7 @@ class _Line(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def name(self) -> PartitionName:
-        """The partition."""
+        """The partition that the log is of."""
         return PartitionName(self.topic, self.partition)
 
 

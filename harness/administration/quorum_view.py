@@ -76,7 +76,7 @@ class QuorumView(msgspec.Struct, frozen=True):
 
     @property
     def observers(self) -> tuple[QuorumReplica, ...]:
-        """All others."""
+        """Nodes that follow the quorum and have no vote."""
         return tuple(replica for replica in self.replicas if replica.status is Status.OBSERVER)
 
     @property

@@ -35,7 +35,7 @@ class RunConsole(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End."""
+        """Stop drawing the panel."""
 
 
 def console_for(stream: TextIO) -> RunConsole:

@@ -117,7 +117,7 @@ class Commands(click.Group):
     """A group that knows its commands by `COMMANDS`."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """Their names."""
+        """Names of all commands, in the order of the help text."""
         del ctx
         return list(COMMANDS)
 

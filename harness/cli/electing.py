@@ -46,7 +46,7 @@ class _Place(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _Places(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The file."""
+    """The file of partitions that `--file` names."""
 
     partitions: Annotated[tuple[_Place, ...], msgspec.Meta(min_length=1)]
 

@@ -24,7 +24,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Pair(click.ParamType[Any]):
-    """``KEY=VALUE``."""
+    """A value of the form ``KEY=VALUE``."""
 
     name = "KEY=VALUE"
 
@@ -102,7 +102,7 @@ class Time(click.ParamType[int]):
     name = "TIME"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Read it."""
+        """Read the value, or refuse it."""
         if isinstance(value, int):
             return value
         parts = re.findall(r"([0-9]{1,6})([hms])", str(value))
@@ -113,7 +113,7 @@ class Time(click.ParamType[int]):
 
 
 def runs_option(function: F) -> F:
-    """``--runs DIR``."""
+    """The option ``--runs DIR``."""
     return click.option(
         "--runs",
         type=click.Path(path_type=Path, file_okay=False),

@@ -57,7 +57,7 @@ def spark_options(function: F) -> F:
 
 
 def tables_option(function: F) -> F:
-    """``--tables DIR``."""
+    """The option ``--tables DIR``."""
     return click.option(
         "--tables",
         type=click.Path(path_type=Path, file_okay=False),

@@ -26,7 +26,7 @@ class View(Protocol):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End."""
+        """Stop drawing the bars."""
 
 
 def view_for(stream: TextIO, *, as_json: bool) -> View:

@@ -43,7 +43,7 @@ class ConfluentAdministrator:
         self._timeouts = {"request_timeout": self._wait_s - _GRACE_S}
 
     def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> Answer:
-        """See `Administrator.commit_offset`."""
+        """As promised by `Administrator.commit_offset`."""
         where = TopicPartition(topic, partition, offset)
         return _told(lambda: self._group(group).commit(where, self._wait_s))
 
@@ -53,7 +53,7 @@ class ConfluentAdministrator:
         return _told(lambda: self._group(group).committed(where, self._wait_s - _GRACE_S), OperationType.FAIL)
 
     def alter_config(self, topic: str, key: str, value: int) -> Answer:
-        """See `Administrator.alter_config`."""
+        """As promised by `Administrator.alter_config`."""
         change = ConfigEntry(key, str(value), incremental_operation=AlterConfigOpType.SET)
         resource = ConfigResource(ResourceType.TOPIC, topic, incremental_configs=[change])
         return self._asked(lambda admin: admin.incremental_alter_configs([resource], **self._timeouts))
@@ -78,7 +78,7 @@ class ConfluentAdministrator:
         )
 
     def delete_topic(self, topic: str) -> Answer:
-        """See `Administrator.delete_topic`."""
+        """As promised by `Administrator.delete_topic`."""
         return self._asked(
             lambda admin: admin.delete_topics(
                 [topic], operation_timeout=self._wait_s - _GRACE_S, **self._timeouts

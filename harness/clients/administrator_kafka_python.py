@@ -45,7 +45,7 @@ class KafkaPythonAdministrator:
         )
 
     def commit_offset(self, group: str, topic: str, partition: int, offset: int) -> Answer:
-        """See `Administrator.commit_offset`."""
+        """As promised by `Administrator.commit_offset`."""
         place = TopicPartition(topic, partition)
         where = {place: OffsetAndMetadata(offset, "", -1)}
         try:
@@ -75,7 +75,7 @@ class KafkaPythonAdministrator:
         return self._told(ask, OperationType.FAIL)
 
     def alter_config(self, topic: str, key: str, value: int) -> Answer:
-        """See `Administrator.alter_config`."""
+        """As promised by `Administrator.alter_config`."""
         resource = ConfigResource(ConfigResourceType.TOPIC, topic, {key: str(value)})
 
         def ask() -> None:
@@ -97,7 +97,7 @@ class KafkaPythonAdministrator:
         return self._told(ask, OperationType.FAIL)
 
     def create_topic(self, topic: str, partitions: int, replication_factor: int) -> Answer:
-        """See `Administrator.create_topic`."""
+        """As promised by `Administrator.create_topic`."""
         asked = {topic: {"num_partitions": partitions, "replication_factor": replication_factor}}
 
         def ask() -> str | None:
@@ -108,7 +108,7 @@ class KafkaPythonAdministrator:
         return self._told(ask)
 
     def delete_topic(self, topic: str) -> Answer:
-        """See `Administrator.delete_topic`."""
+        """As promised by `Administrator.delete_topic`."""
 
         def ask() -> None:
             self._admin.delete_topics([topic], timeout_ms=self._options.request_ms)
@@ -116,7 +116,7 @@ class KafkaPythonAdministrator:
         return self._told(ask)
 
     def close(self, timeout_s: float) -> None:
-        """See `Administrator.close`."""
+        """As promised by `Administrator.close`."""
         within(timeout_s, "closing kafka-python's administrator", self._admin.close)
 
     def _asked(self, ask: Callable[[], Any]) -> Any:

@@ -105,7 +105,7 @@ class ConfluentProducer:
         self._producer = made(Producer, producer_config(options))
 
     def send(self, batch: Sequence[Record]) -> list[Sent]:
-        """See `LogProducer.send`."""
+        """As promised by `LogProducer.send`."""
         deadline = time.monotonic() + self._options.delivery_ms / 1000 + _GRACE_S
         fates: list[Sent | None] = [None] * len(batch)
         for index, record in enumerate(batch):
@@ -139,7 +139,7 @@ class ConfluentProducer:
         return why
 
     def close(self, timeout_s: float) -> None:
-        """See `LogProducer.close`."""
+        """As promised by `LogProducer.close`."""
 
         def end() -> None:
             self._producer.purge(blocking=False)
@@ -222,7 +222,7 @@ class ConfluentConsumer:
         )
 
     def assign(self, positions: Mapping[int, int]) -> None:
-        """See `LogConsumer.assign`."""
+        """As promised by `LogConsumer.assign`."""
         topic = self._options.topic
         self._pending = None
         self._positions = dict(positions)
@@ -252,11 +252,11 @@ class ConfluentConsumer:
         return records
 
     def position(self, partition: int) -> int | None:
-        """See `LogConsumer.position`."""
+        """As promised by `LogConsumer.position`."""
         return self._positions.get(partition)
 
     def offsets(self, partitions: Sequence[int], timeout_s: float) -> dict[int, tuple[int, int]]:
-        """See `LogConsumer.offsets`."""
+        """As promised by `LogConsumer.offsets`."""
         deadline = time.monotonic() + timeout_s
         found: dict[int, tuple[int, int]] = {}
         for partition in partitions:
@@ -273,7 +273,7 @@ class ConfluentConsumer:
         return found
 
     def close(self, timeout_s: float) -> None:
-        """See `LogConsumer.close`."""
+        """As promised by `LogConsumer.close`."""
         within(timeout_s, "closing confluent-kafka's consumer", self._consumer.close)
 
     def _returned(self, max_wait_s: float) -> list[Any]:

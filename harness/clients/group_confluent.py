@@ -63,7 +63,7 @@ class ConfluentMember:
         return frozenset() if self._later else self._owned
 
     def poll(self, max_wait_s: float) -> Gathered:
-        """See `GroupMember.poll`."""
+        """As promised by `GroupMember.poll`."""
         if self._later:
             return self._later.popleft()
         try:
@@ -82,7 +82,7 @@ class ConfluentMember:
         return Gathered(messages, assigned)
 
     def commit(self, offsets: Mapping[int, int]) -> Answer:
-        """See `GroupMember.commit`."""
+        """As promised by `GroupMember.commit`."""
         try:
             known = membership_of(self._consumer.consumer_group_metadata())
         except Exception as error:  # noqa: BLE001 - whatever the library says, nothing was sent

@@ -57,16 +57,16 @@ class KafkaPythonMember:
 
     @property
     def owned(self) -> frozenset[int]:
-        """See `GroupMember.owned`."""
+        """As promised by `GroupMember.owned`."""
         return self._listener.owned
 
     def poll(self, max_wait_s: float) -> Gathered:
-        """See `GroupMember.poll`."""
+        """As promised by `GroupMember.poll`."""
         messages = polled_in_group(self._consumer, max_wait_s)
         return Gathered(messages, self._listener.taken())
 
     def commit(self, offsets: Mapping[int, int]) -> Answer:
-        """See `GroupMember.commit`."""
+        """As promised by `GroupMember.commit`."""
         deadline = time.monotonic() + self._options.commit_ms / MS_PER_S
         where = {
             TopicPartition(self._options.topic, partition): OffsetAndMetadata(offset, "", -1)
@@ -94,7 +94,7 @@ class KafkaPythonMember:
         return Answer(OperationType.OK) if future.exception is None else refused(future.exception)
 
     def close(self, timeout_s: float) -> None:
-        """See `GroupMember.close`."""
+        """As promised by `GroupMember.close`."""
         end_consumer(self._consumer, timeout_s, "kafka-python's group member")
 
 

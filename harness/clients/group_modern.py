@@ -34,7 +34,7 @@ class ModernMember(ConfluentMember):
         return gathered._replace(membership=now)
 
     def commit(self, offsets: Mapping[int, int]) -> Answer:
-        """See `GroupMember.commit`."""
+        """As promised by `GroupMember.commit`."""
         answer = super().commit(offsets)
         if answer.outcome is OperationType.OK and self._epoch() != self._membership:
             return Answer(OperationType.INFO, error="in this epoch of the member's, or in a later one")

@@ -17,7 +17,7 @@ class ClientKind(StrEnum):
 
 
 class Isolation(StrEnum):
-    """Kafka's ``isolation.level``."""
+    """Values of Kafka's property ``isolation.level``."""
 
     READ_UNCOMMITTED = "read_uncommitted"
     READ_COMMITTED = "read_committed"

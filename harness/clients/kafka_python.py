@@ -91,7 +91,7 @@ class KafkaPythonProducer:
         )
 
     def send(self, batch: Sequence[Record]) -> list[Sent]:
-        """See `LogProducer.send`."""
+        """As promised by `LogProducer.send`."""
         deadline = time.monotonic() + self._options.delivery_ms / 1000 + _GRACE_S
         queued = self._queue(batch)
         return [
@@ -100,7 +100,7 @@ class KafkaPythonProducer:
         ]
 
     def close(self, timeout_s: float) -> None:
-        """See `LogProducer.close`."""
+        """As promised by `LogProducer.close`."""
         within(timeout_s, "closing kafka-python's producer", self._producer.end)
 
     def _queue(self, batch: Sequence[Record]) -> list[Any]:
@@ -173,7 +173,7 @@ class KafkaPythonConsumer:
         )
 
     def assign(self, positions: Mapping[int, int]) -> None:
-        """See `LogConsumer.assign`."""
+        """As promised by `LogConsumer.assign`."""
         try:
             self._consumer.assign(self._partitions(positions))
             for partition, offset in positions.items():
@@ -182,11 +182,11 @@ class KafkaPythonConsumer:
             raise ReadError(describe(error)) from error
 
     def poll(self, max_wait_s: float) -> list[Message]:
-        """See `LogConsumer.poll`."""
+        """As promised by `LogConsumer.poll`."""
         return polled(self._consumer, max_wait_s)
 
     def offsets(self, partitions: Sequence[int], timeout_s: float) -> dict[int, tuple[int, int]]:
-        """See `LogConsumer.offsets`."""
+        """As promised by `LogConsumer.offsets`."""
         wanted = self._partitions(partitions)
         try:
             first = self._consumer.beginning_offsets(wanted, timeout_ms=int(timeout_s * 500))
@@ -196,7 +196,7 @@ class KafkaPythonConsumer:
             raise ReadError(describe(error)) from error
 
     def position(self, partition: int) -> int | None:
-        """See `LogConsumer.position`."""
+        """As promised by `LogConsumer.position`."""
         try:
             position: int | None = self._consumer.position(
                 TopicPartition(self._options.topic, partition), timeout_ms=self._options.request_ms
@@ -206,7 +206,7 @@ class KafkaPythonConsumer:
         return position
 
     def close(self, timeout_s: float) -> None:
-        """See `LogConsumer.close`."""
+        """As promised by `LogConsumer.close`."""
         end_consumer(self._consumer, timeout_s, "kafka-python's consumer")
 
     def _partitions(self, partitions: Iterable[int]) -> list[Any]:

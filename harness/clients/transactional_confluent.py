@@ -59,19 +59,19 @@ class ConfluentTransactionalProducer:
         )
 
     def initialise(self, timeout_s: float) -> Identity:
-        """See `TransactionalProducer.initialise`."""
+        """As promised by `TransactionalProducer.initialise`."""
         self._told("init_transactions", timeout_s, self._producer.init_transactions)
         return Identity()
 
     def begin(self) -> None:
-        """See `TransactionalProducer.begin`."""
+        """As promised by `TransactionalProducer.begin`."""
         try:
             self._producer.begin_transaction()
         except Exception as error:
             raise TransactionError(told(error), OperationType.FAIL) from error
 
     def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
-        """See `TransactionalProducer.send`."""
+        """As promised by `TransactionalProducer.send`."""
         deadline = time.monotonic() + self._options.delivery_ms / MS_PER_S + _GRACE_S
         fates: list[Sent | None] = [None] * len(batch)
         for index, record in enumerate(batch):
@@ -98,7 +98,7 @@ class ConfluentTransactionalProducer:
         return Sent(OperationType.INFO, error="no delivery report within the delivery timeout")
 
     def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
-        """See `TransactionalProducer.send_offsets`."""
+        """As promised by `TransactionalProducer.send_offsets`."""
         where = [TopicPartition(offsets.topic, p, offset) for p, offset in offsets.positions.items()]
         producer = self._producer
         self._told(
@@ -108,11 +108,11 @@ class ConfluentTransactionalProducer:
         )
 
     def commit(self, timeout_s: float) -> None:
-        """See `TransactionalProducer.commit`."""
+        """As promised by `TransactionalProducer.commit`."""
         self._told(_COMMIT, timeout_s, self._producer.commit_transaction)
 
     def abort(self, timeout_s: float) -> None:
-        """See `TransactionalProducer.abort`."""
+        """As promised by `TransactionalProducer.abort`."""
         self._told("abort_transaction", timeout_s, self._producer.abort_transaction)
 
     def close(self, timeout_s: float) -> None:
@@ -173,7 +173,7 @@ class ConfluentGroupConsumer:
         subscribe(self._consumer, options.topic, on_assign=_served_in_poll, on_revoke=_served_in_poll)
 
     def poll(self, max_wait_s: float) -> list[Message]:
-        """See `GroupConsumer.poll`."""
+        """As promised by `GroupConsumer.poll`."""
         try:
             first = self._consumer.poll(max_wait_s)
             if first is None:
@@ -189,7 +189,7 @@ class ConfluentGroupConsumer:
         return [Message(m.partition(), m.offset(), m.value()) for m in returned]
 
     def rewind(self, positions: Mapping[int, int]) -> None:
-        """See `GroupConsumer.rewind`."""
+        """As promised by `GroupConsumer.rewind`."""
         try:
             for partition, offset in positions.items():
                 self._consumer.seek(TopicPartition(self._options.topic, partition, offset))
@@ -197,14 +197,14 @@ class ConfluentGroupConsumer:
             raise ReadError(told(error)) from error
 
     def membership(self) -> Any:
-        """See `GroupConsumer.membership`."""
+        """As promised by `GroupConsumer.membership`."""
         try:
             return self._consumer.consumer_group_metadata()
         except Exception as error:
             raise ReadError(told(error)) from error
 
     def close(self, timeout_s: float) -> None:
-        """See `GroupConsumer.close`."""
+        """As promised by `GroupConsumer.close`."""
         within(timeout_s, "closing confluent-kafka's group consumer", self._consumer.close)
 
 

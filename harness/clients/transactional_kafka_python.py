@@ -64,26 +64,26 @@ class KafkaPythonTransactionalProducer:
         self._manager = self._producer._transaction_manager  # noqa: SLF001 - nothing public says as much
 
     def initialise(self, timeout_s: float) -> Identity:
-        """See `TransactionalProducer.initialise`."""
+        """As promised by `TransactionalProducer.initialise`."""
         self._told(self._manager.initialize_transactions, timeout_s, "InitProducerId")
         known = self._manager.producer_id_and_epoch
         return Identity(known.producer_id, known.epoch)
 
     def begin(self) -> None:
-        """See `TransactionalProducer.begin`."""
+        """As promised by `TransactionalProducer.begin`."""
         try:
             self._producer.begin_transaction()
         except Exception as error:
             raise TransactionError(describe(error), OperationType.FAIL) from error
 
     def send(self, batch: Sequence[TopicRecord]) -> list[Sent]:
-        """See `TransactionalProducer.send`."""
+        """As promised by `TransactionalProducer.send`."""
         deadline = time.monotonic() + self._options.delivery_ms / MS_PER_S + _GRACE_S
         queued = [self._queued(record) for record in batch]
         return [one if isinstance(one, Sent) else _fate(one, deadline - time.monotonic()) for one in queued]
 
     def send_offsets(self, offsets: GroupOffsets, timeout_s: float) -> None:
-        """See `TransactionalProducer.send_offsets`."""
+        """As promised by `TransactionalProducer.send_offsets`."""
         where = {
             TopicPartition(offsets.topic, partition): OffsetAndMetadata(offset, "", -1)
             for partition, offset in offsets.positions.items()
@@ -114,11 +114,11 @@ class KafkaPythonTransactionalProducer:
             raise TransactionError(f"{describe(error)} ({reason})", outcome) from error
 
     def abort(self, timeout_s: float) -> None:
-        """See `TransactionalProducer.abort`."""
+        """As promised by `TransactionalProducer.abort`."""
         self._told(self._manager.begin_abort, timeout_s, "EndTxn")
 
     def close(self, timeout_s: float) -> None:
-        """See `TransactionalProducer.close`."""
+        """As promised by `TransactionalProducer.close`."""
         within(timeout_s, "closing kafka-python's transactional producer", self._producer.end)
 
     def _told(self, ask: Any, timeout_s: float, what: str) -> None:
@@ -164,11 +164,11 @@ class KafkaPythonGroupConsumer:
         subscribe(self._consumer, options.topic, _Forgetful(self._consumer))
 
     def poll(self, max_wait_s: float) -> list[Message]:
-        """See `GroupConsumer.poll`."""
+        """As promised by `GroupConsumer.poll`."""
         return polled_in_group(self._consumer, max_wait_s)
 
     def rewind(self, positions: Mapping[int, int]) -> None:
-        """See `GroupConsumer.rewind`."""
+        """As promised by `GroupConsumer.rewind`."""
         try:
             for partition, offset in positions.items():
                 self._consumer.seek(TopicPartition(self._options.topic, partition), offset)
@@ -176,14 +176,14 @@ class KafkaPythonGroupConsumer:
             raise ReadError(describe(error)) from error
 
     def membership(self) -> Any:
-        """See `GroupConsumer.membership`."""
+        """As promised by `GroupConsumer.membership`."""
         try:
             return self._consumer.group_metadata()
         except Exception as error:
             raise ReadError(describe(error)) from error
 
     def close(self, timeout_s: float) -> None:
-        """See `GroupConsumer.close`."""
+        """As promised by `GroupConsumer.close`."""
         end_consumer(self._consumer, timeout_s, "kafka-python's group consumer")
 
 

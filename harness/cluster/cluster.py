@@ -87,12 +87,12 @@ class Cluster:
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """All nodes."""
+        """All nodes of the cluster."""
         return self.description.topology.nodes()
 
     @property
     def version(self) -> str:
-        """Kafka's."""
+        """The version of Kafka that runs."""
         return self.description.version
 
     @property

@@ -24,7 +24,7 @@ class NodeWatcher:
         self._thread = threading.Thread(target=self._watch, name="observer-nodes", daemon=True)
 
     def start(self) -> None:
-        """Begin."""
+        """Begin to watch the containers."""
         self._thread.start()
 
     def stop(self) -> None:

@@ -23,12 +23,12 @@ class OnDisk(Protocol):
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """All nodes."""
+        """All nodes of the cluster."""
         ...
 
     @property
     def version(self) -> str:
-        """Kafka's."""
+        """The version of Kafka that runs."""
         ...
 
     def disk(self, node: Node) -> Path:

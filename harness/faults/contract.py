@@ -69,7 +69,7 @@ class ActiveFault(Protocol):
         """
 
     def heal(self) -> None:
-        """Undo it."""
+        """Undo the fault; may be called twice."""
 
     def healed(self) -> dict[str, Any]:
         """What the probe saw.

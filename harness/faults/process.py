@@ -89,7 +89,7 @@ class ActiveKill(Restarting):
     """SIGKILL: nothing is flushed or told to anybody."""
 
     def inject(self) -> None:
-        """Kill it."""
+        """Kill the node's process."""
         self._containers.kill()
 
 
@@ -106,11 +106,11 @@ class ActivePause(_ProcessFault):
 
     @property
     def undo(self) -> tuple[Undo, ...]:
-        """Thaw it."""
+        """Let the node's threads go on."""
         return (Undo(action="unpause", node=self.targets[0]),)
 
     def inject(self) -> None:
-        """Freeze it."""
+        """Freeze all threads of the node."""
         self._containers.pause()
 
     def took_effect(self) -> dict[str, Any]:
@@ -122,7 +122,7 @@ class ActivePause(_ProcessFault):
         return {"paused": True}
 
     def heal(self) -> None:
-        """Thaw it."""
+        """Let the node's threads go on."""
         self._containers.unpause()
 
     def healed(self) -> dict[str, Any]:

@@ -47,7 +47,7 @@ class Administered(Protocol):
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """All nodes."""
+        """All nodes of the cluster."""
         ...
 
     @property

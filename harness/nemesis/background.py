@@ -27,5 +27,5 @@ class Background(Worker):
         return 2 * self._timeout_ms / 1000
 
     def work(self) -> None:
-        """Ask once."""
+        """Ask the cluster once."""
         self._operator.perform(self._operation, self._timeout_ms)

@@ -34,7 +34,7 @@ class Observable(Protocol):
 
     @property
     def nodes(self) -> tuple[Node, ...]:
-        """All nodes."""
+        """All nodes of the cluster."""
         ...
 
     @property

@@ -108,7 +108,7 @@ def _all_copies(source: random.Random, _: Topology) -> Script:
 
 
 def _all_brokers(source: random.Random, topology: Topology) -> Script:
-    """All brokers."""
+    """All brokers go down, and come back in drawn order."""
     return tuple(_down_and_back(source, [broker(n) for n in range(1, topology.brokers + 1)]))
 
 

@@ -137,12 +137,12 @@ class Ended(NamedTuple):
 
     @property
     def folder(self) -> Path:
-        """The run's."""
+        """The folder of the run."""
         return self.played.folder
 
     @property
     def failure(self) -> KrucibleError | None:
-        """See `Played.failure`."""
+        """As promised by `Played.failure`."""
         return self.played.failure
 
 

@@ -25,7 +25,7 @@ class Quorum(StrEnum):
 
 
 class Role(StrEnum):
-    """Kafka's ``process.roles``."""
+    """Values of Kafka's property ``process.roles``."""
 
     BROKER = "broker"
     CONTROLLER = "controller"

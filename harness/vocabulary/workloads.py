@@ -98,7 +98,7 @@ class LogWorkload(Workload, frozen=True, tag="log"):
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
-        """One."""
+        """The one topic that it needs."""
         return (WorkloadTopic("log-0", self.config),)
 
     @property
@@ -123,7 +123,7 @@ class BulkWorkload(Workload, frozen=True, tag="bulk"):
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
-        """One."""
+        """The one topic that it needs."""
         return (WorkloadTopic("bulk-0"),)
 
     @property
@@ -162,7 +162,7 @@ class ScriptedTransactions(LogWorkload, frozen=True, tag="scripted-transactions"
 
     @property
     def controls(self) -> tuple[str, ...]:
-        """The script."""
+        """Names of the controls: the script alone."""
         return (self.script.value,)
 
     @property
@@ -214,7 +214,7 @@ class TxnWorkload(TransactionalWorkload, frozen=True, tag="txn"):
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
-        """One."""
+        """The one topic that it needs."""
         return (WorkloadTopic("txn-0"),)
 
     @property
@@ -339,7 +339,7 @@ class GroupsWorkload(LogWorkload, frozen=True, tag="groups"):
 
     @property
     def topics(self) -> tuple[WorkloadTopic, ...]:
-        """One."""
+        """The one topic that it needs."""
         return (WorkloadTopic("groups-0"),)
 
     @property

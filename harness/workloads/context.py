@@ -78,7 +78,7 @@ class KafkaClients:
         self._pipelined = pipelined
 
     def producer(self, kind: ClientKind, topic: str, *, durable: bool = False) -> LogProducer:
-        """See `Clients.producer`."""
+        """As promised by `Clients.producer`."""
         options = ProducerOptions(
             self._bootstrap,
             topic,
@@ -91,7 +91,7 @@ class KafkaClients:
         return open_producer(kind, options)
 
     def consumer(self, kind: ClientKind, topic: str, isolation: Isolation) -> LogConsumer:
-        """See `Clients.consumer`."""
+        """As promised by `Clients.consumer`."""
         return open_consumer(kind, ConsumerOptions(self._bootstrap, topic, isolation, request_ms=REQUEST_MS))
 
 
@@ -105,7 +105,7 @@ class Holds(Protocol):
     def hold(
         self, fault: str, broker: int, source_port: int, send: Callable[[], None]
     ) -> AbstractContextManager[None]:
-        """See `harness.faults.hold.ConnectionHolds.hold`."""
+        """As promised by `harness.faults.hold.ConnectionHolds.hold`."""
         ...
 
 

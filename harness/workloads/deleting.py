@@ -130,7 +130,7 @@ class OneDeletion(_Deletes):
         self._share = share
 
     def work(self) -> None:
-        """Delete once."""
+        """Delete records once."""
         self.delete(*self._where, self._share)
 
 

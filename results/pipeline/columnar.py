@@ -53,7 +53,7 @@ def integers(values: Iterable[int | None]) -> Array:
 
 
 def booleans(values: NDArray[np.bool_]) -> Array:
-    """Truth values."""
+    """A column of truth values."""
     return pa.array(values)
 
 

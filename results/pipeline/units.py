@@ -58,7 +58,7 @@ class Work(Protocol):
     """One share of a run."""
 
     def judge(self) -> Any:
-        """Judge it."""
+        """Judge this unit by its checker."""
 
 
 class Whole(Protocol):

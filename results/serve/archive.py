@@ -15,7 +15,7 @@ LEFT_OUT_FILE = "left-out.txt"
 
 
 class Sink(Protocol):
-    """Takes bytes."""
+    """What takes the bytes of an archive."""
 
     def write(self, data: bytes, /) -> object:
         """Take some more."""

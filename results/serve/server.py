@@ -64,14 +64,14 @@ def open_browser(root: Path, port: int) -> Iterator[Browser]:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One connection."""
+    """Answers the requests of one connection."""
 
     protocol_version = "HTTP/1.1"
     timeout: ClassVar[int] = SILENCE_S_MAX
     server: Browser
 
     def do_GET(self) -> None:
-        """Answer."""
+        """Answer a GET request."""
         self._send(self._answer())
 
     def do_HEAD(self) -> None:

@@ -36,7 +36,7 @@ class Flakiness(NamedTuple):
 
     @property
     def rate(self) -> float:
-        """The share."""
+        """The share of runs that were odd."""
         return self.odd / self.runs
 
 

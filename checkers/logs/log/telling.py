@@ -21,7 +21,7 @@ class Teller:
 
     @property
     def name(self) -> PartitionName:
-        """The partition."""
+        """The partition that is told of."""
         return self._log.name
 
     def subject(self, offset: int) -> str:

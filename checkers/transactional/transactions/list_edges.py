@@ -147,7 +147,7 @@ class ListStory:
         self._graph = graph
 
     def transaction(self, number: int) -> str:
-        """Its micro-operations."""
+        """The micro-operations of a transaction."""
         return micro_operations(self._lists.transactions.values[number])
 
     def operations(self, number: int) -> tuple[int, ...]:

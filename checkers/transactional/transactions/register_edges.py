@@ -127,7 +127,7 @@ class RegisterStory:
         self._graph = graph
 
     def transaction(self, number: int) -> str:
-        """Its micro-operations."""
+        """The micro-operations of a transaction."""
         return micro_operations(self._registers.transactions.values[number])
 
     def operations(self, number: int) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ Progress = Callable[[str], None]
 
 
 def silent(_line: str) -> None:
-    """Tells nobody."""
+    """Listen to progress and tell nobody."""
 
 
 class Source(StrEnum):
