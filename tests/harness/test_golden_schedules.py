@@ -29,7 +29,7 @@ KINDS = (
     "kips/kip-853-grow",
     "smoke/partition",
 )
-"""Faults, blinks, operations and changes; disks; gambits of each module; majorities; a script; fixed steps."""
+"""Faults with blinks and operations, disks, gambits of each module, majorities, a script, fixed steps."""
 
 
 def drawn(name: str) -> bytes:
