@@ -22,8 +22,8 @@ import msgspec
 
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
+from checkers.licences.facts import Facts
 from checkers.licences.internal import may_have_lost
-from checkers.licences.scene import Scene
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
@@ -109,7 +109,7 @@ def check_erasures(history: History) -> CheckerResult:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    durable = Scene(history).version >= DURABLE_SINCE
+    durable = Facts(history).version >= DURABLE_SINCE
     final = next((o.index for o in history.of("phase") if o.key == "final-read"), len(history.operations))
     groups: dict[str, _Places] = {}
     found: list[Anomaly] = []

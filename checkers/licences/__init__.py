@@ -14,10 +14,10 @@ from checkers.history.shapes import Topic
 from checkers.licences.decisions import decisions_of
 from checkers.licences.destroyed import last_wiped, unsynced, wiped
 from checkers.licences.disturbances import always, disturbances
+from checkers.licences.facts import Facts
 from checkers.licences.permission import permitted
 from checkers.licences.permits import Event, Licences, Permit, Rule, first_permit
 from checkers.licences.removals import deletions, log_starts
-from checkers.licences.scene import Scene
 from checkers.licences.unclean import configured, last_known, requested
 
 __all__ = [
@@ -37,12 +37,12 @@ def licences_of(history: History) -> Licences:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    scene = Scene(history)
-    topics = scene.setup.topics
+    facts = Facts(history)
+    topics = facts.setup.topics
     permits: dict[str, list[Permit]] = {topic.name: [] for topic in topics}
     for rule in RULES:
-        ruled = {topic.name for topic in topics if rule.applies(scene, topic)}
-        for event in rule.events(scene) if ruled else ():
+        ruled = {topic.name for topic in topics if rule.applies(facts, topic)}
+        for event in rule.events(facts) if ruled else ():
             permit = Permit(event, rule.covers_returned, _text(rule, event), rule.gap)
             for name in ruled if event.where is None else ruled & {event.where.topic}:
                 permits[name].append(permit)
@@ -53,31 +53,31 @@ def _text(rule: Rule, event: Event) -> str:
     return f"{rule.name}: {event.text}; {rule.reason}"
 
 
-def _waits_for_none(scene: Scene, _: Topic) -> bool:
-    return str(scene.setup.workload.acks) == "0"
+def _waits_for_none(facts: Facts, _: Topic) -> bool:
+    return str(facts.setup.workload.acks) == "0"
 
 
-def _waits_for_one(scene: Scene, _: Topic) -> bool:
-    return str(scene.setup.workload.acks) == "1"
+def _waits_for_one(facts: Facts, _: Topic) -> bool:
+    return str(facts.setup.workload.acks) == "1"
 
 
-def _permits_unclean(scene: Scene, topic: Topic) -> bool:
-    return bool(permitted(scene, topic))
+def _permits_unclean(facts: Facts, topic: Topic) -> bool:
+    return bool(permitted(facts, topic))
 
 
-def _always(_: Scene, __: Topic) -> bool:
+def _always(_: Facts, __: Topic) -> bool:
     return True
 
 
-def _keeps_eligible(scene: Scene, _: Topic) -> bool:
-    return scene.eligible_replicas
+def _keeps_eligible(facts: Facts, _: Topic) -> bool:
+    return facts.eligible_replicas
 
 
-def _keeps_none_eligible(scene: Scene, _: Topic) -> bool:
-    return not scene.eligible_replicas
+def _keeps_none_eligible(facts: Facts, _: Topic) -> bool:
+    return not facts.eligible_replicas
 
 
-def _retains(_: Scene, topic: Topic) -> bool:
+def _retains(_: Facts, topic: Topic) -> bool:
     """Whether a topic's own config limits how long or how much it keeps."""
     limits = (topic.config.get(name) for name in ("retention.ms", "retention.bytes"))
     return "delete" in topic.cleanup and any(str(limit) not in {"None", "-1"} for limit in limits)

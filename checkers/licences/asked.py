@@ -16,8 +16,8 @@ A request that was answered acted before that.  One without an answer may act la
 from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import UNCLEAN, Election
 from checkers.evidence.partition_changes import PartitionState
+from checkers.licences.facts import Facts
 from checkers.licences.permission import permitted, topic_named
-from checkers.licences.scene import Scene
 
 FORWARDED_NS = 60_000_000_000
 """How long a broker goes on to forward a request to controllers."""
@@ -25,7 +25,7 @@ ACTING_NS = 3 * FORWARDED_NS
 """How long, while no fault is in force, a request may act that nobody answered."""
 
 
-def by_request(scene: Scene, partition: PartitionName) -> dict[int, tuple[Election, ...]]:
+def by_request(facts: Facts, partition: PartitionName) -> dict[int, tuple[Election, ...]]:
     """The unclean elections of a partition that were asked for, or may have been.
 
     Returns:
@@ -34,55 +34,55 @@ def by_request(scene: Scene, partition: PartitionName) -> dict[int, tuple[Electi
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    asked = [each for each in scene.elections if each.type == UNCLEAN and each.may_have_elected(partition)]
+    asked = [each for each in facts.elections if each.type == UNCLEAN and each.may_have_elected(partition)]
     if not asked:
         return {}
     found: dict[int, tuple[Election, ...]] = {}
     used: list[PartitionState] = []
-    for state in scene.changes.states.get(partition, ()):
+    for state in facts.changes.states.get(partition, ()):
         if not state.unclean:
             continue
-        span = scene.changes.span(state)
+        span = facts.changes.span(state)
         met = [each for each in asked if span.meets(each.request.from_ns, each.request.to_ns)]
         unanswered = [each for each in met if each.request.unknown]
         answered = len(met) > len(unanswered)
-        if not (answered or _otherwise(scene, partition, state) or (used and _again(scene, used[0], state))):
+        if not (answered or _otherwise(facts, partition, state) or (used and _again(facts, used[0], state))):
             if len(used) >= len(unanswered):
                 continue
             used.append(state)
-        acting = (each for each in met if not each.request.unknown or not _over(scene, each, state))
+        acting = (each for each in met if not each.request.unknown or not _over(facts, each, state))
         found[state.offset] = tuple(acting)
     return {offset: elections for offset, elections in found.items() if elections}
 
 
-def allowed(scene: Scene, partition: PartitionName, state: PartitionState) -> bool:
+def allowed(facts: Facts, partition: PartitionName, state: PartitionState) -> bool:
     """Whether somebody permitted an unclean election: a config, a request, or KIP-966 of the last leader.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    return _otherwise(scene, partition, state) or state.offset in by_request(scene, partition)
+    return _otherwise(facts, partition, state) or state.offset in by_request(facts, partition)
 
 
-def _otherwise(scene: Scene, partition: PartitionName, state: PartitionState) -> bool:
+def _otherwise(facts: Facts, partition: PartitionName, state: PartitionState) -> bool:
     """Whether an election needed no request."""
-    if state.last_leader and scene.eligible_replicas:
+    if state.last_leader and facts.eligible_replicas:
         return True
-    span = scene.changes.span(state)
-    return any(span.meets(*times) for times in permitted(scene, topic_named(scene, partition.topic)))
+    span = facts.changes.span(state)
+    return any(span.meets(*times) for times in permitted(facts, topic_named(facts, partition.topic)))
 
 
-def _again(scene: Scene, first: PartitionState, state: PartitionState) -> bool:
+def _again(facts: Facts, first: PartitionState, state: PartitionState) -> bool:
     """Whether a request that brought about one election may have been forwarded again, for another."""
-    from_ns = scene.changes.span(first).from_ns - FORWARDED_NS
-    to_ns = scene.changes.span(state).to_ns
-    return state.epoch != first.epoch or any(window.overlaps(from_ns, to_ns) for window in scene.windows)
+    from_ns = facts.changes.span(first).from_ns - FORWARDED_NS
+    to_ns = facts.changes.span(state).to_ns
+    return state.epoch != first.epoch or any(window.overlaps(from_ns, to_ns) for window in facts.windows)
 
 
-def _over(scene: Scene, election: Election, state: PartitionState) -> bool:
+def _over(facts: Facts, election: Election, state: PartitionState) -> bool:
     """Whether a request that nobody answered can't act any more when a record is appended."""
-    at_ns, until_ns, calm_ns = election.request.from_ns, scene.changes.span(state).from_ns, 0
-    for window in scene.windows:
+    at_ns, until_ns, calm_ns = election.request.from_ns, facts.changes.span(state).from_ns, 0
+    for window in facts.windows:
         calm_ns += max(0, min(window.invoked_ns, until_ns) - at_ns)
         at_ns = max(at_ns, window.end_ns)
     return calm_ns + max(0, until_ns - at_ns) > ACTING_NS

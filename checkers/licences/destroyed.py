@@ -21,70 +21,70 @@ from checkers.licences.disks import (
     strikes_of,
 )
 from checkers.licences.epoch_bounds import bound_at
+from checkers.licences.facts import Facts
 from checkers.licences.permission import alterations
 from checkers.licences.permits import Event
-from checkers.licences.scene import Scene
 from checkers.licences.unclean import epoch_after
 
 _MIN_ISR = "min.insync.replicas"
 
 
-def wiped(scene: Scene) -> Iterator[Event]:
+def wiped(facts: Facts) -> Iterator[Event]:
     """Times at which so many copies were wiped that no other need have had a record."""
-    for topic, partition in _partitions(scene):
-        strikes = strikes_of(scene, partition, {WIPE})
+    for topic, partition in _partitions(facts):
+        strikes = strikes_of(facts, partition, {WIPE})
         for strike in strikes:
             hit = active(strikes, strike)
-            copies = copies_at(scene, partition, strike)
-            least = min(_min_isr(scene, topic, strike.window.end_ns), copies)
-            if len(hit) >= least and not _spared(scene, partition, strike, hit):
+            copies = copies_at(facts, partition, strike)
+            least = min(_min_isr(facts, topic, strike.window.end_ns), copies)
+            if len(hit) >= least and not _spared(facts, partition, strike, hit):
                 until_ns = sorted((each.to_ns for each in hit), reverse=True)[least - 1]
                 text = f"{_told(hit)}, of {copies} copies of {partition}, {least} in sync at least"
                 yield Event(strike.from_ns, until_ns, partition, text)
 
 
-def unsynced(scene: Scene) -> Iterator[Event]:
+def unsynced(facts: Facts) -> Iterator[Event]:
     """Times at which all copies in sync had been wiped or may have lost what was not synced."""
-    for _, partition in _partitions(scene):
-        strikes = strikes_of(scene, partition)
+    for _, partition in _partitions(facts):
+        strikes = strikes_of(facts, partition)
         for strike in strikes:
             hit = active(strikes, strike)
-            if all_hit(scene, partition, strike, hit) and any(each.window.kind in UNSYNCED for each in hit):
-                bound = bound_at(scene, partition, epoch_after(scene, partition, strike.from_ns))
+            if all_hit(facts, partition, strike, hit) and any(each.window.kind in UNSYNCED for each in hit):
+                bound = bound_at(facts, partition, epoch_after(facts, partition, strike.from_ns))
                 until_ns = max(each.to_ns for each in hit)
                 told = f"{_told(hit)}, all copies of {partition} in sync"
                 yield bound.limits(Event(strike.from_ns, until_ns, partition, told))
 
 
-def last_wiped(scene: Scene) -> Iterator[Event]:
+def last_wiped(facts: Facts) -> Iterator[Event]:
     """Times at which the only copy in sync was wiped, whoever else had what it had."""
-    for _, partition in _partitions(scene):
-        for strike in strikes_of(scene, partition, {WIPE}):
-            if any(sync == {strike.replica} for sync in in_sync(scene, partition, strike)):
+    for _, partition in _partitions(facts):
+        for strike in strikes_of(facts, partition, {WIPE}):
+            if any(sync == {strike.replica} for sync in in_sync(facts, partition, strike)):
                 text = f"{_told([strike])}, the last one in sync of {partition}"
                 yield Event(strike.from_ns, strike.to_ns, partition, text)
 
 
-def _partitions(scene: Scene) -> Iterator[tuple[Topic, PartitionName]]:
+def _partitions(facts: Facts) -> Iterator[tuple[Topic, PartitionName]]:
     """Partitions of the run's topics, if any disk was ever struck."""
-    if any(window.kind in STRIKING for window in scene.windows):
-        topics = {topic.name: topic for topic in scene.setup.topics}
-        for partition in scene.partitions:
+    if any(window.kind in STRIKING for window in facts.windows):
+        topics = {topic.name: topic for topic in facts.setup.topics}
+        for partition in facts.partitions:
             yield topics[partition.topic], partition
 
 
-def _min_isr(scene: Scene, topic: Topic, until_ns: int) -> int:
+def _min_isr(facts: Facts, topic: Topic, until_ns: int) -> int:
     """On how many replicas a record had to be that was acknowledged by a time: the lowest limit there was."""
-    of_nodes = scene.setup.config.get(_MIN_ISR, 1)
-    altered = (value for value, span in alterations(scene, topic, _MIN_ISR) if span.from_ns <= until_ns)
+    of_nodes = facts.setup.config.get(_MIN_ISR, 1)
+    altered = (value for value, span in alterations(facts, topic, _MIN_ISR) if span.from_ns <= until_ns)
     limits = [topic.config.get(_MIN_ISR, of_nodes), *altered]
     return min(int(of_nodes if limit is None else limit) for limit in limits)
 
 
-def _spared(scene: Scene, partition: PartitionName, strike: Strike, hit: Sequence[Strike]) -> bool:
+def _spared(facts: Facts, partition: PartitionName, strike: Strike, hit: Sequence[Strike]) -> bool:
     """Whether some replica certainly was in sync or eligible when a strike began, and none had hit it."""
-    known = scene.changes.tells(partition, strike.window.end_ns)
-    return known and not all_hit(scene, partition, strike, hit)
+    known = facts.changes.tells(partition, strike.window.end_ns)
+    return known and not all_hit(facts, partition, strike, hit)
 
 
 def _told(strikes: Sequence[Strike]) -> str:

@@ -16,7 +16,7 @@ from checkers.evidence.faults import FaultWindow
 from checkers.evidence.partition_changes import PartitionState
 from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
-from checkers.licences.scene import Scene, View
+from checkers.licences.facts import Facts, View
 
 WIPE = "wipe-disk"
 DEAD = "dead-disk"
@@ -62,17 +62,17 @@ def hits(history: History, window: FaultWindow, topic: str, partition: int | Non
 
 
 def strikes_of(
-    scene: Scene, partition: PartitionName, kinds: frozenset[str] | set[str] = STRIKING
+    facts: Facts, partition: PartitionName, kinds: frozenset[str] | set[str] = STRIKING
 ) -> list[Strike]:
     """Faults that hit copies of a partition, in the order of their beginnings."""
     found: list[Strike] = []
-    for window in scene.windows:
-        if window.kind not in kinds or not hits(scene.history, window, partition.topic, partition.partition):
+    for window in facts.windows:
+        if window.kind not in kinds or not hits(facts.history, window, partition.topic, partition.partition):
             continue
-        struck = {scene.ids[name] for name in window.targets if name in scene.ids}
+        struck = {facts.ids[name] for name in window.targets if name in facts.ids}
         found += [
-            Strike(window, replica, window.invoked_ns, _rejoined_ns(scene, partition, window, replica))
-            for replica in sorted(struck & _holders(scene, partition, window))
+            Strike(window, replica, window.invoked_ns, _rejoined_ns(facts, partition, window, replica))
+            for replica in sorted(struck & _holders(facts, partition, window))
         ]
     return found
 
@@ -87,65 +87,65 @@ def active(strikes: Sequence[Strike], now: Strike) -> list[Strike]:
     return list(longest.values())
 
 
-def all_hit(scene: Scene, partition: PartitionName, strike: Strike, hit: Sequence[Strike]) -> bool:
+def all_hit(facts: Facts, partition: PartitionName, strike: Strike, hit: Sequence[Strike]) -> bool:
     """Whether these strikes may have hit all that had everything when one of them began, if any had."""
     replicas = {each.replica for each in hit}
-    return any(sync and replicas.issuperset(sync) for sync in in_sync(scene, partition, strike))
+    return any(sync and replicas.issuperset(sync) for sync in in_sync(facts, partition, strike))
 
 
-def in_sync(scene: Scene, partition: PartitionName, strike: Strike) -> Iterator[set[int]]:
+def in_sync(facts: Facts, partition: PartitionName, strike: Strike) -> Iterator[set[int]]:
     """Sets of replicas of which each had all that was committed, one of them when a strike befell the node.
 
     By the metadata log those in sync and the eligible ones (KIP-966); without it those that brokers told.
     """
     window = strike.window
-    if not scene.changes.tells(partition, window.end_ns):
-        yield from (set(view.isr) for view in _around(scene, partition, strike))
+    if not facts.changes.tells(partition, window.end_ns):
+        yield from (set(view.isr) for view in _around(facts, partition, strike))
         return
-    for state in scene.changes.possible(partition, window.invoked_ns, window.end_ns):
+    for state in facts.changes.possible(partition, window.invoked_ns, window.end_ns):
         yield {*state.isr, *state.elr}
 
 
-def copies_at(scene: Scene, partition: PartitionName, strike: Strike) -> int:
+def copies_at(facts: Facts, partition: PartitionName, strike: Strike) -> int:
     """How many copies every record had to have at least before a strike, if they were all in sync."""
-    if not scene.changes.tells(partition, strike.window.end_ns):
-        return max((len(view.replicas) for view in scene.views.get(partition, ())), default=1)
-    states = scene.changes.possible(partition, 0, strike.window.end_ns)
+    if not facts.changes.tells(partition, strike.window.end_ns):
+        return max((len(view.replicas) for view in facts.views.get(partition, ())), default=1)
+    states = facts.changes.possible(partition, 0, strike.window.end_ns)
     return min((len(state.original) for state in states), default=1)
 
 
-def _holders(scene: Scene, partition: PartitionName, window: FaultWindow) -> set[int]:
+def _holders(facts: Facts, partition: PartitionName, window: FaultWindow) -> set[int]:
     """Brokers that had a copy when a fault befell them; where nothing tells when, those that ever had one."""
     states: Sequence[PartitionState | View]
-    if scene.changes.tells(partition, window.end_ns):
-        states = scene.changes.possible(partition, window.invoked_ns, window.end_ns)
+    if facts.changes.tells(partition, window.end_ns):
+        states = facts.changes.possible(partition, window.invoked_ns, window.end_ns)
     else:
-        states = [*scene.changes.states.get(partition, ()), *scene.views.get(partition, ())]
+        states = [*facts.changes.states.get(partition, ()), *facts.views.get(partition, ())]
     return {replica for state in states for replica in state.replicas}
 
 
-def _rejoined_ns(scene: Scene, partition: PartitionName, window: FaultWindow, replica: int) -> int:
+def _rejoined_ns(facts: Facts, partition: PartitionName, window: FaultWindow, replica: int) -> int:
     """When a replica had everything again after a fault, `NEVER` if nothing tells so."""
     if window.heal_invoked_ns is None:
         return NEVER
-    for before, after in pairwise(scene.changes.states.get(partition, ())):
+    for before, after in pairwise(facts.changes.states.get(partition, ())):
         entered = replica in after.isr and replica not in before.isr
-        span = scene.changes.span(after)
+        span = facts.changes.span(after)
         leads = after.elected and after.leader == replica
         if (entered or leads) and span.from_ns >= window.heal_invoked_ns:
             return span.to_ns
-    if scene.changes.tells(partition, NEVER):
+    if facts.changes.tells(partition, NEVER):
         return NEVER
-    return _seen_again_ns(scene, partition, window, replica)
+    return _seen_again_ns(facts, partition, window, replica)
 
 
-def _seen_again_ns(scene: Scene, partition: PartitionName, window: FaultWindow, replica: int) -> int:
+def _seen_again_ns(facts: Facts, partition: PartitionName, window: FaultWindow, replica: int) -> int:
     """The same by what other brokers told."""
-    views = scene.views.get(partition, ())
+    views = facts.views.get(partition, ())
     epoch = max((v.leader_epoch for v in views if v.time_ns <= window.invoked_ns), default=NEVER)
     left: set[str] = set()
     for view in views:
-        if view.began_ns < window.invoked_ns or scene.ids.get(view.node) == replica:
+        if view.began_ns < window.invoked_ns or facts.ids.get(view.node) == replica:
             continue
         if replica not in view.isr:
             left.add(view.node)
@@ -156,10 +156,10 @@ def _seen_again_ns(scene: Scene, partition: PartitionName, window: FaultWindow, 
     return NEVER
 
 
-def _around(scene: Scene, partition: PartitionName, strike: Strike) -> Iterator[View]:
+def _around(facts: Facts, partition: PartitionName, strike: Strike) -> Iterator[View]:
     """What each broker told last before a strike, and all that was told while the node was down."""
     before: dict[str, View] = {}
-    for view in scene.views.get(partition, ()):
+    for view in facts.views.get(partition, ()):
         if view.time_ns <= strike.from_ns:
             before[view.node] = view
         elif view.began_ns <= strike.window.end_ns:

@@ -9,24 +9,24 @@ from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.faults import FOREVER_NS
 from checkers.history.observed import PartitionsSeen
 from checkers.history.units import NS_PER_S
+from checkers.licences.facts import Facts
 from checkers.licences.permits import Event
-from checkers.licences.scene import Scene
 
 
-def always(_: Scene) -> Iterator[Event]:
+def always(_: Facts) -> Iterator[Event]:
     """One event as long as the history."""
     yield Event(0, NEVER, None, "nothing is promised at any time")
 
 
-def disturbances(scene: Scene) -> Iterator[Event]:
+def disturbances(facts: Facts) -> Iterator[Event]:
     """Every observed move of a partition's leader, then every fault from its injection to its healing."""
-    yield from leader_moves(scene)
-    yield from faults(scene)
+    yield from leader_moves(facts)
+    yield from faults(facts)
 
 
-def leader_moves(scene: Scene) -> Iterator[Event]:
+def leader_moves(facts: Facts) -> Iterator[Event]:
     """Every rise of a partition's leader epoch."""
-    for move in moves(scene):
+    for move in moves(facts):
         text = f"the leader epoch of {move.partition} moved from {move.known} to {move.epoch}"
         within = span_text(move.from_ns, move.to_ns)
         yield Event(move.from_ns, move.to_ns, move.partition, f"{text} {within}")
@@ -42,13 +42,13 @@ class Move(NamedTuple):
     to_ns: int
 
 
-def moves(scene: Scene) -> Iterator[Move]:
+def moves(facts: Facts) -> Iterator[Move]:
     """Find rises of partitions' leader epochs.
 
     Brokers may tell an old epoch, so a move lies between the first sightings of the old and the new one.
     """
     seen: dict[PartitionName, tuple[int, int]] = {}
-    for operation in scene.history.observed("partitions"):
+    for operation in facts.history.observed("partitions"):
         for partition, epoch in _epochs(msgspec.convert(operation.value, PartitionsSeen)):
             known, since_ns = seen.get(partition, (epoch, operation.time_ns))
             if epoch > known:
@@ -57,9 +57,9 @@ def moves(scene: Scene) -> Iterator[Move]:
                 seen[partition] = (epoch, operation.time_ns)
 
 
-def faults(scene: Scene) -> Iterator[Event]:
+def faults(facts: Facts) -> Iterator[Event]:
     """Every fault that was injected, or attempted so that it may have taken effect."""
-    for window in scene.windows:
+    for window in facts.windows:
         within = span_text(window.invoked_ns, window.end_ns)
         text = f"fault {window.id} ({window.kind}) was in force {within}"
         yield Event(window.invoked_ns, window.end_ns, None, text)

@@ -19,8 +19,8 @@ from checkers.evidence.leader_epochs import Starts
 from checkers.evidence.partition_changes import NOBODY, PartitionState
 from checkers.history.observed import Entries
 from checkers.licences.disks import WIPE, strikes_of
+from checkers.licences.facts import Facts
 from checkers.licences.permits import Event
-from checkers.licences.scene import Scene
 
 
 class Bound(NamedTuple):
@@ -48,30 +48,30 @@ class Bound(NamedTuple):
         )
 
 
-def bounds_of(scene: Scene, partition: PartitionName, state: PartitionState) -> Iterator[Bound]:
+def bounds_of(facts: Facts, partition: PartitionName, state: PartitionState) -> Iterator[Bound]:
     """Bounds of an unclean election that the metadata log tells of; each permits what it covers."""
-    entries = _own_entries(scene, partition, state)
+    entries = _own_entries(facts, partition, state)
     places = [place for place, (epoch, _) in enumerate(entries) if epoch == state.leader_epoch]
     if not places:
-        yield from _by_others(scene, partition, state)
+        yield from _by_others(facts, partition, state)
         return
     place = places[0]
     start = entries[place][1]
     yield certain(state.leader_epoch, start)
     if place:
-        yield from _of_missed(scene, partition, state, (entries[place - 1][0], start))
+        yield from _of_missed(facts, partition, state, (entries[place - 1][0], start))
 
 
-def bound_at(scene: Scene, partition: PartitionName, epoch: int | None) -> Bound:
+def bound_at(facts: Facts, partition: PartitionName, epoch: int | None) -> Bound:
     """The bound of an event that ended with an epoch, or with the first one behind it that had a leader."""
     if epoch is None:
         return _untold(partition)
-    later = (state for state in scene.changes.states.get(partition, ()) if state.leader_epoch >= epoch)
+    later = (state for state in facts.changes.states.get(partition, ()) if state.leader_epoch >= epoch)
     state = next((state for state in later if state.leader != NOBODY), None)
-    own = dict(_own_entries(scene, partition, state)) if state is not None else {}
+    own = dict(_own_entries(facts, partition, state)) if state is not None else {}
     if state is not None and state.leader_epoch in own:
         return certain(state.leader_epoch, own[state.leader_epoch])
-    starts = scene.epochs.starts(partition, epoch)
+    starts = facts.epochs.starts(partition, epoch)
     if starts is None:
         return _untold(partition)
     return certain(epoch, starts.offsets[0]) if len(starts.offsets) == 1 else _disputed(partition, starts)
@@ -84,47 +84,47 @@ def certain(epoch: int, start: int) -> Bound:
     )
 
 
-def _own_entries(scene: Scene, partition: PartitionName, state: PartitionState) -> Entries:
+def _own_entries(facts: Facts, partition: PartitionName, state: PartitionState) -> Entries:
     """What the leader of a state noted, unless its disk was wiped since: then that came from others."""
-    node = next((name for name, number in scene.ids.items() if number == state.leader), "")
-    since_ns = scene.changes.span(state).from_ns
-    strikes = strikes_of(scene, partition, {WIPE})
+    node = next((name for name, number in facts.ids.items() if number == state.leader), "")
+    since_ns = facts.changes.span(state).from_ns
+    strikes = strikes_of(facts, partition, {WIPE})
     if any(strike.replica == state.leader and strike.window.end_ns >= since_ns for strike in strikes):
         return []
-    return scene.epochs.of(partition, node)
+    return facts.epochs.of(partition, node)
 
 
-def _by_others(scene: Scene, partition: PartitionName, state: PartitionState) -> Iterator[Bound]:
+def _by_others(facts: Facts, partition: PartitionName, state: PartitionState) -> Iterator[Bound]:
     """Bounds where the elected replica's note is gone."""
-    starts = scene.epochs.starts(partition, state.leader_epoch)
+    starts = facts.epochs.starts(partition, state.leader_epoch)
     if starts is None:
         yield _untold(partition)
         return
     yield certain(state.leader_epoch, starts.offsets[-1])
     if len(starts.offsets) > 1:
         yield _disputed(partition, starts)
-    elif starts.epoch > state.leader_epoch and not _same_start(scene, partition, state, starts.epoch):
+    elif starts.epoch > state.leader_epoch and not _same_start(facts, partition, state, starts.epoch):
         yield _untold(partition)
 
 
-def _same_start(scene: Scene, partition: PartitionName, state: PartitionState, epoch: int) -> bool:
+def _same_start(facts: Facts, partition: PartitionName, state: PartitionState, epoch: int) -> bool:
     """Whether an epoch of which nothing is left began no lower than the next one that somebody noted."""
     later = [
         each
-        for each in scene.changes.states[partition]
+        for each in facts.changes.states[partition]
         if each.elected and state.leader_epoch < each.leader_epoch <= epoch
     ]
     return not any(each.unclean for each in later) or later[-1].leader == state.leader
 
 
 def _of_missed(
-    scene: Scene, partition: PartitionName, state: PartitionState, known: tuple[int, int]
+    facts: Facts, partition: PartitionName, state: PartitionState, known: tuple[int, int]
 ) -> Iterator[Bound]:
     """Bounds for records of epochs that the elected replica never saw; `known`: its last epoch, its end."""
     last, end = known
-    for missed in _missed(scene.changes.states[partition], last, state):
-        since_ns = scene.changes.span(missed).from_ns
-        start = dict(_own_entries(scene, partition, missed)).get(missed.leader_epoch)
+    for missed in _missed(facts.changes.states[partition], last, state):
+        since_ns = facts.changes.span(missed).from_ns
+        start = dict(_own_entries(facts, partition, missed)).get(missed.leader_epoch)
         if start is None:
             yield _untold(partition)._replace(known_from_ns=since_ns)
         elif start < end:

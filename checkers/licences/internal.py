@@ -14,8 +14,8 @@ from checkers.evidence.administration import UNCLEAN
 from checkers.history.operations import History
 from checkers.licences.asked import allowed
 from checkers.licences.disks import active, all_hit, hits, strikes_of
+from checkers.licences.facts import Facts
 from checkers.licences.permission import permitted, topic_named
-from checkers.licences.scene import Scene
 from checkers.licences.unclean import settled_ns
 
 
@@ -68,64 +68,64 @@ def losses(history: History, topic: str, partition: int | None = None) -> tuple[
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    scene = Scene(history)
+    facts = Facts(history)
     told = [
         name
-        for name in scene.changes.states
+        for name in facts.changes.states
         if name.topic == topic and (partition is None or name.partition == partition)
     ]
-    unclean = [*_elected(scene, told)]
-    told_of_all = bool(told) and all(scene.changes.tells(name, NEVER) for name in told)
-    perhaps = None if told_of_all else _unclean_untold(scene, topic)
+    unclean = [*_elected(facts, told)]
+    told_of_all = bool(told) and all(facts.changes.tells(name, NEVER) for name in told)
+    perhaps = None if told_of_all else _unclean_untold(facts, topic)
     if perhaps is not None:
-        told_until_ns = scene.changes.complete_until_ns if told and partition is not None else 0
+        told_until_ns = facts.changes.complete_until_ns if told and partition is not None else 0
         unclean.append(Loss(perhaps, NEVER, told_until_ns))
-    if any(scene.changes.states[name] for name in told):
-        return (*unclean, *_all_struck(scene, told))
-    return (*unclean, *_struck(scene, topic))
+    if any(facts.changes.states[name] for name in told):
+        return (*unclean, *_all_struck(facts, told))
+    return (*unclean, *_struck(facts, topic))
 
 
-def _elected(scene: Scene, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
+def _elected(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
     """Unclean elections that somebody permitted."""
     for name in partitions:
-        for state in scene.changes.states[name]:
-            if state.unclean and allowed(scene, name, state):
+        for state in facts.changes.states[name]:
+            if state.unclean and allowed(facts, name, state):
                 text = f"broker {state.leader} was elected uncleanly for {name.topic}"
-                until_ns = settled_ns(scene, name, state.leader_epoch)
-                yield Loss(text, until_ns, scene.changes.span(state).from_ns, state.leader_epoch)
+                until_ns = settled_ns(facts, name, state.leader_epoch)
+                yield Loss(text, until_ns, facts.changes.span(state).from_ns, state.leader_epoch)
 
 
 def _of_disks(topic: str, brokers: frozenset[int], from_ns: int, until_ns: int) -> Loss:
     return Loss(f"disks of {topic} were struck: those of brokers {sorted(brokers)}", until_ns, from_ns)
 
 
-def _unclean_untold(scene: Scene, topic: str) -> str | None:
+def _unclean_untold(facts: Facts, topic: str) -> str | None:
     """What may have brought about an unclean election of which nothing tells."""
-    for election in scene.elections:
+    for election in facts.elections:
         somewhere = next((where for where in election.asked or () if where.topic == topic), None)
         where = PartitionName(topic, 0) if election.asked is None else somewhere
         if election.type == UNCLEAN and where is not None and election.may_have_elected(where):
             return f"operation {election.request.began.index} asked for unclean elections of {topic}"
-    if permitted(scene, topic_named(scene, topic)):
+    if permitted(facts, topic_named(facts, topic)):
         return f"configs allowed unclean elections of {topic}"
     return None
 
 
-def _struck(scene: Scene, topic: str) -> Iterator[Loss]:
+def _struck(facts: Facts, topic: str) -> Iterator[Loss]:
     """Strikes that hit what nodes had of a topic, or some of it, at any time."""
-    hit = [window for window in scene.windows if hits(scene.history, window, topic)]
-    struck = frozenset(scene.ids[name] for window in hit for name in window.targets if name in scene.ids)
+    hit = [window for window in facts.windows if hits(facts.history, window, topic)]
+    struck = frozenset(facts.ids[name] for window in hit for name in window.targets if name in facts.ids)
     if struck:
         yield _of_disks(topic, struck, min(window.invoked_ns for window in hit), NEVER)
 
 
-def _all_struck(scene: Scene, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
+def _all_struck(facts: Facts, partitions: Iterable[PartitionName]) -> Iterator[Loss]:
     """Strikes that together may have hit all brokers that had everything of a partition."""
     for partition in partitions:
-        strikes = strikes_of(scene, partition)
+        strikes = strikes_of(facts, partition)
         for strike in strikes:
             hit = active(strikes, strike)
-            untold = not scene.changes.tells(partition, strike.window.end_ns)
-            if untold or all_hit(scene, partition, strike, hit):
+            untold = not facts.changes.tells(partition, strike.window.end_ns)
+            if untold or all_hit(facts, partition, strike, hit):
                 brokers = frozenset(each.replica for each in hit)
                 yield _of_disks(partition.topic, brokers, strike.from_ns, max(each.to_ns for each in hit))

@@ -22,25 +22,25 @@ from checkers.evidence.faults import DOWN_KINDS
 from checkers.evidence.metadata_log import Span
 from checkers.history.requested import NodeConfigured, TopicAltered
 from checkers.history.shapes import Topic
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 
 UNCLEAN_CONFIG = "unclean.leader.election.enable"
 HONOURED_SINCE = (3, 9)
 """First version whose KRaft controllers obey unclean.leader.election.enable (KAFKA-12670)."""
 
 
-def topic_named(scene: Scene, name: str) -> Topic:
+def topic_named(facts: Facts, name: str) -> Topic:
     """A topic of the run, or one that it did not ask for: Kafka's own, with the config that the log tells.
 
     Kafka itself creates `__transaction_state` with unclean elections forbidden; where a config was told to be
     true at any time, it counts as true.
     """
-    for topic in scene.setup.topics:
+    for topic in facts.setup.topics:
         if topic.name == name:
             return topic
     told = [
         change.value
-        for change in scene.configs.changes
+        for change in facts.configs.changes
         if (change.topic, change.config) == (name, UNCLEAN_CONFIG) and change.value is not None
     ]
     config = {UNCLEAN_CONFIG: any(map(_meaning, told))} if told else {}
@@ -63,7 +63,7 @@ class _Setting(NamedTuple):
     alone_ns: int = 0
 
 
-def permitted(scene: Scene, topic: Topic) -> tuple[Span, ...]:
+def permitted(facts: Facts, topic: Topic) -> tuple[Span, ...]:
     """Times at which configs may have allowed unclean elections of a topic, and controllers obeyed them.
 
     Returns:
@@ -72,76 +72,76 @@ def permitted(scene: Scene, topic: Topic) -> tuple[Span, ...]:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    if scene.version < HONOURED_SINCE:
+    if facts.version < HONOURED_SINCE:
         return ()
-    own = list(_of_topic(scene, topic))
-    beneath = _merged(span for settings in _of_nodes(scene) for span in _in_force(settings, enabled=True))
+    own = list(_of_topic(facts, topic))
+    beneath = _merged(span for settings in _of_nodes(facts) for span in _in_force(settings, enabled=True))
     both = (_overlap(unset, span) for unset in _in_force(own, enabled=None) for span in beneath)
     return _merged([*_in_force(own, enabled=True), *(span for span in both if span.from_ns <= span.to_ns)])
 
 
-def enabled_always(scene: Scene, topic: Topic) -> bool:
+def enabled_always(facts: Facts, topic: Topic) -> bool:
     """Whether configs allowed unclean elections of a topic all the time, honoured or not."""
-    first, *later = _of_topic(scene, topic)
+    first, *later = _of_topic(facts, topic)
     if not all(setting.enabled for setting in later):
         return False
     if first.enabled is not None:
         return first.enabled
-    return all(setting.enabled for settings in _of_nodes(scene) for setting in settings)
+    return all(setting.enabled for settings in _of_nodes(facts) for setting in settings)
 
 
-def _of_topic(scene: Scene, topic: Topic) -> Iterator[_Setting]:
+def _of_topic(facts: Facts, topic: Topic) -> Iterator[_Setting]:
     yield _Setting(_meaning(topic.config.get(UNCLEAN_CONFIG)))
-    for value, span in alterations(scene, topic, UNCLEAN_CONFIG):
+    for value, span in alterations(facts, topic, UNCLEAN_CONFIG):
         yield _Setting(_meaning(value), span.from_ns, span.to_ns, span.to_ns)
 
 
-def alterations(scene: Scene, topic: Topic, config: str) -> Iterator[tuple[str | None, Span]]:
+def alterations(facts: Facts, topic: Topic, config: str) -> Iterator[tuple[str | None, Span]]:
     """Values that a config of a topic was given, None: taken away, and when that may have acted.
 
     Raises:
         msgspec.ValidationError: a request is not as docs/histories.md says.
     """
-    for request in requests_of(scene.history, "alter-topic"):
+    for request in requests_of(facts.history, "alter-topic"):
         asked = msgspec.convert(request.began.value, TopicAltered)
         meant = request.began.key == topic.name and asked.config == config
-        span = _altered(scene, request) if meant else None
+        span = _altered(facts, request) if meant else None
         if span is not None:
             yield asked.value, span
 
 
-def _altered(scene: Scene, request: Request) -> Span | None:
+def _altered(facts: Facts, request: Request) -> Span | None:
     """When a request for another value of a topic's config acted; None if it certainly never did."""
-    if request.failed or (request.unknown and scene.configs.fate(request) is Fate.NOT):
+    if request.failed or (request.unknown and facts.configs.fate(request) is Fate.NOT):
         return None
     if not request.unknown:
         return Span(request.from_ns, request.to_ns)
-    records = scene.configs.of(request)
+    records = facts.configs.of(request)
     if len(records) != 1:  # of several nobody knows which was its own
         return Span(request.from_ns, NEVER)
     return Span(max(request.from_ns, records[0].span.from_ns), records[0].span.to_ns)
 
 
-def _of_nodes(scene: Scene) -> list[list[_Setting]]:
+def _of_nodes(facts: Facts) -> list[list[_Setting]]:
     """Of each node that may be the active controller what it was set to; it is false where nothing is set."""
-    setup = scene.setup
-    configured = requests_of(scene.history, "configure")
+    setup = facts.setup
+    configured = requests_of(facts.history, "configure")
     settings: list[list[_Setting]] = []
     controllers = [node.name for node in setup.nodes if not node.roles or "controller" in node.roles]
     for name in controllers or [""]:
         config = setup.config | setup.node_config.get(name, {})
         first = _Setting(_meaning(config.get(UNCLEAN_CONFIG, False)))
         changes = (each for each in configured if each.began.key == name)
-        settings.append([first, *(found for each in changes for found in _configured(scene, name, each))])
+        settings.append([first, *(found for each in changes for found in _configured(facts, name, each))])
     return settings
 
 
-def _configured(scene: Scene, node: str, request: Request) -> Iterator[_Setting]:
+def _configured(facts: Facts, node: str, request: Request) -> Iterator[_Setting]:
     properties = msgspec.convert(request.began.value, NodeConfigured).properties
     if UNCLEAN_CONFIG in properties and not request.failed:
         ended = (
             window.effective_ns
-            for window in scene.windows
+            for window in facts.windows
             if window.kind in DOWN_KINDS and node in window.targets and window.invoked_ns >= request.to_ns
         )
         alone_ns = min((at_ns for at_ns in ended if at_ns is not None), default=NEVER)

@@ -9,7 +9,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
 from checkers.history.shapes import Topic
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 
 
 class Event(NamedTuple):
@@ -66,8 +66,8 @@ class Rule(NamedTuple):
     """
 
     name: str
-    applies: Callable[[Scene, Topic], bool]
-    events: Callable[[Scene], Iterator[Event]]
+    applies: Callable[[Facts, Topic], bool]
+    events: Callable[[Facts], Iterator[Event]]
     covers_returned: bool
     reason: str
     gap: bool = False

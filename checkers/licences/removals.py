@@ -8,16 +8,16 @@ from checkers.evidence.administration import requests_of
 from checkers.history.operations import INFO, INVOKE, OK
 from checkers.history.shapes import Topic, is_answered
 from checkers.history.units import NS_PER_MS
+from checkers.licences.facts import Facts
 from checkers.licences.permits import Event
-from checkers.licences.scene import Scene
 
 _CLOCKS_NS = 1_000_000_000
 """The host's clock may be set while a run's own clock goes on."""
 
 
-def deletions(scene: Scene) -> Iterator[Event]:
+def deletions(facts: Facts) -> Iterator[Event]:
     """Every DeleteRecords request that was granted, or may have been."""
-    for request in requests_of(scene.history, "delete-records"):
+    for request in requests_of(facts.history, "delete-records"):
         if request.failed:
             continue
         for number, below in request.began.value:
@@ -26,25 +26,25 @@ def deletions(scene: Scene) -> Iterator[Event]:
             yield Event(request.from_ns, request.to_ns, where, f"{asked} below offset {below}", below)
 
 
-def log_starts(scene: Scene) -> Iterator[Event]:
+def log_starts(facts: Facts) -> Iterator[Event]:
     """Where the logs that begin above offset 0 begin in the end, as the final reads listed it.
 
     Where age alone limits what a topic keeps, a segment goes once its youngest record is too old
     (``retention.ms``): what stands at or behind a record that is still too young was not to go.
     """
     starts: dict[PartitionName, tuple[int, int]] = {}
-    for operation in scene.history.of("final-read"):
+    for operation in facts.history.of("final-read"):
         if operation.type in {OK, INFO}:
             where = PartitionName(operation.key, operation.value["partition"])
             told = operation.value.get("start") or 0, operation.time_ns
             starts[where] = max(starts.get(where, (0, 0)), told)
-    ages_ns = {topic.name: age_ns for topic in scene.setup.topics if (age_ns := _age_ns(topic)) is not None}
+    ages_ns = {topic.name: age_ns for topic in facts.setup.topics if (age_ns := _age_ns(topic)) is not None}
     young_from_ns = {
         where: read_ns - ages_ns[where.topic] + _CLOCKS_NS
         for where, (start, read_ns) in starts.items()
         if start and where.topic in ages_ns
     }
-    young = _first_sent_since(scene, young_from_ns)
+    young = _first_sent_since(facts, young_from_ns)
     for where, (start, _) in starts.items():
         if start:
             below = min(start, young.get(where, start))
@@ -57,14 +57,14 @@ def _age_ns(topic: Topic) -> int | None:
     return int(age) * NS_PER_MS if size == "-1" and age.isdigit() else None
 
 
-def _first_sent_since(scene: Scene, since_ns: dict[PartitionName, int]) -> dict[PartitionName, int]:
+def _first_sent_since(facts: Facts, since_ns: dict[PartitionName, int]) -> dict[PartitionName, int]:
     """The lowest offset of acknowledged records whose sending began after a time, by partition.
 
     A producer gives its records their timestamps, so they are not older than the sending.
     """
     begun_ns: dict[int | str, int] = {}
     first: dict[PartitionName, int] = {}
-    for operation in scene.history.of("send") if since_ns else ():
+    for operation in facts.history.of("send") if since_ns else ():
         if operation.type is INVOKE:
             begun_ns[operation.process] = operation.time_ns
             continue

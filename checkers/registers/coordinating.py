@@ -28,7 +28,7 @@ from checkers.evidence.coordinators import offsets_partition
 from checkers.evidence.faults import DOWN_KINDS, FaultWindow, fault_windows
 from checkers.evidence.partition_changes import PartitionState
 from checkers.history.operations import History
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.registers.catching_up import (
     AS_OF_HIGH_WATERMARK,
     Catching,
@@ -96,12 +96,12 @@ def coordinations_of(history: History, registers: Registers) -> dict[str, Coordi
     faults = [(window.invoked_ns, min(window.end_ns, NEVER - LATE_NS) + LATE_NS) for window in holding]
     near = [(window.invoked_ns, _margin(window.end_ns)) for window in windows]
     times = list(map(attrgetter("time_ns"), history.operations))
-    scene = Scene(history)
+    facts = Facts(history)
     found: dict[str, Coordination] = {}
     for group, place in kept.items():
-        elections = near if place is None else _elections(scene, place, windows)
+        elections = near if place is None else _elections(facts, place, windows)
         doubted = _stamps(times, elections), _stamps(times, faults)
-        late = [] if place is None else list(_catching(scene, place, windows, times, commits[place]))
+        late = [] if place is None else list(_catching(facts, place, windows, times, commits[place]))
         found[group] = Coordination(*doubted, place is not None, tuple(late))
     return found
 
@@ -116,14 +116,14 @@ def group_of(key: str) -> str:
     return key.removeprefix(OFFSETS).partition("/")[0] if key.startswith(OFFSETS) else ""
 
 
-def _elections(scene: Scene, partition: PartitionName, windows: Sequence[FaultWindow]) -> Iterator[Span]:
+def _elections(facts: Facts, partition: PartitionName, windows: Sequence[FaultWindow]) -> Iterator[Span]:
     """When elections of a partition may have been unknown to the leaders that they deposed."""
-    changes = scene.changes
+    changes = facts.changes
     if changes.complete_until_ns != NEVER:
         yield changes.complete_until_ns, NEVER
-    names = {number: name for name, number in scene.ids.items()}
-    quorum = _quorum_leaders(scene.history)
-    for before, state in _elected(scene, partition):
+    names = {number: name for name, number in facts.ids.items()}
+    quorum = _quorum_leaders(facts.history)
+    for before, state in _elected(facts, partition):
         span = changes.span(state)
         old = names.get(before.leader, "")
         controllers = {names.get(leader, "") for epoch, leader in quorum if epoch >= state.epoch}
@@ -144,24 +144,24 @@ def _down_ns(window: FaultWindow, begin_ns: int, elected_ns: int) -> int:
     return down_ns if through or down_ns >= begin_ns else NEVER
 
 
-def _elected(scene: Scene, partition: PartitionName) -> list[tuple[PartitionState, PartitionState]]:
+def _elected(facts: Facts, partition: PartitionName) -> list[tuple[PartitionState, PartitionState]]:
     """States of a partition before and after each of its elections."""
-    states = pairwise(scene.changes.states[partition])
+    states = pairwise(facts.changes.states[partition])
     return [(before, state) for before, state in states if before.leader_epoch != state.leader_epoch]
 
 
 def _catching(
-    scene: Scene,
+    facts: Facts,
     partition: PartitionName,
     windows: Sequence[FaultWindow],
     times: Sequence[int],
     commits: Commits,
 ) -> Iterator[Catching]:
     """Coordinators that may not know yet what was committed before them; in stamps."""
-    if scene.version and scene.version < AS_OF_HIGH_WATERMARK:
+    if facts.version and facts.version < AS_OF_HIGH_WATERMARK:
         return
-    for _, state in _elected(scene, partition):
-        span = scene.changes.span(state)
+    for _, state in _elected(facts, partition):
+        span = facts.changes.span(state)
         late = catching_up(span.from_ns, span.to_ns, _margin(span.to_ns), windows)
         known, begin = (bisect_left(times, time_ns) + SHIFT for time_ns in late[:2])
         elected, end = (bisect_right(times, time_ns) - 1 + SHIFT for time_ns in late[2:])

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from checkers.history.units import NS_PER_MS
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.history.operations import INVOKE, OK, History, Operation
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.columns.sends import Acknowledged, Integers, acknowledged
 from checkers.verdict.verdict import CheckerResult, result_of
 
@@ -106,7 +106,7 @@ def gaps_of(sends: Acknowledged, over_ns: int | None, written: npt.NDArray[np.bo
 
 def _written(history: History, topics: Sequence[str]) -> npt.NDArray[np.bool_]:
     """Of each topic, whether the load writes to it; to some, recovery alone does."""
-    untouched = {topic.name for topic in Scene(history).setup.topics if not topic.loaded}
+    untouched = {topic.name for topic in Facts(history).setup.topics if not topic.loaded}
     return np.array([topic not in untouched for topic in topics], dtype=np.bool_)
 
 

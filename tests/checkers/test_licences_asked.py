@@ -6,8 +6,8 @@ from checkers.administration.elections import check_elections
 from checkers.columns.tables import PartitionName
 from checkers.licences import licences_of
 from checkers.licences.asked import by_request
+from checkers.licences.facts import Facts
 from checkers.licences.permission import UNCLEAN_CONFIG
-from checkers.licences.scene import Scene
 from tests.checkers.admin_histories import TOPIC, AdminStory
 
 HERE = PartitionName(TOPIC, 0)
@@ -36,7 +36,7 @@ def unlicensed(story: AdminStory) -> list[str]:
     history = story.history()
     found = [str(a.summary).split(" was")[0] for a in check_elections(history).anomalies]
     licensed = {permit.event.text.split("; ")[1] for permit in licences_of(history).of(HERE)}
-    elections = [state for state in Scene(history).changes.states[HERE] if state.unclean]
+    elections = [state for state in Facts(history).changes.states[HERE] if state.unclean]
     assert len(licensed) + len(found) == len(elections)
     return found
 
@@ -73,7 +73,7 @@ def test_one_that_was_answered_does_not_use_it_up() -> None:
     unclean(story, 70, 2)
     unclean(story, 90, 3)
     history = story.history()
-    assert [len(each) for each in by_request(Scene(history), HERE).values()] == [2, 1]
+    assert [len(each) for each in by_request(Facts(history), HERE).values()] == [2, 1]
     assert check_elections(history).counts == {}
 
 

@@ -7,8 +7,8 @@ import pytest
 from checkers.administration.elections import check_elections
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.licences import licences_of
+from checkers.licences.facts import Facts
 from checkers.licences.permission import UNCLEAN_CONFIG, enabled_always, permitted
-from checkers.licences.scene import Scene
 from tests.checkers.admin_histories import TOPIC, AdminStory
 from tests.checkers.log_histories import MS
 
@@ -32,14 +32,14 @@ def configure(story: AdminStory, at_ms: float, end_ms: float | None, node: str, 
 
 
 def spans(story: AdminStory) -> list[tuple[float, float]]:
-    scene = Scene(story.history(metadata_log=False))
-    found = permitted(scene, scene.setup.topics[0])
+    facts = Facts(story.history(metadata_log=False))
+    found = permitted(facts, facts.setup.topics[0])
     return [(s.from_ns / MS, NEVER if s.to_ns == NEVER else s.to_ns / MS) for s in found]
 
 
 def always(story: AdminStory) -> bool:
-    scene = Scene(story.history(metadata_log=False))
-    return enabled_always(scene, scene.setup.topics[0])
+    facts = Facts(story.history(metadata_log=False))
+    return enabled_always(facts, facts.setup.topics[0])
 
 
 class TestSetup:
@@ -149,8 +149,8 @@ class TestAlteredTopicThatNobodyAnswered:
     """What became of the request is looked up in the metadata log."""
 
     def spans(self, story: AdminStory, **told: Any) -> list[tuple[float, float]]:
-        scene = Scene(story.history(**told))
-        found = permitted(scene, scene.setup.topics[0])
+        facts = Facts(story.history(**told))
+        found = permitted(facts, facts.setup.topics[0])
         return [(s.from_ns / MS, NEVER if s.to_ns == NEVER else s.to_ns / MS) for s in found]
 
     def test_it_happened_when_its_record_was_appended(self) -> None:
@@ -186,8 +186,8 @@ class TestAlteredTopicThatNobodyAnswered:
         story = AdminStory(config=ENABLED)
         alter(story, 30, None, "false")
         recorded(story, 10, "true")
-        scene = Scene(story.history())
-        assert enabled_always(scene, scene.setup.topics[0])
+        facts = Facts(story.history())
+        assert enabled_always(facts, facts.setup.topics[0])
 
 
 class TestConfiguredNode:

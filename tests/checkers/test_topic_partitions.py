@@ -12,7 +12,7 @@ from checkers.evidence.topic_partitions import partitions_by, partitions_of, pos
 from checkers.history.fitting import misfit_of
 from checkers.history.operations import History, OperationType
 from checkers.judge import judge
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.runs.additions import additions_loaded
 from checkers.verdict.verdict import Validity
 from tests.checkers.admin_histories import TOPIC, TOPIC_ID, AdminStory
@@ -72,7 +72,7 @@ def test_of_one_of_unknown_fate_the_metadata_log_tells(how: str) -> None:
     blind = told.history(metadata_log=False)
     assert there(blind) == ({0: 0, 1: -1} if how == "info" else {0: 0})
     assert certain(blind) == [0]
-    assert len(Scene(blind).partitions) == len(there(blind))
+    assert len(Facts(blind).partitions) == len(there(blind))
 
 
 def test_a_refusal_that_says_nothing_leaves_it_open() -> None:

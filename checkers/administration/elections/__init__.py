@@ -25,8 +25,8 @@ from checkers.history.operations import History
 from checkers.history.units import NS_PER_MS
 from checkers.licences.asked import allowed
 from checkers.licences.disks import DEAD, WIPE
+from checkers.licences.facts import Facts
 from checkers.licences.permission import enabled_always
-from checkers.licences.scene import Scene
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 __all__ = ["ANOMALIES", "check_elections"]
@@ -46,65 +46,65 @@ def check_elections(history: History) -> CheckerResult:
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    scene = Scene(history)
-    changes = scene.changes
-    wiped = any(window.kind == WIPE for window in scene.windows)
-    contradictions = find_contradictions(scene.elections, changes, _behind_ns(scene), wiped=wiped)
-    anomalies = [*_unlicensed(scene), *contradictions]
-    if not any(hit.kind in {WIPE, DEAD} for hit in scene.windows):
+    facts = Facts(history)
+    changes = facts.changes
+    wiped = any(window.kind == WIPE for window in facts.windows)
+    contradictions = find_contradictions(facts.elections, changes, _behind_ns(facts), wiped=wiped)
+    anomalies = [*_unlicensed(facts), *contradictions]
+    if not any(hit.kind in {WIPE, DEAD} for hit in facts.windows):
         # or else a broker may be up, and the directory of its replica not be there (KIP-858)
-        anomalies += find_withheld(changes, _permitting(scene), _complete_ns(scene))
+        anomalies += find_withheld(changes, _permitting(facts), _complete_ns(facts))
     return result_of(
         CHECKER,
         anomalies,
-        figures=_figures(scene),
-        unknown_because=_doubt(scene),
-        exercised=bool(scene.elections) or changes.op is not None,
+        figures=_figures(facts),
+        unknown_because=_doubt(facts),
+        exercised=bool(facts.elections) or changes.op is not None,
     )
 
 
-def _doubt(scene: Scene) -> str | None:
+def _doubt(facts: Facts) -> str | None:
     """Why answers can't be judged."""
-    if scene.elections and scene.changes.op is None:
+    if facts.elections and facts.changes.op is None:
         return "elections were asked for, and no metadata log tells the states"
-    if any(each.codes and each.request.to_ns > scene.changes.complete_until_ns for each in scene.elections):
+    if any(each.codes and each.request.to_ns > facts.changes.complete_until_ns for each in facts.elections):
         return "elections were answered later than any metadata log that could be read tells all states"
     return None
 
 
-def _permitting(scene: Scene) -> list[PartitionName]:
+def _permitting(facts: Facts) -> list[PartitionName]:
     """Partitions whose configs enabled unclean elections all the time, honoured or not."""
-    topics = {topic.name for topic in scene.setup.topics if enabled_always(scene, topic)}
-    return [partition for partition in scene.partitions if partition.topic in topics]
+    topics = {topic.name for topic in facts.setup.topics if enabled_always(facts, topic)}
+    return [partition for partition in facts.partitions if partition.topic in topics]
 
 
-def _complete_ns(scene: Scene) -> int:
+def _complete_ns(facts: Facts) -> int:
     """Until when the metadata log tells everything: it was read then, or leaders had more."""
-    op = scene.changes.op
-    read_ns = 0 if op is None else int(scene.history.operations[op].value["began_ns"])
-    return min(read_ns, scene.changes.complete_until_ns)
+    op = facts.changes.op
+    read_ns = 0 if op is None else int(facts.history.operations[op].value["began_ns"])
+    return min(read_ns, facts.changes.complete_until_ns)
 
 
-def _behind_ns(scene: Scene) -> int:
+def _behind_ns(facts: Facts) -> int:
     """How far the state of a controller that refuses an election may lie behind."""
-    setup = setup_of(scene.history)
-    if setup is None or scene.version < _RESIGNS_SINCE:
-        return scene.history.operations[-1].time_ns if scene.history.operations else 0
+    setup = setup_of(facts.history)
+    if setup is None or facts.version < _RESIGNS_SINCE:
+        return facts.history.operations[-1].time_ns if facts.history.operations else 0
     return setup.controller_fetch_timeout_ms * NS_PER_MS * _BEHIND + _SLACK_NS
 
 
-def _unlicensed(scene: Scene) -> list[Anomaly]:
+def _unlicensed(facts: Facts) -> list[Anomaly]:
     """Unclean elections that nobody permitted, of topics of the run, and of Kafka's own."""
     return [
-        _found(scene, partition, before, state)
-        for partition, states in scene.changes.states.items()
+        _found(facts, partition, before, state)
+        for partition, states in facts.changes.states.items()
         for before, state in pairwise(states)
-        if state.unclean and not allowed(scene, partition, state)
+        if state.unclean and not allowed(facts, partition, state)
     ]
 
 
-def _found(scene: Scene, partition: PartitionName, before: PartitionState, state: PartitionState) -> Anomaly:
-    op = scene.changes.op
+def _found(facts: Facts, partition: PartitionName, before: PartitionState, state: PartitionState) -> Anomaly:
+    op = facts.changes.op
     return UNLICENSED.found(
         f"Broker {state.leader} was elected leader of {partition} in leader epoch {state.leader_epoch}, and "
         f"was neither in the ISR {list(before.isr)} nor in the ELR {list(before.elr)}.",
@@ -117,22 +117,22 @@ def _found(scene: Scene, partition: PartitionName, before: PartitionState, state
     )
 
 
-def _figures(scene: Scene) -> dict[str, Any]:
+def _figures(facts: Facts) -> dict[str, Any]:
     answers: Counter[str] = Counter()
-    for election in scene.elections:
+    for election in facts.elections:
         answers.update(f"{election.type} {code}" for code in election.codes.values())
-    steps = [step for states in scene.changes.states.values() for step in pairwise(states)]
+    steps = [step for states in facts.changes.states.values() for step in pairwise(states)]
     states = [after for _, after in steps]
-    own = (states for name, states in scene.changes.states.items() if name.topic.startswith("__"))
+    own = (states for name, states in facts.changes.states.items() if name.topic.startswith("__"))
     internal = [after for states in own for _, after in pairwise(states)]
     return {
-        "requests": len(scene.elections),
-        "requests_of_unknown_fate": sum(election.request.unknown for election in scene.elections),
+        "requests": len(facts.elections),
+        "requests_of_unknown_fate": sum(election.request.unknown for election in facts.elections),
         "requests_resolved": counted(
-            fate_of_election(each, scene.changes) for each in scene.elections if each.request.unknown
+            fate_of_election(each, facts.changes) for each in facts.elections if each.request.unknown
         ),
         "configs_resolved": counted(
-            scene.configs.fate(each) for each in requests_of(scene.history, "alter-topic") if each.unknown
+            facts.configs.fate(each) for each in requests_of(facts.history, "alter-topic") if each.unknown
         ),
         "answers_by_type_and_code": dict(sorted(answers.items())),
         "isr_shrinks": sum(not {*before.isr} <= {*after.isr} for before, after in steps),

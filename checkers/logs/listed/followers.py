@@ -97,7 +97,7 @@ def find_early(story: Story, figures: Counter[str]) -> Iterator[Anomaly]:
 
 def _had_to_move(story: Story, name: PartitionName, deletion: Deletion, start: Start) -> bool:
     """Whether the leader certainly had to wait for this broker, and it can't have lost its start since."""
-    changes, number = story.scene.changes, story.scene.ids.get(start.node)
+    changes, number = story.facts.changes, story.facts.ids.get(start.node)
     from_ns = deletion.from_ns - MARGIN_NS
     if number is None or not changes.tells(name, start.time_ns):
         return False
@@ -109,7 +109,7 @@ def _had_to_move(story: Story, name: PartitionName, deletion: Deletion, start: S
         all(_follows(state, number) for state in states)
         and len({(state.leader_epoch, state.directories) for state in states}) == 1
         and not any(state.unclean or state.recovering for state in earlier)
-        and one_life(story.scene, start.node, from_ns, start.time_ns)
+        and one_life(story.facts, start.node, from_ns, start.time_ns)
     )
 
 

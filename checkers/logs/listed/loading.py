@@ -16,7 +16,7 @@ from checkers.history.operations import INVOKE, History
 from checkers.history.shapes import Topic
 from checkers.history.units import NS_PER_MS
 from checkers.licences import first_permit, licences_of
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.verdict.verdict import Anomaly
 
 OFFSETS = "offsets"
@@ -64,7 +64,7 @@ class Place(NamedTuple):
     told: list[Told]
 
 
-def places_of(scene: Scene) -> list[Place]:
+def places_of(facts: Facts) -> list[Place]:
     """All partitions of the run's topics of which anything was told, in the order of their names.
 
     Of other topics nobody says what they may lose, and a topic that is created anew is another one with the
@@ -75,10 +75,10 @@ def places_of(scene: Scene) -> list[Place]:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
     found: dict[PartitionName, list[Told]] = {}
-    fences = _Fences(scene.changes)
-    removed = {operation.key for operation in scene.history.of("delete-topic")}
-    judged = {topic.name for topic in scene.setup.topics} - removed
-    for operation in scene.history.observed(OFFSETS):
+    fences = _Fences(facts.changes)
+    removed = {operation.key for operation in facts.history.of("delete-topic")}
+    judged = {topic.name for topic in facts.setup.topics} - removed
+    for operation in facts.history.observed(OFFSETS):
         seen = msgspec.convert(operation.value, OffsetsSeen)
         wall_ns = seen.wall_ms * NS_PER_MS - seen.began_ns
         times_ns = (seen.began_ns, operation.time_ns, wall_ns)
@@ -142,8 +142,8 @@ class Story:
 
     def __init__(self, history: History) -> None:
         self.history = history
-        self.scene = Scene(history)
-        self.places = places_of(self.scene)
+        self.facts = Facts(history)
+        self.places = places_of(self.facts)
 
     @cached_property
     def _columns(self) -> Columns:
@@ -170,12 +170,12 @@ class Story:
 
     def topic(self, name: PartitionName) -> Topic:
         """The topic of a partition, as the run made it."""
-        made = (each for each in self.scene.setup.topics if each.name == name.topic)
+        made = (each for each in self.facts.setup.topics if each.name == name.topic)
         return next(made, Topic(name.topic, 1))
 
     def led_from_ns(self, name: PartitionName, epoch: int) -> int:
         """By when the leader of an epoch certainly led; until then it may have followed, and truncated."""
-        changes = self.scene.changes
+        changes = self.facts.changes
         states = (state for state in changes.states.get(name, ()) if state.leader_epoch == epoch)
         first = next(states, None)
         return 0 if first is None or epoch == 0 else changes.span(first).to_ns
@@ -199,7 +199,7 @@ class Story:
         """Whether something else than a request may remove the oldest records of a partition."""
         altered = (o.value.get("config", "") for o in self.history.of("alter-topic") if o.key == name.topic)
         configs = (*self.topic(name).config, *altered)
-        brokers = (self.scene.setup.config, *self.scene.setup.node_config.values())
+        brokers = (self.facts.setup.config, *self.facts.setup.node_config.values())
         of_nodes = (config for some in brokers for config in some)
         return any(map(_RETENTION.match, map(str, configs))) or any(map(_RETENTION_OF_NODES.match, of_nodes))
 

@@ -72,7 +72,7 @@ def _gone_back(story: Story, place: Place, earliest: list[Told]) -> Iterator[Ano
         before = highest.get(who)
         if before is None or told.offset >= before.offset:
             highest[who] = told
-        elif one_life(story.scene, told.node, before.began_ns, told.time_ns):
+        elif one_life(story.facts, told.node, before.began_ns, told.time_ns):
             yield START_BEHIND.found(
                 f"{told.node} told that {place.name} begins at {told.offset}, after {before.offset}",
                 subject=str(place.name),

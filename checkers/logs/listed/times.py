@@ -102,7 +102,7 @@ def _hidden(story: Story, place: Place, told: Told, since_ns: int) -> str | None
     led_ns = story.led_from_ns(place.name, told.leader_epoch)
     if told.offset != NONE or since_ns > led_ns:
         return None
-    windows = (window for window in story.scene.windows if window.kind in ENDING_KINDS)
+    windows = (window for window in story.facts.windows if window.kind in ENDING_KINDS)
     started = any(window.concerns(told.node) and window.invoked_ns < led_ns for window in windows)
     return _BY_FILE if started else None
 

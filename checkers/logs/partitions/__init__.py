@@ -28,7 +28,7 @@ from checkers.evidence.metadata_log import append_times, farthest
 from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_METADATA
 from checkers.history.units import NS_PER_S
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import Found, Records
 from checkers.logs.partitions.brokers import answers_of
 from checkers.logs.partitions.commits import Committed
@@ -67,21 +67,21 @@ def check_partitions(history: History) -> CheckerResult:
     Raises:
         msgspec.ValidationError: an operation, or a record of the log, is not as docs/histories.md says.
     """
-    walk, scene, end_ns = Walk(history), Scene(history), _complete_ns(history)
-    views = [*contradictions(scene, end_ns), *topics_told(scene)]
+    walk, facts, end_ns = Walk(history), Facts(history), _complete_ns(history)
+    views = [*contradictions(facts, end_ns), *topics_told(facts)]
     led: Counter[str] = Counter()
-    views += [*leadership_kept(scene), *failed_directories(scene, led)]
-    views += dead_directories(scene, columns_of(history))
-    views += find_ends(scene, columns_of(history)) if farthest(history) else []
+    views += [*leadership_kept(facts), *failed_directories(facts, led)]
+    views += dead_directories(facts, columns_of(history))
+    views += find_ends(facts, columns_of(history)) if farthest(history) else []
     counts = Counter(anomaly.id for anomaly in (*walk.found, *views))
-    blamed = _Blamed(scene, end_ns)
+    blamed = _Blamed(facts, end_ns)
     for found in blamed.found:
         counts[found.kind.id] += found.number
     return result_of(
         CHECKER,
         [*walk.found, *views, *(anomaly for found in blamed.found for anomaly in found.anomalies)],
         counts=dict(+counts),
-        figures=walk.figures | blamed.figures | _told(history) | dict(led) | figures_of_ends(scene),
+        figures=walk.figures | blamed.figures | _told(history) | dict(led) | figures_of_ends(facts),
         unknown_because=_doubt(history),
         exercised=walk.figures["states"] > 0 or bool(answers_of(history)) or bool(leading_of(history)),
     )
@@ -124,25 +124,25 @@ def _doubt(history: History) -> str | None:
 class _Blamed:
     """Acknowledgements and reads that the states of partitions forbid."""
 
-    def __init__(self, scene: Scene, end_ns: int) -> None:
+    def __init__(self, facts: Facts, end_ns: int) -> None:
         self.found: list[Found | Lack] = []
         self.figures: dict[str, float] = {}
-        log = farthest(scene.history)
+        log = farthest(facts.history)
         if log is not None:
             # Where it begins later, values of configs may stand before it.
-            below = [] if log.seen.log_start else list(below_min_isr(scene, end_ns))
-            down = list(member_down(scene, end_ns))
-            records = Records(columns_of(scene.history), log.operation.index)
+            below = [] if log.seen.log_start else list(below_min_isr(facts, end_ns))
+            down = list(member_down(facts, end_ns))
+            records = Records(columns_of(facts.history), log.operation.index)
             self.figures = records.figures | {
                 "below_min_isr_s": _seconds(below),
                 "member_of_isr_down_s": _seconds(down),
-                "ends_read": sum(len(ends.end) for ends in ends_of(scene.history).values()),
+                "ends_read": sum(len(ends.end) for ends in ends_of(facts.history).values()),
             }
             self.found += self._in(below, down, records)
-            committed = Committed(scene)
+            committed = Committed(facts)
             self.figures |= committed.figures
-            self.found += lacking_copies(scene, [Told(columns_of(scene.history)), committed], end_ns)
-            for of_log in (Logged(scene, end_ns), CommitsKept(scene)):
+            self.found += lacking_copies(facts, [Told(columns_of(facts.history)), committed], end_ns)
+            for of_log in (Logged(facts, end_ns), CommitsKept(facts)):
                 self.found += of_log.lacking()
                 self.figures |= of_log.figures
 

@@ -33,7 +33,7 @@ from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.coordinators import offsets_partition
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.shapes import Committing, Txn, TxnOffsets
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.logs.partitions.copies import Had
 from checkers.logs.partitions.kinds import COMMITTED_WITHOUT_MEMBER
 from checkers.logs.partitions.offsets_log import Row, Where, Written, written_of
@@ -75,7 +75,7 @@ class Committed:
     """Commits that were acknowledged, with the places of their records.
 
     Args:
-        scene: the history.
+        facts: the history.
 
     Attributes:
         figures: how many there are, of how many the records are known, and how many records were read.
@@ -84,15 +84,15 @@ class Committed:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, facts: Facts) -> None:
         self.figures: dict[str, int] = {}
         self._placed: dict[PartitionName, list[tuple[Commit, Row]]] = defaultdict(list)
-        written = written_of(scene.history)
-        if not written or acknowledged_early(scene):
+        written = written_of(facts.history)
+        if not written or acknowledged_early(facts):
             return
-        commits = list(acknowledged_commits(scene.history))
+        commits = list(acknowledged_commits(facts.history))
         for commit in commits:
-            partition = offsets_partition(scene.history, commit.where.group)
+            partition = offsets_partition(facts.history, commit.where.group)
             row = None if partition is None else _row(written.get(partition.partition), commit.where)
             if partition is not None and row is not None:
                 self._placed[partition].append((commit, row))
@@ -195,7 +195,7 @@ def _row(written: Written | None, where: Where) -> Row | None:
     return row if written is not None and row is not None and written.reaches(row) else None
 
 
-def acknowledged_early(scene: Scene) -> bool:
+def acknowledged_early(facts: Facts) -> bool:
     """Whether brokers were configured to acknowledge commits before they are replicated."""
-    setup = scene.setup
+    setup = facts.setup
     return any(ACKS in config for config in (setup.config, *setup.node_config.values()))

@@ -23,7 +23,7 @@ from checkers.history.observed import EndsSeen
 from checkers.history.operations import History, once
 from checkers.history.units import NS_PER_S
 from checkers.licences.disks import STRIKING, hits
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import acknowledged
 from checkers.logs.partitions.kinds import ACKED_WITHOUT_MEMBER, READ_WITHOUT_MEMBER
 from checkers.logs.partitions.zones import certain_states, memberships
@@ -124,21 +124,21 @@ def ends_of(history: History) -> Mapping[tuple[PartitionName, str], Ends]:
     return {place: Ends(*np.array(told, dtype=np.int64).T) for place, told in rows.items()}
 
 
-def lacking_copies(scene: Scene, tables: Iterable[Tables], end_ns: int) -> Iterator[Lack]:
+def lacking_copies(facts: Facts, tables: Iterable[Tables], end_ns: int) -> Iterator[Lack]:
     """Looks that show a member of the ISR without a record that was acknowledged or returned before.
 
     Args:
-        scene: the history.
+        facts: the history.
         tables: what members must have.
         end_ns: until when the metadata log tells everything, nanoseconds.
     """
-    looks = ends_of(scene.history)
+    looks = ends_of(facts.history)
     looked_at = {partition for partition, _ in looks}
-    all_states = scene.changes.states.items()
+    all_states = facts.changes.states.items()
     judged = [(p, s) for p, s in all_states if p in looked_at and not _made_again(s)]
     for partition, states in judged:
         had = [one for table in tables for one in table.of(partition)]
-        for stretch in _stretches(scene, partition, states, end_ns):
+        for stretch in _stretches(facts, partition, states, end_ns):
             ends = looks.get((partition, stretch.member))
             if ends is not None:
                 yield from _lacking(stretch, ends, had)
@@ -208,10 +208,10 @@ def _made_again(states: Sequence[PartitionState]) -> bool:
 
 
 def _stretches(
-    scene: Scene, partition: PartitionName, states: Sequence[PartitionState], end_ns: int
+    facts: Facts, partition: PartitionName, states: Sequence[PartitionState], end_ns: int
 ) -> Iterator[_Stretch]:
-    certain = list(certain_states(scene, states, end_ns))
-    names = {number: name for name, number in scene.ids.items()}
+    certain = list(certain_states(facts, states, end_ns))
+    names = {number: name for name, number in facts.ids.items()}
     begin = 0
     for place in range(1, len(certain) + 1):
         leader = certain[begin][0].leader
@@ -219,12 +219,12 @@ def _stretches(
             continue
         led = certain[begin:place]
         begin = place
-        whole_ns = _unstruck(scene, partition, names.get(leader, ""), led[0][1].from_ns, led[-1][1].to_ns)
+        whole_ns = _unstruck(facts, partition, names.get(leader, ""), led[0][1].from_ns, led[-1][1].to_ns)
         if leader == NOBODY or leader not in names or whole_ns <= led[0][1].from_ns:
             continue
         for member in sorted({one for state, _ in led for one in state.isr} & {*names}):
             for first, span in memberships(led, member):
-                to_ns = _unstruck(scene, partition, names[member], span.from_ns, min(span.to_ns, whole_ns))
+                to_ns = _unstruck(facts, partition, names[member], span.from_ns, min(span.to_ns, whole_ns))
                 why = (str(led[0][0]), str(first))
                 yield _Stretch(
                     partition,
@@ -238,16 +238,16 @@ def _stretches(
                 )
 
 
-def _unstruck(scene: Scene, partition: PartitionName, node: str, from_ns: int, to_ns: int) -> int:
+def _unstruck(facts: Facts, partition: PartitionName, node: str, from_ns: int, to_ns: int) -> int:
     """Until when, between two times, no fault had touched what a node's disk has of a partition."""
     return min(
         (
             window.invoked_ns
-            for window in scene.windows
+            for window in facts.windows
             if window.kind in STRIKING
             and window.concerns(node)
             and window.overlaps(from_ns, to_ns)
-            and hits(scene.history, window, partition.topic, partition.partition)
+            and hits(facts.history, window, partition.topic, partition.partition)
         ),
         default=to_ns,
     )

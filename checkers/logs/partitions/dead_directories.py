@@ -18,7 +18,7 @@ from checkers.columns.tables import NEVER, NONE, Columns, Integers, PartitionNam
 from checkers.evidence.faults import FaultWindow
 from checkers.history.operations import History
 from checkers.licences.disks import DEAD
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.logs.partitions.brokers import answers_of
 from checkers.logs.partitions.failed_directories import BOUND_NS, commits, directory_led
 from checkers.logs.partitions.kinds import FAILED_DIRECTORY_LED
@@ -26,17 +26,17 @@ from checkers.logs.partitions.lives import held_up_ns
 from checkers.verdict.verdict import Anomaly
 
 
-def dead_directories(scene: Scene, columns: Columns) -> Iterator[Anomaly]:
+def dead_directories(facts: Facts, columns: Columns) -> Iterator[Anomaly]:
     """Find partitions that are led on in dead directories, at most once for each fault.
 
     Args:
-        scene: the history.
+        facts: the history.
         columns: its columns.
     """
-    for window in scene.windows:
-        dead = _directories_of(scene.history, window)
+    for window in facts.windows:
+        dead = _directories_of(facts.history, window)
         if dead and len(window.targets) == 1 and window.heal_invoked_ns is not None:
-            found = (_found_in(scene, columns, window, dead, name) for name in scene.changes.states)
+            found = (_found_in(facts, columns, window, dead, name) for name in facts.changes.states)
             yield from [anomaly for anomaly in found if anomaly is not None][:1]
 
 
@@ -49,30 +49,30 @@ def _directories_of(history: History, window: FaultWindow) -> frozenset[str]:
 
 
 def _found_in(
-    scene: Scene, columns: Columns, window: FaultWindow, dead: frozenset[str], name: PartitionName
+    facts: Facts, columns: Columns, window: FaultWindow, dead: frozenset[str], name: PartitionName
 ) -> Anomaly | None:
     from_ns, (node,) = window.effective_ns or 0, window.targets
-    to_ns = _last_answer_ns(scene, node, window)
+    to_ns = _last_answer_ns(facts, node, window)
     rows = _sent(columns, name, from_ns, to_ns)
     sends = columns.sends
     acknowledged = (sends.offset[rows] != NONE) & (sends.completed_ns[rows] <= to_ns)
     sent_ns = _second_ns(columns, rows)
-    others = [each for each in scene.windows if each is not window]
+    others = [each for each in facts.windows if each is not window]
     certain = (
         to_ns - sent_ns - held_up_ns(others, sent_ns, to_ns) >= BOUND_NS
         and not acknowledged.any()
-        and scene.changes.tells(name, to_ns)
-        and directory_led(scene, name, scene.ids.get(node, NONE), from_ns, to_ns) in dead
-        and _all_in_sync(scene, name, from_ns, sent_ns)
-        and commits(scene.history, sent_ns, to_ns)
+        and facts.changes.tells(name, to_ns)
+        and directory_led(facts, name, facts.ids.get(node, NONE), from_ns, to_ns) in dead
+        and _all_in_sync(facts, name, from_ns, sent_ns)
+        and commits(facts.history, sent_ns, to_ns)
     )
     return _found(columns, window, name, (int(rows[0]), to_ns)) if certain else None
 
 
-def _last_answer_ns(scene: Scene, node: str, window: FaultWindow) -> int:
+def _last_answer_ns(facts: Facts, node: str, window: FaultWindow) -> int:
     """When a broker was last asked something that it answered before the heal: it ran until then."""
     from_ns, to_ns = window.effective_ns or 0, window.heal_invoked_ns or 0
-    told = (a for a in answers_of(scene.history) if a.node == node and a.time_ns <= to_ns)
+    told = (a for a in answers_of(facts.history) if a.node == node and a.time_ns <= to_ns)
     return max((answer.began_ns for answer in told), default=from_ns)
 
 
@@ -92,8 +92,8 @@ def _second_ns(columns: Columns, rows: Integers) -> int:
     return times_ns[1] if len(times_ns) > 1 else NEVER
 
 
-def _all_in_sync(scene: Scene, name: PartitionName, from_ns: int, to_ns: int) -> bool:
-    states = scene.changes.possible(name, from_ns, to_ns)
+def _all_in_sync(facts: Facts, name: PartitionName, from_ns: int, to_ns: int) -> bool:
+    states = facts.changes.possible(name, from_ns, to_ns)
     return all({*state.isr} == {*state.replicas} for state in states)
 
 

@@ -14,7 +14,7 @@ from checkers.columns.tables import Columns, Integers, PartitionName
 from checkers.evidence.log_ends import SLACK_NS, Loaded, Shrunk, loaded_logs, shrunk_isrs
 from checkers.evidence.setup import setup_of
 from checkers.licences.disks import STRIKING, hits
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import acknowledged
 from checkers.logs.partitions.kinds import ACKED_BEYOND_MARK, MARK_BEYOND_MEMBER, REPLICA_END_REGRESSION
 from checkers.verdict.verdict import Anomaly
@@ -25,25 +25,25 @@ UNDER_LOCK_SINCE = (3, 9)
 """From then on what followers fetched changes under the lock under which a leader logs it."""
 
 
-def find_ends(scene: Scene, columns: Columns) -> Iterator[Anomaly]:
+def find_ends(facts: Facts, columns: Columns) -> Iterator[Anomaly]:
     """What all three rules find."""
     rows = np.flatnonzero(acknowledged(columns))
     of_partition = {
         partition: rows[columns.sends.partition[rows] == code]
         for code, partition in enumerate(columns.partitions)
     }
-    yield from _lost_at_start(scene, columns, of_partition)
-    yield from _acked_beyond(scene, columns, of_partition)
-    setup = setup_of(scene.history)
+    yield from _lost_at_start(facts, columns, of_partition)
+    yield from _acked_beyond(facts, columns, of_partition)
+    setup = setup_of(facts.history)
     if setup is not None and setup.oldest_version >= UNDER_LOCK_SINCE:
-        yield from _beyond_members(scene)
+        yield from _beyond_members(facts)
 
 
-def figures(scene: Scene) -> dict[str, int]:
+def figures(facts: Facts) -> dict[str, int]:
     """How much was looked at."""
     return {
-        "logs_loaded": len(loaded_logs(scene.history)),
-        "isrs_shrunk": len(shrunk_isrs(scene.history)),
+        "logs_loaded": len(loaded_logs(facts.history)),
+        "isrs_shrunk": len(shrunk_isrs(facts.history)),
     }
 
 
@@ -51,27 +51,27 @@ Rows = Mapping[PartitionName, Integers]
 """By partition the rows of sends that all replicas in sync acknowledged."""
 
 
-def _lost_at_start(scene: Scene, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
+def _lost_at_start(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
     """Logs that lacked, when they were loaded, a record that was acknowledged with them in sync."""
-    for load in loaded_logs(scene.history):
-        if load.name in rows and scene.changes.tells(load.name, load.time_ns + SLACK_NS):
-            row = _had(scene, columns, load, rows[load.name])
+    for load in loaded_logs(facts.history):
+        if load.name in rows and facts.changes.tells(load.name, load.time_ns + SLACK_NS):
+            row = _had(facts, columns, load, rows[load.name])
             if row is not None:
                 yield _gone(columns, load, row)
 
 
-def _had(scene: Scene, columns: Columns, load: Loaded, rows: Integers) -> int | None:
+def _had(facts: Facts, columns: Columns, load: Loaded, rows: Integers) -> int | None:
     """The first record behind the end of a log that the replica certainly had, and that nothing took."""
-    sends, replica = columns.sends, scene.ids.get(load.node)
+    sends, replica = columns.sends, facts.ids.get(load.node)
     behind = (sends.offset[rows] >= load.end) & (sends.completed_ns[rows] <= load.time_ns - SLACK_NS)
     later = rows[behind]
     for row in later[np.argsort(sends.offset[later], kind="stable")][:ROWS_MAX].tolist():
         sent_ns, acked_ns = int(sends.invoked_ns[row]), int(sends.completed_ns[row])
-        then = scene.changes.possible(load.name, sent_ns, acked_ns)
-        since = scene.changes.possible(load.name, sent_ns, load.time_ns + SLACK_NS)
+        then = facts.changes.possible(load.name, sent_ns, acked_ns)
+        since = facts.changes.possible(load.name, sent_ns, load.time_ns + SLACK_NS)
         in_sync = all(replica in state.isr for state in then)
         stayed = all(replica in state.replicas and not state.recovering for state in since)
-        if in_sync and stayed and not _struck(scene, load.name, load.node, sent_ns, load.time_ns + SLACK_NS):
+        if in_sync and stayed and not _struck(facts, load.name, load.node, sent_ns, load.time_ns + SLACK_NS):
             return int(row)
     return None
 
@@ -92,11 +92,11 @@ def _gone(columns: Columns, load: Loaded, row: int) -> Anomaly:
     )
 
 
-def _acked_beyond(scene: Scene, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
+def _acked_beyond(facts: Facts, columns: Columns, rows: Rows) -> Iterator[Anomaly]:
     """Records that were acknowledged before their leader logged a high watermark that had not passed them."""
     sends = columns.sends
-    for shrunk in shrunk_isrs(scene.history):
-        if shrunk.name not in rows or not scene.changes.tells(shrunk.name, shrunk.time_ns + SLACK_NS):
+    for shrunk in shrunk_isrs(facts.history):
+        if shrunk.name not in rows or not facts.changes.tells(shrunk.name, shrunk.time_ns + SLACK_NS):
             continue
         of_it = rows[shrunk.name]
         early = sends.completed_ns[of_it] <= shrunk.time_ns - SLACK_NS
@@ -104,9 +104,9 @@ def _acked_beyond(scene: Scene, columns: Columns, rows: Rows) -> Iterator[Anomal
             from_ns, to_ns = int(sends.invoked_ns[row]), shrunk.time_ns + SLACK_NS
             leaderships = {
                 (state.leader, state.leader_epoch)
-                for state in scene.changes.possible(shrunk.name, from_ns, to_ns)
+                for state in facts.changes.possible(shrunk.name, from_ns, to_ns)
             }
-            if {leader for leader, _ in leaderships} == {scene.ids.get(shrunk.node)} and len(
+            if {leader for leader, _ in leaderships} == {facts.ids.get(shrunk.node)} and len(
                 leaderships
             ) == 1:
                 yield _early(columns, shrunk, row)
@@ -129,14 +129,14 @@ def _early(columns: Columns, shrunk: Shrunk, row: int) -> Anomaly:
     )
 
 
-def _beyond_members(scene: Scene) -> Iterator[Anomaly]:
+def _beyond_members(facts: Facts) -> Iterator[Anomaly]:
     """Marks beyond what a member of the ISR had fetched, as their leaders logged both."""
-    names = {number: name for name, number in scene.ids.items()}
-    for shrunk in shrunk_isrs(scene.history):
+    names = {number: name for name, number in facts.ids.items()}
+    for shrunk in shrunk_isrs(facts.history):
         for replica, end in shrunk.out:
             beyond = replica in shrunk.isr and 0 <= end < shrunk.high_watermark
             until_ns = shrunk.time_ns + SLACK_NS
-            if beyond and not _struck(scene, shrunk.name, names.get(replica, ""), 0, until_ns):
+            if beyond and not _struck(facts, shrunk.name, names.get(replica, ""), 0, until_ns):
                 yield _beyond(shrunk, replica, end)
 
 
@@ -155,12 +155,12 @@ def _beyond(shrunk: Shrunk, replica: int, end: int) -> Anomaly:
     )
 
 
-def _struck(scene: Scene, partition: PartitionName, node: str, from_ns: int, to_ns: int) -> bool:
+def _struck(facts: Facts, partition: PartitionName, node: str, from_ns: int, to_ns: int) -> bool:
     """Whether a fault may have taken what a node's disk had of a partition, between two times."""
     return any(
         window.kind in STRIKING
         and window.concerns(node)
         and window.overlaps(from_ns, to_ns)
-        and hits(scene.history, window, partition.topic, partition.partition)
-        for window in scene.windows
+        and hits(facts.history, window, partition.topic, partition.partition)
+        for window in facts.windows
     )

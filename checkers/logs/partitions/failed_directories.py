@@ -22,7 +22,7 @@ from checkers.evidence.faults import FaultWindow
 from checkers.evidence.partition_changes import PartitionState
 from checkers.history.operations import History, once
 from checkers.licences.disks import DEAD
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.logs.partitions.kinds import FAILED_DIRECTORY_LED
 from checkers.logs.partitions.leading import Answer, leading_of
 from checkers.logs.partitions.lives import held_up_ns, one_process
@@ -48,61 +48,61 @@ class _Mark(NamedTuple):
     committed: int
 
 
-def failed_directories(scene: Scene, figures: Counter[str]) -> Iterator[Anomaly]:
+def failed_directories(facts: Facts, figures: Counter[str]) -> Iterator[Anomaly]:
     """Find brokers that go on to lead partitions in failed directories, at most once for each leader epoch.
 
     Args:
-        scene: the history.
+        facts: the history.
         figures: told of how many such errors leaders answered, and how long one did so at most, undisturbed.
     """
     first: dict[tuple[str, PartitionName], Answer] = {}
     found: set[tuple[str, PartitionName, int]] = set()
-    for answer in leading_of(scene.history):
+    for answer in leading_of(facts.history):
         place = (answer.node, answer.partition)
         begun = first.pop(place, answer)
-        if answer.error != STORAGE_ERROR or scene.ids.get(answer.node) != answer.leader:
+        if answer.error != STORAGE_ERROR or facts.ids.get(answer.node) != answer.leader:
             continue
         if begun.leader_epoch != answer.leader_epoch:
             begun = answer
         first[place] = begun
         figures["storage_errors_of_leaders"] += 1
-        lasted_ns = _undisturbed_ns(scene, begun, answer)
+        lasted_ns = _undisturbed_ns(facts, begun, answer)
         figures["failed_directory_led_ms"] = max(figures["failed_directory_led_ms"], lasted_ns // 1_000_000)
         if lasted_ns >= BOUND_NS and (*place, answer.leader_epoch) not in found:
             found.add((*place, answer.leader_epoch))
-            yield _found(begun, answer, scene.changes.op)
+            yield _found(begun, answer, facts.changes.op)
 
 
-def _undisturbed_ns(scene: Scene, first: Answer, last: Answer) -> int:
+def _undisturbed_ns(facts: Facts, first: Answer, last: Answer) -> int:
     """How long, between two answers, nothing kept anybody from electing another; 0 where that is unknown."""
     from_ns, to_ns = first.time_ns, last.asked_ns
     certain = (
         from_ns < to_ns
-        and scene.changes.tells(first.partition, to_ns)
-        and directory_led(scene, first.partition, first.leader, from_ns, to_ns) is not None
-        and _epoch_stays(scene, first, from_ns, to_ns)
-        and one_process(scene, first.node, from_ns, to_ns)
-        and commits(scene.history, from_ns, to_ns)
+        and facts.changes.tells(first.partition, to_ns)
+        and directory_led(facts, first.partition, first.leader, from_ns, to_ns) is not None
+        and _epoch_stays(facts, first, from_ns, to_ns)
+        and one_process(facts, first.node, from_ns, to_ns)
+        and commits(facts.history, from_ns, to_ns)
     )
     if not certain:
         return 0
-    disturbing = [window for window in scene.windows if _disturbs(scene, window, first.node)]
+    disturbing = [window for window in facts.windows if _disturbs(facts, window, first.node)]
     return max(0, to_ns - from_ns - held_up_ns(disturbing, from_ns, to_ns))
 
 
-def _epoch_stays(scene: Scene, first: Answer, from_ns: int, to_ns: int) -> bool:
-    states = scene.changes.possible(first.partition, from_ns, to_ns)
+def _epoch_stays(facts: Facts, first: Answer, from_ns: int, to_ns: int) -> bool:
+    states = facts.changes.possible(first.partition, from_ns, to_ns)
     return all(state.leader_epoch == first.leader_epoch for state in states)
 
 
 def directory_led(
-    scene: Scene, partition: PartitionName, broker: int, from_ns: int, to_ns: int
+    facts: Facts, partition: PartitionName, broker: int, from_ns: int, to_ns: int
 ) -> str | None:
     """Id of the directory in which a broker certainly led a partition between two times, in one leader epoch.
 
     None where it led not all the time, or not all that time there, or where nobody told where.
     """
-    states = scene.changes.possible(partition, from_ns, to_ns)
+    states = facts.changes.possible(partition, from_ns, to_ns)
     led = {(state.leader, state.leader_epoch, _directory(state, broker)) for state in states}
     leader, _, directory = next(iter(led)) if len(led) == 1 else (None, 0, None)
     return directory if leader == broker and directory not in _RESERVED else None
@@ -113,11 +113,11 @@ def _directory(state: PartitionState, broker: int) -> str | None:
     return placed.get(broker)
 
 
-def _disturbs(scene: Scene, window: FaultWindow, node: str) -> bool:
+def _disturbs(facts: Facts, window: FaultWindow, node: str) -> bool:
     """Whether a fault may keep a broker, or a controller, from doing what it has to."""
     if window.kind == DEAD and window.targets == (node,):
         return False
-    names = {node, *(each.name for each in scene.setup.nodes if "controller" in each.roles)}
+    names = {node, *(each.name for each in facts.setup.nodes if "controller" in each.roles)}
     cut = {name for pair in window.cut for name in pair}
     return bool(names & cut) or any(window.concerns(name) for name in names)
 

@@ -29,8 +29,8 @@ from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.history.observed import CommitsLeft
 from checkers.history.operations import History
 from checkers.licences.disks import hits
+from checkers.licences.facts import Facts
 from checkers.licences.internal import Loss, losses
-from checkers.licences.scene import Scene
 from checkers.logs.partitions.copies import Lack
 from checkers.logs.partitions.kinds import COMMIT_COMPACTED_AWAY
 from checkers.logs.partitions.offsets_log import Chain, Entry, Key, Row, Written, tells_all, written_of
@@ -63,7 +63,7 @@ class CommitsKept:
     """Commits that must be left, and those of them that are not.
 
     Args:
-        scene: the history.
+        facts: the history.
 
     Attributes:
         figures: how many were looked for, in all replicas together.
@@ -72,19 +72,19 @@ class CommitsKept:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
     """
 
-    def __init__(self, scene: Scene) -> None:
+    def __init__(self, facts: Facts) -> None:
         self.figures: dict[str, int] = {}
-        self._scene = scene
+        self._facts = facts
         self._looked_for = 0
         self._found: list[Anomaly] = []
-        left = _left(scene.history)
-        if not left or not tells_all(scene.history):
+        left = _left(facts.history)
+        if not left or not tells_all(facts.history):
             return
         for number, replicas in left.items():
             partition = PartitionName(OFFSETS_TOPIC, number)
-            part = written_of(scene.history).get(number)
+            part = written_of(facts.history).get(number)
             if part is not None and not part.unreadable:
-                self._found += self._gone(partition, part, _farthest(scene, partition, replicas))
+                self._found += self._gone(partition, part, _farthest(facts, partition, replicas))
         self.figures = {"kept_commits_looked_for": self._looked_for}
 
     def lacking(self) -> Iterator[Lack]:
@@ -97,7 +97,7 @@ class CommitsKept:
         if log is None:
             return
         due = sorted(_due(part, log))
-        lost = losses(self._scene.history, OFFSETS_TOPIC, partition.partition)
+        lost = losses(self._facts.history, OFFSETS_TOPIC, partition.partition)
         for replica in replicas:
             for row, entry in due:
                 if row.offset >= replica.seen.log_start:
@@ -120,13 +120,13 @@ def _left(history: History) -> dict[int, list[_Left]]:
     return found
 
 
-def _farthest(scene: Scene, partition: PartitionName, replicas: Sequence[_Left]) -> list[_Left]:
+def _farthest(facts: Facts, partition: PartitionName, replicas: Sequence[_Left]) -> list[_Left]:
     """Those that end where the farthest one does, and whose disks nothing struck."""
     end = max((replica.seen.epoch, replica.seen.end) for replica in replicas)
     struck = {
         node
-        for window in scene.windows
-        if hits(scene.history, window, partition.topic, partition.partition)
+        for window in facts.windows
+        if hits(facts.history, window, partition.topic, partition.partition)
         for node in window.targets
     }
     return [one for one in replicas if (one.seen.epoch, one.seen.end) == end and one.node not in struck]

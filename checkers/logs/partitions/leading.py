@@ -18,7 +18,7 @@ from checkers.evidence.faults import ENDING_KINDS
 from checkers.evidence.partition_changes import NOBODY
 from checkers.history.observed import LeadingSeen
 from checkers.history.operations import History, once
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.logs.partitions.kinds import LEADERSHIP_KEPT
 from checkers.logs.partitions.lives import held_up_ns, one_process
 from checkers.logs.partitions.views import is_one
@@ -86,47 +86,47 @@ class _Named(NamedTuple):
     led: Answer | None
 
 
-def leadership_kept(scene: Scene) -> Iterator[Anomaly]:
+def leadership_kept(facts: Facts) -> Iterator[Anomaly]:
     """Find brokers that go on to lead, at most once for each leader epoch of a partition."""
     named: dict[tuple[str, PartitionName], _Named] = {}
     found: set[tuple[str, PartitionName, int]] = set()
-    for answer in leading_of(scene.history):
+    for answer in leading_of(facts.history):
         place = (answer.node, answer.partition)
         known = named.pop(place, None)
-        if scene.ids.get(answer.node, answer.leader) == answer.leader or answer.leader == NOBODY:
+        if facts.ids.get(answer.node, answer.leader) == answer.leader or answer.leader == NOBODY:
             continue
-        if known is None or not _goes_on(scene, known, answer):
+        if known is None or not _goes_on(facts, known, answer):
             known = _Named(answer, None)
         led = known.led
         what = (*place, answer.leader_epoch)
-        if led is not None and what not in found and _overdue(scene, known.first, led):
+        if led is not None and what not in found and _overdue(facts, known.first, led):
             found.add(what)
             yield _found(known.first, led, answer)
         named[place] = known._replace(led=answer) if answer.error in AS_LEADER else known
 
 
-def _goes_on(scene: Scene, known: _Named, answer: Answer) -> bool:
+def _goes_on(facts: Facts, known: _Named, answer: Answer) -> bool:
     """Whether a broker names the same leader as before, as the same process."""
     first = known.first
     alike = (first.leader, first.leader_epoch) == (answer.leader, answer.leader_epoch)
-    return alike and (known.led is None or _is_one_life(scene, first, answer))
+    return alike and (known.led is None or _is_one_life(facts, first, answer))
 
 
-def _is_one_life(scene: Scene, first: Answer, last: Answer) -> bool:
+def _is_one_life(facts: Facts, first: Answer, last: Answer) -> bool:
     """A broker that starts anew knows its metadata before it has loaded its logs."""
     ended = (
         window.kind in ENDING_KINDS
         and window.concerns(first.node)
         and window.overlaps(first.began_ns, last.time_ns)
-        for window in scene.windows
+        for window in facts.windows
     )
-    return not any(ended) and one_process(scene, first.node, first.began_ns, last.time_ns)
+    return not any(ended) and one_process(facts, first.node, first.began_ns, last.time_ns)
 
 
-def _overdue(scene: Scene, first: Answer, led: Answer) -> bool:
-    pauses = (w for w in scene.windows if w.kind == "pause" and w.concerns(first.node))
+def _overdue(facts: Facts, first: Answer, led: Answer) -> bool:
+    pauses = (w for w in facts.windows if w.kind == "pause" and w.concerns(first.node))
     paused_ns = held_up_ns(pauses, first.asked_ns, led.asked_ns)
-    return led.asked_ns - first.asked_ns - paused_ns >= BOUND_NS and is_one(scene, first.partition)
+    return led.asked_ns - first.asked_ns - paused_ns >= BOUND_NS and is_one(facts, first.partition)
 
 
 def _found(first: Answer, led: Answer, last: Answer) -> Anomaly:

@@ -6,35 +6,35 @@ One that starts anew may know less than it did, and one that is paused does noth
 from collections.abc import Iterable
 
 from checkers.evidence.faults import ENDING_KINDS, FaultWindow
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.logs.partitions.brokers import Answer
 
 _SEEN_WITHIN_NS = 2_000_000_000
 """How late an observer may see that a process ended, or began."""
 
 
-def is_one_life(scene: Scene, before: Answer, after: Answer) -> bool:
+def is_one_life(facts: Facts, before: Answer, after: Answer) -> bool:
     """Whether a broker's process certainly was the same when it told two things."""
-    return one_life(scene, after.node, before.began_ns, after.time_ns)
+    return one_life(facts, after.node, before.began_ns, after.time_ns)
 
 
-def one_life(scene: Scene, node: str, from_ns: int, until_ns: int) -> bool:
+def one_life(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
     """Whether a broker's process certainly was the same at two times."""
     to_ns = until_ns + _SEEN_WITHIN_NS
-    ended = (w for w in scene.windows if w.kind in ENDING_KINDS and w.concerns(node))
-    lives = (o for o in scene.history.observed("node") if o.node == node)
+    ended = (w for w in facts.windows if w.kind in ENDING_KINDS and w.concerns(node))
+    lives = (o for o in facts.history.observed("node") if o.node == node)
     return not (
         any(window.overlaps(from_ns, to_ns) for window in ended)
         or any(from_ns <= operation.time_ns <= to_ns for operation in lives)
     )
 
 
-def one_process(scene: Scene, node: str, from_ns: int, until_ns: int) -> bool:
+def one_process(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
     """Whether a broker that answered at two times certainly was the same process, by its container alone.
 
     Pauses, and disks that died meanwhile, end nothing.  That a process ended is seen before another answers.
     """
-    lives = [o for o in scene.history.observed("node") if o.node == node and o.time_ns <= until_ns]
+    lives = [o for o in facts.history.observed("node") if o.node == node and o.time_ns <= until_ns]
     before = [o for o in lives if o.time_ns < from_ns][-1:]
     during = [o for o in lives if o.time_ns >= from_ns]
     ended = any(o.value.get("status") == "exited" for o in [*before, *during])

@@ -34,8 +34,8 @@ from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
 from checkers.history.operations import History
 from checkers.history.units import NS_PER_S
+from checkers.licences.facts import Facts
 from checkers.licences.internal import Loss, losses
-from checkers.licences.scene import Scene
 from checkers.logs.partitions.commits import (
     Commit,
     acknowledged_early,
@@ -59,7 +59,7 @@ class Logged:
     """Acknowledged commits, and those of them that are in no log.
 
     Args:
-        scene: the history.
+        facts: the history.
         end_ns: until when the metadata log tells everything, nanoseconds.
 
     Attributes:
@@ -69,16 +69,16 @@ class Logged:
         msgspec.ValidationError: an operation, or an observation, is not as docs/histories.md says.
     """
 
-    def __init__(self, scene: Scene, end_ns: int) -> None:
+    def __init__(self, facts: Facts, end_ns: int) -> None:
         self.figures: dict[str, int] = {}
-        self._scene = scene
+        self._facts = facts
         self._end_ns = end_ns
         self._looked_for = 0
         self._found: list[Anomaly] = []
-        written = written_of(scene.history)
-        if not written or acknowledged_early(scene):
+        written = written_of(facts.history)
+        if not written or acknowledged_early(facts):
             return
-        for partition, commits in _by_partition(scene.history).items():
+        for partition, commits in _by_partition(facts.history).items():
             part = written.get(partition.partition)
             if part is not None:
                 self._found += self._lacking(partition, part, commits)
@@ -93,11 +93,11 @@ class Logged:
         self, partition: PartitionName, part: Written, commits: Sequence[Commit]
     ) -> Iterator[Anomaly]:
         witnesses = _Witnesses(part, commits)
-        lost = losses(self._scene.history, OFFSETS_TOPIC, partition.partition)
-        transacted = tells_all(self._scene.history) and not part.unreadable
+        lost = losses(self._facts.history, OFFSETS_TOPIC, partition.partition)
+        transacted = tells_all(self._facts.history) and not part.unreadable
         for commit in commits:
             if commit.told_ns <= self._end_ns and (transacted or not commit.transacted):
-                states = self._scene.changes.possible(partition, commit.told_ns, commit.told_ns)
+                states = self._facts.changes.possible(partition, commit.told_ns, commit.told_ns)
                 epochs = (state.leader_epoch for state in states)
                 witness = witnesses.after(commit, max(epochs, default=NEVER))
                 if witness is not None:

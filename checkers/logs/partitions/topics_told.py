@@ -10,14 +10,14 @@ from collections.abc import Iterable, Iterator
 from checkers.columns.tables import PartitionName
 from checkers.history.units import NS_PER_S
 from checkers.kraft.metadata.certain import certain_at
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.logs.partitions.brokers import Answer, answers_of
 from checkers.logs.partitions.kinds import VIEW_WENT_BACK, VIEW_WITHOUT_RECORD
 from checkers.logs.partitions.lives import is_one_life
 from checkers.verdict.verdict import Anomaly
 
 
-def topics_told(scene: Scene) -> Iterator[Anomaly]:
+def topics_told(facts: Facts) -> Iterator[Anomaly]:
     """Find partitions that brokers told of and that were not there, and those that one forgot.
 
     Raises:
@@ -25,24 +25,24 @@ def topics_told(scene: Scene) -> Iterator[Anomaly]:
     """
     last: dict[str, tuple[Answer, list[PartitionName]]] = {}
     strange: set[PartitionName] = set()
-    for answer in answers_of(scene.history):
+    for answer in answers_of(facts.history):
         told = [telling.partition for telling in answer.tellings]
         before, known = last.get(answer.node, (answer, []))
         last[answer.node] = (answer, told)
         if told != known:
-            new = set(told).difference(known, scene.changes.states, strange)
-            found = list(_strangers(scene, answer, sorted(new)))
+            new = set(told).difference(known, facts.changes.states, strange)
+            found = list(_strangers(facts, answer, sorted(new)))
             strange.update(partition for partition, _ in found)
             yield from (anomaly for _, anomaly in found)
-            yield from _forgotten(scene, before, answer, sorted(set(known).difference(told)))
+            yield from _forgotten(facts, before, answer, sorted(set(known).difference(told)))
 
 
 def _strangers(
-    scene: Scene, answer: Answer, new: Iterable[PartitionName]
+    facts: Facts, answer: Answer, new: Iterable[PartitionName]
 ) -> Iterator[tuple[PartitionName, Anomaly]]:
     """Of partitions that an answer is the first to tell of, those that were not there."""
     for partition in new:
-        log = certain_at(scene.history, answer.time_ns)
+        log = certain_at(facts.history, answer.time_ns)
         made_ns = 0 if log is None else log.made_ns(partition)
         if log is not None and (made_ns is None or made_ns > answer.time_ns):
             when = "never made it" if made_ns is None else f"did not make it before {_s(made_ns)}"
@@ -58,16 +58,16 @@ def _strangers(
 
 
 def _forgotten(
-    scene: Scene, before: Answer, after: Answer, gone: Iterable[PartitionName]
+    facts: Facts, before: Answer, after: Answer, gone: Iterable[PartitionName]
 ) -> Iterator[Anomaly]:
     """Of partitions that a broker told of, and not in its next answer, those that nobody removed."""
     for partition in gone:
-        log = certain_at(scene.history, after.time_ns)
+        log = certain_at(facts.history, after.time_ns)
         if (
             log is not None
             and log.made_ns(partition) is not None
             and not log.removed_by(partition.topic, after.time_ns)
-            and is_one_life(scene, before, after)
+            and is_one_life(facts, before, after)
         ):
             yield VIEW_WENT_BACK.found(
                 f"{after.node} told no more of {partition} at {_s(after.time_ns)}, and had at "

@@ -23,7 +23,7 @@ from checkers.evidence.partition_changes import NOBODY, PartitionChanges, Partit
 from checkers.evidence.recoveries import RecoveredPartition, Recovery
 from checkers.history.operations import INVOKE, OK, Operation
 from checkers.history.units import NS_PER_S
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.logs.partitions.brokers import Answer, Telling, answers_of
 from checkers.logs.partitions.kinds import RECOVERY_DENIED, TWO_LEADERS, VIEW_WENT_BACK, VIEW_WITHOUT_RECORD
 from checkers.logs.partitions.lives import is_one_life
@@ -33,28 +33,28 @@ SETTLED_NS = 500_000_000
 """How long after recovery, which one of them told, all brokers may still tell what was before it."""
 
 
-def contradictions(scene: Scene, end_ns: int) -> Iterator[Anomaly]:
+def contradictions(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
     """Find all four.
 
     Args:
-        scene: the history.
+        facts: the history.
         end_ns: until when the metadata log tells everything, nanoseconds.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    yield from two_leaders(scene)
-    yield from without_record(scene, end_ns)
-    yield from went_back(scene)
-    yield from denied(scene, end_ns)
+    yield from two_leaders(facts)
+    yield from without_record(facts, end_ns)
+    yield from went_back(facts)
+    yield from denied(facts, end_ns)
 
 
-def two_leaders(scene: Scene) -> Iterator[Anomaly]:
+def two_leaders(facts: Facts) -> Iterator[Anomaly]:
     """Find leader epochs of which two leaders were told."""
     leaders: dict[tuple[PartitionName, int], dict[int, Answer]] = defaultdict(dict)
-    for answer in answers_of(scene.history):
+    for answer in answers_of(facts.history):
         for telling in answer.tellings:
-            if telling.leader != NOBODY and is_one(scene, telling.partition):
+            if telling.leader != NOBODY and is_one(facts, telling.partition):
                 leaders[telling.partition, telling.leader_epoch].setdefault(telling.leader, answer)
     for (partition, epoch), told in leaders.items():
         if len(told) > 1:
@@ -67,32 +67,32 @@ def two_leaders(scene: Scene) -> Iterator[Anomaly]:
             )
 
 
-def is_one(scene: Scene, partition: PartitionName) -> bool:
+def is_one(facts: Facts, partition: PartitionName) -> bool:
     """Whether a name stands for one partition all the time."""
-    if scene.changes.op is not None:
-        return partition in scene.changes.states
-    return all(operation.key != partition.topic for operation in scene.history.of("delete-topic"))
+    if facts.changes.op is not None:
+        return partition in facts.changes.states
+    return all(operation.key != partition.topic for operation in facts.history.of("delete-topic"))
 
 
-def without_record(scene: Scene, end_ns: int) -> Iterator[Anomaly]:
+def without_record(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
     """Find what was told and was not so, or not yet.
 
     Args:
-        scene: the history.
+        facts: the history.
         end_ns: until when the metadata log tells everything, nanoseconds.
     """
     begun: dict[Telling, int | None] = {}
     found: set[Telling] = set()
-    for answer in answers_of(scene.history):
+    for answer in answers_of(facts.history):
         for telling in answer.tellings if answer.time_ns <= end_ns else ():
-            if telling.partition not in scene.changes.states or telling in found:
+            if telling.partition not in facts.changes.states or telling in found:
                 continue
             if telling not in begun:
-                begun[telling] = _begun_ns(scene.changes, telling)
+                begun[telling] = _begun_ns(facts.changes, telling)
             from_ns = begun[telling]
             if from_ns is None or from_ns > answer.time_ns:
                 found.add(telling)
-                yield _untold(scene, answer, telling, from_ns)
+                yield _untold(facts, answer, telling, from_ns)
 
 
 def _begun_ns(changes: PartitionChanges, telling: Telling) -> int | None:
@@ -115,8 +115,8 @@ def _begun_ns(changes: PartitionChanges, telling: Telling) -> int | None:
     return min(alike, default=None)
 
 
-def _untold(scene: Scene, answer: Answer, telling: Telling, from_ns: int | None) -> Anomaly:
-    states = scene.changes.states[telling.partition]
+def _untold(facts: Facts, answer: Answer, telling: Telling, from_ns: int | None) -> Anomaly:
+    states = facts.changes.states[telling.partition]
     near = [state for state in states if state.leader_epoch == telling.leader_epoch] or states[-1:]
     when = "never was" if from_ns is None else f"was not so before {_s(from_ns)}"
     sets = f"replicas {sorted(telling.replicas)}, ISR {sorted(telling.isr)}, ELR {sorted(telling.elr or ())}"
@@ -125,21 +125,21 @@ def _untold(scene: Scene, answer: Answer, telling: Telling, from_ns: int | None)
         f"in epoch {telling.leader_epoch} ({sets}), which {when}.",
         subject=str(telling.partition),
         time_ns=answer.time_ns,
-        witness=(answer.op, *_log(scene)),
+        witness=(answer.op, *_log(facts)),
         explanation=map(str, near),
     )
 
 
-def went_back(scene: Scene) -> Iterator[Anomaly]:
+def went_back(facts: Facts) -> Iterator[Anomaly]:
     """Find brokers that told of an older leader epoch than before."""
     newest: dict[tuple[str, PartitionName], tuple[int, Answer]] = {}
-    for answer in answers_of(scene.history):
+    for answer in answers_of(facts.history):
         for telling in answer.tellings:
             place = (answer.node, telling.partition)
             epoch, before = newest.get(place, (telling.leader_epoch, answer))
             if telling.leader_epoch >= epoch:
                 newest[place] = (telling.leader_epoch, answer)
-            elif is_one(scene, telling.partition) and is_one_life(scene, before, answer):
+            elif is_one(facts, telling.partition) and is_one_life(facts, before, answer):
                 newest[place] = (telling.leader_epoch, answer)
                 yield VIEW_WENT_BACK.found(
                     f"{answer.node} told of leader epoch {telling.leader_epoch} of {telling.partition} at "
@@ -150,51 +150,51 @@ def went_back(scene: Scene) -> Iterator[Anomaly]:
                 )
 
 
-def denied(scene: Scene, end_ns: int) -> Iterator[Anomaly]:
+def denied(facts: Facts, end_ns: int) -> Iterator[Anomaly]:
     """Find partitions that were told to have recovered, and had not.
 
     Args:
-        scene: the history.
+        facts: the history.
         end_ns: until when the metadata log tells everything, nanoseconds.
     """
     began: Operation | None = None
-    for operation in scene.history.of("recover"):
+    for operation in facts.history.of("recover"):
         if operation.type is INVOKE:
             began = operation
         elif operation.type is OK and began is not None:
             for claim in msgspec.convert(operation.value, Recovery).partitions:
-                why = _denial(scene, claim, (began, operation), end_ns)
+                why = _denial(facts, claim, (began, operation), end_ns)
                 if why is not None:
                     yield why
 
 
 def _denial(
-    scene: Scene, claim: RecoveredPartition, asked: tuple[Operation, Operation], end_ns: int
+    facts: Facts, claim: RecoveredPartition, asked: tuple[Operation, Operation], end_ns: int
 ) -> Anomaly | None:
     partition, (began, ended) = PartitionName(claim.topic, claim.partition), asked
-    if partition not in scene.changes.states or ended.time_ns > end_ns:
+    if partition not in facts.changes.states or ended.time_ns > end_ns:
         return None
-    states = scene.changes.possible(partition, began.time_ns, end_ns)
+    states = facts.changes.possible(partition, began.time_ns, end_ns)
     if not any(_is_full(claim, state) for state in states):
-        return _denied(scene, partition, ended, (), ["The metadata log never had it so.", *map(str, states)])
+        return _denied(facts, partition, ended, (), ["The metadata log never had it so.", *map(str, states)])
     last = [
         (answer, telling)
-        for answer in _last(scene, ended.time_ns + SETTLED_NS)
+        for answer in _last(facts, ended.time_ns + SETTLED_NS)
         for telling in answer.tellings
         if telling.partition == partition
     ]
     if not last or any(telling.isr >= frozenset(claim.replicas) for _, telling in last):
         return None
-    since = scene.changes.possible(partition, ended.time_ns, max(answer.time_ns for answer, _ in last))
+    since = facts.changes.possible(partition, ended.time_ns, max(answer.time_ns for answer, _ in last))
     if not all(_is_full(claim, state) for state in since):
         return None
     texts = [f"{a.node} told at {_s(a.time_ns)} of the ISR {sorted(told.isr)}." for a, told in last]
-    return _denied(scene, partition, ended, [answer.op for answer, _ in last], texts)
+    return _denied(facts, partition, ended, [answer.op for answer, _ in last], texts)
 
 
-def _last(scene: Scene, since_ns: int) -> list[Answer]:
+def _last(facts: Facts, since_ns: int) -> list[Answer]:
     """Each broker's last answer of those that were asked for later than a time."""
-    last = {answer.node: answer for answer in answers_of(scene.history) if answer.began_ns > since_ns}
+    last = {answer.node: answer for answer in answers_of(facts.history) if answer.began_ns > since_ns}
     return list(last.values())
 
 
@@ -203,19 +203,19 @@ def _is_full(claim: RecoveredPartition, state: PartitionState) -> bool:
 
 
 def _denied(
-    scene: Scene, partition: PartitionName, ended: Operation, ops: Sequence[int], why: Sequence[str]
+    facts: Facts, partition: PartitionName, ended: Operation, ops: Sequence[int], why: Sequence[str]
 ) -> Anomaly:
     return RECOVERY_DENIED.found(
         f"{partition} was told to have recovered at {_s(ended.time_ns)}, and had no full ISR.",
         subject=str(partition),
         time_ns=ended.time_ns,
-        witness=(ended.index, *ops, *_log(scene)),
+        witness=(ended.index, *ops, *_log(facts)),
         explanation=why,
     )
 
 
-def _log(scene: Scene) -> tuple[int, ...]:
-    return () if scene.changes.op is None else (scene.changes.op,)
+def _log(facts: Facts) -> tuple[int, ...]:
+    return () if facts.changes.op is None else (facts.changes.op,)
 
 
 def _s(time_ns: int) -> str:

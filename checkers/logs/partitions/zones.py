@@ -27,7 +27,7 @@ from checkers.evidence.metadata_log import Span
 from checkers.evidence.min_isr import Piece, min_isr_told
 from checkers.evidence.partition_changes import NOBODY, PartitionState
 from checkers.history.units import NS_PER_S
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.logs.partitions.brokers import Known, knowledge_of
 
 SETTLING_NS = 1_000_000_000
@@ -55,32 +55,32 @@ class Zone(NamedTuple):
     why: tuple[str, ...]
 
 
-def below_min_isr(scene: Scene, end_ns: int) -> Iterator[Zone]:
+def below_min_isr(facts: Facts, end_ns: int) -> Iterator[Zone]:
     """Stretches in which too few were in sync, and the leader knew.
 
     Args:
-        scene: the history.
+        facts: the history.
         end_ns: until when the metadata log tells everything, nanoseconds.
     """
-    told = min_isr_told(scene.history)
-    for partition, states in scene.changes.states.items():
-        for state, span in certain_states(scene, states, end_ns):
+    told = min_isr_told(facts.history)
+    for partition, states in facts.changes.states.items():
+        for state, span in certain_states(facts, states, end_ns):
             if state.leader != NOBODY:
                 for piece in told.pieces(partition.topic, state.offset, span.to_ns):
                     if len(state.isr) < min(piece.low, len(state.replicas)):
-                        yield from _known_to_leader(scene, partition, state, piece)
+                        yield from _known_to_leader(facts, partition, state, piece)
 
 
-def member_down(scene: Scene, end_ns: int) -> Iterator[Zone]:
+def member_down(facts: Facts, end_ns: int) -> Iterator[Zone]:
     """Stretches in which a member of the ISR was down.
 
     Args:
-        scene: the history.
+        facts: the history.
         end_ns: until when the metadata log tells everything, nanoseconds.
     """
-    downs = [(scene.ids[node], node, window) for node, window in _downs(scene) if node in scene.ids]
-    for partition, states in scene.changes.states.items() if downs else ():
-        certain = list(certain_states(scene, states, end_ns))
+    downs = [(facts.ids[node], node, window) for node, window in _downs(facts) if node in facts.ids]
+    for partition, states in facts.changes.states.items() if downs else ():
+        certain = list(certain_states(facts, states, end_ns))
         for broker, node, window in downs:
             for first, span in memberships(certain, broker):
                 from_ns = max(span.from_ns, window.effective_ns or 0)
@@ -96,11 +96,11 @@ def member_down(scene: Scene, end_ns: int) -> Iterator[Zone]:
 
 
 def certain_states(
-    scene: Scene, states: Sequence[PartitionState], end_ns: int
+    facts: Facts, states: Sequence[PartitionState], end_ns: int
 ) -> Iterator[tuple[PartitionState, Span]]:
     """The states before any unclean election, and between when each was certainly in force."""
     clean = list(takewhile(lambda state: not (state.unclean or state.recovering), states))
-    spans = [scene.changes.span(state) for state in states]
+    spans = [facts.changes.span(state) for state in states]
     ends = [*(span.from_ns for span in spans[1:]), end_ns]
     for state, span, to_ns in zip(clean, spans, ends, strict=False):
         yield state, Span(span.to_ns, min(to_ns, end_ns))
@@ -124,12 +124,12 @@ def memberships(
 
 
 def _known_to_leader(
-    scene: Scene, partition: PartitionName, state: PartitionState, piece: Piece
+    facts: Facts, partition: PartitionName, state: PartitionState, piece: Piece
 ) -> Iterator[Zone]:
     """The stretch from which on the leader certainly acted by a state, and by the value of the config."""
-    node = next((name for name, number in scene.ids.items() if number == state.leader), "")
-    for known in knowledge_of(scene.history).get(node, ()):
-        if known.offset >= piece.offset and not _interrupted(scene, node, known):
+    node = next((name for name, number in facts.ids.items() if number == state.leader), "")
+    for known in knowledge_of(facts.history).get(node, ()):
+        if known.offset >= piece.offset and not _interrupted(facts, node, known):
             from_ns = known.time_ns + SETTLING_NS
             if from_ns < piece.to_ns:
                 why = (
@@ -142,35 +142,35 @@ def _known_to_leader(
             return
 
 
-def _interrupted(scene: Scene, node: str, known: Known) -> bool:
+def _interrupted(facts: Facts, node: str, known: Known) -> bool:
     """Whether a broker may have been halted between telling of a state and acting by it."""
     return any(
         window.kind in SILENT_KINDS
         and window.concerns(node)
         and window.overlaps(known.time_ns, known.time_ns + SETTLING_NS)
-        for window in scene.windows
+        for window in facts.windows
     )
 
 
-def _downs(scene: Scene) -> Iterator[tuple[str, FaultWindow]]:
+def _downs(facts: Facts) -> Iterator[tuple[str, FaultWindow]]:
     """Nodes that were certainly down from the proof of a fault until its heal was begun.
 
     One of which its process was seen running meanwhile is not certain.
     """
-    for window in scene.windows:
+    for window in facts.windows:
         if window.kind in SILENT_KINDS and window.held_ns > 0:
             for node in window.targets:
-                if not _seen_running(scene, node, window):
+                if not _seen_running(facts, node, window):
                     yield node, window
 
 
-def _seen_running(scene: Scene, node: str, window: FaultWindow) -> bool:
+def _seen_running(facts: Facts, node: str, window: FaultWindow) -> bool:
     from_ns, to_ns = window.effective_ns or 0, window.heal_invoked_ns or 0
     return any(
         operation.node == node
         and from_ns < operation.time_ns < to_ns
         and operation.value.get("status") == "running"
-        for operation in scene.history.observed("node")
+        for operation in facts.history.observed("node")
     )
 
 

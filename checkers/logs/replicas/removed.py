@@ -24,7 +24,7 @@ from checkers.evidence.loading import all_columns_of
 from checkers.history.operations import INVOKE, OK, History
 from checkers.licences import licences_of
 from checkers.licences.disks import STRIKING
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.logs.replicas.kinds import DELETED_RECORDS_RETURNED
 from checkers.verdict.verdict import Anomaly
 
@@ -102,7 +102,7 @@ class Licensing:
     """Tells which event permits that deleted records come back."""
 
     def __init__(self, history: History) -> None:
-        self._scene = Scene(history)
+        self._facts = Facts(history)
         self._history = history
         self._starts: dict[Deletion, str | None] = {}
 
@@ -133,7 +133,7 @@ class Licensing:
 
     def _killed(self, deletion: Deletion) -> str | None:
         """A process that was ended without warning, unless its broker certainly fetched before it led."""
-        for window in self._scene.windows:
+        for window in self._facts.windows:
             if window.kind in _ENDING and window.end_ns >= deletion.from_ns:
                 for name, number in self._replicas(deletion.where):
                     if window.concerns(name) and not self._fetched(deletion.where, number, window):
@@ -142,7 +142,7 @@ class Licensing:
 
     def _fetched(self, where: PartitionName, broker: int, window: FaultWindow) -> bool:
         """Whether a killed broker left the ISR, and led no more before a leader had taken it in again."""
-        changes = self._scene.changes
+        changes = self._facts.changes
         if window.kind not in _KILLS or window.heal_invoked_ns is None or not changes.tells(where, NEVER):
             return False
         left = False
@@ -157,7 +157,7 @@ class Licensing:
     def _died(self, deletion: Deletion) -> str | None:
         """A process that ended in another way than it should, other than by a kill."""
         names = [name for name, _ in self._replicas(deletion.where)]
-        kills = [window for window in self._scene.windows if window.kind in _KILLS]
+        kills = [window for window in self._facts.windows if window.kind in _KILLS]
         for operation in self._history.observed("node"):
             value, node, time_ns = operation.value, operation.node, operation.time_ns
             ended = value["status"] == "exited" and value.get("exit_code") not in _CLEAN_CODES
@@ -168,8 +168,8 @@ class Licensing:
 
     def _not_alive(self, deletion: Deletion) -> str | None:
         """Whether an eligible replica may not have been alive at the answer."""
-        changes, where = self._scene.changes, deletion.where
-        if not self._scene.eligible_replicas:
+        changes, where = self._facts.changes, deletion.where
+        if not self._facts.eligible_replicas:
             return None
         if changes.tells(where, deletion.to_ns):
             states = changes.possible(where, deletion.from_ns, deletion.to_ns)
@@ -183,7 +183,7 @@ class Licensing:
 
     def _moved(self, deletion: Deletion, until_ns: int) -> str | None:
         """Whether the partition may have had several leaders since some time before a deletion."""
-        changes, where = self._scene.changes, deletion.where
+        changes, where = self._facts.changes, deletion.where
         if changes.tells(where, until_ns):
             states = changes.possible(where, deletion.from_ns - _SETTLING_NS, until_ns)
             if len({state.leader for state in states}) == 1:
@@ -191,7 +191,7 @@ class Licensing:
         return f"{where} may have had several leaders; an older leader may answer consumers"
 
     def _fault(self, from_ns: int, to_ns: int) -> str | None:
-        windows = self._scene.windows
+        windows = self._facts.windows
         return next(
             (f"{each.kind} ({each.id})" for each in windows if each.overlaps(from_ns - _SETTLING_NS, to_ns)),
             None,
@@ -199,9 +199,9 @@ class Licensing:
 
     def _replicas(self, where: PartitionName) -> list[tuple[str, int]]:
         """Names and ids of all nodes that ever had a replica; of all nodes where that is not told."""
-        states = self._scene.changes.states.get(where, ())
+        states = self._facts.changes.states.get(where, ())
         numbers = {number for state in states for number in state.replicas}
-        return [(name, number) for name, number in self._scene.ids.items() if not states or number in numbers]
+        return [(name, number) for name, number in self._facts.ids.items() if not states or number in numbers]
 
 
 _CHECKPOINT = "a broker writes now and then where its logs begin, and so may have begun at an older offset"

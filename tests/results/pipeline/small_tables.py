@@ -13,7 +13,7 @@ from pyspark.testing import assertDataFrameEqual
 
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import History
-from checkers.licences.scene import Scene
+from checkers.licences.facts import Facts
 from checkers.runs.availability import load_end_ns
 from results.pipeline.operations import operations_of
 from results.pipeline.pairing import pair
@@ -69,6 +69,6 @@ def tables_of(spark: SparkSession, histories: Mapping[str, History]) -> dict[str
 
 
 def _run(history: History) -> Row:
-    unloaded = [topic.name for topic in Scene(history).setup.topics if not topic.loaded]
+    unloaded = [topic.name for topic in Facts(history).setup.topics if not topic.loaded]
     ended_ns = history.operations[-1].time_ns
     return {"ended_ns": ended_ns, "load_ended_ns": load_end_ns(history), "unloaded": unloaded}

@@ -32,7 +32,7 @@ class View(NamedTuple):
     isr: tuple[int, ...]
 
 
-class Scene:
+class Facts:
     """A history, as far as licences depend on it."""
 
     def __init__(self, history: History) -> None:
