@@ -13,7 +13,7 @@ import msgspec
 
 from checkers.history.operations import OperationType
 from harness.nemesis.background import Background
-from harness.nemesis.casting import Cast, asked_there, cast, come_about, has_part, member_of
+from harness.nemesis.choosing import Chosen, asked_there, chosen_now, come_about, has_part, member_of
 from harness.nemesis.conditions import Seen
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator
@@ -50,7 +50,7 @@ _AT_ONCE_MAX = 2
 _GRACE_S = 20.0
 
 
-class Surroundings(NamedTuple):
+class GambitSurroundings(NamedTuple):
     """What gambits are played in.
 
     Attributes:
@@ -69,7 +69,7 @@ class GambitCourse:
 
     Args:
         nemesis: strikes and mends.
-        hire: makes operators, each a process of the history of its own.
+        new_operator: makes operators, each a process of the history of its own.
         recorder: writes as the process ``gambits``.
         around: what they are played in.
         cancelled: set to end the one that is played; its faults are left to the nemesis.
@@ -78,13 +78,13 @@ class GambitCourse:
     def __init__(
         self,
         nemesis: Nemesis,
-        hire: Callable[[], Operator],
+        new_operator: Callable[[], Operator],
         recorder: Recorder,
-        around: Surroundings,
+        around: GambitSurroundings,
         cancelled: threading.Event,
     ) -> None:
         self._nemesis = nemesis
-        self._hire = hire
+        self._new_operator = new_operator
         self._recorder = recorder
         self._around = around
         self._cancelled = cancelled
@@ -154,7 +154,7 @@ class GambitCourse:
             case Until():
                 return self._awaited(move, played)
             case DeleteThere(share):
-                return self._delete(share, played.cast.where)
+                return self._delete(share, played.chosen.where)
             case Linger():
                 self._awaited(move, played)
             case Pass(ms):
@@ -168,7 +168,7 @@ class GambitCourse:
             case Ask(operation):
                 asked: AdminOperation = operation
             case AskThere(what):
-                asked = asked_there(what, played.cast, self._around.look(None).nodes)
+                asked = asked_there(what, played.chosen, self._around.look(None).nodes)
         worker = Background(self._operator(), asked, _ASK_TIMEOUT_MS, len(self._asking) + 1)
         self._asking.append(worker)
         worker.start()
@@ -187,7 +187,7 @@ class GambitCourse:
         nodes = self._around.look(None).nodes
         faults = {
             f"{played.name}{blow.name}": msgspec.structs.replace(
-                blow.fault, target=member_of(played.cast.node(blow.at, nodes), nodes)
+                blow.fault, target=member_of(played.chosen.node(blow.at, nodes), nodes)
             )
             for blow in move.blows
         }
@@ -195,20 +195,20 @@ class GambitCourse:
         return None if self._nemesis.strike(played.name, faults, move.apart_ms) else "not proven"
 
     def _chosen(self, move: Choice, played: "_Played") -> str | None:
-        topic = _topic_of(move, played.cast)
+        topic = _topic_of(move, played.chosen)
         asked = {"choice": msgspec.to_builtins(move)}
         with self._recorder.operation("choose", played.name, asked) as outcome:
-            found: list[Cast] = []
+            found: list[Chosen] = []
 
             def look() -> Seen:
-                found[:] = filter(None, [cast(move, self._around.look(topic), played.cast)])
+                found[:] = filter(None, [chosen_now(move, self._around.look(topic), played.chosen)])
                 return Seen(bool(found), None)
 
             self._await(look, move.within_ms)
             if not found:
                 outcome.end(OperationType.INFO, asked, "nothing fits")
                 return "nothing fits"
-            played.cast = played.cast.and_also(found[0])
+            played.chosen = played.chosen.and_also(found[0])
             told: dict[str, Any] = {
                 "parts": {part: node.name for part, node in found[0].parts.items()},
                 "where": found[0].where,
@@ -221,7 +221,7 @@ class GambitCourse:
     def _awaited(self, move: Until | Linger, played: "_Played") -> str | None:
         acked, removed = self._around.tally.acked, self._around.tally.removed
         asked = {"condition": msgspec.to_builtins(move.condition), "within_ms": move.within_ms}
-        where = played.cast.where
+        where = played.chosen.where
         deleted = self._around.tally.deleted(where)
 
         def look() -> Seen:
@@ -233,7 +233,7 @@ class GambitCourse:
                 case RecordsDeleted():
                     return _counted(self._around.tally.deleted(where) - deleted, 1)
                 case condition:
-                    return come_about(condition, played.cast, self._around.look(where and where[0]))
+                    return come_about(condition, played.chosen, self._around.look(where and where[0]))
 
         with self._recorder.operation("await", played.name, asked) as outcome:
             seen = self._await(look, move.within_ms)
@@ -251,7 +251,7 @@ class GambitCourse:
     def _operator(self) -> Operator:
         """One that is free: what was asked for longest ago is waited for where all are busy."""
         if len(self._operators) < _AT_ONCE_MAX:
-            self._operators.append(self._hire())
+            self._operators.append(self._new_operator())
             return self._operators[-1]
         longest_ago = self._asking[-_AT_ONCE_MAX]
         join_all([longest_ago], longest_ago.bound_s + _GRACE_S)
@@ -264,7 +264,7 @@ class _Played:
     def __init__(self, name: str, gambit: Gambit) -> None:
         self.name = name
         self.gambit = gambit
-        self.cast = Cast()
+        self.chosen = Chosen()
         self.made = 0
         self.faults: list[str] = []
 
@@ -273,7 +273,7 @@ def _counted(number: int, least: int) -> Seen:
     return Seen(number >= least, number)
 
 
-def _topic_of(choice: Choice, chosen: Cast) -> str | None:
+def _topic_of(choice: Choice, chosen: Chosen) -> str | None:
     match choice:
         case ChooseSuccessor() | ChooseNewcomers():
             return None if chosen.where is None else chosen.where[0]

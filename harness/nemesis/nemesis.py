@@ -43,7 +43,7 @@ class Nemesis:
         bench: the cluster it acts on.
         look: the cluster as it is now, to resolve symbolic targets; gets the names of nodes that are down.
         cancelled: set to end the schedule early; what is in force is left to `heal_all`.
-        hire: makes the recorder of another process of that name.
+        new_recorder: makes the recorder of another process of that name.
         taking: told of the nodes that faults have, so that blinks spare them.
     """
 
@@ -55,12 +55,12 @@ class Nemesis:
         look: Callable[[frozenset[str]], Sight],
         cancelled: threading.Event,
         *,
-        hire: Callable[[str], Recorder] | None = None,
+        new_recorder: Callable[[str], Recorder] | None = None,
         taking: Taking | None = None,
     ) -> None:
         self._recorder = recorder
         self._recorders = [recorder]
-        self._hire = hire
+        self._new_recorder = new_recorder
         self._lock = threading.Lock()
         self._clock: Clock = recorder.journal.clock
         self._ledger = ledger
@@ -227,8 +227,8 @@ class Nemesis:
 
     def _staffed(self, numbers: range) -> range:
         """As many processes as are to act at once."""
-        while self._hire is not None and len(self._recorders) < len(numbers):
-            self._recorders.append(self._hire(f"nemesis-{len(self._recorders) + 1}"))
+        while self._new_recorder is not None and len(self._recorders) < len(numbers):
+            self._recorders.append(self._new_recorder(f"nemesis-{len(self._recorders) + 1}"))
         return numbers
 
     def _aimed(self, fault: str, spec: Fault, before: Sequence[Aimed]) -> Aimed | str:

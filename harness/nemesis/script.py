@@ -25,7 +25,7 @@ _GRACE_S = 20.0
 """For what is in the background when the script has ended, beyond the time that its requests may take."""
 
 
-class Scene(NamedTuple):
+class ScriptSurroundings(NamedTuple):
     """What a script plays in.
 
     Attributes:
@@ -48,26 +48,26 @@ class ScriptCourse:
 
     Args:
         nemesis: injects and heals.
-        hire: makes operators, each a process of the history of its own.
+        new_operator: makes operators, each a process of the history of its own.
         recorder: writes as the process ``moves``.
-        scene: what it plays in.
+        surroundings: what it plays in.
         cancelled: set to end the script early.
     """
 
     def __init__(
         self,
         nemesis: Nemesis,
-        hire: Callable[[], Operator],
+        new_operator: Callable[[], Operator],
         recorder: Recorder,
-        scene: Scene,
+        surroundings: ScriptSurroundings,
         cancelled: threading.Event,
     ) -> None:
         self._nemesis = nemesis
-        self._hire = hire
+        self._new_operator = new_operator
         self._recorder = recorder
-        self._scene = scene
+        self._surroundings = surroundings
         self._cancelled = cancelled
-        self._operator = hire()
+        self._operator = new_operator()
         self._background: list[Background] = []
 
     def carry_out(self, schedule: ScriptedSchedule) -> None:
@@ -96,7 +96,7 @@ class ScriptCourse:
     def _made(self, move: Move) -> bool:
         match move:
             case Inject(name, fault):
-                return self._nemesis.begin(name, fault, self._scene.least_hold_ms)
+                return self._nemesis.begin(name, fault, self._surroundings.least_hold_ms)
             case Heal(name):
                 return self._nemesis.end(name)
             case Perform():
@@ -112,7 +112,9 @@ class ScriptCourse:
     def _performed(self, move: Perform) -> bool:
         """Ask until the answer is one of those expected; in the background it is only begun."""
         if move.background:
-            worker = Background(self._hire(), move.operation, move.timeout_ms, len(self._background) + 1)
+            worker = Background(
+                self._new_operator(), move.operation, move.timeout_ms, len(self._background) + 1
+            )
             self._background.append(worker)
             worker.start()
             return True
@@ -129,21 +131,25 @@ class ScriptCourse:
         return met
 
     def _configured(self, member: Member, properties: Mapping[str, str | None]) -> bool:
-        node = self._scene.look().node(member)
-        meant = {name: _with_addresses(text, self._scene.addresses) for name, text in properties.items()}
+        node = self._surroundings.look().node(member)
+        meant = {
+            name: _with_addresses(text, self._surroundings.addresses) for name, text in properties.items()
+        }
         value = {"properties": meant}
         with self._recorder.operation("configure", node.name, value, node=node.name) as outcome:
-            self._scene.configure(node, meant)
+            self._surroundings.configure(node, meant)
             outcome.ok(value)
         return True
 
     def _awaited(self, move: Await) -> bool:
         asked = msgspec.to_builtins(move)
         deadline = time.monotonic() + move.within_ms / 1000
-        before = self._scene.tally.acked
+        before = self._surroundings.tally.acked
         with self._recorder.operation("await", asked["condition"]["kind"], asked) as outcome:
             while True:
-                seen = judged(move.condition, self._scene.look(), self._scene.tally.acked - before)
+                seen = judged(
+                    move.condition, self._surroundings.look(), self._surroundings.tally.acked - before
+                )
                 if seen.holds or time.monotonic() >= deadline or self._cancelled.wait(_LOOK_PAUSE_S):
                     break
             kind = OperationType.OK if seen.holds else OperationType.INFO

@@ -39,7 +39,7 @@ from harness.vocabulary.faults import (
     WipeDisk,
 )
 from harness.vocabulary.gambits import Gambit
-from harness.vocabulary.scenario import Act, Majority, RandomSchedule, Step
+from harness.vocabulary.scenario import Majority, RandomSchedule, Step, TimedOperation
 from harness.vocabulary.topology import Mode, Topology
 
 TAIL_MS = 6_000
@@ -173,17 +173,17 @@ def _struck(step: Step, fault: OfDisk, schedule: RandomSchedule) -> Step:
 
 def drawn_acts(
     weights: Mapping[str, int], gap_ms: tuple[int, int], duration_ms: int, source: random.Random
-) -> Iterator[Act]:
+) -> Iterator[TimedOperation]:
     """Admin operations one after the other, if any are to be drawn."""
     if not weights:
         return
     at = LEAD_MS
     while (at := at + source.randint(*gap_ms)) < duration_ms - TAIL_MS:
         (kind,) = source.choices(list(weights), list(weights.values()))
-        yield Act(at, symbolic(OPERATIONS[kind], source))
+        yield TimedOperation(at, symbolic(OPERATIONS[kind], source))
 
 
-def least_operations(schedule: RandomSchedule, acts: Iterable[Act]) -> dict[str, int]:
+def least_operations(schedule: RandomSchedule, acts: Iterable[TimedOperation]) -> dict[str, int]:
     """How many admin operations of each kind are to be answered, a third of those that were drawn at most.
 
     Chance decides what is drawn, and a correct Kafka leaves some unanswered: what is asked for while there is

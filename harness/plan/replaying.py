@@ -27,7 +27,7 @@ from harness.vocabulary.administration import (
 from harness.vocabulary.faults import Fault, Target
 from harness.vocabulary.gambits import Gambit
 from harness.vocabulary.moves import Inject, Move, Perform, ScriptedSchedule
-from harness.vocabulary.scenario import Act, FixedSchedule, Step
+from harness.vocabulary.scenario import FixedSchedule, Step, TimedOperation
 from harness.vocabulary.topology import Node, Role
 
 _OPERATOR = "admin"
@@ -325,9 +325,10 @@ def _outlasting(each: _Replayed, duration_ms: int) -> Step:
     return msgspec.structs.replace(each.step, hold_ms=max(each.step.hold_ms, at_least_ms))
 
 
-def _acts(told: _Recorded, began_ns: int) -> tuple[Act, ...]:
+def _acts(told: _Recorded, began_ns: int) -> tuple[TimedOperation, ...]:
     return tuple(
-        Act(max(0, round((o.time_ns - began_ns) / NS_PER_MS)), told.asked(o)) for o in told.invoked(_OPERATOR)
+        TimedOperation(max(0, round((o.time_ns - began_ns) / NS_PER_MS)), told.asked(o))
+        for o in told.invoked(_OPERATOR)
     )
 
 

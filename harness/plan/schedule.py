@@ -10,7 +10,7 @@ from harness.vocabulary.administration import AdminOperation, Moving
 from harness.vocabulary.faults import Fault
 from harness.vocabulary.gambits import Ask, AskThere, Gambit, MoveThere, Strike
 from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
-from harness.vocabulary.scenario import Act, FixedSchedule, RandomSchedule, Step
+from harness.vocabulary.scenario import FixedSchedule, RandomSchedule, Step, TimedOperation
 from harness.vocabulary.topology import Topology
 
 Planned = FixedSchedule | ScriptedSchedule
@@ -159,7 +159,7 @@ def problems_of(schedule: Planned) -> list[str]:
     return found
 
 
-def _acts(schedule: RandomSchedule, seed: int) -> tuple[Act, ...]:
+def _acts(schedule: RandomSchedule, seed: int) -> tuple[TimedOperation, ...]:
     """Admin operations in the order of their times; those that came first keep their draws."""
     drawn = (
         ("operations", schedule.operations, schedule.operation_gap_ms),

@@ -40,7 +40,7 @@ from harness.record.folder import RUNS, point_latest
 from harness.record.journal import JournalError, Recorder
 from harness.record.mishaps import Mishaps
 from harness.run.beside import nothing
-from harness.run.crew import Crew
+from harness.run.execution import Execution
 from harness.run.healing import bench_of
 from harness.run.recovery import await_recovery, await_settled
 from harness.run.stage import OBSERVE_INTERVAL_MS, Stage, open_stage
@@ -200,14 +200,16 @@ def _play(stage: Stage, mishaps: Mishaps, cancelled: threading.Event) -> None:
     context = _context(stage)
     with mishaps.survived("observing"), _observed(stage, context) as observers:
         with mishaps.survived("the load"), _loaded(stage, context) as load:
-            crew = Crew(stage, observers.view, lambda: _check(load, observers), cancelled, Deletions(context))
-            _carry_out(stage, crew, mishaps, cancelled)
+            execution = Execution(
+                stage, observers.view, lambda: _check(load, observers), cancelled, Deletions(context)
+            )
+            _carry_out(stage, execution, mishaps, cancelled)
             if not cancelled.is_set():
                 with mishaps.survived("lifting limits"):
-                    _lift(stage, crew, cancelled)
+                    _lift(stage, execution, cancelled)
                 with mishaps.survived("recovery"):
                     _recover(stage, context, cancelled)
-                _settle(stage, crew)
+                _settle(stage, execution)
         if mishaps.healed and not cancelled.is_set():
             with mishaps.survived("the final read"):
                 _read_everything(stage, context)
@@ -274,19 +276,19 @@ def _check(load: Load, observers: Observers) -> None:
     observers.check()
 
 
-def _carry_out(stage: Stage, crew: Crew, mishaps: Mishaps, cancelled: threading.Event) -> None:
+def _carry_out(stage: Stage, execution: Execution, mishaps: Mishaps, cancelled: threading.Event) -> None:
     """The schedule, and in any case the end of every fault; none begins once a worker has died."""
     needed = stage.plan.scenario.assumptions.acked_before
     stage.tally.await_more(needed, TRAFFIC_BOUND_S, cancelled)
     try:
         with mishaps.survived("the schedule"):
-            crew.carry_out(stage.plan.schedule)
+            execution.carry_out(stage.plan.schedule)
     finally:
         try:
             stage.phase("heal")
         finally:
             # A disk that no longer takes the phase must not keep faults in force.
-            crew.nemesis.heal_all()
+            execution.nemesis.heal_all()
     mishaps.healed = True
 
 
@@ -309,28 +311,28 @@ def _recover(stage: Stage, context: Context[Any], cancelled: threading.Event) ->
         stage.tell("recover", complaint)
 
 
-def _lift(stage: Stage, crew: Crew, cancelled: threading.Event) -> None:
+def _lift(stage: Stage, execution: Execution, cancelled: threading.Event) -> None:
     """Recovery is bounded, so it is not to be slowed down by limits; brokers that just began answer soon."""
     deadline = time.monotonic() + LIFTED_BOUND_S
-    while stays := _limited(crew):
+    while stays := _limited(execution):
         if time.monotonic() > deadline or cancelled.wait(LIFT_PAUSE_S):
             stage.tell("heal", stays)
             return
 
 
-def _limited(crew: Crew) -> str | None:
+def _limited(execution: Execution) -> str | None:
     """Take limits on moving replicas away; why some stay."""
     try:
-        crew.settle()
+        execution.settle()
     except WireError as error:
         return f"limits on moving replicas stay: {error}"
     return None
 
 
-def _settle(stage: Stage, crew: Crew) -> None:
-    if stays := _limited(crew):
+def _settle(stage: Stage, execution: Execution) -> None:
+    if stays := _limited(execution):
         stage.tell("recover", stays)
-    for complaint in crew.end_retention():
+    for complaint in execution.end_retention():
         stage.tell("recover", complaint)
 
 

@@ -102,7 +102,6 @@ from harness.vocabulary.moves import (
     VotersCaughtUp,
 )
 from harness.vocabulary.scenario import (
-    Act,
     Assumptions,
     Expectation,
     FixedSchedule,
@@ -110,6 +109,7 @@ from harness.vocabulary.scenario import (
     RandomSchedule,
     Scenario,
     Step,
+    TimedOperation,
 )
 from harness.vocabulary.topology import DiskKind, Mode, Node, NodeFile, Quorum, Role, Topology
 from harness.vocabulary.workloads import (
@@ -130,7 +130,6 @@ from harness.vocabulary.workloads import (
 
 __all__ = [
     "Acknowledged",
-    "Act",
     "AddPart",
     "AddPartitions",
     "AddSome",
@@ -233,6 +232,7 @@ __all__ = [
     "Stop",
     "Strike",
     "Target",
+    "TimedOperation",
     "TopicsRemoved",
     "Topology",
     "TornWrite",

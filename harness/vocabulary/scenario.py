@@ -22,7 +22,7 @@ class Step(msgspec.Struct, frozen=True):
     fault: Fault
 
 
-class Act(msgspec.Struct, frozen=True):
+class TimedOperation(msgspec.Struct, frozen=True):
     """One admin operation of a schedule: when it is asked for after the load began."""
 
     at_ms: int
@@ -37,7 +37,7 @@ class FixedSchedule(msgspec.Struct, frozen=True, tag_field="schedule", tag="fixe
 
     steps: tuple[Step, ...]
     duration_ms: int
-    acts: tuple[Act, ...] = ()
+    acts: tuple[TimedOperation, ...] = ()
     gambits: tuple[Gambit, ...] = ()
     blinks: tuple[Step, ...] = ()
 

@@ -51,7 +51,7 @@ class Send(NamedTuple):
     value: int
 
 
-class Act:
+class OpenTransaction:
     """A transaction under way.
 
     Attributes:
@@ -68,7 +68,7 @@ class Act:
         return [["send", topic, p, value, self.offsets.get(value)] for p, value in self.sends]
 
 
-class Stagehand:
+class ScriptClient:
     """Connections, producers and records of one script; used by one thread."""
 
     def __init__(self, context: ScriptContext, cleanup: ExitStack) -> None:
@@ -141,18 +141,18 @@ class Stagehand:
     @contextmanager
     def transaction(
         self, producer: ProducerState, sends: Sequence[Send], end: str, process: int = 0
-    ) -> Iterator[Act]:
+    ) -> Iterator[OpenTransaction]:
         """A transaction from its invocation to its completion, which the block's end is: as `end` says.
 
         An exception leaves it open: ``info``.
         """
-        act = Act(sends)
+        opened = OpenTransaction(sends)
         asked = {"client": CLIENT, "end": end, "mops": [["send", TOPIC, *send] for send in sends]}
         with self._recorders[process].operation("txn", producer.transactional_id, asked) as outcome:
-            outcome.end(OperationType.INFO, {**asked, "mops": act.mops(TOPIC), "ended": None})
-            yield act
+            outcome.end(OperationType.INFO, {**asked, "mops": opened.mops(TOPIC), "ended": None})
+            yield opened
             kind = OperationType.OK if end == "commit" else OperationType.FAIL
-            outcome.end(kind, {**asked, "mops": act.mops(TOPIC), "ended": end})
+            outcome.end(kind, {**asked, "mops": opened.mops(TOPIC), "ended": end})
 
     def add(self, producer: ProducerState, partitions: Sequence[int]) -> None:
         """Add partitions to the transaction, which clients of version 2 leave to their Produce."""
@@ -164,13 +164,13 @@ class Stagehand:
                 "AddPartitionsToTxn",
             )
 
-    def append(self, producer: ProducerState, send: Send, sequence: int, act: Act) -> None:
+    def append(self, producer: ProducerState, send: Send, sequence: int, opened: OpenTransaction) -> None:
         """Produce one record and note its offset."""
         connection = self.connect(self.leader(send.partition))
         answer = self.insist(
             lambda: self.produce(connection, producer, send, sequence), lambda a: [a.error], "Produce"
         )
-        act.offsets[send.value] = answer.offset or 0
+        opened.offsets[send.value] = answer.offset or 0
 
     def produce(self, connection: Connection, producer: ProducerState, send: Send, sequence: int) -> Appended:
         """Produce one record on this connection and wait for the answer, whatever it is."""

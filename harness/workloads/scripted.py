@@ -15,7 +15,7 @@ from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder, describe
 from harness.vocabulary import Script
 from harness.workloads.log import log_workers
-from harness.workloads.script import HOLD_S, Act, ScriptContext, ScriptError, Send, Stagehand
+from harness.workloads.script import HOLD_S, OpenTransaction, ScriptClient, ScriptContext, ScriptError, Send
 from harness.workloads.worker import Worker
 
 T = TypeVar("T")
@@ -46,24 +46,24 @@ class ScriptWorker(Worker):
         known = {"transaction_version": self._context.workload.transaction_version}
         with self._recorder.operation("control", script, known) as outcome, ExitStack() as cleanup:
             try:
-                stagehand = Stagehand(self._context, cleanup)
-                outcome.ok({**known, **self._played(script, stagehand)})
+                client = ScriptClient(self._context, cleanup)
+                outcome.ok({**known, **self._played(script, client)})
             except (ScriptError, WireError, NotConfirmedError) as error:
                 outcome.error = describe(error)
 
-    def _played(self, script: Script, stagehand: Stagehand) -> Steps:
+    def _played(self, script: Script, client: ScriptClient) -> Steps:
         try:
-            return SCRIPTS[script](stagehand, self)
+            return SCRIPTS[script](client, self)
         except (ScriptError, WireError, NotConfirmedError):
             try:
-                stagehand.abandon()
+                client.abandon()
             except ScriptError as error:
                 self.complaints.append(f"{self.name}: {error}")
             raise
 
     def held(
         self,
-        stagehand: Stagehand,
+        client: ScriptClient,
         broker: int,
         late: Callable[[Connection], T],
         meanwhile: Callable[[], None],
@@ -73,8 +73,8 @@ class ScriptWorker(Worker):
         Raises:
             ScriptError: no answer came within 40 s of letting it go.
         """
-        connection = stagehand.connect(broker)
-        holds = stagehand.context.holds
+        connection = client.connect(broker)
+        holds = client.context.holds
         if holds is None:
             raise ScriptError("nobody can hold connections here")
         with ThreadPoolExecutor(1) as aside:
@@ -95,75 +95,73 @@ class ScriptWorker(Worker):
         return answer
 
 
-def hanging_transaction(stagehand: Stagehand, worker: ScriptWorker) -> Steps:
+def hanging_transaction(client: ScriptClient, worker: ScriptWorker) -> Steps:
     """A Produce arrives after its transaction was aborted; then another producer commits a record.
 
     Before KIP-890's verification (KAFKA-14402) the broker appends it: a transaction begins that nobody will
     end, and the last stable offset stays there for ever.
     """
-    producer = stagehand.begin_producer("hanging-0")
-    early, late = (Send(0, stagehand.values.draw()) for _ in range(2))
-    with stagehand.transaction(producer, [early, late], "abort") as act:
-        stagehand.add(producer, [0])
-        stagehand.append(producer, early, 0, act)
+    producer = client.begin_producer("hanging-0")
+    early, late = (Send(0, client.values.draw()) for _ in range(2))
+    with client.transaction(producer, [early, late], "abort") as opened:
+        client.add(producer, [0])
+        client.append(producer, early, 0, opened)
 
         def abort() -> None:
-            stagehand.end(producer, commit=False)
-            stagehand.await_stable(0)
+            client.end(producer, commit=False)
+            client.await_stable(0)
 
-        answer = worker.held(
-            stagehand, stagehand.leader(0), lambda c: stagehand.produce(c, producer, late, 1), abort
-        )
+        answer = worker.held(client, client.leader(0), lambda c: client.produce(c, producer, late, 1), abort)
         if answer.offset is not None:
-            act.offsets[late.value] = answer.offset
-    other = stagehand.begin_producer("hanging-1", process=1)
-    with stagehand.transaction(other, [Send(0, stagehand.values.draw())], "commit", process=1) as act:
-        stagehand.add(other, [0])
-        stagehand.append(other, act.sends[0], 0, act)
-        stagehand.end(other, commit=True)
+            opened.offsets[late.value] = answer.offset
+    other = client.begin_producer("hanging-1", process=1)
+    with client.transaction(other, [Send(0, client.values.draw())], "commit", process=1) as opened:
+        client.add(other, [0])
+        client.append(other, opened.sends[0], 0, opened)
+        client.end(other, commit=True)
     return {"late_produce_error": answer.error}
 
 
-def delayed_end_txn(stagehand: Stagehand, worker: ScriptWorker) -> Steps:
+def delayed_end_txn(client: ScriptClient, worker: ScriptWorker) -> Steps:
     """An EndTxn(commit) arrives in the middle of the next transaction, which is then aborted.
 
     Without an epoch for each transaction the coordinator takes it for the next one's (KAFKA-17754): what that
     had sent so far is committed, what it sends later is aborted.
     """
-    producer = stagehand.begin_producer("delayed-0")
-    coordinator = stagehand.coordinator(producer.transactional_id)
-    once, twice, last = (stagehand.values.draw() for _ in range(3))
-    next_sequence = 1 if stagehand.protocol is Protocol.V1 else 0
+    producer = client.begin_producer("delayed-0")
+    coordinator = client.coordinator(producer.transactional_id)
+    once, twice, last = (client.values.draw() for _ in range(3))
+    next_sequence = 1 if client.protocol is Protocol.V1 else 0
     with ExitStack() as first, ExitStack() as second:
-        act = first.enter_context(stagehand.transaction(producer, [Send(0, once)], "commit"))
-        stagehand.add(producer, [0])
-        stagehand.append(producer, act.sends[0], 0, act)
-        begun: list[tuple[ProducerState, Act]] = []
+        opened = first.enter_context(client.transaction(producer, [Send(0, once)], "commit"))
+        client.add(producer, [0])
+        client.append(producer, opened.sends[0], 0, opened)
+        begun: list[tuple[ProducerState, OpenTransaction]] = []
 
         def overtake() -> None:
             """The retry is acknowledged, and half of the next transaction is there."""
-            later = stagehand.end(producer, commit=True)
+            later = client.end(producer, commit=True)
             first.close()
             sends = [Send(0, twice), Send(1, last)]
-            following = second.enter_context(stagehand.transaction(later, sends, "abort"))
-            stagehand.add(later, [0])
-            stagehand.append(later, sends[0], next_sequence, following)
+            following = second.enter_context(client.transaction(later, sends, "abort"))
+            client.add(later, [0])
+            client.append(later, sends[0], next_sequence, following)
             begun.append((later, following))
 
-        answer = worker.held(stagehand, coordinator, lambda c: _commit(c, producer, stagehand), overtake)
+        answer = worker.held(client, coordinator, lambda c: _commit(c, producer, client), overtake)
         (later, following) = begun[0]
-        stagehand.add(later, [1])
-        stagehand.append(later, following.sends[1], 0, following)
-        stagehand.end(later, commit=False)
+        client.add(later, [1])
+        client.append(later, following.sends[1], 0, following)
+        client.end(later, commit=False)
         second.close()
     return {"late_end_error": answer.error}
 
 
-def _commit(connection: Connection, producer: ProducerState, stagehand: Stagehand) -> Ended:
-    return end_transaction(connection, producer, commit=True, protocol=stagehand.protocol)
+def _commit(connection: Connection, producer: ProducerState, client: ScriptClient) -> Ended:
+    return end_transaction(connection, producer, commit=True, protocol=client.protocol)
 
 
-SCRIPTS: Mapping[Script, Callable[[Stagehand, ScriptWorker], Steps]] = {
+SCRIPTS: Mapping[Script, Callable[[ScriptClient, ScriptWorker], Steps]] = {
     Script.HANGING_TRANSACTION: hanging_transaction,
     Script.DELAYED_END_TXN: delayed_end_txn,
 }

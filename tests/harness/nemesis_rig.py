@@ -33,7 +33,7 @@ class NemesisRig:
             cast("Bench", None),
             lambda down: Sight(NODES, 101, (1,), down, dead=frozenset(self.seen_dead()) - down),
             threading.Event(),
-            hire=lambda name: Recorder(self.journals.open(name), name),
+            new_recorder=lambda name: Recorder(self.journals.open(name), name),
         )
 
     def fault(self, name: str, target: str) -> Any:

@@ -18,7 +18,6 @@ from harness.plan.catalogue import (
     scenario_names,
 )
 from harness.vocabulary import (
-    Act,
     AlterTopic,
     DiskKind,
     Expectation,
@@ -28,6 +27,7 @@ from harness.vocabulary import (
     Scenario,
     Step,
     Target,
+    TimedOperation,
     Topology,
 )
 from harness.vocabulary.version import parse_version
@@ -124,7 +124,7 @@ def test_what_is_unusual_of_a_scenario_is_told(monkeypatch: pytest.MonkeyPatch) 
         node_versions={"b1": "4.2.0"},
     )
     schedule = FixedSchedule(
-        (Step(1, 2, Kill(Target.RANDOM)),), 1_500, (Act(1, AlterTopic("log-0", "x", "y")),)
+        (Step(1, 2, Kill(Target.RANDOM)),), 1_500, (TimedOperation(1, AlterTopic("log-0", "x", "y")),)
     )
     odd = Scenario("S.", "W.", schedule, topology, expectations=(RED_OFF,))
     monkeypatch.setattr(catalogue_page, "scenario_names", lambda: ("smoke/odd",))

@@ -9,7 +9,7 @@ import pytest
 
 from checkers.history.operations import Operation, OperationType
 from harness.kafka.wire import PartitionAnswer
-from harness.nemesis.gambits import GambitCourse, Surroundings
+from harness.nemesis.gambits import GambitCourse, GambitSurroundings
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator, Performed
 from harness.nemesis.situation import Situation
@@ -74,7 +74,7 @@ class Bench:
         self.cancelled = threading.Event()
         self.leader = 1
         self.looked: list[str | None] = []
-        self.hired = 0
+        self.operators = 0
         self.asking: Callable[[], None] = lambda: None
         self.asked_for: list[AdminOperation] = []
         self.tally = Tally()
@@ -90,8 +90,8 @@ class Bench:
         self.done.append(f"mend {' '.join(names)} +{apart_ms}")
         return not self.unproven.intersection(names)
 
-    def hire(self) -> Operator:
-        self.hired += 1
+    def new_operator(self) -> Operator:
+        self.operators += 1
         return cast("Operator", self)
 
     def perform(self, operation: AdminOperation, timeout_ms: int) -> Performed:
@@ -111,8 +111,8 @@ class Bench:
     def play(self, *moves: GambitMove, until_ns: int = LATER_NS) -> Operation:
         journals = Journals(self.folder, "run", Clock())
         recorder = Recorder(journals.open("gambits"), "gambits")
-        around = Surroundings(self.look, self.tally, cast("Deletions", self))
-        course = GambitCourse(cast("Nemesis", self), self.hire, recorder, around, self.cancelled)
+        around = GambitSurroundings(self.look, self.tally, cast("Deletions", self))
+        course = GambitCourse(cast("Nemesis", self), self.new_operator, recorder, around, self.cancelled)
         try:
             course.play("g1", Gambit(0, "test", moves, 10), until_ns)
             course.end()
@@ -308,7 +308,7 @@ def test_what_is_asked_for_is_not_waited_for(bench: Bench) -> None:
     bench.asking = lambda: cast("Any", let_go.wait(60))
     threading.Timer(0.1, let_go.set).start()
     assert bench.play(ASK, ASK, ASK).type is OK
-    assert bench.hired == 2, "the third one waits for the first"
+    assert bench.operators == 2, "the third one waits for the first"
 
 
 def test_an_answer_that_matters_is_waited_for(bench: Bench) -> None:

@@ -11,7 +11,7 @@ from harness import cli
 from harness.campaigns.campaign import Campaign
 from harness.campaigns.hosting import driving
 from harness.campaigns.hosting.campaigns import CampaignWork
-from harness.campaigns.hosting.driving import Crew
+from harness.campaigns.hosting.driving import WorkingHosts
 from harness.campaigns.hosting.looking import Seen
 from harness.campaigns.hosting.orders import Begun, Desk, Order, Report, encode
 from harness.campaigns.hosting.table import Host, look_at
@@ -53,8 +53,8 @@ class Campaigning:
         self._plans = plans(*seeds)
 
     def run(self, clusters: int = 1) -> None:
-        crew = Crew(self.hosts, [host(name) for name in self.hosts.here], clusters, self.desk)  # type: ignore[arg-type]
-        crew.run_all(CampaignWork(self.campaign, self._plans, self.store), self.cancelled)
+        hosts = WorkingHosts(self.hosts, [host(name) for name in self.hosts.here], clusters, self.desk)  # type: ignore[arg-type]
+        hosts.run_all(CampaignWork(self.campaign, self._plans, self.store), self.cancelled)
 
 
 def test_hosts_share_the_seeds_and_the_summary_is_that_of_a_campaign(
@@ -163,9 +163,9 @@ def test_where_nobody_is_left_the_command_ends(
 
     monkeypatch.setattr(driving, "GONE_S", 0.1)
     one = Campaigning(tmp_path, {"a": hangs}, (1,))
-    crew = Crew(one.hosts, [host("a")], 1, one.desk)  # type: ignore[arg-type]
+    hosts = WorkingHosts(one.hosts, [host("a")], 1, one.desk)  # type: ignore[arg-type]
     one.hosts.here = ()
-    crew.run_all(CampaignWork(one.campaign, plans(1), tmp_path), one.cancelled)
+    hosts.run_all(CampaignWork(one.campaign, plans(1), tmp_path), one.cancelled)
     over.set()
     assert "no host is left; 1 runs are lost" in capsys.readouterr().err
     assert one.campaign.missing() == [1]

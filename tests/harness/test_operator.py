@@ -17,12 +17,11 @@ from harness.kafka.sizes import TopicSizes
 from harness.kafka.wire import PartitionAnswer, QuorumAnswer, Replica, WireError
 from harness.nemesis import asking
 from harness.nemesis import operator as module
-from harness.nemesis.acting import Acting
 from harness.nemesis.operator import Operator
 from harness.nemesis.situation import Situation, TopicSize
+from harness.nemesis.timed_operations import TimedOperations
 from harness.record.journal import Clock, Journals, Recorder
 from harness.vocabulary import (
-    Act,
     AddPartitions,
     AddVoter,
     AdminOperation,
@@ -33,6 +32,7 @@ from harness.vocabulary import (
     Reassign,
     ReassignSome,
     RemoveVoter,
+    TimedOperation,
     Topology,
     UpdateFeature,
     broker,
@@ -316,8 +316,8 @@ def test_no_move_is_drawn_where_nobody_tells_what_moves(bench: Bench) -> None:
 
 def test_acts_are_performed_at_their_times(bench: Bench) -> None:
     bench.answers["alter_topic"] = SettingAnswer(0, None)
-    acts = tuple(Act(at, AlterTopic("t", "c", str(at))) for at in (40, 0, 3_600_000))
-    acting = Acting(bench.operator, acts, Clock())
+    acts = tuple(TimedOperation(at, AlterTopic("t", "c", str(at))) for at in (40, 0, 3_600_000))
+    acting = TimedOperations(bench.operator, acts, Clock())
     acting.start()
     wait_until(lambda: len(bench.operations()) >= 4)
     acting.stopping.set()

@@ -6,7 +6,6 @@ from checkers.history.operations import History, OperationType
 from harness.plan.replaying import MisfitError, Resolution, differences, resolution_of
 from harness.plan.schedule import Planned, decode, encode
 from harness.vocabulary import (
-    Act,
     AddPartitions,
     AddVoter,
     AlterTopic,
@@ -32,6 +31,7 @@ from harness.vocabulary import (
     Step,
     Stop,
     Target,
+    TimedOperation,
     Topology,
     UpdateFeature,
     broker,
@@ -141,7 +141,9 @@ def test_a_schedule_that_was_late_is_as_long_as_it_took() -> None:
 
 
 def test_admin_operations_are_those_that_were_asked_for() -> None:
-    schedule = FixedSchedule((), 30_000, (Act(1_000, ReassignSome(4)), Act(2_000, ChangeVoters(3))))
+    schedule = FixedSchedule(
+        (), 30_000, (TimedOperation(1_000, ReassignSome(4)), TimedOperation(2_000, ChangeVoters(3)))
+    )
     runner, admin = Told("runner"), Told("admin")
     runner.add(0, OperationType.OK, "phase", "load")
     invoke = OperationType.INVOKE
@@ -164,14 +166,14 @@ def test_admin_operations_are_those_that_were_asked_for() -> None:
     acts = resolved(schedule, runner, admin).schedule.acts
 
     assert acts == (
-        Act(1_000, Reassign((("t", 0, (1, 2)), ("t", 1, None)), 9)),
-        Act(2_000, ElectLeaders(ElectionType.UNCLEAN, (("t", 1),))),
-        Act(3_000, ElectLeaders(ElectionType.PREFERRED)),
-        Act(4_000, AddVoter(controller(3))),
-        Act(5_000, RemoveVoter(broker(2))),
-        Act(6_000, UpdateFeature("kraft.version", 1)),
-        Act(7_000, AlterTopic("t", "c", "v")),
-        Act(8_000, AddPartitions(8, "t")),
+        TimedOperation(1_000, Reassign((("t", 0, (1, 2)), ("t", 1, None)), 9)),
+        TimedOperation(2_000, ElectLeaders(ElectionType.UNCLEAN, (("t", 1),))),
+        TimedOperation(3_000, ElectLeaders(ElectionType.PREFERRED)),
+        TimedOperation(4_000, AddVoter(controller(3))),
+        TimedOperation(5_000, RemoveVoter(broker(2))),
+        TimedOperation(6_000, UpdateFeature("kraft.version", 1)),
+        TimedOperation(7_000, AlterTopic("t", "c", "v")),
+        TimedOperation(8_000, AddPartitions(8, "t")),
     )
 
 

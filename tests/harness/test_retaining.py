@@ -7,7 +7,7 @@ import pytest
 
 from checkers.history.operations import OperationType
 from harness.nemesis.operator import Performed
-from harness.run.crew import Crew
+from harness.run.execution import Execution
 from harness.run.retaining import end_retention, limits_of
 from harness.vocabulary import CompactedWorkload, LogWorkload
 from harness.vocabulary.administration import AlterTopic
@@ -54,13 +54,13 @@ def test_a_broker_that_keeps_a_limit_is_told() -> None:
     assert told == ["retention.ms of log-0 is still told by 1 of 2 brokers"]
 
 
-def crew_of(config: dict[str, str], broker: ConfigBroker) -> Crew:
-    crew: Any = Crew.__new__(Crew)
+def crew_of(config: dict[str, str], broker: ConfigBroker) -> Execution:
+    execution: Any = Execution.__new__(Execution)
     cluster = SimpleNamespace(observe_listeners={"b1": broker.address, "b2": ("nowhere", 1)}, ended={"b2"})
     plan = SimpleNamespace(scenario=SimpleNamespace(workload=LogWorkload(config=config)))
-    crew._stage = SimpleNamespace(plan=plan, cluster=cluster)
-    crew._hire = lambda: Operator(broker)
-    return cast("Crew", crew)
+    execution._stage = SimpleNamespace(plan=plan, cluster=cluster)
+    execution._new_operator = lambda: Operator(broker)
+    return cast("Execution", execution)
 
 
 @pytest.mark.parametrize("config", [{"retention.ms": "9"}, {}])

@@ -27,30 +27,30 @@ DIED = WorkloadError("worker producer-1 died")
 
 
 def test_faults_are_healed_even_when_the_history_takes_nothing_more() -> None:
-    crew, stage = MagicMock(), MagicMock()
+    execution, stage = MagicMock(), MagicMock()
     stage.phase.side_effect = JournalError("the history can't be written")
 
     with pytest.raises(JournalError):
-        runner._carry_out(stage, crew, Mishaps(stage), threading.Event())
+        runner._carry_out(stage, execution, Mishaps(stage), threading.Event())
 
-    crew.nemesis.heal_all.assert_called_once_with()
+    execution.nemesis.heal_all.assert_called_once_with()
 
 
 def test_faults_are_healed_when_the_schedule_breaks_off() -> None:
-    crew, stage = MagicMock(), MagicMock()
-    crew.carry_out.side_effect = KeyboardInterrupt
+    execution, stage = MagicMock(), MagicMock()
+    execution.carry_out.side_effect = KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        runner._carry_out(stage, crew, Mishaps(stage), threading.Event())
+        runner._carry_out(stage, execution, Mishaps(stage), threading.Event())
 
-    crew.nemesis.heal_all.assert_called_once_with()
+    execution.nemesis.heal_all.assert_called_once_with()
 
 
 def test_limits_that_nobody_takes_away_are_told() -> None:
-    crew, stage = MagicMock(), MagicMock()
-    crew.settle.side_effect = WireError("no broker answers")
+    execution, stage = MagicMock(), MagicMock()
+    execution.settle.side_effect = WireError("no broker answers")
 
-    runner._settle(stage, crew)
+    runner._settle(stage, execution)
 
     stage.tell.assert_called_once_with("recover", "limits on moving replicas stay: no broker answers")
 
@@ -59,12 +59,12 @@ def test_limits_are_taken_away_before_recovery_as_soon_as_brokers_answer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(runner, "LIFT_PAUSE_S", 0.001)
-    crew, stage = MagicMock(), MagicMock()
-    crew.settle.side_effect = [WireError("brokers 2 keep their rates"), WireError("again"), None]
+    execution, stage = MagicMock(), MagicMock()
+    execution.settle.side_effect = [WireError("brokers 2 keep their rates"), WireError("again"), None]
 
-    runner._lift(stage, crew, threading.Event())
+    runner._lift(stage, execution, threading.Event())
 
-    assert crew.settle.call_count == 3
+    assert execution.settle.call_count == 3
     stage.tell.assert_not_called()
 
 
@@ -73,22 +73,22 @@ def test_limits_that_stay_into_the_recovery_are_told(
     monkeypatch: pytest.MonkeyPatch, *, cancelled: bool
 ) -> None:
     monkeypatch.setattr(runner, "LIFTED_BOUND_S", 60.0 if cancelled else -1.0)
-    crew, stage, over = MagicMock(), MagicMock(), threading.Event()
-    crew.settle.side_effect = WireError("no broker answers")
+    execution, stage, over = MagicMock(), MagicMock(), threading.Event()
+    execution.settle.side_effect = WireError("no broker answers")
     if cancelled:
         over.set()
 
-    runner._lift(stage, crew, over)
+    runner._lift(stage, execution, over)
 
-    crew.settle.assert_called_once_with()
+    execution.settle.assert_called_once_with()
     stage.tell.assert_called_once_with("heal", "limits on moving replicas stay: no broker answers")
 
 
 def test_retention_that_goes_on_is_told() -> None:
-    crew, stage = MagicMock(), MagicMock()
-    crew.end_retention.return_value = ["retention.ms of log-0 is still told by 1 of 3 brokers"]
+    execution, stage = MagicMock(), MagicMock()
+    execution.end_retention.return_value = ["retention.ms of log-0 is still told by 1 of 3 brokers"]
 
-    runner._settle(stage, crew)
+    runner._settle(stage, execution)
 
     stage.tell.assert_called_once_with("recover", "retention.ms of log-0 is still told by 1 of 3 brokers")
 
@@ -102,8 +102,8 @@ class Play:
         self.awaited: dict[str, threading.Event] = {}
         self.stage = MagicMock(folder=folder, going=nothing())
         self.nemesis = SimpleNamespace(heal_all=lambda: self.reach("heal"))
-        crew = SimpleNamespace(carry_out=lambda _schedule: self.reach("schedule"), nemesis=self.nemesis)
-        monkeypatch.setattr(runner, "Crew", lambda *_: crew)
+        execution = SimpleNamespace(carry_out=lambda _schedule: self.reach("schedule"), nemesis=self.nemesis)
+        monkeypatch.setattr(runner, "Execution", lambda *_: execution)
         monkeypatch.setattr(runner, "_context", lambda _stage: None)
         for name in ("lift", "recover", "settle", "read_everything", "gather_evidence"):
             monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name: self.reach(name))

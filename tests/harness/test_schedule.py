@@ -12,7 +12,6 @@ from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.chance import DISKS, LEAD_MS, OPERATIONS, TAIL_MS, least_operations
 from harness.plan.schedule import decode, encode, faults_of, plan
 from harness.vocabulary import (
-    Act,
     AlterSome,
     Among,
     CancelSome,
@@ -36,6 +35,7 @@ from harness.vocabulary import (
     ScriptedSchedule,
     Step,
     Target,
+    TimedOperation,
     Topology,
     UpdateFeature,
     WipeDisk,
@@ -236,7 +236,9 @@ def test_weights_decide_what_is_drawn() -> None:
 
 def test_scripts_and_fixed_acts_take_their_draws_from_the_seed() -> None:
     script = ScriptedSchedule((Inject("a", Kill()), Perform(ReassignSome()), Pass(5)), 10)
-    fixed = FixedSchedule((), 10, (Act(1, ReassignSome()), Act(2, UpdateFeature("x", 1))))
+    fixed = FixedSchedule(
+        (), 10, (TimedOperation(1, ReassignSome()), TimedOperation(2, UpdateFeature("x", 1)))
+    )
     for schedule in (script, fixed):
         assert plan(schedule, Topology(), 3) == plan(schedule, Topology(), 3) != schedule
         assert plan(schedule, Topology(), 3) != plan(schedule, Topology(), 4)
@@ -252,5 +254,5 @@ def test_a_third_of_the_operations_that_were_drawn_is_to_be_answered_at_most(
     drawn: int, least: int | None
 ) -> None:
     asked = RandomSchedule(operations={"reassign": 1, "cancel": 1}, operations_min={"reassign": 2})
-    acts = [Act(at_ms, ReassignSome(draw=at_ms)) for at_ms in range(drawn)]
-    assert least_operations(asked, [*acts, Act(5, CancelSome())]).get("reassign") == least
+    acts = [TimedOperation(at_ms, ReassignSome(draw=at_ms)) for at_ms in range(drawn)]
+    assert least_operations(asked, [*acts, TimedOperation(5, CancelSome())]).get("reassign") == least

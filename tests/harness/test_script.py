@@ -11,7 +11,7 @@ from checkers.history.operations import Operation, OperationType
 from harness.kafka.wire import QuorumAnswer
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator, Performed
-from harness.nemesis.script import Scene, ScriptCourse
+from harness.nemesis.script import ScriptCourse, ScriptSurroundings
 from harness.nemesis.situation import Situation
 from harness.record.events import Acknowledged as AcknowledgedEvent
 from harness.record.journal import Clock, Journals, Recorder
@@ -56,7 +56,7 @@ class Bench:
         self.cancelled = threading.Event()
         self.tally = Tally()
         self.quorum: Callable[[], QuorumAnswer | None] = lambda: None
-        self.hired = 0
+        self.operators = 0
         self.whole = False
 
     def begin(self, name: str, fault: Fault, least_ms: int) -> bool:
@@ -68,8 +68,8 @@ class Bench:
         self.done.append(f"heal {name}")
         return name not in self.refused
 
-    def hire(self) -> Operator:
-        self.hired += 1
+    def new_operator(self) -> Operator:
+        self.operators += 1
         return cast("Operator", self)
 
     def perform(self, operation: AdminOperation, timeout_ms: int) -> Performed:
@@ -86,8 +86,12 @@ class Bench:
     def play(self, *moves: Move) -> list[str]:
         journals = Journals(self.folder, "run", Clock())
         recorder = Recorder(journals.open("moves"), "moves")
-        scene = Scene(self.look, self.tally, self.configure, {"n3": "10.0.0.3"}, LEAST_HOLD_MS)
-        course = ScriptCourse(cast("Nemesis", self), self.hire, recorder, scene, self.cancelled)
+        surroundings = ScriptSurroundings(
+            self.look, self.tally, self.configure, {"n3": "10.0.0.3"}, LEAST_HOLD_MS
+        )
+        course = ScriptCourse(
+            cast("Nemesis", self), self.new_operator, recorder, surroundings, self.cancelled
+        )
         try:
             course.carry_out(ScriptedSchedule(moves, 10))
         finally:
@@ -210,7 +214,7 @@ def test_what_is_in_the_background_is_not_waited_for_until_the_end(bench: Bench)
 
     bench.end = end  # type: ignore[method-assign]
     assert bench.play(Perform(ASK, background=True), Heal("a")) == ["heal a", "perform 10000"]
-    assert bench.hired == 2
+    assert bench.operators == 2
 
 
 def test_what_is_in_the_background_has_the_time_that_its_request_may_take(

@@ -34,15 +34,15 @@ class FakeStagehand:
 def played(
     folder: Path, monkeypatch: pytest.MonkeyPatch, play: Any, *, fails: bool = False
 ) -> tuple[ScriptWorker, FakeStagehand, Operation]:
-    stagehand = FakeStagehand(fails)
+    client = FakeStagehand(fails)
     monkeypatch.setattr(scripted, "_LEAD_S", 0.0)
-    monkeypatch.setattr(scripted, "Stagehand", lambda _context, _cleanup: stagehand)
+    monkeypatch.setattr(scripted, "ScriptClient", lambda _context, _cleanup: client)
     monkeypatch.setattr(scripted, "SCRIPTS", {Script.DELAYED_END_TXN: play})
     journals = Journals(folder, "run", Clock())
     worker = ScriptWorker(Context(WORKLOAD, journals, clients_for(WORKLOAD, ())))
     worker.work()
     journals.close()
-    return worker, stagehand, read_history(folder).operations[-1]
+    return worker, client, read_history(folder).operations[-1]
 
 
 def failing(_stagehand: Any, _worker: ScriptWorker) -> dict[str, Any]:
@@ -52,18 +52,18 @@ def failing(_stagehand: Any, _worker: ScriptWorker) -> dict[str, Any]:
 def test_a_script_that_is_played_tells_what_brokers_answered(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, stagehand, control = played(tmp_path, monkeypatch, lambda *_: {"late_end_error": 90})
+    _, client, control = played(tmp_path, monkeypatch, lambda *_: {"late_end_error": 90})
     assert (control.f, control.key, control.type) == ("control", "delayed-end-txn", OperationType.OK)
     assert control.value == {"transaction_version": 1, "late_end_error": 90}
-    assert stagehand.abandoned == 0
+    assert client.abandoned == 0
 
 
 def test_a_script_that_fails_is_told_and_leaves_nothing_open(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    worker, stagehand, control = played(tmp_path, monkeypatch, failing)
+    worker, client, control = played(tmp_path, monkeypatch, failing)
     assert (control.type, control.error) == (OperationType.INFO, "ScriptError: EndTxn was answered [90]")
-    assert (stagehand.abandoned, worker.complaints) == (1, [])
+    assert (client.abandoned, worker.complaints) == (1, [])
 
 
 def test_what_could_not_be_ended_is_complained_about(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

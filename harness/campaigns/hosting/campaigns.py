@@ -9,7 +9,7 @@ import click
 from harness.campaigns.campaign import Campaign
 from harness.campaigns.cancelling import cancellable
 from harness.campaigns.hosting.asked import OnHosts
-from harness.campaigns.hosting.driving import Asked, crew_of
+from harness.campaigns.hosting.driving import Asked, working_hosts
 from harness.campaigns.hosting.orders import Report
 from harness.errors import KrucibleError
 from harness.plan.planning import RunPlan
@@ -70,5 +70,5 @@ def run_missing_on_hosts(
         PipelineError: there is no master, or no host.
     """
     images = (image for plan in plans.values() for image in plan.images)
-    with crew_of(on_hosts, runs, images) as crew, cancellable() as cancelled:
-        crew.run_all(CampaignWork(campaign, plans, runs), cancelled)
+    with working_hosts(on_hosts, runs, images) as hosts, cancellable() as cancelled:
+        hosts.run_all(CampaignWork(campaign, plans, runs), cancelled)

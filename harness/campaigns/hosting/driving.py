@@ -52,7 +52,7 @@ class Work(Protocol):
         """Hear how a run ended."""
 
 
-class Crew:
+class WorkingHosts:
     """Hosts that lack nothing, doing runs.
 
     Args:
@@ -185,7 +185,7 @@ class Crew:
 
 
 @contextmanager
-def crew_of(asked: OnHosts, runs: Path, images: Iterable[ImageAsked]) -> Iterator[Crew]:
+def working_hosts(asked: OnHosts, runs: Path, images: Iterable[ImageAsked]) -> Iterator[WorkingHosts]:
     """Hosts that lack nothing, for the block; all were looked at, and what one lacks was told.
 
     Args:
@@ -209,4 +209,4 @@ def crew_of(asked: OnHosts, runs: Path, images: Iterable[ImageAsked]) -> Iterato
                 where=asked.master,
                 next_step="mend what is told above; docs/hosts.md says what a host needs",
             )
-        yield Crew(hosts, usable, asked.clusters, desk)
+        yield WorkingHosts(hosts, usable, asked.clusters, desk)

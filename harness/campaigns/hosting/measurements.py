@@ -6,7 +6,7 @@ from time import monotonic
 from harness.campaigns.cancelling import cancellable
 from harness.campaigns.hosting.asked import OnHosts
 from harness.campaigns.hosting.campaigns import record
-from harness.campaigns.hosting.driving import Asked, crew_of
+from harness.campaigns.hosting.driving import Asked, working_hosts
 from harness.campaigns.hosting.orders import Report
 from harness.campaigns.sensitivity.runs import Measuring, Planned
 from results.sensitivity.outcomes import Place
@@ -69,5 +69,5 @@ def run_missing_on_hosts(
     if not images:
         return
     work = MeasuringWork(measuring, limit_s, over)
-    with crew_of(on_hosts, measuring.runs, images) as crew, cancellable() as cancelled:
-        crew.run_all(work, cancelled)
+    with working_hosts(on_hosts, measuring.runs, images) as hosts, cancellable() as cancelled:
+        hosts.run_all(work, cancelled)

@@ -51,7 +51,7 @@ _FOLLOWERS_SHIFT = 8
 """The draw's upper bits decide among followers, so that they go with every partition."""
 
 
-class Cast(msgspec.Struct, frozen=True):
+class Chosen(msgspec.Struct, frozen=True):
     """Who was chosen.
 
     Attributes:
@@ -62,9 +62,9 @@ class Cast(msgspec.Struct, frozen=True):
     parts: dict[str, Node] = {}
     where: Where | None = None
 
-    def and_also(self, other: "Cast") -> "Cast":
+    def and_also(self, other: "Chosen") -> "Chosen":
         """With what was chosen later."""
-        return Cast(self.parts | other.parts, other.where or self.where)
+        return Chosen(self.parts | other.parts, other.where or self.where)
 
     def node(self, part: Part, nodes: Sequence[Node]) -> Node:
         """The node that a move means.
@@ -78,14 +78,14 @@ class Cast(msgspec.Struct, frozen=True):
         return found
 
 
-def cast(choice: Choice, situation: Situation, chosen: Cast = Cast()) -> Cast | None:  # noqa: B008 - frozen
+def chosen_now(choice: Choice, situation: Situation, chosen: Chosen = Chosen()) -> Chosen | None:  # noqa: B008 - frozen
     """Who is chosen now, given who was before; None where nothing fits."""
     match choice:
         case ChooseSuccessor():
             state = None if chosen.where is None else situation.partitions.get(chosen.where)
             leads = {node.id: node for node in situation.nodes if node.name not in situation.down}
             leader = None if state is None else leads.get(state.leader)
-            return None if leader is None else Cast({"successor": leader})
+            return None if leader is None else Chosen({"successor": leader})
         case ChooseNewcomers():
             return _newcomers(choice, situation, chosen)
         case Given(parts, where):
@@ -93,21 +93,21 @@ def cast(choice: Choice, situation: Situation, chosen: Cast = Cast()) -> Cast | 
             there = where is None or (state is not None and _whole(state))
             nodes = {part: member.of(situation.nodes) for part, member in parts.items()}
             found = {part: node for part, node in nodes.items() if node is not None}
-            return Cast(found, where) if there and len(found) == len(parts) else None
+            return Chosen(found, where) if there and len(found) == len(parts) else None
         case ChooseCopies():
             return _copies(choice, situation)
         case ChooseQuorum():
             return _quorum(choice, situation)
 
 
-def has_part(chosen: Cast, situation: Situation) -> bool:
+def has_part(chosen: Chosen, situation: Situation) -> bool:
     """Whether who was chosen leads now: the partition, or the quorum."""
     state = None if chosen.where is None else situation.partitions.get(chosen.where)
     leads = {"leader": state and state.leader, "controller": situation.quorum and situation.quorum.leader_id}
     return all(node.id == leads[part] for part, node in chosen.parts.items() if part in leads)
 
 
-def asked_there(what: There, chosen: Cast, nodes: Sequence[Node]) -> Concrete:
+def asked_there(what: There, chosen: Chosen, nodes: Sequence[Node]) -> Concrete:
     """What is asked for, given the partition and who was chosen.
 
     Raises:
@@ -122,7 +122,7 @@ def asked_there(what: There, chosen: Cast, nodes: Sequence[Node]) -> Concrete:
             return _of_chosen(what, chosen, nodes)
 
 
-def _of_chosen(what: MoveThere | AlterThere | ElectThere, chosen: Cast, nodes: Sequence[Node]) -> Concrete:
+def _of_chosen(what: MoveThere | AlterThere | ElectThere, chosen: Chosen, nodes: Sequence[Node]) -> Concrete:
     if chosen.where is None:
         raise LookupError("no partition was chosen")
     topic, number = chosen.where
@@ -142,7 +142,7 @@ def member_of(node: Node, nodes: Sequence[Node]) -> Member:
     return Member(role, [other for other in nodes if role in other.roles].index(node) + 1)
 
 
-def come_about(condition: Situational, chosen: Cast, situation: Situation) -> Seen:
+def come_about(condition: Situational, chosen: Chosen, situation: Situation) -> Seen:
     """Judge a condition by what is known now.
 
     Raises:
@@ -176,7 +176,7 @@ def _of_quorum(former: Node | None, situation: Situation) -> Seen:
 
 def _of_partition(
     condition: LedBy | LedByAnother | InSyncAlone | OutOfSync | BeingAdded | Leaderless,
-    chosen: Cast,
+    chosen: Chosen,
     situation: Situation,
 ) -> Seen:
     state = None if chosen.where is None else situation.partitions.get(chosen.where)
@@ -203,7 +203,7 @@ def _of_partition(
     return Seen(holds, saw)
 
 
-def _copies(choice: ChooseCopies, situation: Situation) -> Cast | None:
+def _copies(choice: ChooseCopies, situation: Situation) -> Chosen | None:
     up = set(situation.brokers_up)
     fitting = [
         (where, one)
@@ -222,10 +222,10 @@ def _copies(choice: ChooseCopies, situation: Situation) -> Cast | None:
     if not choice.preferred_follows:
         others = _turned(others, choice.draw >> _FOLLOWERS_SHIFT)
     followers = {f"follower-{number}": nodes[one] for number, one in enumerate(others, start=1)}
-    return Cast({"leader": nodes[state.leader], **followers}, where)
+    return Chosen({"leader": nodes[state.leader], **followers}, where)
 
 
-def _newcomers(choice: ChooseNewcomers, situation: Situation, chosen: Cast) -> Cast | None:
+def _newcomers(choice: ChooseNewcomers, situation: Situation, chosen: Chosen) -> Chosen | None:
     state = None if chosen.where is None else situation.partitions.get(chosen.where)
     if state is None:
         return None
@@ -234,17 +234,17 @@ def _newcomers(choice: ChooseNewcomers, situation: Situation, chosen: Cast) -> C
     if len(found) < choice.count:
         return None
     nodes = {node.id: node for node in situation.nodes}
-    return Cast({f"newcomer-{number}": nodes[one] for number, one in enumerate(found, start=1)})
+    return Chosen({f"newcomer-{number}": nodes[one] for number, one in enumerate(found, start=1)})
 
 
-def _quorum(choice: ChooseQuorum, situation: Situation) -> Cast | None:
+def _quorum(choice: ChooseQuorum, situation: Situation) -> Chosen | None:
     quorum = situation.quorum
     nodes = {node.id: node for node in situation.nodes if node.name not in situation.down}
     if quorum is None or quorum.leader_id not in nodes or quorum.high_watermark < 0:
         return None
     others = [voter.id for voter in quorum.voters if voter.id in nodes and voter.id != quorum.leader_id]
     voters = {f"voter-{n}": nodes[one] for n, one in enumerate(_turned(others, choice.draw), start=1)}
-    return Cast({"controller": nodes[quorum.leader_id], **voters})
+    return Chosen({"controller": nodes[quorum.leader_id], **voters})
 
 
 def _whole(state: PartitionAnswer) -> bool:

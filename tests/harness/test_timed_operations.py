@@ -12,19 +12,19 @@ from checkers.history.operations import OperationType
 from harness.errors import EngineError, KrucibleError
 from harness.faults.contract import Bench
 from harness.kafka.sizes import TopicSizes
-from harness.nemesis.acting import Acting
 from harness.nemesis.operator import Operator, Performed
 from harness.nemesis.timed import TimedError
+from harness.nemesis.timed_operations import TimedOperations
 from harness.observers.view import ClusterView
 from harness.record.journal import Clock, Journals
-from harness.run import crew as module
-from harness.run.crew import Crew
-from harness.vocabulary import Act, AlterTopic, FixedSchedule, Kill, Topology
+from harness.run import execution as module
+from harness.run.execution import Execution
+from harness.vocabulary import AlterTopic, FixedSchedule, Kill, TimedOperation, Topology
 from harness.vocabulary.scenario import Step
 from harness.workloads.deleting import Deletions
 from harness.workloads.worker import WorkloadError
 
-ACT = Act(0, AlterTopic("t", "retention.ms", "5"))
+ACT = TimedOperation(0, AlterTopic("t", "retention.ms", "5"))
 LOAD_DIED = WorkloadError("worker producer-1 died")
 BOUND_S = 30.0
 
@@ -39,8 +39,8 @@ class Performing:
         return self._do()
 
 
-def acting(do: Callable[[], Performed]) -> Acting:
-    made = Acting(cast("Operator", Performing(do)), (ACT, ACT), Clock())
+def acting(do: Callable[[], Performed]) -> TimedOperations:
+    made = TimedOperations(cast("Operator", Performing(do)), (ACT, ACT), Clock())
     made.start()
     return made
 
@@ -92,7 +92,7 @@ def test_an_operation_without_an_end_is_told() -> None:
 
 
 class Rig:
-    """A crew on a stage of paper, of which one fault is asked after the only act has been performed."""
+    """A execution on a stage of paper, of which one fault is asked after the only act has been performed."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch, do: Callable[[], Performed]) -> None:
         ended = threading.Event()
@@ -124,21 +124,21 @@ class Rig:
         monkeypatch.setattr("harness.nemesis.nemesis.activate", activate)
         cancelled = threading.Event()
         deletions = cast("Deletions", None)
-        self.crew = Crew(cast("Any", stage), ClusterView(), lambda: None, cancelled, deletions)
-        await_moment = self.crew.nemesis._await
+        self.execution = Execution(cast("Any", stage), ClusterView(), lambda: None, cancelled, deletions)
+        await_moment = self.execution.nemesis._await
 
         def once_performed(moment_ns: int) -> None:
             ended.wait(BOUND_S)
-            (acting,) = self.crew._beside
+            (acting,) = self.execution._beside
             assert acting is not None
             acting.join(BOUND_S)
             await_moment(moment_ns)
 
-        monkeypatch.setattr(self.crew.nemesis, "_await", once_performed)
+        monkeypatch.setattr(self.execution.nemesis, "_await", once_performed)
 
     def carry_out(self, *steps: Step) -> None:
         try:
-            self.crew.carry_out(FixedSchedule(steps=steps, duration_ms=2, acts=(ACT,)))
+            self.execution.carry_out(FixedSchedule(steps=steps, duration_ms=2, acts=(ACT,)))
         finally:
             self.journals.close()
 
@@ -158,6 +158,6 @@ def test_a_schedule_tells_what_ended_it_first(tmp_path: Path, monkeypatch: pytes
     def refuse(*_: Any) -> None:
         raise EngineError("the engine is gone")
 
-    monkeypatch.setattr(rig.crew.nemesis, "carry_out", refuse)
+    monkeypatch.setattr(rig.execution.nemesis, "carry_out", refuse)
     with pytest.raises(KrucibleError, match="the engine is gone"):
         rig.carry_out()

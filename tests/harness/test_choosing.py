@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from harness.kafka.wire import PartitionAnswer, QuorumAnswer, Replica
-from harness.nemesis.casting import Cast, asked_there, cast, come_about, has_part, member_of
+from harness.nemesis.choosing import Chosen, asked_there, chosen_now, come_about, has_part, member_of
 from harness.nemesis.situation import Situation
 from harness.vocabulary import (
     AddPart,
@@ -62,25 +62,25 @@ def situation(*partitions: PartitionAnswer, down: str = "", led: QuorumAnswer | 
 WHOLE = partition(0, 2, (3, 2, 1), (1, 2, 3))
 SHRUNK = partition(1, 1, (1,), (1, 2, 3))
 LEADERLESS = partition(2, -1, (2,), (1, 2))
-CHOSEN = Cast({"leader": BY_NAME["b1"], "follower-1": BY_NAME["b2"]}, ("t", 1))
+CHOSEN = Chosen({"leader": BY_NAME["b1"], "follower-1": BY_NAME["b2"]}, ("t", 1))
 
 
-def named(found: Cast | None) -> dict[str, str]:
+def named(found: Chosen | None) -> dict[str, str]:
     return {} if found is None else {part: node.name for part, node in found.parts.items()}
 
 
 def test_copies_are_those_of_a_partition_that_is_in_sync() -> None:
-    found = cast(ChooseCopies(0), situation(SHRUNK, LEADERLESS, WHOLE))
+    found = chosen_now(ChooseCopies(0), situation(SHRUNK, LEADERLESS, WHOLE))
     assert found is not None
     assert found.where == ("t", 0)
     assert named(found) == {"leader": "b2", "follower-1": "b1", "follower-2": "b3"}
-    turned = cast(ChooseCopies(1 << 8), situation(WHOLE))
+    turned = chosen_now(ChooseCopies(1 << 8), situation(WHOLE))
     assert named(turned) == {"leader": "b2", "follower-1": "b3", "follower-2": "b1"}
 
 
 def test_a_draw_decides_among_partitions() -> None:
     more = situation(WHOLE, partition(3, 1, (1, 2), (1, 2)))
-    assert {found.where for draw in range(4) if (found := cast(ChooseCopies(draw), more))} == {
+    assert {found.where for draw in range(4) if (found := chosen_now(ChooseCopies(draw), more))} == {
         ("t", 0),
         ("t", 3),
     }
@@ -92,36 +92,36 @@ def test_a_draw_decides_among_partitions() -> None:
     ids=["nothing", "nobody in sync", "one down"],
 )
 def test_where_no_partition_fits_nobody_is_chosen(there: Situation) -> None:
-    assert cast(ChooseCopies(0), there) is None
+    assert chosen_now(ChooseCopies(0), there) is None
 
 
 def test_a_partition_has_as_many_copies_as_are_needed() -> None:
     two = situation(partition(3, 1, (1, 2), (1, 2)))
-    assert cast(ChooseCopies(0), two) is not None
-    assert cast(ChooseCopies(0, copies=3), two) is None
+    assert chosen_now(ChooseCopies(0), two) is not None
+    assert chosen_now(ChooseCopies(0, copies=3), two) is None
 
 
 def test_a_preferred_leader_that_follows_is_the_first_follower() -> None:
     for draw in (0, 1 << 8):
-        chosen = cast(ChooseCopies(draw, preferred_follows=True), situation(WHOLE))
+        chosen = chosen_now(ChooseCopies(draw, preferred_follows=True), situation(WHOLE))
         assert named(chosen) == {"leader": "b2", "follower-1": "b1", "follower-2": "b3"}
     led = situation(partition(0, 1, (3, 2, 1), (1, 2, 3)))
-    assert cast(ChooseCopies(0, preferred_follows=True), led) is None
+    assert chosen_now(ChooseCopies(0, preferred_follows=True), led) is None
 
 
 def test_copies_may_be_of_one_topic_alone() -> None:
-    assert cast(ChooseCopies(0, "u"), situation(WHOLE)) is None
-    assert cast(ChooseCopies(0, "t"), situation(WHOLE)) is not None
+    assert chosen_now(ChooseCopies(0, "u"), situation(WHOLE)) is None
+    assert chosen_now(ChooseCopies(0, "t"), situation(WHOLE)) is not None
 
 
 def test_the_quorum_has_a_controller_and_voters() -> None:
-    assert named(cast(ChooseQuorum(0), situation(led=quorum()))) == {
+    assert named(chosen_now(ChooseQuorum(0), situation(led=quorum()))) == {
         "controller": "c2",
         "voter-1": "c1",
         "voter-2": "c3",
     }
-    assert named(cast(ChooseQuorum(1), situation(led=quorum())))["voter-1"] == "c3"
-    assert "voter-2" not in named(cast(ChooseQuorum(0), situation(led=quorum(), down="c3")))
+    assert named(chosen_now(ChooseQuorum(1), situation(led=quorum())))["voter-1"] == "c3"
+    assert "voter-2" not in named(chosen_now(ChooseQuorum(0), situation(led=quorum(), down="c3")))
 
 
 @pytest.mark.parametrize(
@@ -130,26 +130,26 @@ def test_the_quorum_has_a_controller_and_voters() -> None:
     ids=["nobody leads", "nothing is committed", "the leader is down"],
 )
 def test_without_a_leader_of_the_quorum_nobody_is_chosen(there: Situation) -> None:
-    assert cast(ChooseQuorum(0), there) is None
+    assert chosen_now(ChooseQuorum(0), there) is None
 
 
 def test_who_leads_now_is_the_successor() -> None:
-    assert named(cast(ChooseSuccessor(), situation(SHRUNK), CHOSEN)) == {"successor": "b1"}
+    assert named(chosen_now(ChooseSuccessor(), situation(SHRUNK), CHOSEN)) == {"successor": "b1"}
     for there in (situation(), situation(WHOLE), situation(SHRUNK, down="b1")):
-        assert cast(ChooseSuccessor(), there, CHOSEN) is None
-    assert cast(ChooseSuccessor(), situation(LEADERLESS), Cast({}, ("t", 2))) is None
-    assert cast(ChooseSuccessor(), situation(SHRUNK)) is None, "of no partition"
+        assert chosen_now(ChooseSuccessor(), there, CHOSEN) is None
+    assert chosen_now(ChooseSuccessor(), situation(LEADERLESS), Chosen({}, ("t", 2))) is None
+    assert chosen_now(ChooseSuccessor(), situation(SHRUNK)) is None, "of no partition"
 
 
 def test_those_of_another_run_are_taken_once_their_partition_is_in_sync() -> None:
     given = Given({"leader": broker(1), "follower-1": broker(2)}, ("t", 0))
-    found = cast(given, situation(WHOLE))
-    assert found == Cast({"leader": BY_NAME["b1"], "follower-1": BY_NAME["b2"]}, ("t", 0))
+    found = chosen_now(given, situation(WHOLE))
+    assert found == Chosen({"leader": BY_NAME["b1"], "follower-1": BY_NAME["b2"]}, ("t", 0))
     assert not has_part(found, situation(WHOLE)), "b2 leads now"
-    assert cast(given, situation(SHRUNK)) is None
-    assert cast(Given({"leader": broker(1)}, ("t", 1)), situation(SHRUNK)) is None
-    assert cast(Given({"x": broker(4)}, None), situation()) is None
-    taken = cast(Given({"controller": controller(2)}, None), situation(led=quorum()))
+    assert chosen_now(given, situation(SHRUNK)) is None
+    assert chosen_now(Given({"leader": broker(1)}, ("t", 1)), situation(SHRUNK)) is None
+    assert chosen_now(Given({"x": broker(4)}, None), situation()) is None
+    taken = chosen_now(Given({"controller": controller(2)}, None), situation(led=quorum()))
     assert taken is not None
     assert has_part(taken, situation(led=quorum()))
     assert not has_part(taken, situation(led=quorum(101)))
@@ -177,7 +177,7 @@ def test_conditions_of_the_chosen_partition(condition: Situational, *, holds: bo
 
 
 def test_a_partition_without_a_leader_is_neither_led_nor_out_of_sync() -> None:
-    chosen = Cast(CHOSEN.parts, ("t", 2))
+    chosen = Chosen(CHOSEN.parts, ("t", 2))
     for condition in (LedByAnother(), OutOfSync("leader"), InSyncAlone("follower-1")):
         assert not come_about(condition, chosen, situation(LEADERLESS)).holds
     assert come_about(Leaderless(), chosen, situation(LEADERLESS)).holds
@@ -185,19 +185,19 @@ def test_a_partition_without_a_leader_is_neither_led_nor_out_of_sync() -> None:
 
 
 def test_all_are_in_sync_when_every_partition_is() -> None:
-    assert come_about(AllInSync(), Cast(), situation(WHOLE)).holds
-    assert come_about(AllInSync(), Cast(), situation(WHOLE, LEADERLESS)).saw == ["t/2"]
+    assert come_about(AllInSync(), Chosen(), situation(WHOLE)).holds
+    assert come_about(AllInSync(), Chosen(), situation(WHOLE, LEADERLESS)).saw == ["t/2"]
 
 
 def test_another_leader_of_the_quorum_has_a_high_watermark() -> None:
-    condition, chosen = QuorumLedByAnother("controller"), Cast({"controller": BY_NAME["c2"]})
+    condition, chosen = QuorumLedByAnother("controller"), Chosen({"controller": BY_NAME["c2"]})
     for led, holds in ((quorum(), False), (quorum(101), True), (quorum(101, hw=-1), False), (None, False)):
         assert come_about(condition, chosen, situation(led=led)).holds is holds
 
 
 def test_a_quorum_that_is_led_has_a_high_watermark() -> None:
     for led, holds in ((quorum(), True), (quorum(hw=-1), False), (None, False)):
-        assert come_about(QuorumLed(), Cast(), situation(led=led)).holds is holds
+        assert come_about(QuorumLed(), Chosen(), situation(led=led)).holds is holds
 
 
 def test_a_part_that_nobody_has_is_told() -> None:
@@ -206,7 +206,7 @@ def test_a_part_that_nobody_has_is_told() -> None:
 
 
 def test_later_choices_add_to_earlier_ones() -> None:
-    both = CHOSEN.and_also(Cast({"controller": BY_NAME["c1"]}))
+    both = CHOSEN.and_also(Chosen({"controller": BY_NAME["c1"]}))
     assert named(both) == {"leader": "b1", "follower-1": "b2", "controller": "c1"}
     assert both.where == ("t", 1)
 
@@ -218,13 +218,15 @@ def test_nodes_have_a_place_in_the_topology() -> None:
 
 def test_newcomers_are_brokers_that_are_up_and_have_no_copy() -> None:
     two = partition(0, 2, (2, 3), (2, 3))
-    chosen = Cast({"leader": BY_NAME["b2"]}, ("t", 0))
-    assert named(cast(ChooseNewcomers(5), situation(two), chosen)) == {"newcomer-1": "b1"}
-    assert cast(ChooseNewcomers(5), situation(two, down="b1"), chosen) is None
-    assert cast(ChooseNewcomers(5, count=2), situation(two), chosen) is None
-    assert cast(ChooseNewcomers(5), situation(two)) is None
+    chosen = Chosen({"leader": BY_NAME["b2"]}, ("t", 0))
+    assert named(chosen_now(ChooseNewcomers(5), situation(two), chosen)) == {"newcomer-1": "b1"}
+    assert chosen_now(ChooseNewcomers(5), situation(two, down="b1"), chosen) is None
+    assert chosen_now(ChooseNewcomers(5, count=2), situation(two), chosen) is None
+    assert chosen_now(ChooseNewcomers(5), situation(two)) is None
     one = partition(0, 2, (2,), (2,))
-    orders = {tuple(named(cast(ChooseNewcomers(draw), situation(one), chosen)).values()) for draw in range(4)}
+    orders = {
+        tuple(named(chosen_now(ChooseNewcomers(draw), situation(one), chosen)).values()) for draw in range(4)
+    }
     assert orders == {("b1", "b3"), ("b3", "b1")}
 
 
@@ -238,7 +240,7 @@ def test_what_is_asked_for_names_the_partition_and_its_brokers() -> None:
     with pytest.raises(LookupError, match="nobody is newcomer-1"):
         asked_there(MoveThere(("newcomer-1",)), CHOSEN, NODES)
     with pytest.raises(LookupError, match="no partition was chosen"):
-        asked_there(AlterThere("segment.ms", "100"), Cast(), NODES)
+        asked_there(AlterThere("segment.ms", "100"), Chosen(), NODES)
 
 
 def test_who_is_being_added_has_a_place_and_is_not_in_sync() -> None:
@@ -250,7 +252,7 @@ def test_who_is_being_added_has_a_place_and_is_not_in_sync() -> None:
 
 
 def test_voters_that_join_or_leave_have_a_part_and_no_partition() -> None:
-    chosen = Cast({"voter-1": BY_NAME["c3"]})
+    chosen = Chosen({"voter-1": BY_NAME["c3"]})
     assert asked_there(AddPart("voter-1"), chosen, NODES) == AddVoter(controller(3))
     assert asked_there(RemovePart("voter-1"), chosen, NODES) == RemoveVoter(controller(3))
     with pytest.raises(LookupError, match="nobody is voter-2"):
@@ -258,7 +260,7 @@ def test_voters_that_join_or_leave_have_a_part_and_no_partition() -> None:
 
 
 def test_who_observes_is_told_by_the_quorums_leader() -> None:
-    chosen = Cast({"voter-1": BY_NAME["c3"]})
+    chosen = Chosen({"voter-1": BY_NAME["c3"]})
     told = structs.replace(quorum(), observers=(Replica(1, "dir-1", 8, 0, 0), Replica(103, "new", 8, 0, 0)))
     for led, holds in ((quorum(), False), (told, True), (None, False)):
         assert come_about(Observing("voter-1"), chosen, situation(led=led)).holds is holds

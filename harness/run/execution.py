@@ -8,14 +8,14 @@ from contextlib import closing, suppress
 from harness.faults.taking import Taking
 from harness.faults.targets import Copies, Sight
 from harness.kafka.wire import Endpoint, PartitionAnswer, WireError
-from harness.nemesis.acting import Acting
 from harness.nemesis.blinking import Blinking
-from harness.nemesis.gambits import GambitCourse, Surroundings
+from harness.nemesis.gambits import GambitCourse, GambitSurroundings
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator
-from harness.nemesis.script import Scene, ScriptCourse
+from harness.nemesis.script import ScriptCourse, ScriptSurroundings
 from harness.nemesis.situation import Situation, TopicSize
 from harness.nemesis.timed import Timed
+from harness.nemesis.timed_operations import TimedOperations
 from harness.observers.view import ClusterView
 from harness.plan.schedule import Planned, blinks_of
 from harness.record.journal import Recorder
@@ -33,7 +33,7 @@ _RETENTION_BOUND_S = 20.0
 _LOOK_TIMEOUT_S = 0.5
 
 
-class Crew:
+class Execution:
     """Nemesis and operators of one run.
 
     Args:
@@ -58,7 +58,7 @@ class Crew:
         self._check = check
         self._cancelled = cancelled
         self._operators: list[Operator] = []
-        self._hired = 0
+        self._operators_made = 0
         self._beside: list[Timed] = []
         self._bench = bench_of(stage.cluster)
         self._taking = Taking()
@@ -69,7 +69,7 @@ class Crew:
             self._bench,
             self._sight,
             cancelled,
-            hire=self._another_nemesis,
+            new_recorder=self._another_nemesis,
             taking=self._taking,
         )
 
@@ -110,31 +110,35 @@ class Crew:
         if limits:
             cluster = self._stage.cluster
             brokers = [at for name, at in cluster.observe_listeners.items() if name not in cluster.ended]
-            yield from end_retention(self._hire(), brokers, limits, _RETENTION_BOUND_S)
+            yield from end_retention(self._new_operator(), brokers, limits, _RETENTION_BOUND_S)
 
     def _play(self, schedule: ScriptedSchedule) -> None:
         recorder = Recorder(self._stage.journals.open("moves", "script"), "moves")
         cluster = self._stage.cluster
-        scene = Scene(
+        surroundings = ScriptSurroundings(
             self._situation,
             self._stage.tally,
             cluster.set_properties,
             cluster.addresses,
             self._stage.plan.scenario.assumptions.fault_held_ms,
         )
-        course = ScriptCourse(self.nemesis, self._hire, recorder, scene, self._cancelled)
+        course = ScriptCourse(self.nemesis, self._new_operator, recorder, surroundings, self._cancelled)
         course.carry_out(schedule)
 
     def _gambits(self) -> GambitCourse:
         recorder = Recorder(self._stage.journals.open("gambits", "script"), "gambits")
-        around = Surroundings(self._situation, self._stage.tally, self._deletions)
+        around = GambitSurroundings(self._situation, self._stage.tally, self._deletions)
         # The first operator performs what the schedule has at given times.
-        return GambitCourse(self.nemesis, lambda: self._hire(least=2), recorder, around, self._cancelled)
+        return GambitCourse(
+            self.nemesis, lambda: self._new_operator(least=2), recorder, around, self._cancelled
+        )
 
     def _act(self, schedule: FixedSchedule, strike: Callable[[FixedSchedule], None]) -> None:
         """The operations and blinks of a schedule at their times, while its faults are carried out."""
         if schedule.acts:
-            self._beside.append(Acting(self._hire(), schedule.acts, self._stage.journals.clock))
+            self._beside.append(
+                TimedOperations(self._new_operator(), schedule.acts, self._stage.journals.clock)
+            )
         if schedule.blinks:
             self._beside.append(self._blinking(schedule))
         for one in self._beside:
@@ -170,9 +174,9 @@ class Crew:
     def _another_nemesis(self, name: str) -> Recorder:
         return Recorder(self._stage.journals.open(name, "nemesis"), name)
 
-    def _hire(self, least: int = 1) -> Operator:
+    def _new_operator(self, least: int = 1) -> Operator:
         """One more operator: ``admin``, ``admin-2`` and so on, of that number at least."""
-        number = self._hired = max(self._hired + 1, least)
+        number = self._operators_made = max(self._operators_made + 1, least)
         name = "admin" if number == 1 else f"admin-{number}"
         recorder = Recorder(self._stage.journals.open(name, "operator"), name)
         self._operators.append(Operator(self._stage.cluster, recorder, self._situation, self._stage.sizes))

@@ -16,8 +16,8 @@ from harness.nemesis.situation import TopicSize
 from harness.observers.view import FRESH_S, ClusterView
 from harness.record.journal import Clock, Journals
 from harness.record.ledger import Ledger, pending_undos, read_ledger
-from harness.run import crew as module
-from harness.run.crew import Crew
+from harness.run import execution as module
+from harness.run.execution import Execution
 from harness.vocabulary import FixedSchedule, Kill, LogWorkload, Pause, Step, Topology, broker
 from harness.workloads.deleting import Deletions
 from tests.harness.recorded import recorded
@@ -77,8 +77,8 @@ def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.Mon
         sizes=TopicSizes(),
         plan=SimpleNamespace(scenario=scenario),
     )
-    crew = Crew(stage, view, lambda: None, threading.Event(), cast("Deletions", None))
-    sight = crew._sight(frozenset({"n3"}))
+    execution = Execution(stage, view, lambda: None, threading.Event(), cast("Deletions", None))
+    sight = execution._sight(frozenset({"n3"}))
     journals.close()
 
     assert (sight.active_controller, sight.leaders, sight.down) == (2, (1,), {"n3"})
@@ -93,18 +93,18 @@ def test_partitions_that_were_added_are_known_by_whoever_told_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = Rig(tmp_path, monkeypatch)
-    assert rig.crew._situation().loaded == TopicSize("t", 0, 0)
+    assert rig.execution._situation().loaded == TopicSize("t", 0, 0)
     rig.view.saw_topics("n1", told(1, 2, 3))
-    situation = rig.crew._situation()
+    situation = rig.execution._situation()
     assert situation.loaded == TopicSize("t", 0, 1)
     assert list(situation.partitions) == [("t", 0)]
     rig.sizes.grew("t", 3)  # acknowledged, and no broker tells of it yet
-    assert [states for _, states in sorted(rig.crew._copies().told.items())][1:] == [(), ()]
+    assert [states for _, states in sorted(rig.execution._copies().told.items())][1:] == [(), ()]
     rig.told()
 
 
 class Rig:
-    """A crew on a stage of paper, whose faults do nothing."""
+    """A execution on a stage of paper, whose faults do nothing."""
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.folder = folder
@@ -123,11 +123,11 @@ class Rig:
         monkeypatch.setattr(module, "bench_of", lambda _: Bench(nodes, {}, {}, {}))
         for where in ("harness.nemesis.nemesis.activate", "harness.nemesis.blinking.activate"):
             monkeypatch.setattr(where, lambda _spec, _fault, resolved, _bench: Fake(resolved.node.name))
-        self.crew = Crew(stage, self.view, lambda: None, self.cancelled, cast("Deletions", None))
+        self.execution = Execution(stage, self.view, lambda: None, self.cancelled, cast("Deletions", None))
 
     def told(self) -> dict[str, str]:
         """How each injection and heal ended."""
-        self.crew.nemesis.heal_all()
+        self.execution.nemesis.heal_all()
         self.journals.close()
         ended = [o for o in recorded(self.folder, "nemesis*") if o.type is not OperationType.INVOKE]
         return {f"{o.f} {o.key}": o.type.value for o in ended if o.f in {"inject", "heal"}}
@@ -153,7 +153,7 @@ def test_blinks_are_played_beside_faults_and_are_over_with_the_schedule(
 ) -> None:
     rig = Rig(tmp_path, monkeypatch)
     blinks = (Step(0, 0, Pause(broker(2))), Step(1, 60_000, Pause(broker(3))), Step(90_000, 1, Pause()))
-    rig.crew.carry_out(FixedSchedule((Step(0, 100, Kill(broker(1))),), 200, blinks=blinks))
+    rig.execution.carry_out(FixedSchedule((Step(0, 100, Kill(broker(1))),), 200, blinks=blinks))
     assert rig.told() == {
         **dict.fromkeys(("inject f1", "heal f1"), "ok"),
         **dict.fromkeys(("inject blink1", "heal blink1", "inject blink2", "heal blink2"), "ok"),
@@ -172,6 +172,6 @@ def test_a_blink_that_goes_wrong_ends_the_schedule_with_its_error(
 
     monkeypatch.setattr(Fake, "inject", refuse)
     with pytest.raises(EngineError, match="the engine refused"):
-        rig.crew.carry_out(FixedSchedule((), 50, blinks=(Step(0, 0, Pause(broker(2))),)))
+        rig.execution.carry_out(FixedSchedule((), 50, blinks=(Step(0, 0, Pause(broker(2))),)))
     assert rig.told() == {"inject blink1": "info"}
     assert pending_undos(read_ledger(tmp_path)) == ()

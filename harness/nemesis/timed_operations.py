@@ -5,12 +5,12 @@ from checkers.history.units import NS_PER_MS
 from harness.nemesis.operator import Operator
 from harness.nemesis.timed import Timed
 from harness.record.journal import Clock
-from harness.vocabulary.scenario import Act
+from harness.vocabulary.scenario import TimedOperation
 
 TIMEOUT_MS = 8_000
 
 
-class Acting(Timed):
+class TimedOperations(Timed):
     """One thread; an operation that takes long delays those after it.
 
     Args:
@@ -19,7 +19,7 @@ class Acting(Timed):
         clock: the run's.
     """
 
-    def __init__(self, operator: Operator, acts: tuple[Act, ...], clock: Clock) -> None:
+    def __init__(self, operator: Operator, acts: tuple[TimedOperation, ...], clock: Clock) -> None:
         super().__init__("acting", "performing admin operations", "operation", len(acts))
         self._operator = operator
         self._acts = acts
