@@ -17,7 +17,7 @@ REASONS_MAX = 3
 
 
 class Outcome(StrEnum):
-    """How a run, or several, ended; the order is from the gravest."""
+    """How a run, or several, ended; the order is from the most severe."""
 
     INVALID = "invalid"
     FAILED = "failed"
@@ -164,7 +164,7 @@ def summarise(runs: Iterable[RunOutcome]) -> Summary:
 
 
 def worst(outcomes: Iterable[Outcome]) -> Outcome:
-    """The gravest of several outcomes; unknown of none."""
+    """The most severe of several outcomes; unknown of none."""
     gravity = list(Outcome)
     return min(outcomes, key=gravity.index, default=Outcome.UNKNOWN)
 

@@ -14,7 +14,7 @@ Operations are those of docs/histories.md: *poll* with ``group`` (and, where it 
 A record may be given to a group again and again, after every rebalance: that is a figure.  What was given and
 what is there is compared by offsets; whether the records are right, and whether a member was given them in
 order within its assignment, the log's checker tells (`checkers.logs.log`).  An event that permits records to
-vanish excuses findings of the partitions that it may have befallen, and of no others (`excuses`).
+vanish excuses findings of the partitions that it may have hit, and of no others (`excuses`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -290,7 +290,7 @@ OPENED = "journal"
 START = "start"
 """Function by which the runner tells what a start of the cluster came to."""
 FAILURE = "harness-failure"
-"""Function by which the runner tells what befell the harness itself."""
+"""Function by which the runner tells what hit the harness itself."""
 LASTED = "harness-lasted"
 """The assumption that nothing did."""
 OBSERVATIONS = frozenset({"observe", "setup", "phase", OPENED, END, START, FAILURE})

@@ -94,7 +94,7 @@ def all_hit(facts: Facts, partition: PartitionName, strike: Strike, hit: Sequenc
 
 
 def in_sync(facts: Facts, partition: PartitionName, strike: Strike) -> Iterator[set[int]]:
-    """Sets of replicas of which each had all that was committed, one of them when a strike befell the node.
+    """Sets of replicas of which each had all that was committed, one of them when a strike hit the node.
 
     By the metadata log those in sync and the eligible ones (KIP-966); without it those that brokers told.
     """
@@ -115,7 +115,7 @@ def copies_at(facts: Facts, partition: PartitionName, strike: Strike) -> int:
 
 
 def _holders(facts: Facts, partition: PartitionName, window: FaultWindow) -> set[int]:
-    """Brokers that had a copy when a fault befell them; where nothing tells when, those that ever had one."""
+    """Brokers that had a copy when a fault hit them; where nothing tells when, those that ever had one."""
     states: Sequence[PartitionState | View]
     if facts.changes.tells(partition, window.end_ns):
         states = facts.changes.possible(partition, window.invoked_ns, window.end_ns)

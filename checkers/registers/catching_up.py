@@ -8,7 +8,7 @@ answered when the high watermark is there.  Coordinators of earlier versions ans
 
 The first commit that the new coordinator acknowledges ends that: its high watermark is above all that was
 there before.  Until then an answer may miss what was acknowledged since followers last learned of a high
-watermark: with each fetch where nothing befalls them, but not during faults; and a broker that starts again
+watermark: with each fetch where nothing hits them, but not during faults; and a broker that starts again
 knows what it wrote down last (``replica.high.watermark.checkpoint.interval.ms``, 5 s).
 """
 
@@ -25,7 +25,7 @@ from checkers.registers.columns import Registers
 AS_OF_HIGH_WATERMARK = (4, 0)
 """Since this version coordinators answer as of the high watermark (KAFKA-14499)."""
 LAG_NS = 6_000_000_000
-"""A broker that nothing befalls learns of a high watermark, and writes it down, within this time."""
+"""A broker that nothing hits learns of a high watermark, and writes it down, within this time."""
 
 
 class Catching(NamedTuple):
@@ -57,7 +57,7 @@ def catching_up(begin: int, elected: int, end: int, windows: Sequence[FaultWindo
     Args:
         begin: from when it may have been elected.
         elected: when it certainly was.
-        end: until when followers that nothing befalls need to fetch from it.
+        end: until when followers that nothing hits need to fetch from it.
         windows: all faults; followers can't fetch during them, nor learn of high watermarks.
     """
     known = begin - LAG_NS

@@ -42,7 +42,7 @@ from checkers.registers.columns import SHIFT, Registers
 OFFSETS = "offset/"
 """How the names of registers begin that are committed offsets; the group's id follows, and another slash."""
 MARGIN_NS = 10_000_000_000
-"""After so long a broker that nothing befalls has learned who coordinates."""
+"""After so long a broker that nothing hits has learned who coordinates."""
 LATE_NS = 3_000_000_000
 """So long after a fault requests may wait that were sent while it was in force; clients wait 2.5 s."""
 
@@ -175,12 +175,12 @@ def _quorum_leaders(history: History) -> set[tuple[int, int]]:
 
 
 def _keeps(window: FaultWindow, old: str, controllers: set[str]) -> bool:
-    """Whether a fault may keep an old leader from learning: it is not down, or who tells it is befallen."""
-    learns_late = window.kind not in DOWN_KINDS and _befalls(window, old)
-    return learns_late or any(_befalls(window, controller) for controller in controllers)
+    """Whether a fault may keep an old leader from learning: it is not down, or who tells it is hit."""
+    learns_late = window.kind not in DOWN_KINDS and _hits(window, old)
+    return learns_late or any(_hits(window, controller) for controller in controllers)
 
 
-def _befalls(window: FaultWindow, node: str) -> bool:
+def _hits(window: FaultWindow, node: str) -> bool:
     return window.concerns(node) or any(node in pair for pair in window.cut)
 
 

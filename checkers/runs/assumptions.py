@@ -89,7 +89,7 @@ def _harness_lasted(history: History) -> Iterator[Assumption]:
         yield Assumption(
             name=LASTED,
             met=False,
-            expected="a harness that nothing befell",
+            expected="a harness that nothing hit",
             observed="; ".join(found),
         )
 

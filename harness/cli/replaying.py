@@ -103,7 +103,7 @@ class _Bisectable(click.Command):
 def replay(run: str, *, times: int, bisect: bool, keep: bool, as_json: bool, **given: Any) -> int:
     """Carry out the recorded schedule of RUN again, and tell how often its finding comes back.
 
-    The same faults befall the same nodes at the same times, whatever roles they have now; where a role is
+    The same faults hit the same nodes at the same times, whatever roles they have now; where a role is
     another one, that is told. RUN is a folder, latest, or a scenario's name; the latter two stand for the
     newest run that is no replay, so that the same command again means the same run.
 

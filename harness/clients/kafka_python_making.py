@@ -1,6 +1,6 @@
 """How kafka-python's clients are made and ended.
 
-Six habits of version 3.0 are mended here: a constructor spends all its time on one bootstrap server drawn
+Six habits of version 3.0 are fixed here: a constructor spends all its time on one bootstrap server drawn
 at random, paused or not, and leaves its sockets open when it fails; a connection that does not come about
 leaves its socket to the garbage collector, and so does one that is closed while bytes wait to be sent;
 ``KafkaProducer.close(timeout)`` raises and leaves its thread running while records wait; and joining a

@@ -16,7 +16,7 @@ from harness.record.journal import Outcome
 from harness.vocabulary.faults import Fault, HeldRequests, LostAnswers, PacketLoss, Partition
 
 OVER = "the schedule is over"
-"""Why a blink befalls nobody that had no turn."""
+"""Why a blink hits nobody that had no turn."""
 Plan = dict[str, Any]
 """The value of an injection's invocation, see docs/histories.md."""
 
@@ -57,7 +57,7 @@ def among(spec: Fault, sight: Sight) -> Sight:
 
 
 def refuse(outcome: Outcome, plan: Plan, why: str) -> None:
-    """Record that a fault befalls nobody."""
+    """Record that a fault hits nobody."""
     refused = {HELD: "held", DEAD: "dead", OVER: "over"}.get(why, "withheld")
     outcome.end(OperationType.FAIL, plan | {"refused": refused}, why)
 

@@ -18,10 +18,10 @@ from harness.kafka.wire import PartitionAnswer, QuorumAnswer
 from harness.vocabulary.faults import Fault, OfDisk, Scope, WipeDisk
 from harness.vocabulary.topology import Node
 
-HELD = "whom it is for is held by a fault already"
-"""Why a fault befalls none where all that it means are held."""
-DEAD = "whom it is for is dead: its process ended by itself"
-"""Why a fault befalls none where no fault holds whom it means, and it has no process."""
+HELD = "the target is held by another fault"
+"""Why a fault hits none where all that it means are held."""
+DEAD = "the target is dead: its process ended by itself"
+"""Why a fault hits none where no fault holds whom it means, and it has no process."""
 CAUGHT_UP_MS = 3_000
 """How long ago a voter may have had all of the leader's log; shorter than any fault is held, so that what a
 leader remembers of a disk that is gone does not count."""
@@ -42,15 +42,15 @@ class Strike(msgspec.Struct, frozen=True):
 
 
 def strike_of(node: Node, copies: Copies) -> Strike:
-    """What a fault that has just befallen a node's disk hit."""
+    """What a fault that has just hit a node's disk hit."""
     hit = {where for where, states in copies.told.items() if any(node.id in s.replicas for s in states)}
     return Strike(node.id, copies.moment, frozenset(hit))
 
 
 def chosen(spec: Fault, sight: Sight, strikes: Sequence[Strike]) -> Resolved | str:
-    """The node that a fault means now, or why it befalls none.
+    """The node that a fault means now, or why it hits none.
 
-    Where several have the role that it names, it befalls the first in the order of its draw that lives and
+    Where several have the role that it names, it hits the first in the order of its draw that lives and
     from which it need not be withheld.
 
     Args:

@@ -74,7 +74,7 @@ def resolve(target: Target | Member, draw: int, sight: Sight) -> Resolved | None
 
 
 def roles_of(node: Node, draw: int, sight: Sight) -> tuple[Target, ...]:
-    """Every role of the moment that a node has, by the draw of the fault that befalls it."""
+    """Every role of the moment that a node has, by the draw of the fault that hits it."""
     return tuple(target for target in Target if node.id in _ids(target, draw, sight))
 
 

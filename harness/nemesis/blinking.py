@@ -98,7 +98,7 @@ class Blinking(Timed):
                 heal(aimed.held.active, plan, outcome, self._over)
 
     def _aimed(self, name: str, spec: Fault) -> Aimed | str:
-        """A blink with its nodes, which are borrowed; why it befalls none."""
+        """A blink with its nodes, which are borrowed; why it hits none."""
         taken = self._taking.taken
         sight = among(spec, self._look(taken))
         resolved = chosen(spec, sight, ())
@@ -108,7 +108,7 @@ class Blinking(Timed):
         if aimed is None:
             return HELD
         active = activate(aimed, name, resolved, self._bench)
-        if not self._taking.borrow(_befallen(aimed, active)):
+        if not self._taking.borrow(_hit_by(aimed, active)):
             return HELD
         return Aimed(Held(name, spec, active, until_ns=0), resolved, sight)
 
@@ -134,7 +134,7 @@ def _between_free(spec: Fault, resolved: Resolved, sight: Sight, taken: frozense
     return None if draw is None else msgspec.structs.replace(spec, draw=draw)
 
 
-def _befallen(spec: Fault, active: ActiveFault) -> set[str]:
+def _hit_by(spec: Fault, active: ActiveFault) -> set[str]:
     """Nodes that nobody else is to have meanwhile: the targets, and both ends of a link."""
     ends = active.cut if isinstance(spec, Partition) and spec.pattern is Pattern.LINK else ()
     return {*active.targets, *(node for pair in ends for node in pair)}

@@ -1,6 +1,6 @@
 """Plays gambits: chooses with whom, strikes, waits, mends, and records what it chose and waited for.
 
-A gambit whose condition does not come about ends there, and whatever it did is mended: it is told in the
+A gambit whose condition does not come about ends there, and whatever it did is healed: it is told in the
 history, and is no reason to believe less of a run.
 """
 

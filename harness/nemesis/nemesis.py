@@ -174,11 +174,11 @@ class Nemesis:
         """
         found = [held for name in names for held in self._held if held.fault == name]
 
-        def mended(number: int) -> bool:
+        def healed(number: int) -> bool:
             self._cancelled.wait(number * apart_ms / 1000)
             return self._end(found[number], self._recorders[number])
 
-        return all(in_parallel(mended, self._staffed(range(len(found)))))
+        return all(in_parallel(healed, self._staffed(range(len(found)))))
 
     @property
     def down(self) -> frozenset[str]:
@@ -232,7 +232,7 @@ class Nemesis:
         return numbers
 
     def _aimed(self, fault: str, spec: Fault, before: Sequence[Aimed]) -> Aimed | str:
-        """A gambit's fault with its target, given those that begin with it; why it befalls none."""
+        """A gambit's fault with its target, given those that begin with it; why it hits none."""
         sight = self._seen(spec)
         if process_fault(spec):
             taken = {one.resolved.node.name for one in before if process_fault(one.held.spec)}
@@ -300,5 +300,5 @@ class Nemesis:
             self._ledger.write(FaultUndone(fault=held.fault))
 
     def _seen(self, spec: Fault) -> Sight:
-        """The nodes that a fault may befall, and what is known of them."""
+        """The nodes that a fault may hit, and what is known of them."""
         return among(spec, self._look(self.down if process_fault(spec) else frozenset()))

@@ -251,7 +251,7 @@ def _loss(target: Target, topology: Topology, source: random.Random) -> PacketLo
 
 
 def _fault_at(member: Member, schedule: RandomSchedule, topology: Topology, source: random.Random) -> Fault:
-    """A fault that keeps a controller from the others, whatever befalls those."""
+    """A fault that keeps a controller from the others, whatever hits those."""
     kind = source.choice(schedule.kinds)
     draw = source.randrange(DRAWS)
     if kind != "partition":

@@ -50,7 +50,7 @@ class Recipe(NamedTuple):
 
 
 def blows_at(at: list[tuple[Part, Fault]], first: int = 1) -> tuple[Blow, ...]:
-    """Faults and whom each befalls, named ``f1`` and so on from a number on."""
+    """Faults and whom each hits, named ``f1`` and so on from a number on."""
     return tuple(Blow(f"f{number}", part, fault) for number, (part, fault) in enumerate(at, start=first))
 
 

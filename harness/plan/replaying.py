@@ -242,9 +242,7 @@ def _timed(schedule: FixedSchedule, told: _Recorded) -> Resolution:
     again.sort(key=lambda each: each.step.at_ms)
     blinks = tuple(replayed_blinks(schedule, told.windows, began_ns, told.nodes, told.named))
     if lacking := len(blinks_of(schedule)) - len(blinks):
-        notes.append(
-            f"{lacking} of {len(blinks_of(schedule))} blinks of then are left out: they befell nobody"
-        )
+        notes.append(f"{lacking} of {len(blinks_of(schedule))} blinks of then are left out: they hit nobody")
     ends = (each.step.at_ms + each.step.hold_ms for each in again if each.within)
     duration_ms = max([schedule.duration_ms, *ends])
     return Resolution(

@@ -21,7 +21,7 @@ def replayed_blinks(
     nodes: Sequence[Node],
     member: Callable[[str], Member],
 ) -> Iterator[Step]:
-    """Those blinks that befell somebody, each when it did, and as long as it did; the others are left out.
+    """Those blinks that hit somebody, each when it did, and as long as it did; the others are left out.
 
     Args:
         schedule: as it was planned.

@@ -20,7 +20,7 @@ from harness.record.folder import SCHEDULE_FILE
 from harness.vocabulary.faults import Target
 
 STRIKING = ("nemesis", "nemesis-[0-9]*", "gambits")
-"""Who injects faults, and chooses whom they befall."""
+"""Who injects faults, and chooses whom they hit."""
 _JOURNALS = (*STRIKING, "nemesis-blinks", "moves", "runner", "admin", "admin-*")
 """Who carries schedules out, and who says when."""
 _SYMBOLIC = "--symbolic"

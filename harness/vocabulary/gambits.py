@@ -90,11 +90,11 @@ Choice = ChooseCopies | ChooseQuorum | ChooseSuccessor | ChooseNewcomers | Given
 
 
 class Blow(msgspec.Struct, frozen=True):
-    """A fault and whom it befalls.
+    """A fault and whom it hits.
 
     Attributes:
         name: of the fault, within its gambit.
-        at: whom it befalls, in the place of the fault's own target.
+        at: whom it hits, in the place of the fault's own target.
         fault: what it is.
     """
 
@@ -109,7 +109,7 @@ class Strike(msgspec.Struct, frozen=True, tag_field="move", tag="strike"):
     A blow at a node that is down already has nothing to do.
 
     Attributes:
-        blows: what befalls whom.
+        blows: what hits whom.
         apart_ms: from the beginning of one to that of the next.
     """
 

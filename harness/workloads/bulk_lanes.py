@@ -61,7 +61,7 @@ class Lane:
         try:
             self._producer.poll(0)
         except Exception as error:  # noqa: BLE001 - whatever the library says is the records' fate
-            # A fatal error, raised once; the reports of what it befell follow.
+            # A fatal error, raised once; the reports of what it hit follow.
             self._silent = Sent(OperationType.INFO, error=told(error))
             self._deadline_s = min(self._deadline_s, time.monotonic() + REPORTS_AFTER_FATAL_S)
 

@@ -107,7 +107,7 @@ FAULTS = table(
     column("fault", LONG, "number within the run, in order of injection, from 1"),
     column("id", TEXT, "as the history names it, such as `f1`"),
     column("kind", TEXT, "such as `partition` or `kill`"),
-    column("targets", TEXTS, "nodes that it befell"),
+    column("targets", TEXTS, "nodes that it hit"),
     column("asked_ns", LONG, "when injecting began"),
     column("in_force_ns", LONG, "when a probe had confirmed it; null if none did"),
     column("heal_asked_ns", LONG, "when healing began; null if it never did"),

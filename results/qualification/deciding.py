@@ -14,7 +14,7 @@ RULE = (
 
 
 class Decision(StrEnum):
-    """What is said of the candidate; the order is from the gravest."""
+    """What is said of the candidate; the order is from the most severe."""
 
     NOT_QUALIFIED = "NOT QUALIFIED"
     INCONCLUSIVE = "INCONCLUSIVE"
@@ -51,7 +51,7 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def decide(facts: Facts) -> tuple[Decision, tuple[Reason, ...]]:
-    """The decision, and every reason against QUALIFIED, the gravest first."""
+    """The decision, and every reason against QUALIFIED, the most severe first."""
     against = (*facts.unexplained, *facts.worse)
     open_questions = (*facts.controls, *facts.mixed, *facts.doubtful, *facts.short, *facts.unreached)
     reasons = (

@@ -13,7 +13,7 @@ from results.qualification.records import Elsewhere, OnRecord, Role, Run, of_rol
 
 
 class Standing(StrEnum):
-    """What explains an anomaly of the candidate; the order is from the gravest."""
+    """What explains an anomaly of the candidate; the order is from the most severe."""
 
     UNEXPLAINED = "unexplained"
     """Neither the baseline nor anything on record has it: a regression, until somebody shows otherwise."""
@@ -84,7 +84,7 @@ class _Place(NamedTuple):
 def found_in(
     runs: Sequence[Run], elsewhere: Sequence[Elsewhere] = (), on_record: Sequence[OnRecord] = ()
 ) -> tuple[Found, ...]:
-    """Every illegal anomaly, the gravest standing first.
+    """Every illegal anomaly, the most severe standing first.
 
     Args:
         runs: of the matrix.

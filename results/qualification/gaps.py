@@ -101,7 +101,7 @@ def _not_compared(question: Question, comparisons: Comparisons) -> Iterator[str]
 
 
 def _otherwise(runs: Sequence[Run]) -> Iterator[str]:
-    """Runs that were to be red and are green: mended, or not looked at rightly."""
+    """Runs that were to be red and are green: fixed, or not looked at rightly."""
     green = [
         run
         for run in outcomes(of_role(runs, Role.CANDIDATE))

@@ -77,7 +77,7 @@ class LogRow(msgspec.Struct, frozen=True):
 
 
 class LogTable(msgspec.Struct, frozen=True):
-    """Lines of node logs, gravest first; how many more there are, with what the harness left out itself."""
+    """Lines of node logs, most severe first; how many more there are, with what the harness left out."""
 
     rows: tuple[LogRow, ...]
     left_out: int

@@ -72,7 +72,7 @@ SCENARIO = Scenario(
         Expectation(
             Validity.INVALID,
             ("voter-lost",),
-            why="KAFKA-17030 is mended for voters that wait for a leader, and this one never waits",
+            why="KAFKA-17030 is fixed for voters that wait for a leader, and this one never waits",
         ),
     ),
     ticket="KAFKA-17030",

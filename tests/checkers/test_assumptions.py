@@ -32,14 +32,14 @@ def run(**changes: str) -> str:
     return "\n".join((GOOD | changes).values())
 
 
-def test_a_harness_that_something_befell_proves_nothing(story: Story) -> None:
+def test_a_harness_that_something_hit_proves_nothing(story: Story) -> None:
     failed = Operation(
         0, 0, "runner", OperationType.OK, "harness-failure", "the load", {"error": "worker producer-1 died"}
     )
     history = story(run())
-    befallen = msgspec.structs.replace(history, operations=(*history.operations, failed))
-    assert unmet(befallen) == {"harness-lasted"}
-    (told,) = (a for a in check_assumptions(befallen).assumptions if not a.met)
+    hit = msgspec.structs.replace(history, operations=(*history.operations, failed))
+    assert unmet(hit) == {"harness-lasted"}
+    (told,) = (a for a in check_assumptions(hit).assumptions if not a.met)
     assert told.observed == "during the load: worker producer-1 died"
 
 

@@ -70,10 +70,10 @@ def test_a_whole_run_is_valid(story: Story) -> None:
 
 
 @pytest.mark.parametrize("red", [False, True])
-def test_what_befell_the_harness_is_the_first_reason_why_nobody_knows(
+def test_what_hit_the_harness_is_the_first_reason_why_nobody_knows(
     red: bool,  # noqa: FBT001 - pytest's way
 ) -> None:
-    lasted = Assumption(LASTED, met=False, expected="a harness that nothing befell", observed="it died")
+    lasted = Assumption(LASTED, met=False, expected="a harness that nothing hit", observed="it died")
     anomaly = Anomaly("lost-write", "17 is gone", "guarantee", "source")
     results = [
         result_of("log", [anomaly] if red else [], unknown_because="there was no final read"),

@@ -30,7 +30,7 @@ def copied(history: History) -> list[Operation]:
     return msgspec.json.decode(msgspec.json.encode(history.operations), type=list[Operation])
 
 
-def mended(history: History, operations: list[Operation]) -> History:
+def fixed(history: History, operations: list[Operation]) -> History:
     return msgspec.structs.replace(history, operations=tuple(operations))
 
 
@@ -62,7 +62,7 @@ def mutated(history: History, partition: int, change: Callable[[list[int], list[
     for value in finals_of(operations, partition):
         (records,) = value["records"]
         change(records[1], records[2])
-    return mended(history, operations)
+    return fixed(history, operations)
 
 
 def one_acknowledged(data: st.DataObject, history: History) -> tuple[int, int, int]:
@@ -105,7 +105,7 @@ def test_a_record_dropped_from_one_final_read_is_a_disagreement(seed: int, data:
     (records,) = value["records"]
     del records[2][records[1].index(offset)]
     records[1].remove(offset)
-    assert check_log(mended(history, operations)).counts == {"client-disagreement": 1}
+    assert check_log(fixed(history, operations)).counts == {"client-disagreement": 1}
 
 
 @FEW
@@ -118,7 +118,7 @@ def test_a_log_cut_off_at_its_end_has_lost_what_was_there(seed: int, data: st.Da
         (records,) = value["records"]
         del records[1][offset:], records[2][offset:]
         value["end"] = value["position"] = offset
-    assert check_log(mended(history, operations)).counts["lost-write"] >= 1
+    assert check_log(fixed(history, operations)).counts["lost-write"] >= 1
 
 
 @FEW
@@ -183,7 +183,7 @@ def test_a_send_that_began_later_breaks_the_order_of_real_time(seed: int, data: 
     rest = [operation for operation in history.operations if operation not in sends]
     end_ns = rest[-1].time_ns
     late = [msgspec.structs.replace(operation, time_ns=end_ns + 1 + n) for n, operation in enumerate(sends)]
-    assert "realtime-order" in check_log(mended(history, rest + late)).counts
+    assert "realtime-order" in check_log(fixed(history, rest + late)).counts
 
 
 @FEW
@@ -201,7 +201,7 @@ def test_a_record_that_a_poll_leaves_out_is_a_skip(seed: int, data: st.DataObjec
     assume(chunks)
     chunk = data.draw(st.sampled_from(chunks))
     del chunk[1][1], chunk[2][1]
-    assert check_log(mended(history, operations)).counts == {"int-poll-skip": 1}
+    assert check_log(fixed(history, operations)).counts == {"int-poll-skip": 1}
 
 
 @FEW
@@ -220,7 +220,7 @@ def test_records_that_a_poll_returns_out_of_order_are_nonmonotonic(seed: int, da
     chunk = data.draw(st.sampled_from(chunks))
     for column in chunk[1:]:
         column[0], column[1] = column[1], column[0]
-    assert "int-nonmonotonic-poll" in check_log(mended(history, operations)).counts
+    assert "int-nonmonotonic-poll" in check_log(fixed(history, operations)).counts
 
 
 def compacted(history: History, keys: int, data: st.DataObject) -> History:
@@ -239,7 +239,7 @@ def compacted(history: History, keys: int, data: st.DataObject) -> History:
                 if latest[value % keys] == value or data.draw(st.booleans())
             ]
             records[1], records[2] = ([column[n] for n in kept] for column in records[1:])
-    return mended(history, operations)
+    return fixed(history, operations)
 
 
 @FEW
@@ -289,7 +289,7 @@ def with_deletion(history: History, operations: list[Operation], partition: int,
         for kind in (OperationType.INVOKE, OperationType.OK)
     ]
     together = [*operations[:first], *deletion, *operations[first:]]
-    return mended(history, [msgspec.structs.replace(o, index=n) for n, o in enumerate(together)])
+    return fixed(history, [msgspec.structs.replace(o, index=n) for n, o in enumerate(together)])
 
 
 @FEW
@@ -297,7 +297,7 @@ def with_deletion(history: History, operations: list[Operation], partition: int,
 def test_a_history_that_ends_early_is_never_invalid(seed: int) -> None:
     history = simulated(seed)
     for length in range(0, len(history.operations), 7):
-        result = check_log(mended(history, list(history.operations[:length])))
+        result = check_log(fixed(history, list(history.operations[:length])))
         assert result.validity is Validity.UNKNOWN
         assert set(result.counts) <= {"unseen"}
 

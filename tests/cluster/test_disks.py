@@ -48,7 +48,7 @@ def cluster(launch: StartCluster) -> Iterator[Cluster]:
     assert not (cluster.folder / "disks").exists()
 
 
-def befalls(
+def hits(
     cluster: Cluster, name: str, spec: Fault, look: Callable[[], object] = lambda: None
 ) -> dict[str, object]:
     """A fault of a node's disk from inject to heal, proven; what its probes saw."""
@@ -87,7 +87,7 @@ def held(cluster: Cluster, folder: str) -> list[bytes]:
 
 @ON_LOOP
 def test_what_was_synced_outlives_the_loss_of_power(cluster: Cluster) -> None:
-    assert befalls(cluster, "b2", PowerLoss())["unsynced_lost"] is True
+    assert hits(cluster, "b2", PowerLoss())["unsynced_lost"] is True
     assert held(cluster, "synced-0") == VALUES
     # Not the only voter: brokers that know more of the metadata than it has left would end.
     await_in_sync(cluster)
@@ -95,7 +95,7 @@ def test_what_was_synced_outlives_the_loss_of_power(cluster: Cluster) -> None:
 
 @ON_LOOP
 def test_a_dead_disk_fails_its_broker_and_comes_back(cluster: Cluster) -> None:
-    seen = befalls(cluster, "b2", DeadDisk(log_dir=2))
+    seen = hits(cluster, "b2", DeadDisk(log_dir=2))
     assert "Input/output error" in str(seen["error"])
     await_in_sync(cluster)
 
@@ -115,7 +115,7 @@ def test_a_follower_whose_disk_was_wiped_has_all_again(
     cluster: Cluster, spec: WipeDisk, *, replaced: bool
 ) -> None:
     left: list[list[bytes]] = []
-    seen = befalls(cluster, "b2", spec, lambda: left.append(held(cluster, "copied-0")))
+    seen = hits(cluster, "b2", spec, lambda: left.append(held(cluster, "copied-0")))
     before, after = seen["directory_id_before"], seen["directory_id_after"]
     assert None not in (before, after)
     assert (before != after) is replaced

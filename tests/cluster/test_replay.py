@@ -24,7 +24,7 @@ SMOKE = "smoke/partition"
 
 
 def stored(runs: Path) -> Path:
-    """A run whose one fault befell the active controller, n2."""
+    """A run whose one fault hit the active controller, n2."""
     plan = planned(SMOKE)
     fault = Pause(Target.ACTIVE_CONTROLLER, draw=4)
     plan = type(plan)(
@@ -40,7 +40,7 @@ def stored(runs: Path) -> Path:
     return store_run(runs / SMOKE / "20261122T010000Z-7", plan, a_verdict(Validity.VALID), [nemesis])
 
 
-def test_the_same_node_is_befallen_and_the_cluster_can_be_worked_with(
+def test_the_same_node_is_hit_and_the_cluster_can_be_worked_with(
     tmp_path: Path, engine: docker.DockerClient, capsys: pytest.CaptureFixture[str]
 ) -> None:
     then = stored(tmp_path)

@@ -46,7 +46,7 @@ def nothing_left(engine: docker.DockerClient, tmp_path: Path) -> Iterator[None]:
     ("version", "validity", "anomalies"),
     [("3.6.2", Validity.INVALID, {"zombie-leader"}), ("3.7.1", Validity.VALID, set())],
 )
-def test_the_zombie_leader_is_red_where_kafka_had_it_and_green_where_it_was_mended(
+def test_the_zombie_leader_is_red_where_kafka_had_it_and_green_where_it_was_fixed(
     tmp_path: Path, version: str, validity: Validity, anomalies: set[str]
 ) -> None:
     words = ["run", REGRESSION, "--kafka-version", version, "--seed", "7", "--runs", str(tmp_path)]

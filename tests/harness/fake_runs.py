@@ -67,7 +67,7 @@ def having_runs(monkeypatch: pytest.MonkeyPatch) -> Having:
 
 
 def stored(runs: Path, verdict: Verdict | None, **more: Any) -> Path:
-    """A run whose fault befell c2 a second late."""
+    """A run whose fault hit c2 a second late."""
     plan = planned(ZOMBIE, kafka_version="3.6.2")
     nemesis = Told("nemesis")
     (fault,) = faults_of(plan.schedule)

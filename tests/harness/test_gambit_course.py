@@ -161,7 +161,7 @@ def test_moves_are_made_in_order_with_those_who_were_chosen(bench: Bench) -> Non
     assert ended.value == {"kind": "test", "planned": 5, "made": 5, "faults": ["g1f1", "g1f2"]}
 
 
-def test_what_does_not_come_about_ends_a_gambit_and_all_is_mended(bench: Bench) -> None:
+def test_what_does_not_come_about_ends_a_gambit_and_all_is_healed(bench: Bench) -> None:
     ended = bench.play(CHOOSE, STRIKE, MOVED, MEND)
     assert bench.done[2:] == ["mend g1f1 g1f2 +0"]
     assert bench.told()[1].error == "it did not come about"

@@ -433,8 +433,8 @@ def test_voters_leave_while_the_leader_can_not_commit_it() -> None:
     both = [script("overlapping-changes", seed) for seed in range(30)]
     for moves in both:
         struck = next(place for place, move in enumerate(moves) if isinstance(move, Strike))
-        first, second, passes, mended = moves[struck + 1 : struck + 5]
-        assert [type(move) for move in (first, second, passes, mended)] == [Ask, Ask, Pass, Mend]
+        first, second, passes, mend = moves[struck + 1 : struck + 5]
+        assert [type(move) for move in (first, second, passes, mend)] == [Ask, Ask, Pass, Mend]
         assert first != second
         assert (first.answered, second.answered) == (False, False), "the second is not to wait for the first"
         assert passes.ms <= 900, "shorter than an election takes"
@@ -511,15 +511,15 @@ def test_a_voter_that_misses_changes_is_back_when_the_leader_has_gone() -> None:
         assert [type(move) for move in moves[:-1]] == 2 * [
             ChooseQuorum, Strike, Ask, Pass, Strike, Mend, Until, Pass, Mend
         ]  # fmt: skip
-        for _, lag, ask, wait, gone, mended, led, _, back in (moves[:9], moves[9:18]):
+        for _, lag, ask, wait, gone, mend, led, _, back in (moves[:9], moves[9:18]):
             (blow,) = lag.blows
             assert blow.at == "voter-1"
             assert ask.answered, "what it misses is committed"
             leader, *held = gone.blows
             assert leader.at == "controller"
             assert gone.apart_ms == 0
-            assert mended.names == (blow.name, *(one.name for one in held)), "it is the first to go on"
-            assert (mended.apart_ms >= 1_500) == bool(held)
+            assert mend.names == (blow.name, *(one.name for one in held)), "it is the first to go on"
+            assert (mend.apart_ms >= 1_500) == bool(held)
             assert led.condition == QuorumLedByAnother("controller")
             assert back.names == (leader.name,)
             assert {(one.at, type(one.fault)) for one in held} in (
@@ -553,7 +553,7 @@ def test_voters_with_disks_of_their_own_may_lose_power_as_they_lead() -> None:
 def test_records_are_deleted_while_a_follower_is_held_that_leads_next() -> None:
     holds: dict[type, set[bool]] = {}
     for seed in range(40):
-        _, hold, delete, lingers, gone, mended, led, *_ = script("trimmed-while-held", seed)
+        _, hold, delete, lingers, gone, mend, led, *_ = script("trimmed-while-held", seed)
         assert isinstance(hold, Strike)
         (blow,) = hold.blows
         assert blow.at == "follower-1"
@@ -565,7 +565,7 @@ def test_records_are_deleted_while_a_follower_is_held_that_leads_next() -> None:
         assert 500 <= lingers.within_ms <= longest, "it is neither fenced nor out of sync"
         assert isinstance(gone, Strike)
         assert {(one.at, type(one.fault)) for one in gone.blows} == {("leader", Kill), ("follower-2", Kill)}
-        assert mended == Mend(("f1",))
+        assert mend == Mend(("f1",))
         assert led == Until(LedBy("follower-1"), 15_000)
         holds.setdefault(type(blow.fault), set()).add(lingers.within_ms > 1_000)
     assert holds == {Pause: {False}, Partition: {True, False}}
@@ -583,7 +583,7 @@ def test_sends_are_held_while_another_leads_and_not() -> None:
 def test_links_between_voters_lose_packets_while_the_leader_is_away() -> None:
     patterns, taken, first_back = set(), set(), set()
     for seed in range(40):
-        _, lossy, _, gone, wait, mended, *_ = script("lossy-voters", seed)
+        _, lossy, _, gone, wait, mend, *_ = script("lossy-voters", seed)
         assert isinstance(lossy, Strike)
         loss = lossy.blows[0].fault
         assert isinstance(loss, PacketLoss)
@@ -595,8 +595,8 @@ def test_links_between_voters_lose_packets_while_the_leader_is_away() -> None:
         taken.add(type(gone.blows[0].fault))
         assert isinstance(wait, Pass)
         assert wait.ms >= 3_000, "longer than an election takes"
-        assert isinstance(mended, Mend)
-        first_back.add(mended.names[0])
+        assert isinstance(mend, Mend)
+        first_back.add(mend.names[0])
     assert patterns == {(LossPattern.MESH, "controller"), (LossPattern.NODE, "voter-1")}
     assert taken == {Kill, Pause}
     assert first_back == {"f1", "f2"}

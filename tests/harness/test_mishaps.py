@@ -1,4 +1,4 @@
-"""What befalls the harness ends what goes on, and throws nothing away."""
+"""What hits the harness ends what goes on, and throws nothing away."""
 
 from collections.abc import Iterator
 from pathlib import Path

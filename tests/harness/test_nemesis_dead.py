@@ -1,4 +1,4 @@
-"""Nodes that die by themselves: no fault befalls them, the history says why, and the schedule goes on."""
+"""Nodes that die by themselves: no fault hits them, the history says why, and the schedule goes on."""
 
 from pathlib import Path
 from typing import Any

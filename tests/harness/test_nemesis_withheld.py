@@ -112,7 +112,7 @@ def test_a_disk_of_a_node_that_is_held_by_a_fault_is_not_taken(
     assert not rig.nemesis.begin("b", WipeDisk(broker(2), sparing=True))
     assert not rig.nemesis.begin("c", WipeDisk(broker(1), sparing=True))
     assert [each.error for each in rig.refusals()] == [
-        "whom it is for is held by a fault already",
+        "the target is held by another fault",
         "withheld from b1: 1 of 2 other copies of t/0 are in sync for certain",
     ]
     assert [each.value["refused"] for each in rig.refusals()] == ["held", "withheld"]

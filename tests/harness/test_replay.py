@@ -41,7 +41,7 @@ def edit_identity(folder: Path, **changes: Any) -> None:
     path.write_bytes(encode_identity(identity))
 
 
-def test_the_same_node_is_befallen_again_on_the_same_kafka(red: Path, having: Having) -> None:
+def test_the_same_node_is_hit_again_on_the_same_kafka(red: Path, having: Having) -> None:
     fake = having(RED)
     assert cli.invoke(["replay", str(red)]) == 0
     (plan,) = fake.plans

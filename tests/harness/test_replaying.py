@@ -245,9 +245,9 @@ def test_what_was_otherwise_is_told() -> None:
     nemesis.fault("f1", CUT, "c3", (1, 2, 3), by="name", roles=["quorum-follower", "random"])
     nemesis.fault("f2", CUT, "c3", (4, 5, 6), by="name", roles=["active-controller"])
     nemesis.fault("f3", RANDOM, "c3", (7, 8, 9), by="name", roles=[])
-    nemesis.refused("f4", KILL, 10, "whom it is for is held by a fault already")
+    nemesis.refused("f4", KILL, 10, "the target is held by another fault")
     found = differences({"f1": Target.ACTIVE_CONTROLLER, "f2": Target.ACTIVE_CONTROLLER}, nemesis.operations)
     assert found == (
         "f1: c3 had the role active-controller then and has it not now",
-        "f4 was not injected: whom it is for is held by a fault already",
+        "f4 was not injected: the target is held by another fault",
     )

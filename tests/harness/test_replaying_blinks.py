@@ -70,7 +70,7 @@ class Blinks(Told):
         self.add(at_ms, FAIL, "inject", name, value | {"refused": "held"})
 
 
-def test_whom_they_befell_is_named_and_they_come_and_go_as_then() -> None:
+def test_whom_they_hit_is_named_and_they_come_and_go_as_then() -> None:
     told = Blinks()
     told.played("blink1", SOMEBODY, "b2", 5_600)
     told.played("blink2", SOMEBODY, "c1", 6_800, kind=INFO)
@@ -81,7 +81,7 @@ def test_whom_they_befell_is_named_and_they_come_and_go_as_then() -> None:
     # The schedule began at 500.
     assert (first.at_ms, first.hold_ms, first.fault) == (5_100, 250, Pause(broker(2), 3))
     assert (second.at_ms, second.hold_ms) == (6_300, 300), "what was not proven is held as planned"
-    assert found.notes == ("2 of 4 blinks of then are left out: they befell nobody",)
+    assert found.notes == ("2 of 4 blinks of then are left out: they hit nobody",)
 
 
 @pytest.mark.parametrize("other", ["b1", "b3"])

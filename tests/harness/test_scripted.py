@@ -18,7 +18,7 @@ from harness.workloads.scripted import ScriptWorker
 WORKLOAD = ScriptedTransactions(script=Script.DELAYED_END_TXN)
 
 
-class FakeStagehand:
+class FakeScriptClient:
     """Counts how often it was told to end what was begun."""
 
     def __init__(self, fails: bool) -> None:  # noqa: FBT001 - one question, asked by name of the test
@@ -33,8 +33,8 @@ class FakeStagehand:
 
 def played(
     folder: Path, monkeypatch: pytest.MonkeyPatch, play: Any, *, fails: bool = False
-) -> tuple[ScriptWorker, FakeStagehand, Operation]:
-    client = FakeStagehand(fails)
+) -> tuple[ScriptWorker, FakeScriptClient, Operation]:
+    client = FakeScriptClient(fails)
     monkeypatch.setattr(scripted, "_LEAD_S", 0.0)
     monkeypatch.setattr(scripted, "ScriptClient", lambda _context, _cleanup: client)
     monkeypatch.setattr(scripted, "SCRIPTS", {Script.DELAYED_END_TXN: play})

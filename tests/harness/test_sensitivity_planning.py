@@ -184,7 +184,7 @@ def test_a_bug_of_the_quorum_takes_what_befalls_controllers() -> None:
     ],
 )
 def test_a_fault_befalls_whom_it_is_for(at: Target | Member | str, role: Role | None) -> None:
-    assert planning._befallen(at, Kill()) is role
+    assert planning._hit_by(at, Kill()) is role
 
 
 @pytest.mark.parametrize("fault", [Partition(Pattern.HALVES), PacketLoss(LossPattern.MESH)])
@@ -192,7 +192,7 @@ def test_what_is_cut_among_nodes_of_one_role_befalls_them_alone(fault: Partition
     roles = {Among.CONTROLLERS: Role.CONTROLLER, Among.BROKERS: Role.BROKER, Among.ALL: None}
     for among, role in roles.items():
         cut = msgspec.structs.replace(fault, among=among)
-        assert planning._befallen(Target.RANDOM, cut) is role
+        assert planning._hit_by(Target.RANDOM, cut) is role
 
 
 def test_loads_that_only_some_scenarios_have_are_asked_for_by_a_word() -> None:

@@ -114,7 +114,7 @@ def test_a_fault_befalls_the_first_from_whom_it_need_not_be_withheld() -> None:
             "withheld from n1: 1 of 2 other copies of t/0 are in sync for certain",
         ),
         (broker(1), 2, "withheld from n1: 1 of 2 other copies of t/0 are in sync for certain"),
-        (broker(9), 1, "whom it is for is held by a fault already"),
+        (broker(9), 1, "the target is held by another fault"),
     ],
 )
 def test_nobody_stands_in_for_whom_a_fault_is_withheld_from(

@@ -63,7 +63,7 @@ LOST = Anomaly("lost-write", "s", "g", "s")
 
 
 @pytest.mark.parametrize(
-    ("outcomes", "gravest"),
+    ("outcomes", "severest"),
     [
         ("valid valid", "valid"),
         ("valid unknown", "unknown"),
@@ -72,8 +72,8 @@ LOST = Anomaly("lost-write", "s", "g", "s")
         ("", "unknown"),
     ],
 )
-def test_invalid_beats_failed_beats_unknown_beats_valid(outcomes: str, gravest: str) -> None:
-    assert worst(Outcome(name) for name in outcomes.split()) is Outcome(gravest)
+def test_invalid_beats_failed_beats_unknown_beats_valid(outcomes: str, severest: str) -> None:
+    assert worst(Outcome(name) for name in outcomes.split()) is Outcome(severest)
 
 
 def test_a_green_campaign_is_summed_up() -> None:

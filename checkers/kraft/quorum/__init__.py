@@ -197,12 +197,12 @@ def _answers(
 
 
 def _strikes(history: History) -> list[FaultWindow]:
-    """Faults that befell disks with metadata logs."""
+    """Faults that hit disks with metadata logs."""
     return [window for window in fault_windows(history) if hits(history, window, METADATA_TOPIC)]
 
 
 def _struck_metadata(history: History) -> candidates.Struck:
-    """Tells whether a fault may have befallen the disk of a node's metadata log between two times."""
+    """Tells whether a fault may have hit the disk of a node's metadata log between two times."""
     strikes = _strikes(history)
 
     def struck(node: str, from_ns: int, to_ns: int) -> bool:

@@ -48,7 +48,7 @@ ANOMALIES = by_id(UNFOUNDED_MARK, BEYOND_LEADER, END_REGRESSION, UNCOMMITTED_SET
 Key = tuple[int, str | None]
 """A voter: its ``node.id`` and its disk."""
 Struck = Callable[[int, int, int], bool]
-"""Whether a fault of its disk may have befallen a node, by its id, at some time between two."""
+"""Whether a fault of its disk may have hit a node, by its id, at some time between two."""
 Licence = Callable[[LeaderClaim], str | None]
 """Why what was committed may be gone when a leader answers; None if nothing explains it."""
 
@@ -58,7 +58,7 @@ class Grounds(NamedTuple):
 
     Attributes:
         steady: whether the set of voters certainly never changed.
-        struck: which disks faults befell.
+        struck: which disks faults hit.
         licence: what permits that committed records are gone.
     """
 

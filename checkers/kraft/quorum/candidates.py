@@ -30,7 +30,7 @@ VOTE_UNKEPT = AnomalyKind(
 ANOMALIES = by_id(CANDIDATE_UNASKED, VOTE_UNKEPT)
 
 Struck = Callable[[str, int, int], bool]
-"""Whether a fault of its disk may have befallen a node, by its name, at some time between two."""
+"""Whether a fault of its disk may have hit a node, by its name, at some time between two."""
 
 
 def candidates_unasked(logs: Logs, setup: Setup) -> Iterator[Anomaly]:
@@ -62,7 +62,7 @@ def votes_unkept(logs: Logs, files: Sequence[StateFile], struck: Struck) -> Iter
     Args:
         logs: votes that nodes logged.
         files: readings of quorum-state files.
-        struck: which disks faults befell; what was on them may be gone.
+        struck: which disks faults hit; what was on them may be gone.
     """
     found: set[str] = set()
     for vote in logs.votes:

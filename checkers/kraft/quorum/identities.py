@@ -17,7 +17,7 @@ CLUSTER_ID_CHANGED = AnomalyKind(
 )
 DIRECTORY_ID_CHANGED = AnomalyKind(
     id="directory-id-changed",
-    meaning="A node's directory for metadata had another id, and nothing had befallen its disk.",
+    meaning="A node's directory for metadata had another id, and nothing had hit its disk.",
     guarantee="A directory keeps the id that it was formatted with; with its node's id it is a voter.",
     source="KIP-858, directory.id in meta.properties; KIP-853, Replica Directory Id",
 )

@@ -23,7 +23,7 @@ from checkers.kraft.quorum.views import NONE, LeaderClaim
 from checkers.verdict.verdict import Anomaly
 
 Struck = Callable[[int, int, int], bool]
-"""Whether a fault of its disk may have befallen a node, by its id, at some time between two."""
+"""Whether a fault of its disk may have hit a node, by its id, at some time between two."""
 Licence = Callable[[LeaderClaim, int], str | None]
 """Why what was committed when a leader answered may be gone until a time; None if nothing explains it."""
 
@@ -59,7 +59,7 @@ class KeptLogs:
     def lacking(self, claim: LeaderClaim, struck: Struck) -> dict[int, ReplicaLog]:
         """The logs that lack what a leader told to be committed, by the ids of their nodes.
 
-        Those are left out that were read before it was told, and those that a fault of their disks befell.
+        Those are left out that were read before it was told, and those that a fault of their disks hit.
         """
         return {
             voter: log

@@ -170,7 +170,7 @@ def read_at_ns(log: PartitionLog, rows: Integers) -> Integers:
 def _rivals(log: PartitionLog, slots: Integers) -> Integers:
     """Two claims of each contested slot, shape (2, slots), the earlier first.
 
-    Both were returned to readers, or kept, wherever two were: such a contradiction is the graver one.
+    Both were returned to readers, or kept, wherever two were: such a contradiction is the worse one.
     """
     claims = log.claims
     rows = np.flatnonzero(claims.contested)

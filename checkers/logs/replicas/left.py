@@ -4,7 +4,7 @@ Brokers' views may be old: one of them alone keeps a replica out of all comparis
 better.  Who was in the ISR all the time since recovery ended has everything.
 
 A replica that left the ISR later may lag behind.  It had all that was committed when recovery ended (Kafka
-documentation, Design, Replication), and keeps it as long as no fault befalls it.  The last records of which
+documentation, Design, Replication), and keeps it as long as no fault hits it.  The last records of which
 that is known were acknowledged while recovery went on, when every partition had to acknowledge one.
 """
 
@@ -81,7 +81,7 @@ def find_in_left(
 
 
 def is_due(history: History, meant: Meant, partition: PartitionName, node: str, op: int) -> bool:
-    """Whether a node certainly was in the ISR when recovery ended, and no fault befell it later."""
+    """Whether a node certainly was in the ISR when recovery ended, and no fault hit it later."""
     changes, at_ns = partition_changes(history), history.operations[op].time_ns
     struck = any(window.concerns(node) and window.overlaps(at_ns, NEVER) for window in fault_windows(history))
     if struck or not changes.tells(partition, NEVER):

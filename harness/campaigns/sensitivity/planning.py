@@ -159,7 +159,7 @@ def draws_of(name: str, whom: Role | None = None) -> Mapping[str, float]:
 
     Args:
         name: the scenario's.
-        whom: leave out faults that befall nodes of the other role alone, where no node has both.
+        whom: leave out faults that hit nodes of the other role alone, where no node has both.
 
     Returns:
         Mean numbers per schedule of the scenario's length; what none of its first schedules has is not there.
@@ -174,7 +174,7 @@ def draws_of(name: str, whom: Role | None = None) -> Mapping[str, float]:
 
 @functools.cache
 def _drawn_in(name: str) -> Mapping[tuple[Role | None, str], int]:
-    """What the first schedules of a scenario have, and the role of those whom it befalls; see `_befallen`."""
+    """What the first schedules of a scenario have, and the role of those whom it hits; see `_hit_by`."""
     scenario = load_scenario(name)
     schedule = scenario.schedule
     if not isinstance(schedule, RandomSchedule):
@@ -187,12 +187,12 @@ def _draws_of(planned: Planned) -> Iterator[tuple[Role | None, str]]:
     alone = ((fault.target, fault) for fault in faults_alone(planned))
     moves = tuple(move for gambit in gambits_of(planned) for move in gambit.moves)
     struck = ((blow.at, blow.fault) for move in moves if isinstance(move, Strike) for blow in move.blows)
-    yield from ((_befallen(at, fault), _tag(fault)) for at, fault in (*alone, *struck))
+    yield from ((_hit_by(at, fault), _tag(fault)) for at, fault in (*alone, *struck))
     yield from ((None, _tag(operation)) for operation in operations_of(planned))
     yield from ((None, _tag_there(move.what)) for move in moves if isinstance(move, AskThere))
 
 
-def _befallen(at: Part | Target, fault: Fault) -> Role | None:
+def _hit_by(at: Part | Target, fault: Fault) -> Role | None:
     """The role of those whom a fault is for, if it can be for no others."""
     if isinstance(fault, Partition | PacketLoss) and fault.among in _ALONE:
         return _ALONE[fault.among]
@@ -256,7 +256,7 @@ def _in_drawn_order(bug: SeededBug, runs: Iterable[Drawn], source: random.Random
 def _often(bug: SeededBug, scenario: str) -> float:
     """How many faults and operations that a bug takes are in a schedule of a scenario, in the mean.
 
-    What befalls controllers does nothing to a bug that brokers alone have.  What befalls brokers does nothing
+    What hits controllers does nothing to a bug that brokers alone have.  What hits brokers does nothing
     to votes and to the log of the quorum, but something to other bugs of controllers: when a broker ends,
     they decide who is in sync and who leads.
     """

@@ -1,7 +1,7 @@
 """Committed offsets during the load: which old answers an election or a fault explains, and which nothing.
 
 The offsets topic has one partition; broker 1 coordinates from the beginning, broker 2 from 100 ms on.  A
-broker that nothing befalls learns of it within 10 ms.
+broker that nothing hits learns of it within 10 ms.
 """
 
 from collections.abc import Callable
@@ -177,11 +177,11 @@ def test_a_commit_of_unknown_fate_overwrites_nothing() -> None:
     assert illegal(judged(story)) == []
 
 
-Befalling = Callable[[AdminStory], None]
+Hitting = Callable[[AdminStory], None]
 
 
 @pytest.mark.parametrize(
-    ("befall", "stale"),
+    ("hit", "stale"),
     [
         (lambda story: story.fault(95, 140, "pause", "n1"), False),
         (lambda story: story.fault(95, 130, "pause", "n1"), True),
@@ -190,10 +190,10 @@ Befalling = Callable[[AdminStory], None]
         (lambda story: story.fault(95, 140, "pause", "n3"), True),
     ],
 )
-def test_a_fault_of_the_old_leader_may_keep_it_from_learning(befall: Befalling, *, stale: bool) -> None:
+def test_a_fault_of_the_old_leader_may_keep_it_from_learning(hit: Hitting, *, stale: bool) -> None:
     """Or one of the quorum's leader, which is broker 1 as well."""
     story = kept()
-    befall(story)
+    hit(story)
     writes(story, 20, 1)
     writes(story, 103, 2)
     reads(story, 145, 1)

@@ -34,7 +34,7 @@ def apart(place: int) -> list[Batch]:
 
 
 def fault(kind: str, node: str) -> list[Operation]:
-    """A fault that befell a node, and was healed."""
+    """A fault that hit a node, and was healed."""
     value = {"kind": kind, "targets": [node], "spec": {}}
     return [
         Operation(0, at, "nemesis", OperationType(ended), f, "f1", value)

@@ -15,10 +15,10 @@ MOMENT_NS = 3 * SECOND_NS
 
 
 def _whole_nodes(edit: Edit, role: str) -> list[str]:
-    """Nodes with a role that no fault befell."""
-    befallen = {t for o in edit.original.of("inject") for t in (o.value or {}).get("targets", ())}
+    """Nodes with a role that no fault hit."""
+    hit = {t for o in edit.original.of("inject") for t in (o.value or {}).get("targets", ())}
     nodes = next(iter(edit.original.of("setup"))).value["nodes"]
-    return [n["name"] for n in nodes if role in n["roles"] and n["name"] not in befallen]
+    return [n["name"] for n in nodes if role in n["roles"] and n["name"] not in hit]
 
 
 def _silent(edit: Edit, key: str, role: str, for_ns: int) -> None:

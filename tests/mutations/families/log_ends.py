@@ -11,7 +11,7 @@ from tests.mutations.looking import Acked, acked
 from tests.mutations.suite import VALID, invalid, mutation
 
 RUNS = ("smoke", "elections", "votes", "bulk")
-"""Runs in which no fault befell a disk."""
+"""Runs in which no fault hit a disk."""
 _LATER_NS = 5_000_000_000
 
 

@@ -105,11 +105,11 @@ def nobody_read_at_the_end(edit: Edit) -> None:
 
 @mutation("probes", invalid("node-died"), RUNS, 1)
 def a_node_died_by_itself(edit: Edit) -> None:
-    """A node that no fault befell ended and ran again, before the load was over."""
+    """A node that no fault hit ended and ran again, before the load was over."""
     history = edit.original
-    befallen = {t for o in history.of("inject") for t in (o.value or {}).get("targets", ())}
+    hit = {t for o in history.of("inject") for t in (o.value or {}).get("targets", ())}
     nodes = [n["name"] for o in history.of("setup") for n in o.value["nodes"]]
-    node = next((n for n in nodes if n not in befallen), None)
+    node = next((n for n in nodes if n not in hit), None)
     if node is None:
         edit.give_up("every node had its fault")
     seen = next(o for o in history.observed("node") if o.node == node)
@@ -120,7 +120,7 @@ def a_node_died_by_itself(edit: Edit) -> None:
 
 @mutation("probes", invalid("node-died"), ("chaos", "smoke", "txn", "moves", "deletions"), 1)
 def a_node_started_again_by_itself(edit: Edit) -> None:
-    """A node that ran, and that no fault befell then, runs again since a later time: nobody saw it end."""
+    """A node that ran, and that no fault hit then, runs again since a later time: nobody saw it end."""
     seen = next(iter(reversed([o for o in edit.original.observed("node") if o.value["status"] == "running"])))
     at_ns = max(seen.time_ns, phase_ns(edit.original, "heal")) + 1_000_000
     edit.add(seen, at_ns, value=seen.value | {"started_at": "2026-11-22T23:59:59.0Z"})

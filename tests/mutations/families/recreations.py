@@ -163,7 +163,7 @@ def _quiet(edit: Edit, from_ns: int, to_ns: int) -> bool:
 
 @mutation("recreations", invalid("returned-topic-id"), RUN, 2)
 def a_broker_goes_back_to_the_old_topic(edit: Edit) -> None:
-    """A broker lists the new topic of a name, and then the old one, and nothing befell it between."""
+    """A broker lists the new topic of a name, and then the old one, and nothing hit it between."""
     found = listings(edit)
     places = []
     for again in recreated(edit):
