@@ -11,9 +11,9 @@ import numpy as np
 from kafka.record.default_records import DefaultRecordBatch
 
 from harness.administration.schemas import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
+from harness.kafka.answers import kafka_uuid
 from harness.kafka.segments.batches import read_segment
 from harness.kafka.segments.compiled import batch_positions
-from harness.kafka.wire import kafka_uuid
 
 LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = 2, 3, 4, 5, 6
 _SKIPPED = (SNAPSHOT_HEADER, SNAPSHOT_FOOTER)

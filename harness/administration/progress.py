@@ -6,7 +6,7 @@ import msgspec
 
 from harness.administration.reassignments import Ongoing
 from harness.administration.requests import Asked, PartitionStatus, Received, Request, Requests, State, holder
-from harness.kafka.wire import PartitionAnswer
+from harness.kafka.answers import PartitionAnswer
 
 Place = tuple[str, int]
 

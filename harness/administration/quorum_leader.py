@@ -15,7 +15,8 @@ from kafka.protocol.admin import (
 from kafka.protocol.metadata import MetadataRequest
 
 from harness.administration.voters import VoterEndpoint
-from harness.kafka.wire import METADATA_TOPIC, Connection, Replica, WireError, replica_of
+from harness.kafka.answers import Replica, replica_of
+from harness.kafka.wire import METADATA_TOPIC, Connection, WireError
 
 NOT_LEADER_OR_FOLLOWER = 6
 _ROUND_S, _ROUND_MIN_S = 2.0, 0.5

@@ -7,7 +7,7 @@ import msgspec
 
 from harness.administration.quorum_leader import Address, Told
 from harness.administration.voters import VoterEndpoint
-from harness.kafka.wire import Replica
+from harness.kafka.answers import Replica
 
 CAUGHT_UP_WITHIN_MS = 3_600_000
 """The leader takes a new voter that has fetched within this time (LeaderState.isReplicaCaughtUp)."""

@@ -13,7 +13,9 @@ from harness.administration.progress import Place, Sight, progress_of
 from harness.administration.reassignments import Address, list_reassignments, log_sizes
 from harness.administration.requests import PartitionStatus, Request, Requests, State
 from harness.errors import KrucibleError
-from harness.kafka.wire import ClusterAnswer, Endpoint, WireError
+from harness.kafka.answers import ClusterAnswer
+from harness.kafka.endpoint import Endpoint
+from harness.kafka.wire import WireError
 
 ASK_TIMEOUT_MS = 3000
 SETTLE_BOUND_S = 3.0

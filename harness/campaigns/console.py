@@ -16,7 +16,7 @@ from rich.table import Table
 
 from checkers.history.operations import Operation, OperationType
 from harness.campaigns.admin_news import admin_news
-from harness.kafka.wire import PartitionAnswer
+from harness.kafka.answers import PartitionAnswer
 from harness.record.events import Acknowledged, Event, PhaseBegan, Recorded, RunBegan, RunEnded
 
 REFRESH_PER_SECOND = 4

@@ -20,7 +20,7 @@ from harness.clients.administrator_errors import NOT_FOUND, classify_commit
 from harness.clients.bounded import within
 from harness.clients.interface import ClientFailedError
 from harness.clients.kafka_python_making import made_client
-from harness.kafka.wire import kafka_uuid
+from harness.kafka.answers import kafka_uuid
 from harness.record.journal import describe
 
 

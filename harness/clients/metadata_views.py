@@ -10,7 +10,8 @@ from kafka.protocol.admin import (
 )
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
-from harness.kafka.wire import Connection, WireError, kafka_uuid
+from harness.kafka.answers import kafka_uuid
+from harness.kafka.wire import Connection, WireError
 
 _TOPIC = 2
 _DYNAMIC_TOPIC_CONFIG = 1

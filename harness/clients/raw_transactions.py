@@ -25,7 +25,8 @@ from kafka.protocol.producer import (
 )
 from kafka.record import MemoryRecordsBuilder
 
-from harness.kafka.wire import Connection, TopicAnswer
+from harness.kafka.answers import TopicAnswer
+from harness.kafka.wire import Connection
 
 _TRANSACTION = 1
 _FIND_COORDINATOR_SINGLE = 3

@@ -14,7 +14,7 @@ from collections.abc import Sequence
 import msgspec
 
 from harness.faults.targets import Copies, Resolved, Sight, resolve
-from harness.kafka.wire import PartitionAnswer, QuorumAnswer
+from harness.kafka.answers import PartitionAnswer, QuorumAnswer
 from harness.vocabulary.faults import Fault, OfDisk, Scope, WipeDisk
 from harness.vocabulary.topology import Node
 

@@ -2,7 +2,7 @@
 
 import msgspec
 
-from harness.kafka.wire import PartitionAnswer, QuorumAnswer
+from harness.kafka.answers import PartitionAnswer, QuorumAnswer
 from harness.vocabulary.administration import Member
 from harness.vocabulary.faults import Target
 from harness.vocabulary.topology import Node

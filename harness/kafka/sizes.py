@@ -3,7 +3,7 @@
 import threading
 from collections.abc import Iterable
 
-from harness.kafka.wire import TopicAnswer
+from harness.kafka.answers import TopicAnswer
 
 
 class TopicSizes:

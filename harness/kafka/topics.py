@@ -16,7 +16,9 @@ from kafka.protocol.producer import ProduceRequest, ProduceResponse
 from kafka.record import MemoryRecordsBuilder
 
 from harness.errors import KrucibleError
-from harness.kafka.wire import Connection, Endpoint, TopicAnswer, WireError
+from harness.kafka.answers import TopicAnswer
+from harness.kafka.endpoint import Endpoint
+from harness.kafka.wire import Connection, WireError
 
 _TIMEOUT_S = 5.0
 _RETRY_PAUSE_S = 0.1

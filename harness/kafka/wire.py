@@ -6,23 +6,15 @@ encode and decode; versions are negotiated by ApiVersions once per connection, s
 with another version is asked again.
 """
 
-import base64
 import socket
 import struct
 import time
-from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, Self, TypeVar
-from uuid import UUID
 
-import msgspec
-from kafka.protocol.admin import DescribeQuorumRequest, DescribeQuorumResponse
-from kafka.protocol.admin.topics import DescribeTopicPartitionsRequest, DescribeTopicPartitionsResponse
 from kafka.protocol.metadata import (
     ApiVersionsRequest,
     ApiVersionsResponse,
-    MetadataRequest,
-    MetadataResponse,
 )
 
 API_VERSIONS_VERSION = 3
@@ -36,70 +28,6 @@ T = TypeVar("T")
 
 class WireError(Exception):
     """The node did not answer: refused, silent past the deadline, hung up, or not to be understood."""
-
-
-class Replica(msgspec.Struct, frozen=True, array_like=True):
-    """What the quorum's leader knows of a replica; -1 where it knows nothing, times in wall-clock ms."""
-
-    id: int
-    directory_id: str | None
-    log_end_offset: int
-    last_fetch_ms: int
-    last_caught_up_ms: int
-
-
-class QuorumAnswer(msgspec.Struct, frozen=True):
-    """A controller's answer to DescribeQuorum.
-
-    Attributes:
-        error: Kafka's code; 0 only from a node that believes itself the leader.
-        leader_id: itself, where `error` is 0.
-        leader_epoch: its epoch.
-        high_watermark: -1 until something is committed in this epoch.
-        voters: the voters, as it knows them.
-        observers: everyone else who fetched lately.
-    """
-
-    error: int
-    leader_id: int
-    leader_epoch: int
-    high_watermark: int
-    voters: tuple[Replica, ...]
-    observers: tuple[Replica, ...]
-
-
-class PartitionAnswer(msgspec.Struct, frozen=True, array_like=True):
-    """One partition as a broker sees it; leader -1 where none, elr None where the broker does not tell."""
-
-    partition: int
-    leader: int
-    leader_epoch: int
-    replicas: tuple[int, ...]
-    isr: tuple[int, ...]
-    elr: tuple[int, ...] | None
-
-
-class TopicAnswer(msgspec.Struct, frozen=True):
-    """One topic as a broker sees it; `error` is Kafka's code, 3 where it knows no such topic."""
-
-    name: str
-    topic_id: str
-    error: int
-    partitions: tuple[PartitionAnswer, ...]
-
-
-class ClusterAnswer(msgspec.Struct, frozen=True):
-    """A broker's view of the cluster.
-
-    Attributes:
-        cluster_id: the cluster's id.
-        brokers: ids of the brokers that it believes registered and unfenced.
-        topics: by name; what was asked for, or all.
-    """
-
-    cluster_id: str | None
-    brokers: frozenset[int]
-    topics: dict[str, TopicAnswer]
 
 
 class Connection:
@@ -227,82 +155,6 @@ class Connection:
         return bytes(parts)
 
 
-class Endpoint:
-    """One listener of one node, asked again and again over one connection that is renewed as needed.
-
-    Not for sharing between threads.
-
-    Args:
-        host: address of the listener.
-        port: its port.
-        timeout_s: for every question, with connecting where that is needed.
-    """
-
-    def __init__(self, host: str, port: int, timeout_s: float = 1.5) -> None:
-        self.host = host
-        self.port = port
-        self.timeout_s = timeout_s
-        self._connection: Connection | None = None
-
-    def quorum(self) -> QuorumAnswer:
-        """DescribeQuorum of a controller's listener; only the leader's own answer has `error` 0.
-
-        Raises:
-            WireError: no answer.
-        """
-        return self.ask(_quorum)
-
-    def cluster(self, topics: Iterable[str] | None = None, *, elr: bool = False) -> ClusterAnswer:
-        """Metadata of a broker's listener.
-
-        Args:
-            topics: names, or None for all.
-            elr: ask for eligible leader replicas too, where the broker can tell (3.8 and newer).
-
-        Raises:
-            WireError: no answer.
-        """
-        names = None if topics is None else tuple(topics)
-        return self.ask(lambda connection: _cluster(connection, names, elr=elr))
-
-    def features(self) -> dict[str, int]:
-        """Finalized feature levels by name, as the node knows them now.
-
-        Raises:
-            WireError: no answer.
-        """
-        self.close()
-        return self.ask(lambda connection: connection.features)
-
-    def close(self) -> None:
-        """Close the connection, if there is one."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
-
-    def ask(self, question: Callable[[Connection], T]) -> T:
-        """Ask, or raise `WireError`; what broke while idle is renewed once, a silent node not asked twice."""
-        deadline_s = time.monotonic() + self.timeout_s
-        if self._connection is not None:
-            try:
-                return self._put(question, deadline_s)
-            except WireError:
-                if deadline_s - time.monotonic() < self.timeout_s / 2:
-                    raise
-        return self._put(question, deadline_s)
-
-    def _put(self, question: Callable[[Connection], T], deadline_s: float) -> T:
-        try:
-            if self._connection is None:
-                left_s = max(0.001, deadline_s - time.monotonic())
-                self._connection = Connection(self.host, self.port, left_s)
-            self._connection.allow_until(deadline_s)
-            return question(self._connection)
-        except WireError:
-            self.close()
-            raise
-
-
 def answers(host: str, port: int, timeout_s: float) -> bool:
     """Whether a node is alive: it accepts and answers to ApiVersions (a paused one only accepts)."""
     try:
@@ -310,90 +162,3 @@ def answers(host: str, port: int, timeout_s: float) -> bool:
     except WireError:
         return False
     return True
-
-
-def kafka_uuid(value: UUID | None) -> str | None:
-    """A UUID as Kafka writes it (22 characters of URL-safe base64), None for none and for zero."""
-    if value is None or value.int == 0:
-        return None
-    return base64.urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
-
-
-def _quorum(connection: Connection) -> QuorumAnswer:
-    topic = DescribeQuorumRequest.TopicData
-    partitions = [topic.PartitionData(partition_index=0)]
-    request = DescribeQuorumRequest(topics=[topic(topic_name=METADATA_TOPIC, partitions=partitions)])
-    answer = connection.ask(request, DescribeQuorumResponse)
-    if answer.error_code or not answer.topics:
-        return QuorumAnswer(answer.error_code or -1, -1, -1, -1, (), ())
-    state = answer.topics[0].partitions[0]
-    return QuorumAnswer(
-        state.error_code,
-        state.leader_id,
-        state.leader_epoch,
-        state.high_watermark,
-        tuple(map(replica_of, state.current_voters)),
-        tuple(map(replica_of, state.observers)),
-    )
-
-
-def replica_of(state: Any) -> Replica:
-    """A replica in an answer to DescribeQuorum."""
-    return Replica(
-        state.replica_id,
-        kafka_uuid(state.replica_directory_id),
-        state.log_end_offset,
-        state.last_fetch_timestamp,
-        state.last_caught_up_timestamp,
-    )
-
-
-def _cluster(connection: Connection, names: tuple[str, ...] | None, *, elr: bool) -> ClusterAnswer:
-    wanted = None if names is None else [MetadataRequest.MetadataRequestTopic(name=n) for n in names]
-    request = MetadataRequest(topics=wanted, allow_auto_topic_creation=False)
-    answer = connection.ask(request, MetadataResponse)
-    eligible: dict[tuple[str, int], tuple[int, ...]] = {}
-    found = [topic.name for topic in answer.topics if not topic.error_code]
-    if elr and found and connection.supports(DescribeTopicPartitionsRequest):
-        eligible = _eligible(connection, found)
-    return ClusterAnswer(
-        answer.cluster_id,
-        frozenset(broker.node_id for broker in answer.brokers),
-        {topic.name: _topic(topic, eligible) for topic in answer.topics},
-    )
-
-
-def _topic(topic: Any, eligible: dict[tuple[str, int], tuple[int, ...]]) -> TopicAnswer:
-    partitions = (
-        PartitionAnswer(
-            state.partition_index,
-            state.leader_id,
-            state.leader_epoch,
-            tuple(state.replica_nodes),
-            tuple(state.isr_nodes),
-            eligible.get((topic.name, state.partition_index)),
-        )
-        for state in topic.partitions
-    )
-    ordered = tuple(sorted(partitions, key=lambda state: state.partition))
-    return TopicAnswer(topic.name, kafka_uuid(topic.topic_id) or "", topic.error_code, ordered)
-
-
-def _eligible(connection: Connection, names: list[str]) -> dict[tuple[str, int], tuple[int, ...]]:
-    """Eligible leader replicas by (topic, partition), following the cursor to the end."""
-    found: dict[tuple[str, int], tuple[int, ...]] = {}
-    topics = [DescribeTopicPartitionsRequest.TopicRequest(name=name) for name in sorted(names)]
-    cursor = None
-    while True:
-        request = DescribeTopicPartitionsRequest(topics=topics, cursor=cursor)
-        answer = connection.ask(request, DescribeTopicPartitionsResponse)
-        for topic in answer.topics:
-            for state in topic.partitions:
-                if state.eligible_leader_replicas is not None:
-                    found[topic.name, state.partition_index] = tuple(state.eligible_leader_replicas)
-        if answer.next_cursor is None:
-            return found
-        follow = answer.next_cursor
-        cursor = DescribeTopicPartitionsRequest.Cursor(
-            topic_name=follow.topic_name, partition_index=follow.partition_index
-        )

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from harness.kafka.wire import PartitionAnswer
+from harness.kafka.answers import PartitionAnswer
 from harness.nemesis.conditions import Seen, judged
 from harness.nemesis.situation import Situation
 from harness.vocabulary.administration import (

@@ -7,7 +7,7 @@ One whose disk was replaced is no voter any more and still counts as one: it goe
 import random
 from collections.abc import Sequence
 
-from harness.kafka.wire import QuorumAnswer
+from harness.kafka.answers import QuorumAnswer
 from harness.nemesis.situation import Situation
 from harness.vocabulary.administration import (
     AddPartitions,

@@ -3,7 +3,7 @@
 import msgspec
 
 from harness.administration.reassignments import Ongoing
-from harness.kafka.wire import PartitionAnswer, QuorumAnswer
+from harness.kafka.answers import PartitionAnswer, QuorumAnswer
 from harness.vocabulary.administration import Member
 from harness.vocabulary.topology import Node
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-from harness.kafka.wire import Endpoint
+from harness.kafka.endpoint import Endpoint
 from harness.observers.commits import CommitsObserver
 from harness.observers.ends import LogEndsObserver
 from harness.observers.offsets import OffsetsObserver

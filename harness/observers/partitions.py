@@ -8,7 +8,9 @@ import time
 from collections.abc import Mapping
 
 from harness.clients.listing import ask_as_consumer
-from harness.kafka.wire import Endpoint, TopicAnswer, WireError
+from harness.kafka.answers import TopicAnswer
+from harness.kafka.endpoint import Endpoint
+from harness.kafka.wire import WireError
 from harness.observers.observer import Observer
 from harness.observers.view import ClusterView
 from harness.record.journal import Journals

@@ -2,7 +2,9 @@
 
 import time
 
-from harness.kafka.wire import Endpoint, QuorumAnswer, WireError
+from harness.kafka.answers import QuorumAnswer
+from harness.kafka.endpoint import Endpoint
+from harness.kafka.wire import WireError
 from harness.observers.observer import Observer
 from harness.observers.view import ClusterView
 from harness.record.journal import Journals

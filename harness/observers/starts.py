@@ -3,7 +3,8 @@
 from queue import Empty, SimpleQueue
 
 from harness.clients.listing import ask_for_starts
-from harness.kafka.wire import Endpoint, WireError
+from harness.kafka.endpoint import Endpoint
+from harness.kafka.wire import WireError
 from harness.observers.observer import Observer
 from harness.record.journal import Journals
 from harness.workloads.deletions import Deleted, Deletions

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable, Mapping
 
 from harness.administration.reassignments import Ongoing
-from harness.kafka.wire import PartitionAnswer, QuorumAnswer, TopicAnswer
+from harness.kafka.answers import PartitionAnswer, QuorumAnswer, TopicAnswer
 
 FRESH_S = 3.0
 """Older sights are of a node that fell silent; what it believed says nothing about now."""

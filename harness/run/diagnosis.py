@@ -9,7 +9,8 @@ import msgspec
 
 from harness.cluster.cluster import Cluster
 from harness.evidence.node_logs import findings
-from harness.kafka.wire import Endpoint, WireError
+from harness.kafka.endpoint import Endpoint
+from harness.kafka.wire import WireError
 from harness.observers.quorum_state import read_quorum_state
 from harness.run.readiness import NotReadyError
 

@@ -7,7 +7,9 @@ from contextlib import closing, suppress
 
 from harness.faults.taking import Taking
 from harness.faults.targets import Copies, Sight
-from harness.kafka.wire import Endpoint, PartitionAnswer, WireError
+from harness.kafka.answers import PartitionAnswer
+from harness.kafka.endpoint import Endpoint
+from harness.kafka.wire import WireError
 from harness.nemesis.blinking import Blinking
 from harness.nemesis.gambits import GambitCourse, GambitSurroundings
 from harness.nemesis.nemesis import Nemesis

@@ -7,8 +7,10 @@ import msgspec
 
 from harness.cluster.cluster import Cluster
 from harness.errors import EngineError, KrucibleError
+from harness.kafka.answers import TopicAnswer
+from harness.kafka.endpoint import Endpoint
 from harness.kafka.topics import Address, NewTopic, acknowledges_write, create_topic, delete_topic
-from harness.kafka.wire import Endpoint, TopicAnswer, WireError
+from harness.kafka.wire import WireError
 
 READY_TOPIC = "krucible-ready"
 READY_BOUND_S = 90.0

@@ -9,8 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from checkers.history.operations import OperationType
+from harness.kafka.answers import PartitionAnswer
+from harness.kafka.endpoint import Endpoint
 from harness.kafka.topics import Address
-from harness.kafka.wire import Endpoint, PartitionAnswer, WireError
+from harness.kafka.wire import WireError
 from harness.record.journal import Recorder
 
 _PAUSE_S = 0.2

@@ -19,9 +19,9 @@ from harness.cluster.images import KafkaImage, ensure_base, ensure_image
 from harness.cluster.logs import LOG_FILE, save_logs
 from harness.errors import KrucibleError
 from harness.evidence.disks import EVIDENCE
+from harness.kafka.answers import TopicAnswer
 from harness.kafka.sizes import TopicSizes
 from harness.kafka.topics import NewTopic, create_topic
-from harness.kafka.wire import TopicAnswer
 from harness.plan.chance import least_operations
 from harness.plan.planning import RunPlan
 from harness.plan.schedule import blinks_of, encode, faults_alone, gambits_of

@@ -17,7 +17,8 @@ from harness.clients.interface import (
     Message,
     ReadError,
 )
-from harness.kafka.wire import Endpoint, WireError
+from harness.kafka.endpoint import Endpoint
+from harness.kafka.wire import WireError
 from harness.record.journal import describe
 from harness.workloads.consuming import grouped
 from harness.workloads.context import Address, Context

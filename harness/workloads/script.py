@@ -17,7 +17,9 @@ from harness.clients.raw_transactions import (
     init_producer,
     produce,
 )
-from harness.kafka.wire import Connection, Endpoint, TopicAnswer, WireError
+from harness.kafka.answers import TopicAnswer
+from harness.kafka.endpoint import Endpoint
+from harness.kafka.wire import Connection, WireError
 from harness.record.journal import describe
 from harness.vocabulary import ScriptedTransactions
 from harness.workloads.context import Context

@@ -25,7 +25,9 @@ from harness.clients.raw_transactions import (
 )
 from harness.clients.transaction_views import abort_in_partition, describe_producer, describe_transaction
 from harness.clients.transactional_errors import classify_commit
-from harness.kafka.wire import Connection, Endpoint, TopicAnswer, WireError
+from harness.kafka.answers import TopicAnswer
+from harness.kafka.endpoint import Endpoint
+from harness.kafka.wire import Connection, WireError
 from harness.vocabulary import TxnWorkload
 from harness.workloads.context import Address, Context
 from harness.workloads.values import Values

@@ -28,8 +28,10 @@ from harness.cluster.cluster import Cluster
 from harness.evidence.metadata_logs import gather_metadata_logs
 from harness.faults.activate import activate
 from harness.faults.targets import Resolved
+from harness.kafka.answers import PartitionAnswer
+from harness.kafka.endpoint import Endpoint
 from harness.kafka.topics import NewTopic, create_topic, delete_topic
-from harness.kafka.wire import Endpoint, PartitionAnswer, WireError
+from harness.kafka.wire import WireError
 from harness.nemesis.operator import Operator
 from harness.nemesis.situation import Situation
 from harness.record.journal import Clock, Journals, Recorder

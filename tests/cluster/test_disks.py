@@ -11,8 +11,9 @@ from harness.cluster.homes import disk_with
 from harness.cluster.loop_disks import lacking
 from harness.faults.activate import activate
 from harness.faults.targets import Resolved
+from harness.kafka.endpoint import Endpoint
 from harness.kafka.topics import NewTopic, acknowledges_write, create_topic
-from harness.kafka.wire import Endpoint, WireError
+from harness.kafka.wire import WireError
 from harness.run.healing import bench_of
 from harness.vocabulary.faults import DeadDisk, Fault, PowerLoss, Scope, WipeDisk
 from harness.vocabulary.topology import DiskKind, Mode, Topology

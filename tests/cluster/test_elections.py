@@ -11,8 +11,10 @@ from harness.administration import elections
 from harness.administration.elections import elect_leaders
 from harness.cli import invoke
 from harness.cluster.cluster import Cluster
+from harness.kafka.answers import PartitionAnswer
+from harness.kafka.endpoint import Endpoint
 from harness.kafka.topics import NewTopic, create_topic, delete_topic
-from harness.kafka.wire import Connection, Endpoint, PartitionAnswer, WireError, answers
+from harness.kafka.wire import Connection, WireError, answers
 from harness.run.readiness import await_ready
 from harness.vocabulary import Topology
 from harness.vocabulary.administration import ElectionType

@@ -13,8 +13,10 @@ from harness import cli
 from harness.administration.reassignments import alter_reassignments, log_sizes
 from harness.administration.throttles import FOLLOWERS, LEADERS, RATES
 from harness.cluster.cluster import Cluster
+from harness.kafka.answers import TopicAnswer
+from harness.kafka.endpoint import Endpoint
 from harness.kafka.topics import NewTopic, acknowledges_write, create_topic, delete_topic
-from harness.kafka.wire import Connection, Endpoint, TopicAnswer
+from harness.kafka.wire import Connection
 from tests.harness.waiting import wait_until
 
 pytestmark = pytest.mark.cluster

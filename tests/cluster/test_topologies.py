@@ -7,7 +7,7 @@ import pytest
 
 from harness.cluster.cluster import find_cluster
 from harness.cluster.containers import subnets_in_use
-from harness.kafka.wire import Endpoint
+from harness.kafka.endpoint import Endpoint
 from harness.run.readiness import await_ready
 from harness.vocabulary import Mode, NodeFile, Quorum, Topology
 

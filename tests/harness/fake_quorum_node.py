@@ -16,7 +16,7 @@ from harness.administration.schemas import (
     RemoveRaftVoterResponse,
 )
 from harness.administration.voters import directory_uuid
-from harness.kafka.wire import Replica
+from harness.kafka.answers import Replica
 from tests.harness.fake_node import METADATA, QUORUM, FakeNode, metadata_answer
 
 CLUSTER, ADD, REMOVE = 60, 80, 81

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from harness.kafka.wire import PartitionAnswer, QuorumAnswer, Replica
+from harness.kafka.answers import PartitionAnswer, QuorumAnswer, Replica
 from harness.nemesis.choosing import Chosen, asked_there, chosen_now, come_about, has_part, member_of
 from harness.nemesis.situation import Situation
 from harness.vocabulary import (

@@ -10,7 +10,7 @@ from harness import cli
 from harness.administration import addressing, quorum_leader
 from harness.administration.addressing import Reach
 from harness.cli import quorum_asking
-from harness.kafka.wire import Replica, kafka_uuid
+from harness.kafka.answers import Replica, kafka_uuid
 from tests.harness.fake_control_records import ONE, TWO, change, kraft_version, voters
 from tests.harness.fake_quorum_node import FIRST, NOW_MS, SECOND, THIRD, FakeQuorumNode
 from tests.harness.fake_segments import batch, control_batch, write_log

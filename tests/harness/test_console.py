@@ -8,7 +8,7 @@ from rich.console import Console
 from checkers.history.operations import Operation, OperationType
 from checkers.verdict.verdict import Validity, Verdict
 from harness.campaigns.console import LineConsole, LiveConsole, console_for
-from harness.kafka.wire import PartitionAnswer
+from harness.kafka.answers import PartitionAnswer
 from harness.record.events import Event, PhaseBegan, Recorded, RunBegan, RunEnded
 
 OK, INFO = OperationType.OK, OperationType.INFO

@@ -10,8 +10,8 @@ import pytest
 from checkers.history.operations import OperationType
 from harness.errors import EngineError
 from harness.faults.contract import Bench
+from harness.kafka.answers import PartitionAnswer, QuorumAnswer, TopicAnswer
 from harness.kafka.sizes import TopicSizes
-from harness.kafka.wire import PartitionAnswer, QuorumAnswer, TopicAnswer
 from harness.nemesis.situation import TopicSize
 from harness.observers.view import FRESH_S, ClusterView
 from harness.record.journal import Clock, Journals

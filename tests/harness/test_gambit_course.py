@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from harness.kafka.wire import PartitionAnswer
+from harness.kafka.answers import PartitionAnswer
 from harness.nemesis.gambits import GambitCourse, GambitSurroundings
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator, Performed

@@ -10,7 +10,7 @@ import pytest
 from checkers.history.operations import Operation, OperationType
 from harness.faults.contract import Bench
 from harness.faults.targets import Copies, Sight
-from harness.kafka.wire import PartitionAnswer
+from harness.kafka.answers import PartitionAnswer
 from harness.nemesis import nemesis as module
 from harness.nemesis.nemesis import Nemesis
 from harness.record.journal import Clock, Journals, Recorder

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from harness.kafka.wire import Endpoint
+from harness.kafka.endpoint import Endpoint
 from harness.observers import ClusterView, partitions
 from harness.observers.partitions import PartitionObserver
 from harness.record.journal import Clock, Journals

@@ -9,7 +9,7 @@ import pytest
 from kafka.protocol.consumer import ListOffsetsRequest, ListOffsetsResponse
 
 from harness.clients.listing import What
-from harness.kafka.wire import PartitionAnswer, TopicAnswer
+from harness.kafka.answers import PartitionAnswer, TopicAnswer
 from harness.observers import ClusterView, Observers, observers
 from harness.observers.offsets import OffsetsObserver
 from harness.record.journal import Clock, Journals

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from harness.kafka.wire import PartitionAnswer, QuorumAnswer, TopicAnswer
+from harness.kafka.answers import PartitionAnswer, QuorumAnswer, TopicAnswer
 from harness.observers import ClusterView, Observers
 from harness.observers import observers as module
 from harness.observers.observer import Observer

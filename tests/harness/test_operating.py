@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.administration.reassignments import Ongoing
-from harness.kafka.wire import PartitionAnswer, QuorumAnswer, Replica
+from harness.kafka.answers import PartitionAnswer, QuorumAnswer, Replica
 from harness.nemesis.conditions import judged
 from harness.nemesis.drawing import drawn
 from harness.nemesis.situation import Situation, TopicSize

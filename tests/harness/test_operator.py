@@ -13,8 +13,9 @@ from harness.administration.reassignments import Ongoing, ReassignmentAnswer, Re
 from harness.administration.settings import SettingAnswer
 from harness.administration.voters import VoterAnswer
 from harness.cluster.homes import NodeHome
+from harness.kafka.answers import PartitionAnswer, QuorumAnswer, Replica
 from harness.kafka.sizes import TopicSizes
-from harness.kafka.wire import PartitionAnswer, QuorumAnswer, Replica, WireError
+from harness.kafka.wire import WireError
 from harness.nemesis import asking
 from harness.nemesis import operator as module
 from harness.nemesis.operator import Operator

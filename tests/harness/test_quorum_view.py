@@ -8,7 +8,8 @@ import pytest
 
 from harness.administration.quorum_leader import Told, ask_quorum, find_leader
 from harness.administration.quorum_view import Status, view_of
-from harness.kafka.wire import Replica, WireError
+from harness.kafka.answers import Replica
+from harness.kafka.wire import WireError
 from tests.harness.fake_node import QUORUM, quorum_answer
 from tests.harness.fake_quorum_node import CLUSTER, FIRST, NOW_MS, SECOND, THIRD, FakeQuorumNode
 

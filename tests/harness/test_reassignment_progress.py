@@ -31,7 +31,7 @@ from harness.administration.requests import (
 )
 from harness.administration.throttles import Throttle
 from harness.errors import KrucibleError, UsageError
-from harness.kafka.wire import PartitionAnswer
+from harness.kafka.answers import PartitionAnswer
 
 P0, P1 = ("t", 0), ("t", 1)
 LIMIT = Throttle(1, (1,), {}, {})

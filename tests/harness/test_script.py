@@ -8,7 +8,7 @@ from typing import Any, cast
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from harness.kafka.wire import QuorumAnswer
+from harness.kafka.answers import QuorumAnswer
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator, Performed
 from harness.nemesis.script import ScriptCourse, ScriptSurroundings

@@ -5,7 +5,7 @@ import pytest
 
 from harness.faults.sparing import CAUGHT_UP_MS, DEAD, HELD, Strike, chosen, objection, strike_of
 from harness.faults.targets import Copies, Resolved, Sight
-from harness.kafka.wire import PartitionAnswer, QuorumAnswer, Replica
+from harness.kafka.answers import PartitionAnswer, QuorumAnswer, Replica
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.vocabulary import (
     DeadDisk,

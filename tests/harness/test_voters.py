@@ -23,7 +23,8 @@ from harness.administration.voters import (
     outcome_of,
     remove_voter,
 )
-from harness.kafka.wire import WireError, kafka_uuid
+from harness.kafka.answers import kafka_uuid
+from harness.kafka.wire import WireError
 from tests.harness.fake_node import METADATA, FakeNode
 
 ADD, REMOVE = 80, 81

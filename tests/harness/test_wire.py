@@ -10,7 +10,9 @@ import pytest
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
 
 from harness.kafka import wire
-from harness.kafka.wire import Connection, Endpoint, PartitionAnswer, Replica, WireError, answers, kafka_uuid
+from harness.kafka.answers import PartitionAnswer, Replica, kafka_uuid
+from harness.kafka.endpoint import Endpoint
+from harness.kafka.wire import Connection, WireError, answers
 from tests.harness.fake_node import (
     ELR,
     METADATA,

@@ -1,0 +1,89 @@
+"""What nodes tell of the quorum, of brokers and of topics, as values."""
+
+import base64
+from typing import Any
+from uuid import UUID
+
+import msgspec
+
+
+class Replica(msgspec.Struct, frozen=True, array_like=True):
+    """What the quorum's leader knows of a replica; -1 where it knows nothing, times in wall-clock ms."""
+
+    id: int
+    directory_id: str | None
+    log_end_offset: int
+    last_fetch_ms: int
+    last_caught_up_ms: int
+
+
+class QuorumAnswer(msgspec.Struct, frozen=True):
+    """A controller's answer to DescribeQuorum.
+
+    Attributes:
+        error: Kafka's code; 0 only from a node that believes itself the leader.
+        leader_id: itself, where `error` is 0.
+        leader_epoch: its epoch.
+        high_watermark: -1 until something is committed in this epoch.
+        voters: the voters, as it knows them.
+        observers: everyone else who fetched lately.
+    """
+
+    error: int
+    leader_id: int
+    leader_epoch: int
+    high_watermark: int
+    voters: tuple[Replica, ...]
+    observers: tuple[Replica, ...]
+
+
+class PartitionAnswer(msgspec.Struct, frozen=True, array_like=True):
+    """One partition as a broker sees it; leader -1 where none, elr None where the broker does not tell."""
+
+    partition: int
+    leader: int
+    leader_epoch: int
+    replicas: tuple[int, ...]
+    isr: tuple[int, ...]
+    elr: tuple[int, ...] | None
+
+
+class TopicAnswer(msgspec.Struct, frozen=True):
+    """One topic as a broker sees it; `error` is Kafka's code, 3 where it knows no such topic."""
+
+    name: str
+    topic_id: str
+    error: int
+    partitions: tuple[PartitionAnswer, ...]
+
+
+class ClusterAnswer(msgspec.Struct, frozen=True):
+    """A broker's view of the cluster.
+
+    Attributes:
+        cluster_id: the cluster's id.
+        brokers: ids of the brokers that it believes registered and unfenced.
+        topics: by name; what was asked for, or all.
+    """
+
+    cluster_id: str | None
+    brokers: frozenset[int]
+    topics: dict[str, TopicAnswer]
+
+
+def kafka_uuid(value: UUID | None) -> str | None:
+    """A UUID as Kafka writes it (22 characters of URL-safe base64), None for none and for zero."""
+    if value is None or value.int == 0:
+        return None
+    return base64.urlsafe_b64encode(value.bytes).rstrip(b"=").decode()
+
+
+def replica_of(state: Any) -> Replica:
+    """A replica in an answer to DescribeQuorum."""
+    return Replica(
+        state.replica_id,
+        kafka_uuid(state.replica_directory_id),
+        state.log_end_offset,
+        state.last_fetch_timestamp,
+        state.last_caught_up_timestamp,
+    )
