@@ -17,6 +17,8 @@ BOUND_S = 600
 ENVIRONMENT = os.environ | {
     "SPARK_LOCAL_IP": "127.0.0.1",
     "SPARK_DAEMON_MEMORY": "256m",
+    "JDK_JAVA_OPTIONS": "-XX:TieredStopAtLevel=1",
+    "SPARK_CONF_DIR": str(Path(__file__).with_name("spark_conf")),
     "SPARK_HOME": str(SPARK),
     "PYSPARK_PYTHON": sys.executable,
 }

@@ -1,6 +1,7 @@
 """The catalogue: every scenario by the name that its place under ``scenarios`` gives it."""
 
 import difflib
+import functools
 import importlib
 import inspect
 import pkgutil
@@ -31,8 +32,9 @@ class Forecast(NamedTuple):
     expectation: Expectation
 
 
+@functools.cache
 def scenario_names() -> tuple[str, ...]:
-    """Names such as ``smoke/partition``, sorted."""
+    """Names such as ``smoke/partition``, sorted; files are looked for once in a process."""
     room = importlib.import_module(_ROOM)
     found = pkgutil.walk_packages(room.__path__, prefix=f"{_ROOM}.")
     names = (_name(module.name) for module in found if not module.ispkg)
