@@ -35,6 +35,7 @@ def await_recovery(
     """Wait for recovery and record it as the operation ``recover``; whether all of it came in time.
 
     Where a broker is dead not all can recover: what the others still can is awaited, and writes are tried.
+    Where all are dead nothing is awaited.
 
     Args:
         recorder: writes as the process ``runner``.
@@ -88,7 +89,7 @@ def _await_full_isr(
     """What each answering broker saw when all was well, or at the last look."""
     while True:
         views = [view for address in brokers if (view := _view(address, topics))]
-        if _settled(views, len(brokers), topics, dead) or time.monotonic() > deadline:
+        if not brokers or _settled(views, len(brokers), topics, dead) or time.monotonic() > deadline:
             return views
         time.sleep(_PAUSE_S)
 

@@ -306,7 +306,8 @@ def _recover(stage: Stage, context: Context[Any], cancelled: threading.Event) ->
     ended = stage.cluster.ended
     dead = frozenset(node.id for node in stage.cluster.nodes if node.name in ended)
     await_recovery(stage.recorder, brokers, context.topics, bound_ms, write, dead=dead)
-    stage.tally.await_more(stage.plan.scenario.assumptions.acked_after, TRAFFIC_BOUND_S, cancelled)
+    if not _nobody_left(stage):
+        stage.tally.await_more(stage.plan.scenario.assumptions.acked_after, TRAFFIC_BOUND_S, cancelled)
     for complaint in probe.complaints:
         stage.tell("recover", complaint)
 
@@ -315,9 +316,15 @@ def _lift(stage: Stage, execution: Execution, cancelled: threading.Event) -> Non
     """Recovery is bounded, so it is not to be slowed down by limits; brokers that just began answer soon."""
     deadline = time.monotonic() + LIFTED_BOUND_S
     while stays := _limited(execution):
-        if time.monotonic() > deadline or cancelled.wait(LIFT_PAUSE_S):
+        if _nobody_left(stage) or time.monotonic() > deadline or cancelled.wait(LIFT_PAUSE_S):
             stage.tell("heal", stays)
             return
+
+
+def _nobody_left(stage: Stage) -> bool:
+    """Whether every broker ended by itself: nobody starts one again, so nothing is worth waiting for."""
+    brokers = set(stage.cluster.observe_listeners)
+    return bool(brokers) and brokers <= set(stage.cluster.ended)
 
 
 def _limited(execution: Execution) -> str | None:

@@ -70,6 +70,14 @@ def test_without_a_dead_broker_no_more_is_awaited_than_can_come(bench: Bench) ->
     assert ended.value["dead"] == [3]
 
 
+def test_nothing_is_awaited_where_every_broker_is_dead(bench: Bench) -> None:
+    ended = bench.recover([1, 2], frozenset({1, 2}))
+    assert ended.type is OperationType.INFO
+    assert ended.value["took_ms"] < BOUND_MS
+    assert (ended.value["partitions"], ended.value["dead"]) == ([], [1, 2])
+    assert bench.written == []
+
+
 @pytest.mark.parametrize("dead", [frozenset(), frozenset({2})], ids=["nobody", "one that is in sync"])
 def test_what_lacks_a_living_broker_is_awaited_until_the_bound(bench: Bench, dead: frozenset[int]) -> None:
     bench.tell([1, 2, 3])

@@ -84,6 +84,20 @@ def test_limits_that_stay_into_the_recovery_are_told(
     stage.tell.assert_called_once_with("heal", "limits on moving replicas stay: no broker answers")
 
 
+def test_nothing_is_awaited_of_brokers_that_all_ended_by_themselves() -> None:
+    execution, stage = MagicMock(), MagicMock()
+    stage.cluster.observe_listeners = {"b1": ("b1", 1), "b2": ("b2", 1)}
+    stage.cluster.ended = frozenset({"c1", "b1", "b2"})
+    execution.settle.side_effect = WireError("no broker answers")
+    over = MagicMock()
+
+    runner._lift(stage, execution, over)
+
+    over.wait.assert_not_called()
+    execution.settle.assert_called_once_with()
+    stage.tell.assert_called_once_with("heal", "limits on moving replicas stay: no broker answers")
+
+
 def test_retention_that_goes_on_is_told() -> None:
     execution, stage = MagicMock(), MagicMock()
     execution.end_retention.return_value = ["retention.ms of log-0 is still told by 1 of 3 brokers"]

@@ -9,6 +9,7 @@ from contextlib import nullcontext
 import pytest
 from kafka.protocol.metadata import ApiVersionsResponse, MetadataRequest, MetadataResponse
 
+from harness.kafka import endpoint as endpoint_module
 from harness.kafka import wire
 from harness.kafka.answers import PartitionAnswer, Replica, kafka_uuid
 from harness.kafka.endpoint import Endpoint
@@ -172,7 +173,8 @@ def test_all_questions_together_keep_the_deadline(
     node: FakeNode, endpoint: Endpoint, monkeypatch: pytest.MonkeyPatch, each_s: float, *, in_time: bool
 ) -> None:
     standing = StandingTime()
-    monkeypatch.setattr(wire, "time", standing)
+    for module in (wire, endpoint_module):
+        monkeypatch.setattr(module, "time", standing)
 
     def answering(answer: object) -> Callable[[object], object]:
         return lambda _request: standing.go_on(each_s) or answer
