@@ -345,8 +345,9 @@ def _settle(stage: Stage, execution: Execution) -> None:
 
 def _read_everything(stage: Stage, context: Context[Any]) -> None:
     """All records by both clients at both isolation levels, and what else the workload wants to know."""
-    stage.phase("final-read", limit_s=FINAL_READ_BOUND_S)
-    deadline = time.monotonic() + FINAL_READ_BOUND_S
+    bound_s = 0.0 if _nobody_left(stage) else FINAL_READ_BOUND_S
+    stage.phase("final-read", limit_s=bound_s)
+    deadline = time.monotonic() + bound_s
     listeners = stage.cluster.observe_listeners
     dead = frozenset(listeners[name] for name in stage.cluster.ended if name in listeners)
     readers = final_readers(context, deadline, dead)

@@ -72,7 +72,7 @@ def leaderless(
     """Wait until all brokers see the same leader of each partition; the partitions where they don't.
 
     A broker that still believes in a deposed leader would send its readers there, and their end would be old.
-    One that is dead sends nobody anywhere.
+    One that is dead sends nobody anywhere; where all are dead nothing is awaited.
     """
     asked = [address for address in context.brokers if address not in dead]
     pause = Event()
@@ -80,7 +80,7 @@ def leaderless(
         views = [_leaders(address, context) for address in asked] or [frozenset()]
         everything = {(topic, number) for topic in context.topics for number in context.partitions_of(topic)}
         led = frozenset((topic, partition) for topic, partition, *_ in frozenset.intersection(*views))
-        if led >= everything or time.monotonic() >= deadline:
+        if led >= everything or not asked or time.monotonic() >= deadline:
             return frozenset(everything - led)
         pause.wait(_PAUSE_S)
 
@@ -134,7 +134,8 @@ class FinalReader(Worker):
     def _read_topic(self) -> None:
         """List the offsets, then read one partition after the other."""
         partitions = self._context.partitions_of(self._topic)
-        listed = self._listed([p for p in partitions if (self._topic, p) not in self._missing])
+        led = [p for p in partitions if (self._topic, p) not in self._missing]
+        listed = self._listed(led) if led else {}
         for partition in partitions:
             self._read(partition, listed)
 

@@ -89,10 +89,20 @@ def test_a_broker_that_is_dead_is_not_asked_who_leads(bench: Bench) -> None:
     everything = {(both.topic, partition) for partition in range(3)}
     over = bench.time.monotonic()
     assert leaderless(both, over, dead) == frozenset()
-    assert leaderless(both, over) == leaderless(alone, over, dead) == everything
     deadline = over + BOUND_S
+    assert leaderless(both, over) == everything
+    assert leaderless(alone, deadline, dead) == everything, "time stands still, and nothing is awaited"
     assert end_by(final_readers(both, deadline, dead), deadline) == []
     assert {operation.type for operation in bench.completions()} == {OK}
+
+
+def test_where_every_broker_is_dead_nobody_is_asked_for_records(bench: Bench) -> None:
+    deadline = bench.time.monotonic() + BOUND_S
+    readers = final_readers(bench.context, deadline, frozenset(bench.context.brokers))
+    assert end_by(readers, deadline) == []
+    assert bench.log.made == []
+    told = {(read.type, read.error) for read in bench.completions()}
+    assert told == {(INFO, "not every broker saw a leader")}
 
 
 def test_what_brokers_tell_of_is_read_whoever_added_it(bench: Bench) -> None:
