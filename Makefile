@@ -19,11 +19,11 @@ PIP_LOCKED := $(PIP) --require-hashes --no-deps
 PIP_CHECK := @$(BIN)/python -m pip --disable-pip-version-check check --quiet
 PIP_TOOLS := 7.6.2
 # One worker a core; tests/sharing.py says which tests each has.
-PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --durations=30 --durations-min=5
+PYTEST := $(BIN)/python -m pytest --numprocesses=auto --maxprocesses=4 --durations=10 --durations-min=5
 LOCK := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header \
         --no-emit-index-url --no-emit-find-links --no-emit-trusted-host
 
-.PHONY: help demo test test-fast check bench doctor spark docs lock clean
+.PHONY: help demo test announced test-fast check bench doctor spark docs lock clean
 
 help:
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## /\1\t/' | \
@@ -33,12 +33,15 @@ demo: $(RUN_STAMP) ## set everything up, then break a three-node cluster and jud
 	$(BIN)/krucible setup
 	$(BIN)/krucible run smoke/partition
 
-test: $(DEV_STAMP) check ## all tests, on real clusters too, with coverage gates
+test: announced $(DEV_STAMP) check ## all tests, on real clusters too, with coverage gates
 	$(BIN)/krucible setup
 	$(BIN)/python -m tests.packages
 	$(PYTEST) --cov --cov-report=
 	$(BIN)/python -m coverage report --include='checkers/*' --fail-under=100
 	$(BIN)/python -m coverage report --omit='checkers/*' --fail-under=85
+
+announced:
+	@echo "All tests take about 50 minutes on two cores.  'make test-fast' leaves out those on real clusters."
 
 test-fast: $(DEV_STAMP) ## the tests that need no Docker
 	$(PYTEST) -m 'not cluster'
