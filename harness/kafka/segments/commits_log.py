@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from harness.kafka.segments.compiled import HEADER_BYTES
-from harness.kafka.segments.growing import SEGMENT, names_in
+from harness.kafka.segments.growing import segments_in
 from harness.kafka.segments.offset_commits import Batch, Row, read_commits
 
 READ_BYTES_MAX = 2**23
@@ -90,7 +90,7 @@ class CommitsLog:
         """
         found: list[Placed] = []
         try:
-            self._read(sorted(name for name in names_in(self._folder) if SEGMENT.fullmatch(name)), found)
+            self._read(sorted(segments_in(self._folder)), found)
         except FileNotFoundError:
             self._segment = ""  # cleaned, truncated or deleted since the folder was read
         except OSError as error:
