@@ -2,9 +2,7 @@
 
 from collections.abc import Sequence
 
-from harness.vocabulary import AddVoter, Await, IsObserver, Member, Perform, VotersAre
-
-_DONE, _DUPLICATE = 0, 126
+from harness.vocabulary import AddVoter, Await, ErrorCode, IsObserver, Member, Perform, VotersAre
 
 
 def joined(controllers: Sequence[Member], count: int) -> tuple[Await | Perform, ...]:
@@ -17,6 +15,6 @@ def joined(controllers: Sequence[Member], count: int) -> tuple[Await | Perform, 
     newcomer = controllers[count - 1]
     return (
         Await(IsObserver(newcomer)),
-        Perform(AddVoter(newcomer), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+        Perform(AddVoter(newcomer), expect=(ErrorCode.NONE, ErrorCode.DUPLICATE_VOTER), until_ms=30_000),
         Await(VotersAre(tuple(controllers[:count]))),
     )

@@ -7,15 +7,13 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns.tables import NEVER, PartitionName
+from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, once
 from checkers.history.requested import ElectionAsked, PartitionsAnswered, ReassignmentAsked
 
 PREFERRED, UNCLEAN = "preferred", "unclean"
-NO_ERROR = 0
-UNKNOWN_CODES = frozenset({-1, 7, 13})
-"""Errors after which it may have been done: UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT and NETWORK_EXCEPTION."""
-ELECTION_NOT_NEEDED = 84
-NO_REASSIGNMENT_IN_PROGRESS = 85
+_UNKNOWN = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NETWORK_EXCEPTION)
+"""Errors after which it may have been done."""
 
 
 class Request(NamedTuple):
@@ -44,7 +42,7 @@ class Request(NamedTuple):
         """Whether nobody knows what became of it; a refusal by some codes says no more than that."""
         if self.ended is None or self.ended.type is not FAIL:
             return self.ended is None or self.ended.type is INFO
-        return isinstance(self.ended.value, dict) and self.ended.value.get("code") in UNKNOWN_CODES
+        return isinstance(self.ended.value, dict) and self.ended.value.get("code") in _UNKNOWN
 
     @property
     def failed(self) -> bool:
@@ -80,8 +78,8 @@ class Election(NamedTuple):
             return True
         # A broker that loses the controller's answer asks again, and then no election is needed any more; of
         # all partitions those that need none are left out.
-        code = self.codes.get(partition, ELECTION_NOT_NEEDED)
-        return code in {NO_ERROR, ELECTION_NOT_NEEDED} or code in UNKNOWN_CODES
+        code = self.codes.get(partition, ErrorCode.ELECTION_NOT_NEEDED)
+        return code in {ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED} or code in _UNKNOWN
 
 
 class Reassignment(NamedTuple):
@@ -102,18 +100,18 @@ class Reassignment(NamedTuple):
     @property
     def acknowledged(self) -> bool:
         """Whether Kafka said that it would be done."""
-        return self.code == NO_ERROR
+        return self.code == ErrorCode.NONE
 
     @property
     def refused(self) -> bool:
         """Whether it certainly was not taken up."""
-        answered = self.code is not None and self.code != NO_ERROR and self.code not in UNKNOWN_CODES
+        answered = self.code is not None and self.code != ErrorCode.NONE and self.code not in _UNKNOWN
         return self.request.failed or answered
 
     @property
     def cancelled_unheard(self) -> bool:
         """Whether nothing was left to cancel; so says the second answer where a broker lost the first."""
-        return self.target is None and self.code == NO_REASSIGNMENT_IN_PROGRESS
+        return self.target is None and self.code == ErrorCode.NO_REASSIGNMENT_IN_PROGRESS
 
 
 def requests_of(history: History, f: str) -> list[Request]:

@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
+from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
 from checkers.licences.facts import Facts
 from checkers.licences.internal import may_have_lost
@@ -29,8 +30,6 @@ from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "erasures"
 COMMIT, DELETE, FETCH = "commit-offset", "delete-offsets", "fetch-offsets"
-NO_GROUP = 69
-"""Kafka's code GROUP_ID_NOT_FOUND."""
 DURABLE_SINCE = (4, 0)
 """The first version whose coordinators acknowledge a deletion once it is replicated."""
 
@@ -170,7 +169,7 @@ def _told(places: _Places, call: _Call) -> _Fetched | None:
     if answered.f == FETCH:
         return msgspec.convert(answered.value, _Fetched) if answered.type is OK else None
     refused = msgspec.convert(answered.value, _Refused)
-    if answered.f == COMMIT or refused.code != NO_GROUP:
+    if answered.f == COMMIT or refused.code != ErrorCode.GROUP_ID_NOT_FOUND:
         return None
     return _Fetched(
         refused.topic, refused.to, [(number, None) for topic, number in places if topic == refused.topic]

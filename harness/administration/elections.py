@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 from kafka.protocol.admin.topics import ElectLeadersRequest, ElectLeadersResponse
 
+from checkers.history.error_codes import ErrorCode
 from harness.kafka.wire import Connection, WireError
 from harness.vocabulary.administration import ElectionType
 
@@ -17,13 +18,6 @@ TYPES = {ElectionType.PREFERRED: 0, ElectionType.UNCLEAN: 1}
 FIRST_WITH_TYPES = 1
 """Before this version of the request every election is a preferred one, and none has a type."""
 
-NONE = 0
-REQUEST_TIMED_OUT = 7
-NOT_CONTROLLER = 41
-INVALID_REQUEST = 42
-PREFERRED_LEADER_NOT_AVAILABLE = 80
-ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
-ELECTION_NOT_NEEDED = 84
 
 Address = tuple[str, int]
 
@@ -78,7 +72,7 @@ def elect_leaders(
         answer = connection.ask(request, ElectLeadersResponse)
     return ElectionAnswer(
         # The first version tells of partitions only.
-        answer.error_code or NONE,
+        answer.error_code or ErrorCode.NONE,
         tuple(
             ElectionResult(topic.topic, result.partition_id, result.error_code, result.error_message)
             for topic in answer.replica_election_results

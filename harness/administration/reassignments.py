@@ -14,17 +14,14 @@ from kafka.protocol.admin.topics import (
     ListPartitionReassignmentsResponse,
 )
 
-from harness.administration.error_names import named_code
+from checkers.history.error_codes import ErrorCode, named_code
 from harness.kafka.wire import Connection, WireError
 
 ANSWER_SLACK_S = 1.0
 """An answer may come so much later than the timeout that Kafka was told: its own refusal comes first."""
 LIST_TIMEOUT_MS = 5000
-UNKNOWN_TOPIC_OR_PARTITION = 3
-INVALID_REPLICA_ASSIGNMENT = 39
-NO_REASSIGNMENT_IN_PROGRESS = 85
-MAY_HAPPEN = frozenset({-1, 7, 41})
-"""UNKNOWN_SERVER_ERROR, REQUEST_TIMED_OUT, NOT_CONTROLLER: it may have been appended before that was said."""
+MAY_HAPPEN = (ErrorCode.UNKNOWN_SERVER_ERROR, ErrorCode.REQUEST_TIMED_OUT, ErrorCode.NOT_CONTROLLER)
+"""It may have been appended before that was said."""
 
 Address = tuple[str, int]
 Target = tuple[str, int, Sequence[int] | None]

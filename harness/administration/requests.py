@@ -10,7 +10,7 @@ from enum import StrEnum
 
 import msgspec
 
-from harness.administration.error_names import named_code
+from checkers.history.error_codes import named_code
 from harness.administration.reassignments import MAY_HAPPEN, ReassignmentAnswer
 from harness.administration.throttles import Throttle
 from harness.errors import UsageError

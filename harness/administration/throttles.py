@@ -10,8 +10,8 @@ import msgspec
 from kafka.protocol.admin import IncrementalAlterConfigsRequest, IncrementalAlterConfigsResponse
 from kafka.protocol.metadata import MetadataRequest, MetadataResponse
 
-from harness.administration.error_names import named_code
-from harness.administration.reassignments import UNKNOWN_TOPIC_OR_PARTITION, Address
+from checkers.history.error_codes import ErrorCode, named_code
+from harness.administration.reassignments import Address
 from harness.kafka.wire import Connection, WireError
 
 RATES = ("leader.replication.throttled.rate", "follower.replication.throttled.rate")
@@ -197,7 +197,11 @@ def _alter(address: Address, changes: Sequence[Change]) -> None:
     with Connection(*address, TIMEOUT_S) as connection:
         answer = connection.ask(request, IncrementalAlterConfigsResponse)
     # The configs of a topic that was deleted meanwhile are gone with it.
-    refused = [one for one in answer.responses if one.error_code not in (0, UNKNOWN_TOPIC_OR_PARTITION)]
+    refused = [
+        one
+        for one in answer.responses
+        if one.error_code not in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    ]
     if refused:
         what = {_TOPIC: "topic", _BROKER: "broker"}
         said = (

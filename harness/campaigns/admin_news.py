@@ -4,8 +4,8 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
+from checkers.history.error_codes import error_name
 from checkers.history.operations import Operation, OperationType
-from harness.administration.error_names import error_name
 
 _SHOWN = 3
 

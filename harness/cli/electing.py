@@ -10,16 +10,13 @@ from typing import Annotated, Any
 import click
 import msgspec
 
+from checkers.history.error_codes import ErrorCode, error_name, named_code
 from harness.administration.addressing import Reach, reach_options
 from harness.administration.elections import (
-    ELECTION_NOT_NEEDED,
-    NONE,
-    REQUEST_TIMED_OUT,
     ElectionAnswer,
     ElectionResult,
     elect_leaders,
 )
-from harness.administration.error_names import error_name, named_code
 from harness.cli.options import Word
 from harness.errors import KrucibleError, UsageError
 from harness.kafka.wire import WireError
@@ -182,7 +179,7 @@ def _from_file(file: Path) -> Partitions:
 
 def _tallied(answer: ElectionAnswer, partitions: Partitions | None) -> Tally:
     codes = [result.code for result in answer.results]
-    elected, not_needed = codes.count(NONE), codes.count(ELECTION_NOT_NEEDED)
+    elected, not_needed = codes.count(ErrorCode.NONE), codes.count(ErrorCode.ELECTION_NOT_NEEDED)
     return Tally(elected, not_needed, len(codes) - elected - not_needed, len(_untold(answer, partitions)))
 
 
@@ -211,16 +208,16 @@ def _tell(
 
 
 def _words(result: ElectionResult) -> str:
-    if result.code == NONE:
+    if result.code == ErrorCode.NONE:
         return "elected"
-    if result.code == ELECTION_NOT_NEEDED:
+    if result.code == ErrorCode.ELECTION_NOT_NEEDED:
         return f"already elected ({result.code})"
     return f"error {_error(result.code)}" + (f": {_clean(result.message)}" if result.message else "")
 
 
 def _error(code: int) -> str:
     """Name and code; of the one error that leaves it open, that too."""
-    still = "; the election may still be held" if code == REQUEST_TIMED_OUT else ""
+    still = "; the election may still be held" if code == ErrorCode.REQUEST_TIMED_OUT else ""
     return f"{named_code(code)}{still}"
 
 

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import click
 import msgspec
 
+from checkers.history.error_codes import named_code
 from harness.administration.addressing import Reach, reach_options
-from harness.administration.error_names import named_code
 from harness.administration.reassignment_plan import read_plan
 from harness.administration.reassignments import (
     ReassignmentAnswer,

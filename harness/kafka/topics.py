@@ -15,6 +15,7 @@ from kafka.protocol.admin.topics import (
 from kafka.protocol.producer import ProduceRequest, ProduceResponse
 from kafka.record import MemoryRecordsBuilder
 
+from checkers.history.error_codes import ErrorCode
 from harness.errors import KrucibleError
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.endpoint import Endpoint
@@ -23,7 +24,6 @@ from harness.kafka.wire import Connection, WireError
 _TIMEOUT_S = 5.0
 _RETRY_PAUSE_S = 0.1
 TOPIC_ALREADY_EXISTS = 36
-UNKNOWN_TOPIC_OR_PARTITION = 3
 
 Address = tuple[str, int]
 
@@ -86,7 +86,7 @@ def delete_topic(address: Address, name: str) -> None:
         request = DeleteTopicsRequest(topics=[state], topic_names=[name], timeout_ms=5000)
         answer = connection.ask(request, DeleteTopicsResponse)
     code = answer.responses[0].error_code
-    if code not in (0, UNKNOWN_TOPIC_OR_PARTITION):
+    if code not in (ErrorCode.NONE, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
         raise WireError(f"DeleteTopics of {name} answered {code}")
 
 

@@ -3,6 +3,7 @@
 Everything here is a frozen value that can be written to JSON and read back; nothing here does anything.
 """
 
+from checkers.history.error_codes import ErrorCode
 from checkers.verdict.verdict import Validity
 from harness.vocabulary.administration import (
     AddPartitions,
@@ -164,6 +165,7 @@ __all__ = [
     "ElectSome",
     "ElectThere",
     "ElectionType",
+    "ErrorCode",
     "Expectation",
     "Fault",
     "FixedSchedule",

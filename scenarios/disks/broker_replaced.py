@@ -5,6 +5,7 @@ from harness.vocabulary import (
     Await,
     ElectionType,
     ElectLeaders,
+    ErrorCode,
     Heal,
     Inject,
     InSync,
@@ -21,7 +22,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_DONE, _NOT_NEEDED = 0, 84
 _ALL = (broker(1), broker(2), broker(3))
 
 SCENARIO = Scenario(
@@ -44,7 +44,7 @@ SCENARIO = Scenario(
             Await(InSync("log-0", 0, _ALL), within_ms=60_000),
             Perform(
                 ElectLeaders(ElectionType.PREFERRED, (("log-0", 0),)),
-                expect=(_DONE, _NOT_NEEDED),
+                expect=(ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED),
                 until_ms=10_000,
             ),
             Await(LeaderIs("log-0", 0, broker(1))),

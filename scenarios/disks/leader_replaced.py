@@ -4,6 +4,7 @@ from harness.vocabulary import (
     Acknowledged,
     AddVoter,
     Await,
+    ErrorCode,
     Heal,
     Inject,
     IsObserver,
@@ -24,7 +25,6 @@ from harness.vocabulary import (
     controller,
 )
 
-_DONE, _DUPLICATE, _NOT_FOUND = 0, 126, 127
 _C = tuple(controller(number) for number in range(1, 4))
 
 
@@ -33,7 +33,7 @@ def _joined(newcomer: int) -> tuple[Await | Perform, ...]:
     member = _C[newcomer]
     return (
         Await(IsObserver(member), within_ms=60_000),
-        Perform(AddVoter(member), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+        Perform(AddVoter(member), expect=(ErrorCode.NONE, ErrorCode.DUPLICATE_VOTER), until_ms=30_000),
     )
 
 
@@ -52,7 +52,7 @@ SCENARIO = Scenario(
             Await(LeadsQuorum(_C[0])),
             Await(Acknowledged(100)),
             Inject("leader", WipeDisk(_C[0])),
-            Perform(RemoveVoter(_C[0]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+            Perform(RemoveVoter(_C[0]), expect=(ErrorCode.NONE, ErrorCode.VOTER_NOT_FOUND), until_ms=30_000),
             Await(VotersAre(_C[1:])),
             Heal("leader"),
             *_joined(0),

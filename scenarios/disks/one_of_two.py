@@ -3,6 +3,7 @@
 from harness.vocabulary import (
     Acknowledged,
     Await,
+    ErrorCode,
     Heal,
     Inject,
     LogWorkload,
@@ -18,8 +19,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_DONE = 0
-
 SCENARIO = Scenario(
     summary="Empty one of a broker's two log directories while partitions are moved onto that broker.",
     why=(
@@ -29,7 +28,7 @@ SCENARIO = Scenario(
     schedule=ScriptedSchedule(
         moves=(
             Await(Acknowledged(200)),
-            Perform(Reassign((("log-0", 0, (1, 2, 4)), ("log-0", 1, (2, 4)))), expect=(_DONE,)),
+            Perform(Reassign((("log-0", 0, (1, 2, 4)), ("log-0", 1, (2, 4)))), expect=(ErrorCode.NONE,)),
             Inject("directory", WipeDisk(broker(4), log_dir=2)),
             Pass(5_500),
             Heal("directory"),

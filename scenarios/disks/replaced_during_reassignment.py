@@ -3,6 +3,7 @@
 from harness.vocabulary import (
     Acknowledged,
     Await,
+    ErrorCode,
     Heal,
     Inject,
     InSync,
@@ -21,7 +22,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_DONE = 0
 _B = tuple(broker(number) for number in range(1, 5))
 
 SCENARIO = Scenario(
@@ -34,7 +34,7 @@ SCENARIO = Scenario(
         moves=(
             Await(Acknowledged(200), within_ms=60_000),
             Inject("target", WipeDisk(_B[3])),
-            Perform(Reassign((("log-0", 0, (4, 2, 3)), ("log-0", 1, (4, 1)))), expect=(_DONE,)),
+            Perform(Reassign((("log-0", 0, (4, 2, 3)), ("log-0", 1, (4, 1)))), expect=(ErrorCode.NONE,)),
             Await(Moves("log-0", 0)),
             Await(Moves("log-0", 1)),
             Inject("source", WipeDisk(_B[0])),

@@ -5,6 +5,7 @@ from harness.vocabulary import (
     AddVoter,
     Among,
     Await,
+    ErrorCode,
     Flavour,
     Heal,
     Inject,
@@ -27,7 +28,6 @@ from harness.vocabulary import (
     controller,
 )
 
-_DONE, _DUPLICATE, _NOT_FOUND = 0, 126, 127
 _C = tuple(controller(number) for number in range(1, 5))
 
 SCENARIO = Scenario(
@@ -40,7 +40,7 @@ SCENARIO = Scenario(
         moves=(
             Await(Acknowledged(100), within_ms=60_000),
             Await(IsObserver(_C[3])),
-            Perform(AddVoter(_C[3]), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+            Perform(AddVoter(_C[3]), expect=(ErrorCode.NONE, ErrorCode.DUPLICATE_VOTER), until_ms=30_000),
             Await(VotersAre(_C)),
             Await(LeadsQuorum()),
             Inject(
@@ -51,12 +51,12 @@ SCENARIO = Scenario(
             Inject("disk", WipeDisk(_C[2])),
             Heal("leader"),
             Await(LeadsQuorum()),
-            Perform(RemoveVoter(_C[2]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+            Perform(RemoveVoter(_C[2]), expect=(ErrorCode.NONE, ErrorCode.VOTER_NOT_FOUND), until_ms=30_000),
             Await(VotersAre((_C[0], _C[1], _C[3]))),
             Await(Acknowledged(100)),
             Heal("disk"),
             Await(IsObserver(_C[2]), within_ms=60_000),
-            Perform(AddVoter(_C[2]), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+            Perform(AddVoter(_C[2]), expect=(ErrorCode.NONE, ErrorCode.DUPLICATE_VOTER), until_ms=30_000),
             Await(VotersAre(_C)),
             Await(VotersCaughtUp()),
             Await(Acknowledged(200)),

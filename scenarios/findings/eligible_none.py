@@ -5,6 +5,7 @@ from harness.vocabulary import (
     AlterTopic,
     Assumptions,
     Await,
+    ErrorCode,
     Expectation,
     Heal,
     Inject,
@@ -21,7 +22,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_DONE = 0
 _B = tuple(broker(number) for number in range(1, 4))
 
 SCENARIO = Scenario(
@@ -35,7 +35,7 @@ SCENARIO = Scenario(
             Await(Acknowledged(100), within_ms=60_000),
             *(Inject(f"copy-{number}", Kill(one)) for number, one in enumerate(_B, start=1)),
             Await(LeaderIs("log-0", 0, None)),
-            Perform(AlterTopic("log-0", "min.insync.replicas", "2"), expect=(_DONE,)),
+            Perform(AlterTopic("log-0", "min.insync.replicas", "2"), expect=(ErrorCode.NONE,)),
             *(Heal(f"copy-{number}") for number in range(1, 4)),
             Await(Acknowledged(50)),
             Pass(3_000),

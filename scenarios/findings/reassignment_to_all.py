@@ -3,6 +3,7 @@
 from harness.vocabulary import (
     Acknowledged,
     Await,
+    ErrorCode,
     Expectation,
     Heal,
     Inject,
@@ -20,8 +21,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_DONE = 0
-
 SCENARIO = Scenario(
     summary="Move a partition to two brokers of which one is down, then ask for old and new ones together.",
     why=(
@@ -32,9 +31,9 @@ SCENARIO = Scenario(
         moves=(
             Await(Acknowledged(100)),
             Inject("target", Stop(broker(1))),
-            Perform(Reassign((("log-0", 0, (1, 3)),)), expect=(_DONE,)),
+            Perform(Reassign((("log-0", 0, (1, 3)),)), expect=(ErrorCode.NONE,)),
             Pass(1_000),
-            Perform(Reassign((("log-0", 0, (2, 3, 1, 4)),)), expect=(_DONE,)),
+            Perform(Reassign((("log-0", 0, (2, 3, 1, 4)),)), expect=(ErrorCode.NONE,)),
             Pass(5_500),
             Heal("target"),
             Await(NothingMoves()),

@@ -3,6 +3,7 @@
 from harness.vocabulary import (
     Acknowledged,
     Await,
+    ErrorCode,
     Expectation,
     Heal,
     Inject,
@@ -21,7 +22,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_DONE = 0
 _B = tuple(broker(number) for number in range(1, 5))
 
 SCENARIO = Scenario(
@@ -34,9 +34,9 @@ SCENARIO = Scenario(
         moves=(
             Await(Acknowledged(100), within_ms=60_000),
             Inject("target", Stop(_B[3])),
-            Perform(Reassign((("log-0", 0, (1, 2, 3, 4)),)), expect=(_DONE,)),
+            Perform(Reassign((("log-0", 0, (1, 2, 3, 4)),)), expect=(ErrorCode.NONE,)),
             Await(Moves("log-0", 0)),
-            Perform(Reassign((("log-0", 0, (1, 2, 3)),)), expect=(_DONE,)),
+            Perform(Reassign((("log-0", 0, (1, 2, 3)),)), expect=(ErrorCode.NONE,)),
             Heal("target"),
             Await(InSync("log-0", 0, _B), within_ms=60_000),
             Await(Acknowledged(200)),

@@ -6,6 +6,7 @@ from harness.vocabulary import (
     Among,
     Assumptions,
     Await,
+    ErrorCode,
     Expectation,
     Flavour,
     Heal,
@@ -27,7 +28,6 @@ from harness.vocabulary import (
 )
 from scenarios.joining import joined
 
-_DONE = 0
 _C = tuple(controller(number) for number in range(1, 6))
 
 
@@ -61,7 +61,7 @@ SCENARIO = Scenario(
             Await(VotersCaughtUp()),
             *_killed(4, 5, 3),
             Await(LeadsQuorum(_C[0])),
-            Perform(AlterTopic("log-0", "max.message.bytes", "1000000"), expect=(_DONE,)),
+            Perform(AlterTopic("log-0", "max.message.bytes", "1000000"), expect=(ErrorCode.NONE,)),
             *_killed(1, 2),
             *_started(3, 4, 5),
             Await(LeadsQuorum()),

@@ -4,6 +4,7 @@ from harness.vocabulary import (
     Acknowledged,
     AddPartitions,
     Await,
+    ErrorCode,
     Heal,
     Inject,
     Kill,
@@ -19,8 +20,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_DONE, _THERE_ALREADY = 0, 37
-
 SCENARIO = Scenario(
     summary="Add partitions while a leader is away, as the controller is killed, and while it is away.",
     why=(
@@ -30,22 +29,22 @@ SCENARIO = Scenario(
     schedule=ScriptedSchedule(
         moves=(
             Await(Acknowledged(200)),
-            Perform(AddPartitions(4), expect=(_DONE, _THERE_ALREADY), until_ms=10_000),
+            Perform(AddPartitions(4), expect=(ErrorCode.NONE, ErrorCode.INVALID_PARTITIONS), until_ms=10_000),
             Await(Acknowledged(200)),
             Inject("leader", Kill(Target.PARTITION_LEADER)),
-            Perform(AddPartitions(5), expect=(_DONE, _THERE_ALREADY), until_ms=20_000),
+            Perform(AddPartitions(5), expect=(ErrorCode.NONE, ErrorCode.INVALID_PARTITIONS), until_ms=20_000),
             Pass(6_000),
             Heal("leader"),
             Await(Acknowledged(200)),
             Perform(AddPartitions(6), background=True),
             Inject("controller", Kill(Target.ACTIVE_CONTROLLER)),
             Await(LeadsQuorum()),
-            Perform(AddPartitions(7), expect=(_DONE, _THERE_ALREADY), until_ms=20_000),
+            Perform(AddPartitions(7), expect=(ErrorCode.NONE, ErrorCode.INVALID_PARTITIONS), until_ms=20_000),
             Pass(6_000),
             Heal("controller"),
             Await(Acknowledged(200)),
             Inject("broker", Kill(broker(2))),
-            Perform(AddPartitions(8), expect=(_DONE, _THERE_ALREADY), until_ms=20_000),
+            Perform(AddPartitions(8), expect=(ErrorCode.NONE, ErrorCode.INVALID_PARTITIONS), until_ms=20_000),
             Pass(6_000),
             Heal("broker"),
             Await(Acknowledged(200)),

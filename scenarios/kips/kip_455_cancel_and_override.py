@@ -3,6 +3,7 @@
 from harness.vocabulary import (
     Acknowledged,
     Await,
+    ErrorCode,
     Heal,
     Inject,
     InSync,
@@ -22,7 +23,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_DONE = 0
 _B = tuple(broker(number) for number in range(1, 5))
 
 SCENARIO = Scenario(
@@ -34,28 +34,28 @@ SCENARIO = Scenario(
     schedule=ScriptedSchedule(
         moves=(
             Await(Acknowledged(200), within_ms=60_000),
-            Perform(Reassign((("log-0", 1, (1, 2)),)), expect=(_DONE,)),
+            Perform(Reassign((("log-0", 1, (1, 2)),)), expect=(ErrorCode.NONE,)),
             Await(ReplicasAre("log-0", 1, _B[:2])),
             Inject("target", Partition(Pattern.ISOLATE_ONE, _B[3])),
             Perform(
                 Reassign(
                     (("log-0", 0, (4, 2, 3)), ("log-0", 1, (1, 2, 4)), ("log-0", 2, (4, 3))),
                 ),
-                expect=(_DONE,),
+                expect=(ErrorCode.NONE,),
             ),
             *(Await(Moves("log-0", number)) for number in range(3)),
             Await(Acknowledged(100)),
-            Perform(Reassign((("log-0", 0, None),)), expect=(_DONE,)),
+            Perform(Reassign((("log-0", 0, None),)), expect=(ErrorCode.NONE,)),
             # Those that were there, but as the first request had put them: its order is not taken back.
             Await(ReplicasAre("log-0", 0, (_B[1], _B[2], _B[0]))),
             # One that added nobody would not take the cut-off broker back: findings/reassignment-without-end.
-            Perform(Reassign((("log-0", 1, (3, 2)), ("log-0", 2, (4, 1, 2)))), expect=(_DONE,)),
+            Perform(Reassign((("log-0", 1, (3, 2)), ("log-0", 2, (4, 1, 2)))), expect=(ErrorCode.NONE,)),
             Await(ReplicasAre("log-0", 1, (_B[2], _B[1]))),
             Await(Moves("log-0", 2)),
             Heal("target"),
             Await(ReplicasAre("log-0", 2, (_B[3], _B[0], _B[1])), within_ms=60_000),
             Await(NothingMoves()),
-            Perform(Reassign((("log-0", 0, (4, 2, 3)), ("log-0", 1, (3, 4, 1)))), expect=(_DONE,)),
+            Perform(Reassign((("log-0", 0, (4, 2, 3)), ("log-0", 1, (3, 4, 1)))), expect=(ErrorCode.NONE,)),
             Await(ReplicasAre("log-0", 0, _B[3:] + _B[1:3]), within_ms=60_000),
             Await(InSync("log-0", 1, (_B[0], _B[2], _B[3])), within_ms=60_000),
             Await(NothingMoves()),

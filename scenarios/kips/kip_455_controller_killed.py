@@ -4,6 +4,7 @@ from harness.vocabulary import (
     Acknowledged,
     Among,
     Await,
+    ErrorCode,
     Flavour,
     Heal,
     Inject,
@@ -25,7 +26,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_DONE, _NONE_GOING_ON = 0, 85
 _SLOW_BYTES_PER_S = 20_000
 
 SCENARIO = Scenario(
@@ -42,13 +42,13 @@ SCENARIO = Scenario(
                     (("log-0", 0, (4, 2, 3)), ("log-0", 1, (1, 4, 3))),
                     throttle_bytes_per_s=_SLOW_BYTES_PER_S,
                 ),
-                expect=(_DONE,),
+                expect=(ErrorCode.NONE,),
             ),
             Inject("controller", Kill(Target.ACTIVE_CONTROLLER)),
             Pass(6_000),
             Await(LeadsQuorum()),
             Heal("controller"),
-            Perform(Reassign((("log-0", 2, (4, 1, 2)),)), expect=(_DONE,), until_ms=20_000),
+            Perform(Reassign((("log-0", 2, (4, 1, 2)),)), expect=(ErrorCode.NONE,), until_ms=20_000),
             Inject(
                 "cut",
                 Partition(Pattern.ISOLATE_ONE, Target.ACTIVE_CONTROLLER, Flavour.DROP, Among.CONTROLLERS),
@@ -57,7 +57,11 @@ SCENARIO = Scenario(
             Pass(8_000),
             Heal("cut"),
             Await(LeadsQuorum()),
-            Perform(Reassign((("log-0", 1, None),)), expect=(_DONE, _NONE_GOING_ON), until_ms=20_000),
+            Perform(
+                Reassign((("log-0", 1, None),)),
+                expect=(ErrorCode.NONE, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS),
+                until_ms=20_000,
+            ),
             Await(NothingMoves(), within_ms=60_000),
             Await(ReplicasAre("log-0", 2, (broker(4), broker(1), broker(2)))),
             Await(Acknowledged(200)),

@@ -3,6 +3,7 @@
 from harness.vocabulary import (
     Acknowledged,
     Await,
+    ErrorCode,
     Heal,
     Inject,
     InSync,
@@ -20,7 +21,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_DONE, _NONE_GOING_ON = 0, 85
 _B = tuple(broker(number) for number in range(1, 5))
 _SLOW_BYTES_PER_S = 20_000
 
@@ -33,20 +33,24 @@ SCENARIO = Scenario(
     schedule=ScriptedSchedule(
         moves=(
             Await(Acknowledged(200)),
-            Perform(Reassign((("log-0", 0, (1, 2, 3, 4)),)), expect=(_DONE,)),
+            Perform(Reassign((("log-0", 0, (1, 2, 3, 4)),)), expect=(ErrorCode.NONE,)),
             Await(ReplicasAre("log-0", 0, _B)),
             Await(InSync("log-0", 0, _B)),
-            Perform(Reassign((("log-0", 0, (2, 3, 4)), ("log-0", 1, (4, 3, 2)))), expect=(_DONE,)),
+            Perform(Reassign((("log-0", 0, (2, 3, 4)), ("log-0", 1, (4, 3, 2)))), expect=(ErrorCode.NONE,)),
             Await(ReplicasAre("log-0", 0, _B[1:])),
             Inject("target", Kill(_B[0])),
             Perform(
-                Reassign((("log-0", 2, (1, 2)),), throttle_bytes_per_s=_SLOW_BYTES_PER_S), expect=(_DONE,)
+                Reassign((("log-0", 2, (1, 2)),), throttle_bytes_per_s=_SLOW_BYTES_PER_S),
+                expect=(ErrorCode.NONE,),
             ),
             Pass(5_500),
-            Perform(Reassign((("log-0", 2, (4, 2)),)), expect=(_DONE,)),
-            Perform(Reassign((("log-0", 2, None),)), expect=(_DONE, _NONE_GOING_ON)),
+            Perform(Reassign((("log-0", 2, (4, 2)),)), expect=(ErrorCode.NONE,)),
+            Perform(
+                Reassign((("log-0", 2, None),)),
+                expect=(ErrorCode.NONE, ErrorCode.NO_REASSIGNMENT_IN_PROGRESS),
+            ),
             Heal("target"),
-            Perform(Reassign((("log-0", 0, (1, 2, 3)),)), expect=(_DONE,)),
+            Perform(Reassign((("log-0", 0, (1, 2, 3)),)), expect=(ErrorCode.NONE,)),
             Inject("source", Kill(_B[3])),
             Pass(6_000),
             Heal("source"),

@@ -3,6 +3,7 @@
 from harness.vocabulary import (
     Acknowledged,
     Await,
+    ErrorCode,
     Heal,
     Inject,
     InSync,
@@ -23,7 +24,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_DONE = 0
 _B = tuple(broker(number) for number in range(1, 5))
 _SLOW_BYTES_PER_S, _FAST_BYTES_PER_S = 100_000, 10_000_000
 
@@ -42,7 +42,7 @@ SCENARIO = Scenario(
                     (("log-0", 0, (4, 2, 3)), ("log-0", 1, (2, 4)), ("log-0", 2, (2, 3, 4))),
                     throttle_bytes_per_s=_SLOW_BYTES_PER_S,
                 ),
-                expect=(_DONE,),
+                expect=(ErrorCode.NONE,),
             ),
             *(Await(Moves("log-0", number)) for number in range(3)),
             Await(Acknowledged(100)),
@@ -57,7 +57,7 @@ SCENARIO = Scenario(
             Await(Acknowledged(200)),
             Perform(
                 Reassign((("log-0", 0, (1, 2, 3)),), throttle_bytes_per_s=_FAST_BYTES_PER_S),
-                expect=(_DONE,),
+                expect=(ErrorCode.NONE,),
                 until_ms=30_000,
             ),
             Await(ReplicasAre("log-0", 0, _B[:3]), within_ms=60_000),

@@ -5,6 +5,7 @@ from harness.vocabulary import (
     Await,
     ElectionType,
     ElectLeaders,
+    ErrorCode,
     Heal,
     Inject,
     InSync,
@@ -23,7 +24,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_DONE, _NOT_NEEDED = 0, 84
 _ALL = (broker(1), broker(2), broker(3))
 _PREFERRED = ElectLeaders(ElectionType.PREFERRED, (("log-0", 0),))
 _EVERYWHERE = ElectLeaders(ElectionType.PREFERRED)
@@ -47,7 +47,7 @@ SCENARIO = Scenario(
             Perform(_EVERYWHERE, background=True),
             Pass(6_000),
             Await(LeadsQuorum()),
-            Perform(_PREFERRED, expect=(_DONE, _NOT_NEEDED), until_ms=20_000),
+            Perform(_PREFERRED, expect=(ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED), until_ms=20_000),
             Await(LeaderIs("log-0", 0, broker(1))),
             Heal("controller"),
             Await(Acknowledged(200)),

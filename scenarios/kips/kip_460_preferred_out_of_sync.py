@@ -6,6 +6,7 @@ from harness.vocabulary import (
     Await,
     ElectionType,
     ElectLeaders,
+    ErrorCode,
     Heal,
     Inject,
     InSync,
@@ -21,7 +22,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_DONE, _UNAVAILABLE = 0, 80
 _ALL = (broker(1), broker(2), broker(3))
 _ELECT = ElectLeaders(ElectionType.PREFERRED, (("log-0", 0),))
 
@@ -36,11 +36,11 @@ SCENARIO = Scenario(
             Inject("preferred", Kill(broker(1))),
             Await(InSync("log-0", 0, (broker(2), broker(3)))),
             Await(Acknowledged(100)),
-            Perform(_ELECT, expect=(_UNAVAILABLE,)),
+            Perform(_ELECT, expect=(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,)),
             Pass(2_000),
             Heal("preferred"),
             Await(InSync("log-0", 0, _ALL)),
-            Perform(_ELECT, expect=(_DONE,), until_ms=10_000),
+            Perform(_ELECT, expect=(ErrorCode.NONE,), until_ms=10_000),
             Await(LeaderIs("log-0", 0, broker(1))),
             Pass(3_000),
         ),

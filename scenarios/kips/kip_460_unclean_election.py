@@ -6,6 +6,7 @@ from harness.vocabulary import (
     Await,
     ElectionType,
     ElectLeaders,
+    ErrorCode,
     Heal,
     Inject,
     InSync,
@@ -21,7 +22,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_NONE, _NOT_NEEDED, _PREFERRED_UNAVAILABLE, _UNAVAILABLE = 0, 84, 80, 83
 _WHERE = (("log-0", 0),)
 _PREFERRED = ElectLeaders(ElectionType.PREFERRED, _WHERE)
 _UNCLEAN = ElectLeaders(ElectionType.UNCLEAN, _WHERE)
@@ -35,8 +35,8 @@ SCENARIO = Scenario(
     ),
     schedule=ScriptedSchedule(
         moves=(
-            Perform(_PREFERRED, expect=(_NOT_NEEDED,)),
-            Perform(_UNCLEAN, expect=(_NOT_NEEDED,)),
+            Perform(_PREFERRED, expect=(ErrorCode.ELECTION_NOT_NEEDED,)),
+            Perform(_UNCLEAN, expect=(ErrorCode.ELECTION_NOT_NEEDED,)),
             Inject("first-follower", Kill(broker(2))),
             Inject("second-follower", Kill(broker(3))),
             Await(InSync("log-0", 0, (broker(1),))),
@@ -45,15 +45,15 @@ SCENARIO = Scenario(
             Inject("leader", Kill(broker(1))),
             Heal("second-follower"),
             Await(LeaderIs("log-0", 0, None)),
-            Perform(_PREFERRED, expect=(_PREFERRED_UNAVAILABLE,)),
-            Perform(_UNCLEAN, expect=(_NONE,)),
+            Perform(_PREFERRED, expect=(ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE,)),
+            Perform(_UNCLEAN, expect=(ErrorCode.NONE,)),
             Await(LeaderIs("log-0", 0, broker(3))),
-            Perform(_UNCLEAN, expect=(_NOT_NEEDED,)),
+            Perform(_UNCLEAN, expect=(ErrorCode.ELECTION_NOT_NEEDED,)),
             Pass(5_000),
             Heal("leader"),
             Heal("first-follower"),
             Await(InSync("log-0", 0, (broker(1), broker(2), broker(3)))),
-            Perform(_PREFERRED, expect=(_NONE, _NOT_NEEDED), until_ms=10_000),
+            Perform(_PREFERRED, expect=(ErrorCode.NONE, ErrorCode.ELECTION_NOT_NEEDED), until_ms=10_000),
             Await(LeaderIs("log-0", 0, broker(1))),
             Pass(3_000),
         ),

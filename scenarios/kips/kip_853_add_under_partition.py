@@ -5,6 +5,7 @@ from harness.vocabulary import (
     AddVoter,
     Among,
     Await,
+    ErrorCode,
     Fault,
     Flavour,
     Heal,
@@ -28,7 +29,6 @@ from harness.vocabulary import (
     controller,
 )
 
-_DONE, _TIMED_OUT, _DUPLICATE, _NOT_FOUND = 0, 7, 126, 127
 _C = tuple(controller(number) for number in range(1, 5))
 
 
@@ -47,7 +47,7 @@ SCENARIO = Scenario(
             Await(Acknowledged(100), within_ms=60_000),
             Await(IsObserver(_C[3])),
             Inject("newcomer", _cut(Pattern.ISOLATE_ONE, _C[3])),
-            Perform(AddVoter(_C[3]), expect=(_TIMED_OUT,), until_ms=30_000),
+            Perform(AddVoter(_C[3]), expect=(ErrorCode.REQUEST_TIMED_OUT,), until_ms=30_000),
             Await(VotersAre(_C[:3])),
             Heal("newcomer"),
             Await(IsObserver(_C[3]), within_ms=60_000),
@@ -56,13 +56,13 @@ SCENARIO = Scenario(
             Heal("leader"),
             Await(LeadsQuorum()),
             # However that went, the newcomer is out again.
-            Perform(RemoveVoter(_C[3]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+            Perform(RemoveVoter(_C[3]), expect=(ErrorCode.NONE, ErrorCode.VOTER_NOT_FOUND), until_ms=30_000),
             Await(VotersAre(_C[:3])),
             Await(Acknowledged(100)),
             Await(IsObserver(_C[3]), within_ms=60_000),
             Inject("voters", _cut(Pattern.BRIDGE, _C[3])),
             # Of the four, three see each other: the newcomer and those of the larger part.
-            Perform(AddVoter(_C[3]), expect=(_DONE, _DUPLICATE), until_ms=45_000),
+            Perform(AddVoter(_C[3]), expect=(ErrorCode.NONE, ErrorCode.DUPLICATE_VOTER), until_ms=45_000),
             Await(VotersAre(_C)),
             Heal("voters"),
             Await(LeadsQuorum()),

@@ -4,6 +4,7 @@ from harness.vocabulary import (
     Acknowledged,
     AddVoter,
     Await,
+    ErrorCode,
     Heal,
     Inject,
     IsObserver,
@@ -21,7 +22,6 @@ from harness.vocabulary import (
     controller,
 )
 
-_DONE, _DUPLICATE, _NOT_FOUND = 0, 126, 127
 _C = tuple(controller(number) for number in range(1, 4))
 
 SCENARIO = Scenario(
@@ -38,11 +38,15 @@ SCENARIO = Scenario(
             for move in (
                 Inject(f"disk-{number}", WipeDisk(member)),
                 Await(LeadsQuorum()),
-                Perform(RemoveVoter(member), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+                Perform(
+                    RemoveVoter(member), expect=(ErrorCode.NONE, ErrorCode.VOTER_NOT_FOUND), until_ms=30_000
+                ),
                 Pass(5_500),
                 Heal(f"disk-{number}"),
                 Await(IsObserver(member)),
-                Perform(AddVoter(member), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+                Perform(
+                    AddVoter(member), expect=(ErrorCode.NONE, ErrorCode.DUPLICATE_VOTER), until_ms=30_000
+                ),
                 Await(VotersAre(_C)),
                 Await(Acknowledged(200)),
             )

@@ -4,6 +4,7 @@ from harness.vocabulary import (
     Acknowledged,
     AddVoter,
     Await,
+    ErrorCode,
     Heal,
     Inject,
     IsObserver,
@@ -21,7 +22,6 @@ from harness.vocabulary import (
     controller,
 )
 
-_DONE, _DUPLICATE, _NOT_FOUND = 0, 126, 127
 _C = tuple(controller(number) for number in range(1, 5))
 
 SCENARIO = Scenario(
@@ -35,12 +35,12 @@ SCENARIO = Scenario(
             Await(Acknowledged(100), within_ms=60_000),
             Await(LeadsQuorum()),
             Inject("down", Kill(_C[3])),
-            Perform(RemoveVoter(_C[3]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+            Perform(RemoveVoter(_C[3]), expect=(ErrorCode.NONE, ErrorCode.VOTER_NOT_FOUND), until_ms=30_000),
             Await(VotersAre(_C[:3])),
             Await(Acknowledged(100)),
             Heal("down"),
             Await(IsObserver(_C[3]), within_ms=60_000),
-            Perform(AddVoter(_C[3]), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+            Perform(AddVoter(_C[3]), expect=(ErrorCode.NONE, ErrorCode.DUPLICATE_VOTER), until_ms=30_000),
             Await(VotersAre(_C)),
             Await(Acknowledged(200)),
             Pass(3_000),

@@ -23,8 +23,6 @@ from harness.vocabulary import (
     controller,
 )
 
-_DONE, _TIMED_OUT = 0, 7
-
 SCENARIO = Scenario(
     summary="Ask for a second change of voters while the first can't be committed.",
     why=(

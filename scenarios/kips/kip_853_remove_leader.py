@@ -5,6 +5,7 @@ from harness.vocabulary import (
     AddVoter,
     Among,
     Await,
+    ErrorCode,
     Flavour,
     Heal,
     Inject,
@@ -24,8 +25,6 @@ from harness.vocabulary import (
     controller,
 )
 
-_DONE, _NOT_FOUND, _DUPLICATE = 0, 127, 126
-
 SCENARIO = Scenario(
     summary="Remove the leader of four voters, let it back in, and cut the next one off as it is removed.",
     why=(
@@ -36,10 +35,10 @@ SCENARIO = Scenario(
     schedule=ScriptedSchedule(
         moves=(
             Await(LeadsQuorum()),
-            Perform(RemoveVoter(), expect=(_DONE, _NOT_FOUND)),
+            Perform(RemoveVoter(), expect=(ErrorCode.NONE, ErrorCode.VOTER_NOT_FOUND)),
             Await(LeadsQuorum()),
             Await(Acknowledged(100)),
-            Perform(AddVoter(), expect=(_DONE, _DUPLICATE), until_ms=30_000),
+            Perform(AddVoter(), expect=(ErrorCode.NONE, ErrorCode.DUPLICATE_VOTER), until_ms=30_000),
             Await(VotersAre(tuple(controller(number) for number in range(1, 5)))),
             Perform(RemoveVoter(), background=True, timeout_ms=15_000),
             Inject(

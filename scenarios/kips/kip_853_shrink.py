@@ -3,6 +3,7 @@
 from harness.vocabulary import (
     Acknowledged,
     Await,
+    ErrorCode,
     Heal,
     Inject,
     Kill,
@@ -19,14 +20,13 @@ from harness.vocabulary import (
     controller,
 )
 
-_DONE, _NOT_FOUND = 0, 127
 _C = tuple(controller(number) for number in range(1, 6))
 
 
 def _left(count: int) -> tuple[Perform | Await, ...]:
     """Let the last voter go, and see the leader tell of one less."""
     return (
-        Perform(RemoveVoter(_C[count]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+        Perform(RemoveVoter(_C[count]), expect=(ErrorCode.NONE, ErrorCode.VOTER_NOT_FOUND), until_ms=30_000),
         Await(VotersAre(_C[:count])),
         Await(LeadsQuorum()),
     )

@@ -3,6 +3,7 @@
 from harness.vocabulary import (
     Acknowledged,
     Await,
+    ErrorCode,
     Heal,
     Inject,
     LeadsQuorum,
@@ -21,7 +22,6 @@ from harness.vocabulary import (
     controller,
 )
 
-_DONE, _UNSUPPORTED = 0, 35
 _C = tuple(controller(number) for number in range(1, 4))
 
 SCENARIO = Scenario(
@@ -33,14 +33,14 @@ SCENARIO = Scenario(
     schedule=ScriptedSchedule(
         moves=(
             Await(LeadsQuorum()),
-            Perform(RemoveVoter(_C[2]), expect=(_UNSUPPORTED,)),
-            Perform(UpdateFeature("kraft.version", 1), expect=(_DONE,), until_ms=30_000),
+            Perform(RemoveVoter(_C[2]), expect=(ErrorCode.UNSUPPORTED_VERSION,)),
+            Perform(UpdateFeature("kraft.version", 1), expect=(ErrorCode.NONE,), until_ms=30_000),
             Await(Acknowledged(100)),
             Inject("follower", Stop(_C[2])),
             Pass(5_500),
             Heal("follower"),
             Await(VotersAre(_C)),
-            Perform(RemoveVoter(_C[2]), expect=(_DONE,), until_ms=30_000),
+            Perform(RemoveVoter(_C[2]), expect=(ErrorCode.NONE,), until_ms=30_000),
             Await(VotersAre(_C[:2])),
             Await(LeadsQuorum()),
             Await(Acknowledged(200)),

@@ -4,6 +4,7 @@ from harness.vocabulary import (
     Acknowledged,
     Assumptions,
     Await,
+    ErrorCode,
     Expectation,
     Heal,
     Inject,
@@ -25,8 +26,6 @@ from harness.vocabulary import (
     broker,
 )
 
-_DONE = 0
-
 SCENARIO = Scenario(
     summary="Reassign a partition to two brokers of which one is down, then take the other one's disk.",
     why=(
@@ -38,7 +37,7 @@ SCENARIO = Scenario(
             Await(Acknowledged(300)),
             Inject("third", Stop(broker(3))),
             Await(InSync("log-0", 0, (broker(1), broker(2)))),
-            Perform(Reassign((("log-0", 0, (2, 3)),)), expect=(_DONE,)),
+            Perform(Reassign((("log-0", 0, (2, 3)),)), expect=(ErrorCode.NONE,)),
             Pass(8_000),
             Inject("second", WipeDisk(broker(2), scope=Scope.TOPIC, topic="log-0")),
             Pass(5_500),

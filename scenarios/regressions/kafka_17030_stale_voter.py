@@ -5,6 +5,7 @@ from harness.vocabulary import (
     Assumptions,
     Await,
     Configure,
+    ErrorCode,
     Expectation,
     Heal,
     Inject,
@@ -25,13 +26,14 @@ from harness.vocabulary import (
 )
 from scenarios.joining import joined
 
-_DONE, _NOT_FOUND = 0, 127
 _C = tuple(controller(number) for number in range(1, 6))
 
 
 def _leaves(number: int, then: tuple[int, ...]) -> tuple[Perform | Await, ...]:
     return (
-        Perform(RemoveVoter(_C[number - 1]), expect=(_DONE, _NOT_FOUND), until_ms=30_000),
+        Perform(
+            RemoveVoter(_C[number - 1]), expect=(ErrorCode.NONE, ErrorCode.VOTER_NOT_FOUND), until_ms=30_000
+        ),
         Await(VotersAre(tuple(_C[one - 1] for one in then))),
         Await(LeadsQuorum()),
     )

@@ -4,6 +4,7 @@ from harness.vocabulary import (
     Acknowledged,
     AddVoter,
     Await,
+    ErrorCode,
     Expectation,
     Heal,
     Inject,
@@ -24,8 +25,6 @@ from harness.vocabulary import (
     controller,
 )
 
-_DONE, _INVALID_REQUEST, _NOT_FOUND = 0, 42, 127
-
 SCENARIO = Scenario(
     summary="Offer a broker that is no controller as a voter.",
     why=(
@@ -39,9 +38,11 @@ SCENARIO = Scenario(
             Pass(5_500),
             Heal("follower"),
             Await(Acknowledged(100)),
-            Perform(AddVoter(broker(3)), expect=(_DONE, _INVALID_REQUEST), until_ms=20_000),
+            Perform(AddVoter(broker(3)), expect=(ErrorCode.NONE, ErrorCode.INVALID_REQUEST), until_ms=20_000),
             Pass(8_000),
-            Perform(RemoveVoter(broker(3)), expect=(_DONE, _NOT_FOUND), until_ms=20_000),
+            Perform(
+                RemoveVoter(broker(3)), expect=(ErrorCode.NONE, ErrorCode.VOTER_NOT_FOUND), until_ms=20_000
+            ),
             Inject("broker", Kill(broker(3))),
             Pass(5_500),
             Heal("broker"),

@@ -3,6 +3,7 @@
 from harness.vocabulary import (
     Acknowledged,
     Await,
+    ErrorCode,
     Heal,
     Inject,
     Kill,
@@ -19,7 +20,6 @@ from harness.vocabulary import (
     controller,
 )
 
-_DONE = 0
 _C = tuple(controller(number) for number in range(1, 4))
 
 SCENARIO = Scenario(
@@ -31,14 +31,14 @@ SCENARIO = Scenario(
     schedule=ScriptedSchedule(
         moves=(
             Await(LeadsQuorum()),
-            Perform(RemoveVoter(_C[2]), expect=(_DONE,)),
+            Perform(RemoveVoter(_C[2]), expect=(ErrorCode.NONE,)),
             Await(VotersAre(_C)),
             Await(Acknowledged(100)),
             Inject("follower", Kill(_C[1])),
             Pass(5_500),
             Heal("follower"),
             Await(LeadsQuorum()),
-            Perform(RemoveVoter(), expect=(_DONE,), until_ms=20_000),
+            Perform(RemoveVoter(), expect=(ErrorCode.NONE,), until_ms=20_000),
             Await(VotersAre(_C)),
             Await(Acknowledged(200)),
             Pass(3_000),

@@ -6,23 +6,15 @@ is wrong only if none of the states that may have been there allows it, and all 
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from enum import IntEnum
 from itertools import pairwise
 from typing import NamedTuple
 
 from checkers.administration.elections.kinds import CONTRADICTION
 from checkers.columns.tables import PartitionName
-from checkers.evidence.administration import ELECTION_NOT_NEEDED, NO_ERROR, PREFERRED, UNCLEAN, Election
+from checkers.evidence.administration import PREFERRED, UNCLEAN, Election
 from checkers.evidence.partition_changes import NOBODY, PartitionChanges, PartitionState
+from checkers.history.error_codes import ErrorCode
 from checkers.verdict.verdict import Anomaly
-
-
-class Code(IntEnum):
-    """Kafka's error codes that elections are answered with."""
-
-    UNKNOWN_TOPIC_OR_PARTITION = 3
-    PREFERRED_LEADER_NOT_AVAILABLE = 80
-    ELIGIBLE_LEADERS_NOT_AVAILABLE = 83
 
 
 class _Rule(NamedTuple):
@@ -42,12 +34,12 @@ def _preferred_may_lack(state: PartitionState) -> bool:
 
 
 _REFUSALS: Mapping[tuple[str, int], _Rule] = {
-    (PREFERRED, ELECTION_NOT_NEEDED): _Rule(_preferred_leads, "the preferred replica led"),
-    (PREFERRED, Code.PREFERRED_LEADER_NOT_AVAILABLE): _Rule(
+    (PREFERRED, ErrorCode.ELECTION_NOT_NEEDED): _Rule(_preferred_leads, "the preferred replica led"),
+    (PREFERRED, ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE): _Rule(
         _preferred_may_lack, "the preferred replica was not in sync, or alone in sync"
     ),
-    (UNCLEAN, ELECTION_NOT_NEEDED): _Rule(lambda s: s.leader != NOBODY, "there was a leader"),
-    (UNCLEAN, Code.ELIGIBLE_LEADERS_NOT_AVAILABLE): _Rule(
+    (UNCLEAN, ErrorCode.ELECTION_NOT_NEEDED): _Rule(lambda s: s.leader != NOBODY, "there was a leader"),
+    (UNCLEAN, ErrorCode.ELIGIBLE_LEADERS_NOT_AVAILABLE): _Rule(
         lambda s: s.leader == NOBODY, "there was no leader"
     ),
 }
@@ -66,7 +58,7 @@ def find_contradictions(
     """
     for election in elections:
         for partition, code in election.codes.items():
-            unsure = wiped and code == Code.PREFERRED_LEADER_NOT_AVAILABLE
+            unsure = wiped and code == ErrorCode.PREFERRED_LEADER_NOT_AVAILABLE
             if changes.tells(partition, election.request.to_ns) and not unsure:
                 yield from _judged(election, partition, code, changes, behind_ns)
 
@@ -75,11 +67,11 @@ def _judged(
     election: Election, partition: PartitionName, code: int, changes: PartitionChanges, behind_ns: int
 ) -> Iterator[Anomaly]:
     from_ns, to_ns = election.request.from_ns, election.request.to_ns
-    if code == NO_ERROR:
+    if code == ErrorCode.NONE:
         yield from _granted(election, partition, changes)
         return
     rule = _REFUSALS.get((election.type, code))
-    if code == Code.UNKNOWN_TOPIC_OR_PARTITION:
+    if code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
         rule = _Rule(lambda _: False, "the partition did not exist")
         if changes.span(changes.states[partition][0]).to_ns > from_ns - behind_ns:
             return

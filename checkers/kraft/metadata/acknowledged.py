@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import msgspec
 
 from checkers.columns.tables import NEVER
-from checkers.evidence.administration import NO_ERROR, Request, elections_of, reassignments_of, requests_of
+from checkers.evidence.administration import Request, elections_of, reassignments_of, requests_of
 from checkers.evidence.fates import fits
 from checkers.evidence.partition_changes import PartitionChanges, PartitionState, partition_changes
+from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import OK, History, Operation
 from checkers.history.requested import PartitionsAdded, TopicAltered
 from checkers.kraft.metadata.lives import deleted_id, lives_of
@@ -202,7 +203,7 @@ def _done(ended: Operation | None) -> bool:
     """Whether it was answered, and not refused by a code of the answer."""
     if ended is None or ended.type is not OK:
         return False
-    return not isinstance(ended.value, dict) or ended.value.get("code", NO_ERROR) == NO_ERROR
+    return not isinstance(ended.value, dict) or ended.value.get("code", ErrorCode.NONE) == ErrorCode.NONE
 
 
 def _config(log: Logged, topic: str, name: str, value: str | None, request: Request) -> Acknowledgement:
@@ -235,7 +236,7 @@ def _lacking(voter: Member) -> Callable[[frozenset[Member]], bool]:
 def _of_elections(history: History, changes: PartitionChanges) -> Iterator[Acknowledgement]:
     for election in elections_of(history):
         for partition, code in election.codes.items():
-            if code == NO_ERROR and partition in changes.states:
+            if code == ErrorCode.NONE and partition in changes.states:
                 elected = [state for state in changes.states[partition] if state.elected]
                 request = election.request
                 place = (request.from_ns, request.to_ns, request.operations)

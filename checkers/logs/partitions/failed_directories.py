@@ -20,6 +20,7 @@ from typing import NamedTuple
 from checkers.columns.tables import PartitionName
 from checkers.evidence.faults import FaultWindow
 from checkers.evidence.partition_changes import PartitionState
+from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import History, once
 from checkers.licences.disks import DEAD
 from checkers.licences.facts import Facts
@@ -28,7 +29,6 @@ from checkers.logs.partitions.leading import Answer, leading_of
 from checkers.logs.partitions.lives import held_up_ns, one_process
 from checkers.verdict.verdict import Anomaly
 
-STORAGE_ERROR = 56
 BOUND_NS = 6_000_000_000
 """How long nothing may disturb a broker and the controllers until somebody else, or nobody, leads.
 
@@ -60,7 +60,7 @@ def failed_directories(facts: Facts, figures: Counter[str]) -> Iterator[Anomaly]
     for answer in leading_of(facts.history):
         place = (answer.node, answer.partition)
         begun = first.pop(place, answer)
-        if answer.error != STORAGE_ERROR or facts.ids.get(answer.node) != answer.leader:
+        if answer.error != ErrorCode.KAFKA_STORAGE_ERROR or facts.ids.get(answer.node) != answer.leader:
             continue
         if begun.leader_epoch != answer.leader_epoch:
             begun = answer

@@ -2,7 +2,7 @@
 
 import pytest
 
-from harness.administration.error_names import error_name, named_code
+from checkers.history.error_codes import error_name, named_code
 
 
 @pytest.mark.parametrize(
