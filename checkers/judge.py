@@ -6,41 +6,41 @@ from pathlib import Path
 
 import msgspec
 
+from checkers.administration.descriptions import anomalies as descriptions
 from checkers.administration.descriptions import check_descriptions
-from checkers.administration.descriptions import kinds as descriptions
+from checkers.administration.elections import anomalies as elections
 from checkers.administration.elections import check_elections
-from checkers.administration.elections import kinds as elections
+from checkers.administration.reassignments import anomalies as reassignments
 from checkers.administration.reassignments import check_reassignments
-from checkers.administration.reassignments import kinds as reassignments
 from checkers.evidence.setup import Setup, setup_of
+from checkers.groups import anomalies as groups
 from checkers.groups import check_groups, erasures
-from checkers.groups import kinds as groups
 from checkers.history.operations import History
 from checkers.history.shapes import LASTED
 from checkers.kraft import quorum
+from checkers.kraft.metadata import anomalies as metadata
 from checkers.kraft.metadata import check_metadata
-from checkers.kraft.metadata import kinds as metadata
 from checkers.kraft.quorum import check_quorum
+from checkers.logs.listed import anomalies as listed
 from checkers.logs.listed import check_listed
-from checkers.logs.listed import kinds as listed
+from checkers.logs.log import anomalies as log
 from checkers.logs.log import check_log
-from checkers.logs.log.findings import PROMISES
+from checkers.logs.partitions import anomalies as partitions
 from checkers.logs.partitions import check_partitions
-from checkers.logs.partitions import kinds as partitions
-from checkers.logs.replicas import kinds as replicas
+from checkers.logs.replicas import anomalies as replicas
 from checkers.logs.replicas.judging import check_replicas
-from checkers.registers import check_registers, nonlinearizable
-from checkers.registers import kept as registers
+from checkers.registers import anomalies as registers
+from checkers.registers import check_registers
 from checkers.runs import nodes, recovery, starts
 from checkers.runs.assumptions import check_assumptions
 from checkers.runs.availability import check_availability
 from checkers.runs.nodes import check_nodes
 from checkers.runs.recovery import check_recovery
 from checkers.runs.starts import check_starts
+from checkers.transactional.client_errors import anomalies as client_errors
 from checkers.transactional.client_errors import check_client_errors
-from checkers.transactional.client_errors import kinds as client_errors
+from checkers.transactional.copying import anomalies as copying
 from checkers.transactional.copying import check_copying
-from checkers.transactional.copying import kinds as copying
 from checkers.transactional.transactions import anomalies as transactions
 from checkers.transactional.transactions import check_transactions
 from checkers.verdict.kinds import AnomalyKind
@@ -144,10 +144,6 @@ def as_expected(
 
 def known_anomalies() -> dict[str, AnomalyKind]:
     """Every anomaly that a checker can find, by id, in alphabetical order: its meaning and its source."""
-    of_log = {
-        name: AnomalyKind(name, f"Broken: {promise.guarantee}", promise.guarantee, promise.source)
-        for name, promise in PROMISES.items()
-    }
     return dict(
         sorted(
             {
@@ -156,14 +152,13 @@ def known_anomalies() -> dict[str, AnomalyKind]:
                 **copying.ANOMALIES,
                 **groups.ANOMALIES,
                 **client_errors.ANOMALIES,
-                **of_log,
+                **log.ANOMALIES,
                 **listed.ANOMALIES,
                 **quorum.ANOMALIES,
                 **recovery.ANOMALIES,
                 **starts.ANOMALIES,
                 **nodes.ANOMALIES,
                 **replicas.ANOMALIES,
-                **nonlinearizable.ANOMALIES,
                 **registers.ANOMALIES,
                 **erasures.ANOMALIES,
                 **metadata.ANOMALIES,

@@ -20,12 +20,12 @@ vanish excuses findings of the partitions that it may have hit, and of no others
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from checkers.groups.anomalies import UNDELIVERED
 from checkers.groups.beginnings import beginnings, told
 from checkers.groups.delivery import Delivery, delivery_of, find_undelivered
 from checkers.groups.excuses import Excuses, Found
 from checkers.groups.fencing import find_premature, find_two_owners, find_zombies
 from checkers.groups.figures import figures_of
-from checkers.groups.kinds import UNDELIVERED
 from checkers.groups.loading import Groups, groups_of
 from checkers.groups.outsiders import find_deleted, find_outsiders
 from checkers.groups.settling import find_stuck, unsettled

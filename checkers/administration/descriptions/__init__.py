@@ -20,7 +20,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.administration.descriptions.kinds import (
+from checkers.administration.descriptions.anomalies import (
     ABORTED_OPEN,
     COMMIT_AFTER_ABORT,
     PRODUCER_UNKNOWN,

@@ -13,8 +13,8 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
+from checkers.administration.elections.anomalies import ANOMALIES, UNLICENSED
 from checkers.administration.elections.answers import find_contradictions
-from checkers.administration.elections.kinds import ANOMALIES, UNLICENSED
 from checkers.administration.elections.withheld import find_withheld
 from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import requests_of

@@ -10,7 +10,7 @@ from enum import IntEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from checkers.administration.elections.kinds import CONTRADICTION
+from checkers.administration.elections.anomalies import CONTRADICTION
 from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import ELECTION_NOT_NEEDED, NO_ERROR, PREFERRED, UNCLEAN, Election
 from checkers.evidence.partition_changes import NOBODY, PartitionChanges, PartitionState

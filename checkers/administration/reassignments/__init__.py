@@ -16,7 +16,7 @@ That no acknowledged record is lost is judged with the log: a reassignment licen
 from collections import Counter, defaultdict
 from typing import Any
 
-from checkers.administration.reassignments.kinds import ANOMALIES
+from checkers.administration.reassignments.anomalies import ANOMALIES
 from checkers.administration.reassignments.listings import Listings, find_without_record
 from checkers.administration.reassignments.requests import find_lost
 from checkers.administration.reassignments.steps import (

@@ -12,8 +12,8 @@ from checkers.columns.tables import NEVER
 from checkers.evidence.faults import ENDING_KINDS, FaultWindow, fault_windows
 from checkers.evidence.metadata_log import MetadataLog, append_times, farthest
 from checkers.history.operations import History, Operation
+from checkers.kraft.metadata.anomalies import CREATED_TWICE, RETURNED_TOPIC_ID, REUSED_TOPIC_ID
 from checkers.kraft.metadata.findings import Telling, found_by, may_repeat, tellings_of
-from checkers.kraft.metadata.kinds import CREATED_TWICE, RETURNED_TOPIC_ID, REUSED_TOPIC_ID
 from checkers.kraft.metadata.lives import lives_of
 from checkers.kraft.metadata.loading import Change, Listing, Metadata, told_id
 from checkers.verdict.verdict import Anomaly

@@ -10,7 +10,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Booleans
 from checkers.evidence.faults import ENDING_KINDS
-from checkers.logs.listed.kinds import TIME_WRONG
+from checkers.logs.listed.anomalies import TIME_WRONG
 from checkers.logs.listed.loading import Found, Place, Sent, Story, Told, shown, worst
 from checkers.verdict.verdict import Anomaly
 

@@ -19,7 +19,7 @@ from checkers.evidence.partition_changes import NOBODY
 from checkers.history.observed import LeadingSeen
 from checkers.history.operations import History, once
 from checkers.licences.facts import Facts
-from checkers.logs.partitions.kinds import LEADERSHIP_KEPT
+from checkers.logs.partitions.anomalies import LEADERSHIP_KEPT
 from checkers.logs.partitions.lives import held_up_ns, one_process
 from checkers.logs.partitions.views import is_one
 from checkers.verdict.verdict import Anomaly

@@ -13,8 +13,8 @@ initialisations.
 from checkers.evidence.setup import Setup, setup_of
 from checkers.history.operations import INVOKE, History
 from checkers.history.sources import Source, lacking
+from checkers.transactional.client_errors.anomalies import ANOMALIES
 from checkers.transactional.client_errors.fencing import refusals, refused_transactions
-from checkers.transactional.client_errors.kinds import ANOMALIES
 from checkers.transactional.client_errors.sequences import lost_sequences, told_of_sequences
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 

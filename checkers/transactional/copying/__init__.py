@@ -21,8 +21,8 @@ import numpy as np
 from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
 from checkers.history.operations import FAIL, OK, History
 from checkers.history.sources import untold_damage
+from checkers.transactional.copying.anomalies import DUPLICATED, LOST, WITHOUT_OFFSETS
 from checkers.transactional.copying.excuses import Excuses, Found
-from checkers.transactional.copying.kinds import DUPLICATED, LOST, WITHOUT_OFFSETS
 from checkers.transactional.copying.loading import Copying, copying_of
 from checkers.transactional.copying.unasked import find_unasked
 from checkers.verdict.verdict import Assumption, CheckerResult, result_of
