@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
+from checkers.verdict.entry import Entry
 from checkers.evidence.faults import DOWN_KINDS, ENDING_KINDS, FaultWindow, fault_windows
 from checkers.history.operations import History, Operation
 from checkers.verdict.kinds import AnomalyKind, by_id
@@ -175,3 +176,6 @@ def _figures(lines: Sequence[LogLine]) -> dict[str, object]:
         "harmless_lines": dict(Counter(reason for _, reason in reasons if reason is not None)),
         "nodes_with_more_lines": sorted({line.node for line in lines if line.number is None}),
     }
+
+
+ENTRY = Entry(CHECKER, check_nodes, ANOMALIES)

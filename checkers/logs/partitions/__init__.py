@@ -51,9 +51,10 @@ from checkers.logs.partitions.views import contradictions
 from checkers.logs.partitions.walk import Walk
 from checkers.logs.partitions.zones import Zone, below_min_isr, member_down
 from checkers.logs.replicas.committed import meant_by
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import CheckerResult, result_of
 
-__all__ = ["ANOMALIES", "check_partitions"]
+__all__ = ["ENTRY", "check_partitions"]
 
 CHECKER = "partitions"
 """The checker's name."""
@@ -157,3 +158,6 @@ class _Blamed:
 def _seconds(zones: list[Zone]) -> float:
     """How long zones last together, those of one time in several partitions counted for each."""
     return round(sum(zone.to_ns - zone.from_ns for zone in zones) / NS_PER_S, 1)
+
+
+ENTRY = Entry(CHECKER, check_partitions, ANOMALIES)
