@@ -13,7 +13,7 @@ from harness.faults.partition import takes_part
 from harness.faults.sparing import DEAD, HELD
 from harness.faults.targets import Resolved, Sight, roles_of
 from harness.record.journal import Outcome
-from harness.vocabulary.faults import Fault, HeldRequests, LostAnswers, PacketLoss, Partition
+from harness.vocabulary.faults import Fault, PacketLoss, Partition
 
 OVER = "the schedule is over"
 """Why a blink hits nobody that had no turn."""
@@ -49,7 +49,7 @@ def among(spec: Fault, sight: Sight) -> Sight:
     match spec:
         case Partition() | PacketLoss():
             nodes = tuple(node for node in sight.nodes if takes_part(spec, node))
-        case LostAnswers() | HeldRequests():
+        case _ if spec.at_brokers:
             nodes = tuple(node for node in sight.nodes if node.is_broker)
         case _:
             return sight
