@@ -41,7 +41,9 @@ class Aimed(NamedTuple):
 def plan_of(spec: Fault, **more: object) -> Plan:
     """What is known of a fault before it has a target."""
     value = as_value(spec)
-    return {"kind": value["kind"], "spec": value, **more}
+    told = {"ends_processes": spec.ends_processes, "silences": spec.silences}
+    shape = {} if spec.glyph is None else {"glyph": spec.glyph}
+    return {"kind": value["kind"], "spec": value, **told, **shape, **more}
 
 
 def among(spec: Fault, sight: Sight) -> Sight:

@@ -251,7 +251,7 @@ class WipeDisk(Injected, frozen=True, tag="wipe-disk"):
 
     ends_processes = True
     silences = True
-    glyph = "M-4.4 0a4.4 4.4 0 1 0 8.8 0a4.4 4.4 0 1 0 -8.8 0Z"
+    glyph = "M-4.4 0A4.4 4.4 0 1 0 4.4 0A4.4 4.4 0 1 0 -4.4 0Z"
 
     target: Target | Member = Target.RANDOM
     scope: Scope = Scope.ALL
@@ -304,7 +304,7 @@ class DeadDisk(Injected, frozen=True, tag="dead-disk"):
     """
 
     ends_processes = True
-    glyph = "M-4.4 0a4.4 4.4 0 1 0 8.8 0a4.4 4.4 0 1 0 -8.8 0ZM-3.1 3.1L3.1 -3.1"
+    glyph = "M-4.4 0A4.4 4.4 0 1 0 4.4 0A4.4 4.4 0 1 0 -4.4 0ZM-3.1 3.1L3.1 -3.1"
 
     target: Target | Member = Target.RANDOM
     log_dir: int | None = None

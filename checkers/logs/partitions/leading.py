@@ -14,7 +14,6 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns.tables import PartitionName
-from checkers.evidence.faults import ENDING_KINDS
 from checkers.evidence.partition_changes import NOBODY
 from checkers.history.observed import LeadingSeen
 from checkers.history.operations import History, once
@@ -115,7 +114,7 @@ def _goes_on(facts: Facts, known: _Named, answer: Answer) -> bool:
 def _is_one_life(facts: Facts, first: Answer, last: Answer) -> bool:
     """A broker that starts anew knows its metadata before it has loaded its logs."""
     ended = (
-        window.kind in ENDING_KINDS
+        window.ends_processes
         and window.concerns(first.node)
         and window.overlaps(first.began_ns, last.time_ns)
         for window in facts.windows
