@@ -93,7 +93,19 @@ def _lacks_nodes(what: str, needed: int, among: Among, topology: Topology) -> st
     return f"a {what} needs {needed} nodes, there are {size}" if size < needed else None
 
 
-class Kill(Injected, frozen=True, tag="kill"):
+class AtNode(Injected, frozen=True):
+    """A fault of one node, of which no more is to be said.
+
+    Attributes:
+        target: the node.
+        draw: decides among equals, so that a schedule fixes it.
+    """
+
+    target: Target | Member = Target.RANDOM
+    draw: int = 0
+
+
+class Kill(AtNode, frozen=True, tag="kill"):
     """SIGKILL a node, and start it again at the heal."""
 
     ends_processes = True
@@ -101,31 +113,22 @@ class Kill(Injected, frozen=True, tag="kill"):
     drawn = True
     glyph = "M-3.8 -3.8L3.8 3.8M3.8 -3.8L-3.8 3.8"
 
-    target: Target | Member = Target.RANDOM
-    draw: int = 0
 
-
-class Pause(Injected, frozen=True, tag="pause"):
+class Pause(AtNode, frozen=True, tag="pause"):
     """Freeze a node's process, and thaw it at the heal."""
 
     silences = True
     drawn = True
     glyph = "M-2.4 -4.2V4.2M2.4 -4.2V4.2"
 
-    target: Target | Member = Target.RANDOM
-    draw: int = 0
 
-
-class Stop(Injected, frozen=True, tag="stop"):
+class Stop(AtNode, frozen=True, tag="stop"):
     """Stop a node cleanly (SIGTERM, controlled shutdown), and start it again at the heal."""
 
     ends_processes = True
     silences = True
     drawn = True
     glyph = "M-3.6 -3.6H3.6V3.6H-3.6Z"
-
-    target: Target | Member = Target.RANDOM
-    draw: int = 0
 
 
 class LostAnswers(Injected, frozen=True, tag="lost-answers"):
