@@ -1,76 +1,50 @@
 """The judge: lets every checker look at a history and puts what they say together in one verdict."""
 
 import traceback
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
-from checkers.administration.descriptions import check_descriptions
-from checkers.administration.descriptions import kinds as descriptions
-from checkers.administration.elections import check_elections
-from checkers.administration.elections import kinds as elections
-from checkers.administration.reassignments import check_reassignments
-from checkers.administration.reassignments import kinds as reassignments
+from checkers import groups, registers
+from checkers.administration import descriptions, elections, reassignments
 from checkers.evidence.setup import Setup, setup_of
-from checkers.groups import check_groups, erasures
-from checkers.groups import kinds as groups
+from checkers.groups import erasures
 from checkers.history.operations import History
 from checkers.history.shapes import LASTED
-from checkers.kraft import quorum
-from checkers.kraft.metadata import check_metadata
-from checkers.kraft.metadata import kinds as metadata
-from checkers.kraft.quorum import check_quorum
-from checkers.logs.listed import check_listed
-from checkers.logs.listed import kinds as listed
-from checkers.logs.log import check_log
-from checkers.logs.log.findings import PROMISES
-from checkers.logs.partitions import check_partitions
-from checkers.logs.partitions import kinds as partitions
-from checkers.logs.replicas import kinds as replicas
-from checkers.logs.replicas.judging import check_replicas
-from checkers.registers import check_registers, nonlinearizable
-from checkers.registers import kept as registers
-from checkers.runs import nodes, recovery, starts
-from checkers.runs.assumptions import check_assumptions
-from checkers.runs.availability import check_availability
-from checkers.runs.nodes import check_nodes
-from checkers.runs.recovery import check_recovery
-from checkers.runs.starts import check_starts
-from checkers.transactional.client_errors import check_client_errors
-from checkers.transactional.client_errors import kinds as client_errors
-from checkers.transactional.copying import check_copying
-from checkers.transactional.copying import kinds as copying
-from checkers.transactional.transactions import anomalies as transactions
-from checkers.transactional.transactions import check_transactions
+from checkers.kraft import metadata, quorum
+from checkers.logs import listed, log, partitions
+from checkers.logs.replicas import judging as replicas
+from checkers.runs import assumptions, availability, nodes, recovery, starts
+from checkers.transactional import client_errors, copying, transactions
+from checkers.verdict.entry import Checker
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import CheckerResult, Validity, Verdict, result_of
 from checkers.verdict.withholding import hole_of, withheld
 
-Checker = Callable[[History], CheckerResult]
-
-CHECKERS: Mapping[str, Checker] = {
-    "log": check_log,
-    "listed-offsets": check_listed,
-    "transactions": check_transactions,
-    "descriptions": check_descriptions,
-    "copying": check_copying,
-    "groups": check_groups,
-    "client-errors": check_client_errors,
-    "registers": check_registers,
-    "erasures": erasures.check_erasures,
-    "metadata": check_metadata,
-    "quorum": check_quorum,
-    "partitions": check_partitions,
-    "elections": check_elections,
-    "reassignments": check_reassignments,
-    "recovery": check_recovery,
-    "availability": check_availability,
-    "replicas": check_replicas,
-    "starts": check_starts,
-    "nodes": check_nodes,
-    "assumptions": check_assumptions,
-}
+_ENTRIES = (
+    log.ENTRY,
+    listed.ENTRY,
+    transactions.ENTRY,
+    descriptions.ENTRY,
+    copying.ENTRY,
+    groups.ENTRY,
+    client_errors.ENTRY,
+    registers.ENTRY,
+    erasures.ENTRY,
+    metadata.ENTRY,
+    quorum.ENTRY,
+    partitions.ENTRY,
+    elections.ENTRY,
+    reassignments.ENTRY,
+    recovery.ENTRY,
+    availability.ENTRY,
+    replicas.ENTRY,
+    starts.ENTRY,
+    nodes.ENTRY,
+    assumptions.ENTRY,
+)
+CHECKERS: Mapping[str, Checker] = {entry.name: entry.check for entry in _ENTRIES}
 """All checkers by name; each is a pure function of the history."""
 
 
@@ -144,35 +118,9 @@ def as_expected(
 
 def known_anomalies() -> dict[str, AnomalyKind]:
     """Every anomaly that a checker can find, by id, in alphabetical order: its meaning and its source."""
-    of_log = {
-        name: AnomalyKind(name, f"Broken: {promise.guarantee}", promise.guarantee, promise.source)
-        for name, promise in PROMISES.items()
-    }
-    return dict(
-        sorted(
-            {
-                **transactions.ANOMALIES,
-                **descriptions.ANOMALIES,
-                **copying.ANOMALIES,
-                **groups.ANOMALIES,
-                **client_errors.ANOMALIES,
-                **of_log,
-                **listed.ANOMALIES,
-                **quorum.ANOMALIES,
-                **recovery.ANOMALIES,
-                **starts.ANOMALIES,
-                **nodes.ANOMALIES,
-                **replicas.ANOMALIES,
-                **nonlinearizable.ANOMALIES,
-                **registers.ANOMALIES,
-                **erasures.ANOMALIES,
-                **metadata.ANOMALIES,
-                **partitions.ANOMALIES,
-                **elections.ANOMALIES,
-                **reassignments.ANOMALIES,
-            }.items()
-        )
-    )
+    # An id that two checkers share has the words of the one that is listed first.
+    known = {name: kind for entry in reversed(_ENTRIES) for name, kind in entry.anomalies.items()}
+    return dict(sorted(known.items()))
 
 
 def result_by(name: str, checker: Checker, history: History) -> CheckerResult:

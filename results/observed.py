@@ -48,6 +48,7 @@ class FaultSeen(msgspec.Struct, kw_only=True):
         heal_invoked_ns: when healing began.
         healed_ns: when the probe had confirmed the heal.
         error: what was told of an injection or heal that was not confirmed.
+        glyph: its shape as its history tells it, unchecked.
     """
 
     id: str
@@ -61,6 +62,7 @@ class FaultSeen(msgspec.Struct, kw_only=True):
     heal_invoked_ns: int | None = None
     healed_ns: int | None = None
     error: str | None = None
+    glyph: str | None = None
 
     @property
     def held_ms(self) -> int | None:
@@ -310,10 +312,14 @@ class _Collector:
         name = str(operation.key)
         if operation.type is OperationType.INVOKE:
             kind, spec = str(operation.value["kind"]), operation.value.get("spec")
-            seen = FaultSeen(
-                id=name, kind=kind, invoked_ns=time_ns, spec=spec if isinstance(spec, dict) else {}
+            glyph = operation.value.get("glyph")
+            self._faults[name] = FaultSeen(
+                id=name,
+                kind=kind,
+                invoked_ns=time_ns,
+                spec=spec if isinstance(spec, dict) else {},
+                glyph=glyph if isinstance(glyph, str) else None,
             )
-            self._faults[name] = seen
             return
         fault = self._faults[name]
         fault.attempted = operation.type is not OperationType.FAIL

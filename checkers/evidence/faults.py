@@ -8,12 +8,11 @@ from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, Op
 
 FOREVER_NS = 2**63 - 1
 """End of a window that was never seen to close; later than any run."""
-DOWN_KINDS = frozenset({"kill", "stop", "torn-write", "wipe-disk", "power-loss"})
-"""Kinds whose targets have no process until the heal starts them again."""
-ENDING_KINDS = DOWN_KINDS | {"dead-disk"}
-"""Kinds that end one process of their targets: at once, or between the inject and the end of the heal."""
-SILENT_KINDS = DOWN_KINDS | {"pause"}
-"""Kinds whose targets can't answer anybody until the heal."""
+_DOWN = frozenset({"kill", "stop", "torn-write", "wipe-disk", "power-loss"})
+_ENDING = _DOWN | {"dead-disk"}
+"""Kinds that end processes, in histories that were recorded before injections told it themselves."""
+_SILENT = _DOWN | {"pause"}
+"""Kinds that silence nodes, in those histories."""
 
 
 class FaultWindow(msgspec.Struct, frozen=True):
@@ -31,6 +30,9 @@ class FaultWindow(msgspec.Struct, frozen=True):
         operations: indices into the history of all that belongs to it, in order.
         gambit: id of the gambit that it is a part of; None of other faults.
         blink: whether it is one of the short faults beside all others.
+        ends_processes: whether it ends one process of its targets: at once, or between the inject and the end
+            of the heal.
+        silences: whether its targets can't answer anybody until the heal.
     """
 
     id: str
@@ -44,6 +46,13 @@ class FaultWindow(msgspec.Struct, frozen=True):
     operations: tuple[int, ...]
     gambit: str | None = None
     blink: bool = False
+    ends_processes: bool = False
+    silences: bool = False
+
+    @property
+    def down(self) -> bool:
+        """Whether its targets have no process until the heal starts them again."""
+        return self.ends_processes and self.silences
 
     @property
     def alone(self) -> bool:
@@ -111,11 +120,19 @@ def _window(fault: str, operations: list[Operation]) -> FaultWindow | None:
         operations=tuple(operation.index for operation in operations),
         gambit=begun.value.get("gambit"),
         blink=begun.value.get("blink") is True,
+        ends_processes=_told(begun, "ends_processes", _ENDING),
+        silences=_told(begun, "silences", _SILENT),
     )
 
 
 def _first(operations: list[Operation], f: str, kind: OperationType) -> Operation | None:
     return next((o for o in operations if o.f == f and o.type is kind), None)
+
+
+def _told(begun: Operation, what: str, before: frozenset[str]) -> bool:
+    """What an injection tells of its fault; if it was recorded before any told that, what its kind says."""
+    told = msgspec.convert(begun.value.get(what), bool | None)
+    return begun.value["kind"] in before if told is None else told
 
 
 def _time(operation: Operation | None) -> int | None:

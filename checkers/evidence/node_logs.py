@@ -24,26 +24,29 @@ _HEAD = re.compile(r"^\S+ [A-Z]+ +(?:\[[^\]]*\] +)*")
 _EXCEPTION = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error|Throwable)\b.*$", re.MULTILINE)
 """How Java begins to print an exception: below the line that logs it, at the margin."""
 
-FATAL_LINE = AnomalyKind(
-    id="node-log-fatal",
-    meaning="A node logged an error that it called fatal.",
-    guarantee="A node under faults of its surroundings meets no fatal error of its own.",
-    source="Kafka's Kafka.main and ProcessTerminatingFaultHandler; seen, not a broken promise in itself",
-    illegal=False,
+
+def _seen(identity: str, meaning: str, guarantee: str, whose: str) -> AnomalyKind:
+    source = f"Kafka's {whose}; seen, not a broken promise in itself"
+    return AnomalyKind(identity, meaning, guarantee, source, illegal=False)
+
+
+FATAL_LINE = _seen(
+    "node-log-fatal",
+    "A node logged an error that it called fatal.",
+    "A node under faults of its surroundings meets no fatal error of its own.",
+    "Kafka.main and ProcessTerminatingFaultHandler",
 )
-UNCAUGHT_EXCEPTION = AnomalyKind(
-    id="uncaught-exception",
-    meaning="An exception reached the top of a thread or task without being handled.",
-    guarantee="A node handles the errors that faults of its surroundings cause.",
-    source="Kafka's KafkaThread and KafkaScheduler; seen, not a broken promise in itself",
-    illegal=False,
+UNCAUGHT_EXCEPTION = _seen(
+    "uncaught-exception",
+    "An exception reached the top of a thread or task without being handled.",
+    "A node handles the errors that faults of its surroundings cause.",
+    "KafkaThread and KafkaScheduler",
 )
-THREAD_DIED = AnomalyKind(
-    id="thread-died",
-    meaning="A thread of a node ended on an error, and nothing starts it again.",
-    guarantee="A node's threads run until it shuts down.",
-    source="Kafka's ShutdownableThread; seen, not a broken promise in itself",
-    illegal=False,
+THREAD_DIED = _seen(
+    "thread-died",
+    "A thread of a node ended on an error, and nothing starts it again.",
+    "A node's threads run until it shuts down.",
+    "ShutdownableThread",
 )
 
 

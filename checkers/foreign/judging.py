@@ -9,7 +9,7 @@ from checkers.foreign.kafka import kafka_history_of
 from checkers.foreign.records import Foreign
 from checkers.foreign.workloads import TRANSACTIONS, Workload, functions_of, workload_of
 from checkers.history.operations import OK, History
-from checkers.judge import Checker, judge_by
+from checkers.judge import judge_by
 from checkers.logs.log import check_log
 from checkers.registers import applies, check_registers
 from checkers.registers.linearizability import MODELS, check_linearizable
@@ -22,6 +22,7 @@ from checkers.transactional.transactions import (
     check_rw_register,
     check_transactions,
 )
+from checkers.verdict.entry import Checker
 from checkers.verdict.verdict import CheckerResult, Verdict, result_of
 
 STRICTEST = ConsistencyModel.STRICT_SERIALIZABLE

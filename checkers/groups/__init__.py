@@ -20,20 +20,21 @@ vanish excuses findings of the partitions that it may have hit, and of no others
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from checkers.groups.anomalies import ANOMALIES, UNDELIVERED
 from checkers.groups.beginnings import beginnings, told
 from checkers.groups.delivery import Delivery, delivery_of, find_undelivered
 from checkers.groups.excuses import Excuses, Found
 from checkers.groups.fencing import find_premature, find_two_owners, find_zombies
 from checkers.groups.figures import figures_of
-from checkers.groups.kinds import UNDELIVERED
 from checkers.groups.loading import Groups, groups_of
 from checkers.groups.outsiders import find_deleted, find_outsiders
 from checkers.groups.settling import find_stuck, unsettled
 from checkers.history.operations import History
 from checkers.history.sources import untold_damage
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of
 
-__all__ = ["check_groups"]
+__all__ = ["ENTRY", "check_groups"]
 
 CHECKER = "groups"
 KIND = "groups"
@@ -133,3 +134,6 @@ def _assumed(group: str, figures: Mapping[str, Any]) -> Iterable[Assumption]:
         f"at least {COMMITS_MIN} acknowledged commits",
         str(commits),
     )
+
+
+ENTRY = Entry(CHECKER, check_groups, ANOMALIES)

@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from checkers.columns.tables import NONE
-from checkers.groups.kinds import OFFSET_LOST
+from checkers.groups.anomalies import OFFSET_LOST
 from checkers.groups.loading import Assignment, Commit, Groups, Place
 from checkers.history.operations import FAIL
 from checkers.verdict.verdict import Anomaly

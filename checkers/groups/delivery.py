@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from checkers.columns.tables import NONE, Integers
-from checkers.groups.kinds import UNDELIVERED
+from checkers.groups.anomalies import UNDELIVERED
 from checkers.groups.loading import Assignment, Commit, Groups, Place
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 

@@ -25,6 +25,7 @@ from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
 from checkers.licences.facts import Facts
 from checkers.licences.internal import may_have_lost
+from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
@@ -211,3 +212,6 @@ def _against(
     number = None if partition is None else partition.partition
     lost = may_have_lost(history, OFFSETS_TOPIC, number, place.since_ns)
     return anomaly if lost is None else msgspec.structs.replace(anomaly, illegal=False, licence=lost)
+
+
+ENTRY = Entry(CHECKER, check_erasures, ANOMALIES)

@@ -16,7 +16,7 @@ import msgspec
 
 from checkers.columns.tables import NEVER, NONE, PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC, offsets_partition
-from checkers.groups.kinds import OFFSET_LOST, PREMATURE_COMMIT, UNDELIVERED
+from checkers.groups.anomalies import OFFSET_LOST, PREMATURE_COMMIT, UNDELIVERED
 from checkers.groups.loading import Place
 from checkers.history.operations import History
 from checkers.licences import Permit, licences_of

@@ -22,7 +22,7 @@ from itertools import accumulate
 from operator import attrgetter
 
 from checkers.columns.tables import NONE
-from checkers.groups.kinds import PREMATURE_COMMIT, TWO_OWNERS, ZOMBIE_COMMIT
+from checkers.groups.anomalies import PREMATURE_COMMIT, TWO_OWNERS, ZOMBIE_COMMIT
 from checkers.groups.loading import Assignment, Commit, Groups, Membership, Place
 from checkers.verdict.verdict import Anomaly
 

@@ -11,7 +11,7 @@ coordinator takes only for an empty group.  Whether it was empty the members tel
 
 from collections.abc import Iterator
 
-from checkers.groups.kinds import GROUP_DELETED, OUTSIDER_COMMIT
+from checkers.groups.anomalies import GROUP_DELETED, OUTSIDER_COMMIT
 from checkers.groups.loading import Assignment, Commit, Deletion, Groups, Membership
 from checkers.history.units import NS_PER_MS
 from checkers.verdict.verdict import Anomaly

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
+from checkers.groups.anomalies import REBALANCE_STUCK
 from checkers.groups.delivery import Delivery
-from checkers.groups.kinds import REBALANCE_STUCK
 from checkers.groups.loading import Groups, Place, Span
 from checkers.verdict.verdict import Anomaly
 

@@ -248,11 +248,13 @@ class Setup(msgspec.Struct, frozen=True):
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """A fault that is about to be injected or healed; of which gambit, where it is of one; or a blink."""
+    """A fault that is about to be injected or healed: whose it is, and what it does to its targets."""
 
     kind: str
     gambit: str | None = None
     blink: bool = False
+    ends_processes: bool | None = None
+    silences: bool | None = None
 
 
 class GambitEnded(msgspec.Struct, frozen=True):

@@ -18,7 +18,6 @@ import msgspec
 from checkers.columns.tables import NEVER
 from checkers.evidence.administration import Request, requests_of
 from checkers.evidence.fates import Fate
-from checkers.evidence.faults import DOWN_KINDS
 from checkers.evidence.metadata_log import Span
 from checkers.history.requested import NodeConfigured, TopicAltered
 from checkers.history.shapes import Topic
@@ -142,7 +141,7 @@ def _configured(facts: Facts, node: str, request: Request) -> Iterator[_Setting]
         ended = (
             window.effective_ns
             for window in facts.windows
-            if window.kind in DOWN_KINDS and node in window.targets and window.invoked_ns >= request.to_ns
+            if window.down and node in window.targets and window.invoked_ns >= request.to_ns
         )
         alone_ns = min((at_ns for at_ns in ended if at_ns is not None), default=NEVER)
         yield _Setting(

@@ -27,6 +27,7 @@ from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.history.operations import History
 from checkers.history.sources import untold_damage
 from checkers.licences.internal import may_have_lost
+from checkers.registers.anomalies import ANOMALIES
 from checkers.registers.columns import Registers
 from checkers.registers.coordinating import coordinations_of
 from checkers.registers.kept import LAGS_NS, Milestones, milestones_of
@@ -34,9 +35,10 @@ from checkers.registers.loading import Unreadable, registers_of
 from checkers.registers.parts import CHECKER, Losing, Overview, check_part, put_together, repeated, swapped
 from checkers.registers.telling import Teller
 from checkers.registers.zones import zones_of
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import CheckerResult, result_of
 
-__all__ = ["Judgeable", "applies", "check_registers", "judgeable", "losing_of", "obstacle_of"]
+__all__ = ["ENTRY", "Judgeable", "applies", "check_registers", "judgeable", "losing_of", "obstacle_of"]
 
 
 class _Workload(msgspec.Struct, frozen=True):
@@ -145,3 +147,6 @@ def _figures(registers: Registers | None) -> dict[str, Any]:
         "offset_reads_compared": 0,
         "strict_linearizable": True if registers is None or not registers.swapped else None,
     }
+
+
+ENTRY = Entry(CHECKER, check_registers, ANOMALIES)

@@ -25,7 +25,7 @@ import msgspec
 
 from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.coordinators import offsets_partition
-from checkers.evidence.faults import DOWN_KINDS, FaultWindow, fault_windows
+from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.partition_changes import PartitionState
 from checkers.history.operations import History
 from checkers.licences.facts import Facts
@@ -92,7 +92,7 @@ def coordinations_of(history: History, registers: Registers) -> dict[str, Coordi
     places = {key: place for key, group in groups.items() if (place := kept[group]) is not None}
     commits = commits_of(registers, places)
     windows = fault_windows(history)
-    holding = [window for window in windows if window.kind not in DOWN_KINDS]
+    holding = [window for window in windows if not window.down]
     faults = [(window.invoked_ns, min(window.end_ns, NEVER - LATE_NS) + LATE_NS) for window in holding]
     near = [(window.invoked_ns, _margin(window.end_ns)) for window in windows]
     times = list(map(attrgetter("time_ns"), history.operations))
@@ -138,7 +138,7 @@ def _elections(facts: Facts, partition: PartitionName, windows: Sequence[FaultWi
 def _down_ns(window: FaultWindow, begin_ns: int, elected_ns: int) -> int:
     """From when a deposed leader has no process: its next one knows of the election.  Else `NEVER`."""
     down_ns, up_ns = window.effective_ns, window.heal_invoked_ns
-    if window.kind not in DOWN_KINDS or down_ns is None:
+    if not window.down or down_ns is None:
         return NEVER
     through = down_ns < begin_ns and (up_ns is None or up_ns > elected_ns)
     return down_ns if through or down_ns >= begin_ns else NEVER
@@ -176,7 +176,7 @@ def _quorum_leaders(history: History) -> set[tuple[int, int]]:
 
 def _keeps(window: FaultWindow, old: str, controllers: set[str]) -> bool:
     """Whether a fault may keep an old leader from learning: it is not down, or who tells it is hit."""
-    learns_late = window.kind not in DOWN_KINDS and _hits(window, old)
+    learns_late = not window.down and _hits(window, old)
     return learns_late or any(_hits(window, controller) for controller in controllers)
 
 

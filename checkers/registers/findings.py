@@ -7,7 +7,7 @@ import msgspec
 import numpy as np
 
 from checkers.columns.tables import Booleans, Integers
-from checkers.registers.nonlinearizable import NONLINEARIZABLE
+from checkers.registers.anomalies import NONLINEARIZABLE
 from checkers.registers.telling import Fact, Teller, witness_of
 from checkers.registers.zones import Conflicts, Zones, conflicts_of, read_early
 from checkers.verdict.kinds import AnomalyKind

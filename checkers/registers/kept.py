@@ -27,33 +27,14 @@ import numpy as np
 
 from checkers.columns.tables import Booleans, Integers
 from checkers.history.operations import OK, Operation
+from checkers.registers.anomalies import LOST_VALUE, NONMONOTONIC_AFTER_HEAL, STALE_OFFSET
 from checkers.registers.columns import SHIFT
 from checkers.registers.coordinating import MARGIN_NS, Coordination, group_of
 from checkers.registers.findings import Findings
 from checkers.registers.telling import Fact, Teller
 from checkers.registers.zones import Asked, Overwriting, Zones, overwritten
-from checkers.verdict.kinds import AnomalyKind, by_id
+from checkers.verdict.kinds import AnomalyKind
 
-LOST_VALUE = AnomalyKind(
-    id="lost-value",
-    meaning="After recovery a register held a value older than one whose write had been acknowledged.",
-    guarantee="An acknowledged write of a register is kept until another one replaces it.",
-    source="Kafka documentation, Design, Consumer offset tracking; KIP-500; Jepsen: lost update",
-)
-NONMONOTONIC_AFTER_HEAL = AnomalyKind(
-    id="nonmonotonic-after-heal",
-    meaning="After recovery a register was read to hold a value that was overwritten before recovery began.",
-    guarantee="Once the cluster has recovered, a register does not go back to a value that was overwritten.",
-    source="KIP-500, metadata is applied in the order of its log; Terry et al., Session Guarantees (1994)",
-)
-STALE_OFFSET = AnomalyKind(
-    id="stale-offset",
-    meaning="A group's committed offset was read to be an old one although no election explains it.",
-    guarantee="A group's coordinator answers with the last offset committed, and no other broker answers.",
-    source="Kafka protocol, OffsetFetch and NOT_COORDINATOR; Kafka documentation, Design, Consumer offset "
-    "tracking; KAFKA-20115; KAFKA-20634",
-)
-ANOMALIES = by_id(LOST_VALUE, NONMONOTONIC_AFTER_HEAL, STALE_OFFSET)
 _WENT = {
     LOST_VALUE.id: "lost",
     NONMONOTONIC_AFTER_HEAL.id: "went back from",

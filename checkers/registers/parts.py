@@ -14,11 +14,11 @@ import numpy as np
 
 from checkers.columns.tables import Booleans
 from checkers.history.operations import Operation
+from checkers.registers.anomalies import KEPT
 from checkers.registers.columns import SHIFT, Registers, Rows
 from checkers.registers.coordinating import is_offset
 from checkers.registers.findings import Findings, Seen, find_conflicts, find_unwritten
 from checkers.registers.kept import (
-    ANOMALIES,
     LoadReads,
     Milestones,
     find_in_kept,
@@ -218,7 +218,7 @@ def _earliest(found: Iterable[Seen]) -> list[Anomaly]:
 
 def _licensed(anomalies: list[Anomaly], losing: Losing) -> list[Anomaly]:
     """Make losses of committed offsets legal where the topic that keeps them may have lost records."""
-    committed = [a.illegal and a.id in ANOMALIES and is_offset(a.subject) for a in anomalies]
+    committed = [a.illegal and a.id in KEPT and is_offset(a.subject) for a in anomalies]
     lost = losing() if any(committed) else None
     if lost is None:
         return anomalies

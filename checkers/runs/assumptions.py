@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
+from checkers.verdict.entry import Entry
 from checkers.history.units import NS_PER_MS
 from checkers.runs.additions import additions_loaded
 from checkers.evidence.administration import performed
@@ -296,3 +297,6 @@ def _at_least(
     counts = {window.id: count(window) for window in windows}
     observed = ", ".join(f"{fault}: {number}" for fault, number in counts.items())
     return Assumption(name, min(counts.values()) >= least, f"at least {least} {what} each fault", observed)
+
+
+ENTRY = Entry(CHECKER, check_assumptions)

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from checkers.verdict.entry import Entry
 from checkers.history.units import NS_PER_MS
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.history.operations import INVOKE, OK, History, Operation
@@ -177,3 +178,6 @@ def _quantiles(took_ns: Integers) -> dict[str, float] | None:
         return None
     p50, p99 = np.percentile(took_ns, (50, 99))
     return {"p50": round(float(p50) / NS_PER_MS, 3), "p99": round(float(p99) / NS_PER_MS, 3)}
+
+
+ENTRY = Entry(CHECKER, check_availability)

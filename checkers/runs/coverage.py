@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from checkers.history.units import NS_PER_MS
-from checkers.evidence.faults import ENDING_KINDS, SILENT_KINDS, FaultWindow
+from checkers.evidence.faults import FaultWindow
 from checkers.history.operations import OK, History
 from checkers.evidence.metadata_whole import begun_later, thinned_logs
 from checkers.evidence.processes import gone, not_running
@@ -115,7 +115,7 @@ def _away(history: History, setup: Setup, windows: Iterable[FaultWindow]) -> dic
     """Of each node when it could not answer."""
     found: dict[str, list[tuple[int, int]]] = {node.name: [] for node in setup.nodes}
     for window in windows:
-        if window.kind in SILENT_KINDS | ENDING_KINDS:
+        if window.silences or window.ends_processes:
             for node, spans in found.items():
                 if window.concerns(node):
                     spans.append((window.invoked_ns, window.end_ns))

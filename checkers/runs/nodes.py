@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from checkers.evidence.faults import DOWN_KINDS, ENDING_KINDS, FaultWindow, fault_windows
+from checkers.verdict.entry import Entry
+from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.history.operations import History, Operation
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.evidence.node_logs import (
@@ -86,7 +87,7 @@ def _deaths(
 
     Each of these ends a node's process once: if the one that its heal started ends too, that is a death.
     """
-    spent = {window: set[str]() for window in windows if window.kind in ENDING_KINDS}
+    spent = {window: set[str]() for window in windows if window.ends_processes}
     last: dict[str | None, tuple[_Status, int]] = {}
     for operation in observed:
         status = msgspec.convert(operation.value, _Status)
@@ -154,7 +155,7 @@ def _ends_observed(observed: Sequence[Operation], windows: Iterable[FaultWindow]
     missed = [
         f"{window.id} of {node}"
         for window in windows
-        if window.kind in DOWN_KINDS and window.held_ns > _SEEN_WITHIN_NS
+        if window.down and window.held_ns > _SEEN_WITHIN_NS
         for node in window.targets
         if not any(name == node and window.overlaps(at, at) for name, at in seen)
     ]
@@ -175,3 +176,6 @@ def _figures(lines: Sequence[LogLine]) -> dict[str, object]:
         "harmless_lines": dict(Counter(reason for _, reason in reasons if reason is not None)),
         "nodes_with_more_lines": sorted({line.node for line in lines if line.number is None}),
     }
+
+
+ENTRY = Entry(CHECKER, check_nodes, ANOMALIES)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
+from checkers.verdict.entry import Entry
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.evidence.recoveries import Recovery
@@ -132,3 +133,6 @@ def _short(recoveries: Sequence[tuple[Operation, Recovery]]) -> str | None:
         return f"the nodes {dead} were dead, and what they held could not come back"
     unsure = [operation for operation, _ in recoveries if operation.type is not OK]
     return f"recovery ended without success: {unsure[0].error or 'no reason given'}" if unsure else None
+
+
+ENTRY = Entry(CHECKER, check_recovery, ANOMALIES)

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from checkers.verdict.entry import Entry
 from checkers.history.operations import History, Operation
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.history.shapes import START, StartSeen
@@ -77,3 +78,6 @@ def _doubt(starts: Sequence[tuple[Operation, StartSeen]]) -> str | None:
     last = starts[-1][1]
     why = "; ".join(last.sentences) or last.waited_for
     return f"none of {len(starts)} starts became ready, the last because: {why}"
+
+
+ENTRY = Entry(CHECKER, check_starts, ANOMALIES)

@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from checkers.history.operations import History
-from checkers.judge import Checker
+from checkers.verdict.entry import Checker
 from checkers.verdict.verdict import CheckerResult
 
 PATIENCE_S = 2.0

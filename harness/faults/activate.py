@@ -1,74 +1,46 @@
-"""The list of faults: a new one is a module beside this one and a line here."""
+"""Which class carries a fault out: each says so itself, and every module of this folder is asked."""
 
+import importlib
+import pkgutil
 from collections.abc import Callable
-from typing import Any
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
 
 import msgspec
 
-from harness.faults.answers import ActiveLostAnswers
 from harness.faults.contract import ActiveFault, Bench
-from harness.faults.disk import ActiveDeadDisk, ActivePowerLoss, ActiveWipe
-from harness.faults.packet_loss import ActivePacketLoss
-from harness.faults.partition import ActivePartition
-from harness.faults.process import ActiveKill, ActivePause, ActiveStop
-from harness.faults.requests import ActiveHeldReports, ActiveHeldRequests
 from harness.faults.targets import Resolved
-from harness.faults.torn import ActiveTornWrite
-from harness.vocabulary.faults import (
-    DeadDisk,
-    Fault,
-    HeldReports,
-    HeldRequests,
-    Kill,
-    LostAnswers,
-    PacketLoss,
-    Partition,
-    Pause,
-    PowerLoss,
-    Stop,
-    TornWrite,
-    WipeDisk,
-)
+from harness.vocabulary.faults import Fault
+from harness.vocabulary.injected import Injected
 
-_WITH_A_CHAIN: dict[type[Fault], Callable[[Any, str, Resolved, Bench], ActiveFault]] = {
-    Partition: ActivePartition,
-    PacketLoss: ActivePacketLoss,
-    LostAnswers: ActiveLostAnswers,
-    HeldRequests: ActiveHeldRequests,
-    HeldReports: ActiveHeldReports,
-}
-"""Faults of the packet filter: each has a chain there that is called after it, and ends no process."""
-_WITHOUT_A_CHOICE: dict[type[Fault], Callable[[Resolved, Bench], ActiveFault]] = {
-    Kill: ActiveKill,
-    Pause: ActivePause,
-    Stop: ActiveStop,
-    PowerLoss: ActivePowerLoss,
-}
-"""Faults of which nothing is to be known but their target."""
+Maker = Callable[[Any, str, Resolved, Bench], ActiveFault]
+"""Makes a fault of its word, the fault's id, its target and the cluster; nothing is injected yet."""
+Made = TypeVar("Made", bound=Maker)
+_MAKERS: dict[type[Injected], Maker] = {}
+
+
+def carries_out(word: type[Injected]) -> Callable[[Made], Made]:
+    """Register the class that carries out the faults of a word."""
+
+    def registered(maker: Made) -> Made:
+        _MAKERS[word] = maker
+        return maker
+
+    return registered
 
 
 def activate(spec: Fault, fault: str, resolved: Resolved, bench: Bench) -> ActiveFault:
     """The fault that a spec names, its target resolved, not injected yet."""
-    if type(spec) in _WITH_A_CHAIN:
-        return _WITH_A_CHAIN[type(spec)](spec, fault, resolved, bench)
-    match spec:
-        case WipeDisk() | DeadDisk() | TornWrite():
-            return _of_disk(spec, resolved, bench)
-        case _:
-            return _WITHOUT_A_CHOICE[type(spec)](resolved, bench)
+    return makers()[type(spec)](spec, fault, resolved, bench)
 
 
-def _of_disk(spec: WipeDisk | DeadDisk | TornWrite, resolved: Resolved, bench: Bench) -> ActiveFault:
-    if isinstance(spec, WipeDisk):
-        return ActiveWipe(spec, resolved, bench)
-    if isinstance(spec, TornWrite):
-        return ActiveTornWrite(spec, resolved, bench)
-    return ActiveDeadDisk(spec, resolved, bench)
-
-
-def process_fault(spec: Fault) -> bool:
-    """Whether the fault takes its target's process away, so that no other process fault fits on it."""
-    return type(spec) not in _WITH_A_CHAIN
+@cache
+def makers() -> dict[type[Injected], Maker]:
+    """Who carries out which word, when all modules of this folder have registered theirs."""
+    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
+        importlib.import_module(f"{__package__}.{module.name}")
+    return _MAKERS
 
 
 def as_value(spec: Fault) -> dict[str, object]:

@@ -4,47 +4,32 @@ A client's request arrives and is carried out, and the client learns nothing of 
 if the leader has moved meanwhile.  Replication, controllers and observers have other ports and go on.
 """
 
-import re
 from typing import Any
 
 from harness.cluster.rendering import CLIENT_PORT
+from harness.faults.activate import carries_out
+from harness.faults.chained import Chained
 from harness.faults.contract import Bench, NotConfirmedError
-from harness.faults.cuts import Pair
-from harness.faults.partition import CHAIN, remove_chain
 from harness.faults.process import within
 from harness.faults.targets import Resolved
 from harness.kafka.wire import answers
-from harness.record.ledger import Undo
 from harness.vocabulary.faults import LostAnswers
 
 _PROBE_BOUND_S = 5.0
 _SILENCE_S = 0.1
 
 
-class ActiveLostAnswers:
+@carries_out(LostAnswers)
+class ActiveLostAnswers(Chained):
     """A broker whose clients hear nothing of it."""
 
-    cut: tuple[Pair, ...] = ()
-
-    def __init__(self, _: LostAnswers, fault: str, resolved: Resolved, bench: Bench) -> None:
-        self._bench = bench
-        self._chain = f"{CHAIN}-{fault}"
-        self._address = bench.addresses[resolved.node.name]
-        self.targets = (resolved.node.name,)
-
-    @property
-    def undo(self) -> tuple[Undo, ...]:
-        """Remove the chain."""
-        return (Undo(action="remove-chain", node=self.targets[0], chain=self._chain),)
+    def __init__(self, spec: LostAnswers, fault: str, resolved: Resolved, bench: Bench) -> None:
+        super().__init__(spec, fault, resolved, bench)
+        self._address = bench.addresses[self.targets[0]]
 
     def inject(self) -> None:
-        """Put it in place."""
-        rules = (
-            f"-N {self._chain}",
-            f"-A {self._chain} -p tcp --sport {CLIENT_PORT} -j DROP",
-            f"-I OUTPUT 1 -j {self._chain}",
-        )
-        self._enter(" && ".join(f"iptables -w {rule}" for rule in rules))
+        """Put the chain in place."""
+        self.add_chain(self.targets[0], [f"-p tcp --sport {CLIENT_PORT} -j DROP"], hook="OUTPUT")
 
     def took_effect(self) -> dict[str, Any]:
         """How many packets of answers were dropped, one to a question of ours among them."""
@@ -52,23 +37,8 @@ class ActiveLostAnswers:
             raise NotConfirmedError(f"{self.targets[0]} still answers its clients")
         return {"dropped": self._dropped()}
 
-    def heal(self) -> None:
-        """Remove the chain."""
-        remove_chain(self._bench, self.targets[0], self._chain)
-
-    def healed(self) -> dict[str, Any]:
-        """No rule of ours is left."""
-        if re.search(rf"{re.escape(self._chain)}\b", self._enter("iptables -w -S")):
-            raise NotConfirmedError(f"{self.targets[0]} still has {self._chain}")
-        return {"rules_left": 0}
-
     def _silent(self) -> bool:
         return not answers(self._address, CLIENT_PORT, _SILENCE_S) and self._dropped() > 0
 
     def _dropped(self) -> int:
-        listing = self._enter(f"iptables -w -L {self._chain} -v -n -x")
-        found = re.search(r"^\s*(\d+)\s+\d+\s+DROP", listing, re.MULTILINE)
-        return int(found[1]) if found else 0
-
-    def _enter(self, command: str) -> str:
-        return self._bench.containers[self.targets[0]].enter_holder(command)
+        return self.packets(self.targets[0], "DROP")

@@ -13,10 +13,11 @@ from harness.cluster.homes import META_PROPERTIES, NodeHome, as_initial, as_newc
 from harness.cluster.loop_disks import mount, shut_down, unmount
 from harness.cluster.rendering import CONTROLLER_PORT
 from harness.errors import KrucibleError, disk_errors_told
+from harness.faults.activate import carries_out
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.process import PROBE_BOUND_S, STOP_BOUND_S, Restarting, within
 from harness.faults.targets import Resolved
-from harness.vocabulary.faults import DeadDisk, Scope, WipeDisk
+from harness.vocabulary.faults import DeadDisk, OfDisk, PowerLoss, Scope, WipeDisk
 
 METADATA_FOLDER = "__cluster_metadata-0"
 _FORMATTED = (META_PROPERTIES, "bootstrap.checkpoint")
@@ -30,18 +31,20 @@ _WRITABLE = "krucible-writable"
 class _OfDisk(Restarting):
     """A fault of a node's disk, after which the node is started again."""
 
-    def __init__(self, resolved: Resolved, bench: Bench, log_dir: int | None = None) -> None:
-        super().__init__(resolved, bench)
+    def __init__(self, spec: OfDisk, fault: str, resolved: Resolved, bench: Bench) -> None:
+        super().__init__(spec, fault, resolved, bench)
+        log_dir = None if isinstance(spec, PowerLoss) else spec.log_dir
         self._home: NodeHome = bench.homes[resolved.node.name]
         disks = self._home.disks
         self._disks = disks if log_dir is None else disks[log_dir - 1 : log_dir]
 
 
+@carries_out(WipeDisk)
 class ActiveWipe(_OfDisk):
     """What the disk holds is removed while the node is down."""
 
-    def __init__(self, spec: WipeDisk, resolved: Resolved, bench: Bench) -> None:
-        super().__init__(resolved, bench, spec.log_dir)
+    def __init__(self, spec: WipeDisk, fault: str, resolved: Resolved, bench: Bench) -> None:
+        super().__init__(spec, fault, resolved, bench)
         self._spec = spec
         self._id = resolved.node.id
         self._before: str | None = None
@@ -101,6 +104,7 @@ class ActiveWipe(_OfDisk):
         return answered | {"directory_id_before": self._before, "directory_id_after": after}
 
 
+@carries_out(PowerLoss)
 class ActivePowerLoss(_OfDisk):
     """The node is killed, and its file system loses what was not synced."""
 
@@ -123,11 +127,12 @@ class ActivePowerLoss(_OfDisk):
         return ended | {"unsynced_lost": True}
 
 
+@carries_out(DeadDisk)
 class ActiveDeadDisk(_OfDisk):
     """Every access to the disk fails; sooner or later Kafka sees it, and ends if it has no other."""
 
-    def __init__(self, spec: DeadDisk, resolved: Resolved, bench: Bench) -> None:
-        super().__init__(resolved, bench, spec.log_dir)
+    def __init__(self, spec: DeadDisk, fault: str, resolved: Resolved, bench: Bench) -> None:
+        super().__init__(spec, fault, resolved, bench)
         self._ids: list[str | None] = []
 
     @disk_errors_told()

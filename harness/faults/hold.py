@@ -11,8 +11,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from checkers.history.operations import OperationType
+from harness.faults.chained import CHAIN, remove_chain
 from harness.faults.contract import Bench, NotConfirmedError
-from harness.faults.partition import CHAIN, remove_chain
 from harness.record.journal import Recorder
 from harness.record.ledger import FaultPlanned, FaultUndone, Ledger, Undo
 

@@ -13,7 +13,7 @@ from harness.faults.partition import takes_part
 from harness.faults.sparing import DEAD, HELD
 from harness.faults.targets import Resolved, Sight, roles_of
 from harness.record.journal import Outcome
-from harness.vocabulary.faults import Fault, HeldRequests, LostAnswers, PacketLoss, Partition
+from harness.vocabulary.faults import Fault, PacketLoss, Partition
 
 OVER = "the schedule is over"
 """Why a blink hits nobody that had no turn."""
@@ -41,7 +41,9 @@ class Aimed(NamedTuple):
 def plan_of(spec: Fault, **more: object) -> Plan:
     """What is known of a fault before it has a target."""
     value = as_value(spec)
-    return {"kind": value["kind"], "spec": value, **more}
+    told = {"ends_processes": spec.ends_processes, "silences": spec.silences}
+    shape = {} if spec.glyph is None else {"glyph": spec.glyph}
+    return {"kind": value["kind"], "spec": value, **told, **shape, **more}
 
 
 def among(spec: Fault, sight: Sight) -> Sight:
@@ -49,7 +51,7 @@ def among(spec: Fault, sight: Sight) -> Sight:
     match spec:
         case Partition() | PacketLoss():
             nodes = tuple(node for node in sight.nodes if takes_part(spec, node))
-        case LostAnswers() | HeldRequests():
+        case _ if spec.at_brokers:
             nodes = tuple(node for node in sight.nodes if node.is_broker)
         case _:
             return sight

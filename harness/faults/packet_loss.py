@@ -9,20 +9,13 @@ from typing import Any, NamedTuple
 
 from harness.cluster.containers import in_parallel
 from harness.cluster.rendering import CLIENT_PORT
+from harness.faults.activate import carries_out
+from harness.faults.chained import Chained
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import Pair, lossy
-from harness.faults.partition import (
-    CHAIN,
-    DISCARD_PORT,
-    PROBE_BOUND_S,
-    confirm_removed,
-    looked_until,
-    remove_chain,
-    takes_part,
-)
+from harness.faults.partition import DISCARD_PORT, PROBE_BOUND_S, looked_until, takes_part
 from harness.faults.targets import Resolved
 from harness.kafka.wire import answers
-from harness.record.ledger import Undo
 from harness.vocabulary.faults import LossPattern, PacketLoss
 
 CLIENTS = "clients"
@@ -40,31 +33,24 @@ class Counted(NamedTuple):
     passed: int
 
 
-class ActivePacketLoss:
+@carries_out(PacketLoss)
+class ActivePacketLoss(Chained):
     """Links that lose packets; those at their ends are its targets, and nothing is cut."""
 
-    cut: tuple[Pair, ...] = ()
-
     def __init__(self, spec: PacketLoss, fault: str, resolved: Resolved, bench: Bench) -> None:
-        self._bench = bench
-        self._chain = f"{CHAIN}-{fault}"
+        super().__init__(spec, fault, resolved, bench)
         self._probability = f"{spec.percent / 100:.2f}"
         names = tuple(node.name for node in bench.nodes if takes_part(spec, node))
         target = resolved.node.name
         self._links = lossy(spec.pattern, names, target, spec.draw)
-        self._receivers = tuple(sorted({receiver for _, receiver in self._links}))
-        self.targets = (target, *(name for name in self._receivers if name != target))
+        self.nodes = tuple(sorted({receiver for _, receiver in self._links}))
+        self.targets = (target, *(name for name in self.nodes if name != target))
         if spec.pattern is LossPattern.CLIENTS:
-            self._links, self._receivers = ((CLIENTS, target),), (target,)
-
-    @property
-    def undo(self) -> tuple[Undo, ...]:
-        """One chain to remove at every receiver."""
-        return tuple(Undo(action="remove-chain", node=node, chain=self._chain) for node in self._receivers)
+            self._links, self.nodes = ((CLIENTS, target),), (target,)
 
     def inject(self) -> None:
         """Put the chain in place at every receiver."""
-        in_parallel(self._add_chain, self._receivers)
+        in_parallel(self._add_chain, self.nodes)
 
     def took_effect(self) -> dict[str, Any]:
         """Packets that were lost, and packets that arrived, on each link in each direction.
@@ -85,25 +71,15 @@ class ActivePacketLoss:
             "passed": {link: seen.passed for link, seen in told.items()},
         }
 
-    def heal(self) -> None:
-        """Remove our chain everywhere."""
-        in_parallel(lambda name: remove_chain(self._bench, name, self._chain), self._receivers)
-
-    def healed(self) -> dict[str, Any]:
-        """No rule of this fault is left."""
-        return confirm_removed(self._bench, self._receivers, self._chain)
-
     def _senders(self, receiver: str) -> list[str]:
         """Who sends it, in the order of the rules."""
         return [sender for sender, other in self._links if other == receiver]
 
     def _add_chain(self, receiver: str) -> None:
-        rules = [f"-N {self._chain}"]
-        for match in map(self._match, self._senders(receiver)):
-            chance = f"-m statistic --mode random --probability {self._probability}"
-            rules += [f"-A {self._chain} {match} {chance} -j DROP", f"-A {self._chain} {match} -j RETURN"]
-        rules.append(f"-I {CHAIN} 1 -j {self._chain}")
-        self._enter(receiver, " && ".join(f"iptables -w {rule}" for rule in rules))
+        chance = f"-m statistic --mode random --probability {self._probability}"
+        matches = map(self._match, self._senders(receiver))
+        pairs = ((f"{match} {chance} -j DROP", f"{match} -j RETURN") for match in matches)
+        self.add_chain(receiver, [rule for pair in pairs for rule in pair])
 
     def _match(self, sender: str) -> str:
         return f"-p tcp --dport {CLIENT_PORT}" if sender == CLIENTS else f"-s {self._bench.addresses[sender]}"
@@ -111,21 +87,21 @@ class ActivePacketLoss:
     def _probe(self) -> dict[Pair, Counted]:
         """Send a burst on every link, then read every counter."""
         in_parallel(self._send_probes, sorted({sender for sender, _ in self._links}))
-        counted = in_parallel(self._count, self._receivers)
+        counted = in_parallel(self._count, self.nodes)
         return {
             (sender, receiver): packets
-            for receiver, found in zip(self._receivers, counted, strict=True)
+            for receiver, found in zip(self.nodes, counted, strict=True)
             for sender, packets in zip(self._senders(receiver), found, strict=True)
         }
 
     def _send_probes(self, sender: str) -> None:
         if sender == CLIENTS:
-            (address,) = (self._bench.addresses[receiver] for receiver in self._receivers)
+            (address,) = (self._bench.addresses[receiver] for receiver in self.nodes)
             in_parallel(lambda _: answers(address, CLIENT_PORT, _ANSWER_S), range(_QUESTIONS))
             return
         receivers = [receiver for other, receiver in self._links if other == sender]
         addresses = " ".join(self._bench.addresses[receiver] for receiver in receivers)
-        self._enter(
+        self.enter(
             sender,
             f"for probe in {{1..{BURST}}}; do for address in {addresses}; do"
             f" echo $probe >/dev/udp/$address/{DISCARD_PORT}; done; done",
@@ -133,9 +109,5 @@ class ActivePacketLoss:
 
     def _count(self, receiver: str) -> list[Counted]:
         """What each pair of rules has met, in their order."""
-        listing = self._enter(receiver, f"iptables -w -L {self._chain} -v -n -x")
-        packets = [int(line.split()[0]) for line in listing.splitlines()[2:] if line.strip()]
+        packets = [int(line.split()[0]) for line in self.listing(receiver) if line.strip()]
         return [Counted(*pair) for pair in zip(packets[::2], packets[1::2], strict=True)]
-
-    def _enter(self, node: str, command: str) -> str:
-        return self._bench.containers[node].enter_holder(command)

@@ -6,11 +6,13 @@ from typing import Any
 
 from harness.cluster.containers import SIGKILLED
 from harness.cluster.rendering import CLIENT_PORT, CONTROLLER_PORT
+from harness.faults.activate import carries_out
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import Pair
 from harness.faults.targets import Resolved
 from harness.kafka.wire import answers
 from harness.record.ledger import Undo
+from harness.vocabulary.faults import Kill, Pause, Stop
 
 PROBE_BOUND_S = 15.0
 STOP_BOUND_S = 20
@@ -25,7 +27,7 @@ class _ProcessFault:
 
     cut: tuple[Pair, ...] = ()
 
-    def __init__(self, resolved: Resolved, bench: Bench) -> None:
+    def __init__(self, _: object, __: str, resolved: Resolved, bench: Bench) -> None:
         self._bench = bench
         self._containers = bench.containers[resolved.node.name]
         self._address = bench.addresses[resolved.node.name]
@@ -85,6 +87,7 @@ class Restarting(_ProcessFault):
         return {"answers": answering, "answered_after_ms": round((time.monotonic() - began) * 1000)}
 
 
+@carries_out(Kill)
 class ActiveKill(Restarting):
     """SIGKILL: nothing is flushed or told to anybody."""
 
@@ -93,6 +96,7 @@ class ActiveKill(Restarting):
         self._containers.kill()
 
 
+@carries_out(Stop)
 class ActiveStop(Restarting):
     """SIGTERM: Kafka shuts down in a controlled way; killed after `STOP_BOUND_S`, and recorded as hard."""
 
@@ -101,6 +105,7 @@ class ActiveStop(Restarting):
         self._containers.stop(STOP_BOUND_S)
 
 
+@carries_out(Pause)
 class ActivePause(_ProcessFault):
     """Every thread frozen; connections stay open and are accepted by the kernel, but nobody answers."""
 

@@ -14,12 +14,11 @@ import re
 from typing import Any
 
 from harness.cluster.rendering import CLIENT_PORT, CONTROLLER_PORT
+from harness.faults.activate import carries_out
+from harness.faults.chained import CHAIN, Chained
 from harness.faults.contract import Bench, NotConfirmedError
-from harness.faults.cuts import Pair
-from harness.faults.partition import CHAIN, remove_chain
 from harness.faults.process import within
 from harness.faults.targets import Resolved
-from harness.record.ledger import Undo
 from harness.vocabulary.faults import HeldReports, HeldRequests
 
 _PROBE_BOUND_S = 5.0
@@ -28,36 +27,26 @@ _CONNECTION = re.compile(rf":{CLIENT_PORT:04X} [0-9A-F]+:([0-9A-F]{{4}}) {_ESTAB
 _REPORTING = re.compile(rf":([0-9A-F]{{4}}) [0-9A-F]+:{CONTROLLER_PORT:04X} {_ESTABLISHED}\b")
 
 
-class ActiveHeldRequests:
+@carries_out(HeldRequests)
+class ActiveHeldRequests(Chained):
     """A broker that does not hear what is sent on some connections."""
 
-    cut: tuple[Pair, ...] = ()
     _port = CLIENT_PORT
-    _where = CHAIN
+    _hook = CHAIN
 
     def __init__(
         self, spec: HeldRequests | HeldReports, fault: str, resolved: Resolved, bench: Bench
     ) -> None:
+        super().__init__(spec, fault, resolved, bench)
         self._draw = spec.draw
-        self._bench = bench
-        self._chain = f"{CHAIN}-{fault}"
         self._ports: tuple[int, ...] = ()
-        self.targets = (resolved.node.name,)
-
-    @property
-    def undo(self) -> tuple[Undo, ...]:
-        """Remove the chain."""
-        return (Undo(action="remove-chain", node=self.targets[0], chain=self._chain),)
 
     def inject(self) -> None:
         """Choose among the connections that there are, and put the chain in place."""
-        self._ports = self._chosen(self._enter("cat /proc/net/tcp /proc/net/tcp6"))
-        rules = (
-            f"-N {self._chain}",
-            *(f"-A {self._chain} -p tcp --sport {port} --dport {self._port} -j DROP" for port in self._ports),
-            f"-I {self._where} 1 -j {self._chain}",
-        )
-        self._enter(" && ".join(f"iptables -w {rule}" for rule in rules))
+        (broker,) = self.targets
+        self._ports = self._chosen(self.enter(broker, "cat /proc/net/tcp /proc/net/tcp6"))
+        rules = [f"-p tcp --sport {port} --dport {self._port} -j DROP" for port in self._ports]
+        self.add_chain(broker, rules, hook=self._hook)
 
     def took_effect(self) -> dict[str, Any]:
         """How many connections are held, and how many packets were dropped on them already."""
@@ -65,32 +54,19 @@ class ActiveHeldRequests:
             raise NotConfirmedError(f"nothing came on the {len(self._ports)} connections that are held")
         return {"held": len(self._ports), "dropped": self._dropped()}
 
-    def heal(self) -> None:
-        """Remove the chain."""
-        remove_chain(self._bench, self.targets[0], self._chain)
-
-    def healed(self) -> dict[str, Any]:
-        """No rule of ours is left."""
-        if re.search(rf"{re.escape(self._chain)}\b", self._enter("iptables -w -S")):
-            raise NotConfirmedError(f"{self.targets[0]} still has {self._chain}")
-        return {"rules_left": 0}
-
     def _chosen(self, table: str) -> tuple[int, ...]:
         return half_of(table, self._draw)
 
     def _dropped(self) -> int:
-        listing = self._enter(f"iptables -w -L {self._chain} -v -n -x")
-        return sum(map(int, re.findall(r"^\s*(\d+)\s+\d+\s+DROP", listing, re.MULTILINE)))
-
-    def _enter(self, command: str) -> str:
-        return self._bench.containers[self.targets[0]].enter_holder(command)
+        return self.packets(self.targets[0], "DROP")
 
 
+@carries_out(HeldReports)
 class ActiveHeldReports(ActiveHeldRequests):
     """A broker that controllers do not hear on the connections that it has."""
 
     _port = CONTROLLER_PORT
-    _where = "OUTPUT"
+    _hook = "OUTPUT"
 
     def _chosen(self, table: str) -> tuple[int, ...]:
         return tuple(sorted({int(port, 16) for port in _REPORTING.findall(table)}))

@@ -13,6 +13,7 @@ from typing import Any
 
 from harness.cluster.homes import NodeHome
 from harness.errors import disk_errors_told
+from harness.faults.activate import carries_out
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.disk import METADATA_FOLDER
 from harness.faults.process import Restarting
@@ -27,11 +28,12 @@ _BODY_AT = _LENGTH_AT + _LENGTH.size
 _LAST_DELTA_AT = 23
 
 
+@carries_out(TornWrite)
 class ActiveTornWrite(Restarting):
     """The node is killed, and each of its logs ends with a part of a batch."""
 
-    def __init__(self, spec: TornWrite, resolved: Resolved, bench: Bench) -> None:
-        super().__init__(resolved, bench)
+    def __init__(self, spec: TornWrite, fault: str, resolved: Resolved, bench: Bench) -> None:
+        super().__init__(spec, fault, resolved, bench)
         self._home: NodeHome = bench.homes[resolved.node.name]
         self._source = random.Random(spec.draw)
         self._torn: dict[Path, int] = {}

@@ -10,7 +10,7 @@ from checkers.history.operations import OperationType
 from checkers.history.units import NS_PER_MS
 from harness.cluster.containers import in_parallel
 from harness.errors import KrucibleError
-from harness.faults.activate import activate, process_fault
+from harness.faults.activate import activate
 from harness.faults.contract import Bench
 from harness.faults.injecting import Aimed, Held, Plan, among, heal, inject, plan_of, refuse
 from harness.faults.sparing import HELD, Strike, chosen, strike_of
@@ -184,7 +184,7 @@ class Nemesis:
     def down(self) -> frozenset[str]:
         """Names of nodes whose process a fault holds."""
         return frozenset(
-            name for held in self._held if process_fault(held.spec) for name in held.active.targets
+            name for held in self._held if held.spec.takes_process for name in held.active.targets
         )
 
     def heal_all(self) -> None:
@@ -234,8 +234,8 @@ class Nemesis:
     def _aimed(self, fault: str, spec: Fault, before: Sequence[Aimed]) -> Aimed | str:
         """A gambit's fault with its target, given those that begin with it; why it hits none."""
         sight = self._seen(spec)
-        if process_fault(spec):
-            taken = {one.resolved.node.name for one in before if process_fault(one.held.spec)}
+        if spec.takes_process:
+            taken = {one.resolved.node.name for one in before if one.held.spec.takes_process}
             sight = msgspec.structs.replace(sight, down=sight.down | taken)
         resolved = chosen(spec, sight, self._strikes)
         if isinstance(resolved, str):
@@ -301,4 +301,4 @@ class Nemesis:
 
     def _seen(self, spec: Fault) -> Sight:
         """The nodes that a fault may hit, and what is known of them."""
-        return among(spec, self._look(self.down if process_fault(spec) else frozenset()))
+        return among(spec, self._look(self.down if spec.takes_process else frozenset()))

@@ -7,7 +7,6 @@ anew, what was sent meanwhile arrives at once.  Blinks are over before anybody i
 import random
 from collections.abc import Callable, Iterator
 
-from harness.faults.availability import unavailable_because
 from harness.plan.chance import DRAWS, LEAD_MS, TAIL_MS
 from harness.vocabulary.faults import (
     Among,
@@ -49,7 +48,7 @@ def _pause(source: random.Random, _: Topology) -> Fault:
 def _cut(pattern: Pattern) -> Callable[[random.Random, Topology], Fault]:
     def drawn(source: random.Random, topology: Topology) -> Fault:
         among = source.choice(tuple(Among)) if topology.mode is Mode.ISOLATED else Among.ALL
-        if unavailable_because(Partition(pattern, among=among), topology):
+        if Partition(pattern, among=among).unavailable_because(topology):
             among = Among.ALL
         flavour = source.choice((Flavour.DROP, Flavour.DROP, Flavour.REJECT))
         return Partition(pattern, source.choice(_TARGETS[among]), flavour, among, source.randrange(DRAWS))
@@ -90,4 +89,4 @@ def drawn_blinks(schedule: RandomSchedule, topology: Topology, source: random.Ra
 
 
 def _can_be_had(name: str, topology: Topology) -> bool:
-    return name not in _PATTERNS or unavailable_because(Partition(_PATTERNS[name]), topology) is None
+    return name not in _PATTERNS or Partition(_PATTERNS[name]).unavailable_because(topology) is None

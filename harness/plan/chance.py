@@ -2,11 +2,11 @@
 
 import random
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import get_args
 
 import msgspec
 
-from harness.faults.availability import unavailable_because
 from harness.plan.gambits import GAMBITS, drawn_gambit
 from harness.vocabulary.administration import (
     AddSome,
@@ -26,19 +26,17 @@ from harness.vocabulary.faults import (
     DeadDisk,
     Fault,
     Flavour,
-    Kill,
     LossPattern,
     OfDisk,
     PacketLoss,
     Partition,
     Pattern,
-    Pause,
     PowerLoss,
-    Stop,
     Target,
     WipeDisk,
 )
 from harness.vocabulary.gambits import Gambit
+from harness.vocabulary.injected import kind_of
 from harness.vocabulary.scenario import Majority, RandomSchedule, Step, TimedOperation
 from harness.vocabulary.topology import Mode, Topology
 
@@ -55,7 +53,7 @@ _AMONG = (Among.ALL, Among.CONTROLLERS)
 """As for `_TARGETS`."""
 _PATTERNS = tuple(pattern for pattern in Pattern if pattern is not Pattern.LINK)
 """As for `_TARGETS`."""
-_KINDS: dict[str, type[Kill | Pause | Stop]] = {"kill": Kill, "pause": Pause, "stop": Stop}
+_KINDS: dict[str, Callable[..., Fault]] = {kind_of(word): word for word in get_args(Fault) if word.drawn}
 KINDS = ("partition", *_KINDS, "packet-loss")
 """Kinds of faults that a random schedule draws from, by their names there, disks apart."""
 _LOST_PERCENT = (10, 70)
@@ -148,7 +146,7 @@ def with_disks(
     weights = {
         name: weight
         for name, weight in schedule.disks.items()
-        if unavailable_because(DISKS[name], topology) is None
+        if DISKS[name].unavailable_because(topology) is None
     }
     for step in steps:
         if weights and source.random() < schedule.disk_share:
@@ -245,7 +243,7 @@ def _loss(target: Target, topology: Topology, source: random.Random) -> PacketLo
     pattern = source.choice(list(LossPattern))
     among = source.choice(list(Among)) if topology.mode is Mode.ISOLATED else Among.ALL
     loss = PacketLoss(pattern, target, among, source.randint(*_LOST_PERCENT), source.randrange(DRAWS))
-    if unavailable_because(loss, topology):
+    if loss.unavailable_because(topology):
         return msgspec.structs.replace(loss, among=Among.ALL)
     return loss
 

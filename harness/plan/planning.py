@@ -9,7 +9,6 @@ import msgspec
 from checkers.verdict.verdict import Validity
 from harness.cluster.rendering import problems_with
 from harness.errors import UsageError
-from harness.faults.availability import unavailable_because
 from harness.plan.blinks import BLINKS
 from harness.plan.catalogue import expectation_for, load_scenario
 from harness.plan.chance import DISKS, KINDS, LEAD_MS, OPERATIONS, TAIL_MS
@@ -119,7 +118,7 @@ def plan_run(options: RunOptions) -> RunPlan:
     schedule = plan(scenario.schedule, scenario.topology, options.seed)
     if problems := problems_of(schedule):
         raise _misfit(options, problems)
-    reasons = {unavailable_because(fault, scenario.topology) for fault in faults_of(schedule)}
+    reasons = {fault.unavailable_because(scenario.topology) for fault in faults_of(schedule)}
     unavailable = sorted(reason for reason in reasons if reason)
     if unavailable:
         raise _misfit(options, unavailable)

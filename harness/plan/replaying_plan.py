@@ -11,7 +11,6 @@ from checkers.history.identity import IDENTITY_FILE, RunIdentity, decode_identit
 from checkers.history.operations import History
 from checkers.history.reading import HistoryError, read_journals
 from harness.errors import UsageError
-from harness.faults.availability import unavailable_because
 from harness.plan.catalogue import scenario_names
 from harness.plan.planning import RunOptions, RunPlan, option_words, plan_run
 from harness.plan.replaying import MisfitError, Resolution, resolution_of
@@ -195,7 +194,7 @@ def _resolved(recorded: Recorded, now: RunPlan) -> Resolution:
 
 def _require_fitting(recorded: Recorded, now: RunPlan, schedule: Planned) -> None:
     topology = now.scenario.topology
-    reasons = {unavailable_because(fault, topology) for fault in faults_of(schedule)}
+    reasons = {fault.unavailable_because(topology) for fault in faults_of(schedule)}
     problems = problems_of(schedule) + sorted(reason for reason in reasons if reason)
     if problems:
         raise _of_another(recorded, "; ".join(problems))

@@ -10,8 +10,8 @@ from harness.cluster.engine import Engine
 from harness.cluster.leftovers import Leftover, leftovers
 from harness.cluster.logs import LOG_FILE, save_logs
 from harness.errors import EngineError, KrucibleError, disk_errors_told
+from harness.faults.chained import remove_chain
 from harness.faults.contract import Bench
-from harness.faults.partition import remove_chain
 from harness.record.ledger import (
     Entry,
     FaultPlanned,

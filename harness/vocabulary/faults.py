@@ -3,9 +3,11 @@
 from enum import StrEnum
 from typing import Literal
 
-import msgspec
-
 from harness.vocabulary.administration import Member
+from harness.vocabulary.injected import Injected, lacks_file_systems, lacks_log_dir
+from harness.vocabulary.topology import Mode, Topology
+
+_PERCENT = (10, 90)
 
 
 class Pattern(StrEnum):
@@ -55,7 +57,7 @@ class Among(StrEnum):
     BROKERS = "brokers"
 
 
-class Partition(msgspec.Struct, frozen=True, tag_field="kind", tag="partition"):
+class Partition(Injected, frozen=True, tag="partition"):
     """Cut the network.
 
     Attributes:
@@ -67,6 +69,8 @@ class Partition(msgspec.Struct, frozen=True, tag_field="kind", tag="partition"):
         inward: the one-way patterns the other way round: cut what the others send, or call, to the target.
     """
 
+    glyph = "M-5 0H-1.6M1.6 0H5M-1.6 -4.5V4.5M1.6 -4.5V4.5"
+
     pattern: Pattern
     target: Target | Member = Target.RANDOM
     flavour: Flavour = Flavour.DROP
@@ -74,33 +78,67 @@ class Partition(msgspec.Struct, frozen=True, tag_field="kind", tag="partition"):
     draw: int = 0
     inward: bool = False
 
+    def unavailable_because(self, topology: Topology) -> str | None:
+        """Each side of a cut needs a node; controllers are told from brokers in isolated mode alone."""
+        many = self.pattern in (Pattern.BRIDGE, Pattern.MAJORITY_RING)
+        return _lacks_nodes(f"{self.pattern} partition", 3 if many else 2, self.among, topology)
 
-class Kill(msgspec.Struct, frozen=True, tag_field="kind", tag="kill"):
+
+def _lacks_nodes(what: str, needed: int, among: Among, topology: Topology) -> str | None:
+    """Why there are too few nodes to draw among; None where there are enough."""
+    if among is not Among.ALL and topology.mode is Mode.COMBINED:
+        return f"in combined mode controllers and brokers share an address, so {among} can't be cut alone"
+    sizes = {Among.CONTROLLERS: topology.controllers, Among.BROKERS: topology.brokers}
+    size = sizes.get(among, len(topology.nodes()))
+    return f"a {what} needs {needed} nodes, there are {size}" if size < needed else None
+
+
+class AtNode(Injected, frozen=True):
+    """A fault of one node, of which no more is to be said.
+
+    Attributes:
+        target: the node.
+        draw: decides among equals, so that a schedule fixes it.
+    """
+
+    target: Target | Member = Target.RANDOM
+    draw: int = 0
+
+
+class Kill(AtNode, frozen=True, tag="kill"):
     """SIGKILL a node, and start it again at the heal."""
 
-    target: Target | Member = Target.RANDOM
-    draw: int = 0
+    ends_processes = True
+    silences = True
+    drawn = True
+    glyph = "M-3.8 -3.8L3.8 3.8M3.8 -3.8L-3.8 3.8"
 
 
-class Pause(msgspec.Struct, frozen=True, tag_field="kind", tag="pause"):
+class Pause(AtNode, frozen=True, tag="pause"):
     """Freeze a node's process, and thaw it at the heal."""
 
-    target: Target | Member = Target.RANDOM
-    draw: int = 0
+    silences = True
+    drawn = True
+    glyph = "M-2.4 -4.2V4.2M2.4 -4.2V4.2"
 
 
-class Stop(msgspec.Struct, frozen=True, tag_field="kind", tag="stop"):
+class Stop(AtNode, frozen=True, tag="stop"):
     """Stop a node cleanly (SIGTERM, controlled shutdown), and start it again at the heal."""
 
-    target: Target | Member = Target.RANDOM
-    draw: int = 0
+    ends_processes = True
+    silences = True
+    drawn = True
+    glyph = "M-3.6 -3.6H3.6V3.6H-3.6Z"
 
 
-class LostAnswers(msgspec.Struct, frozen=True, tag_field="kind", tag="lost-answers"):
+class LostAnswers(Injected, frozen=True, tag="lost-answers"):
     """Lose what a broker tells its clients, and none of what they ask: it does so without their learning it.
 
     TCP's acknowledgements go with the answers, so a connection falls silent once its window is full.
     """
+
+    at_brokers = True
+    glyph = "M4.6 0H-3.4M-.4 -3L-3.4 0L-.4 3M-4.6 -4.4V4.4"
 
     target: Target | Member = Target.BROKER
     draw: int = 0
@@ -119,7 +157,7 @@ class LossPattern(StrEnum):
     """From clients to the target, a broker; what other nodes send it arrives."""
 
 
-class PacketLoss(msgspec.Struct, frozen=True, tag_field="kind", tag="packet-loss"):
+class PacketLoss(Injected, frozen=True, tag="packet-loss"):
     """Lose some of the packets, each by chance; nobody is cut off.
 
     TCP sends again what was lost, so that links are slow: what is sent arrives late, and in jumps.
@@ -132,14 +170,25 @@ class PacketLoss(msgspec.Struct, frozen=True, tag_field="kind", tag="packet-loss
         draw: decides among equals, so that a schedule fixes it; which packets are lost, nothing fixes.
     """
 
+    glyph = "M-5 0H-3.2M-1 0H1M3.2 0H5M-2.1 -3.4V3.4M2.1 -3.4V3.4"
+
     pattern: LossPattern
     target: Target | Member = Target.RANDOM
     among: Among = Among.ALL
     percent: int = 50
     draw: int = 0
 
+    def unavailable_because(self, topology: Topology) -> str | None:
+        """By less loss a probe seldom sees one, by more seldom anything that arrives; links need two ends."""
+        least, most = _PERCENT
+        if not least <= self.percent <= most:
+            return f"of a hundred packets {least} to {most} can be lost, not {self.percent}"
+        if self.pattern is LossPattern.CLIENTS:
+            return None
+        return _lacks_nodes(f"{self.pattern} loss of packets", 2, self.among, topology)
 
-class HeldRequests(msgspec.Struct, frozen=True, tag_field="kind", tag="held-requests"):
+
+class HeldRequests(Injected, frozen=True, tag="held-requests"):
     """Hold what clients send a broker on half of the connections they have; it arrives after the heal.
 
     Who connects anew is heard at once, and so overtakes what was sent before.
@@ -149,19 +198,30 @@ class HeldRequests(msgspec.Struct, frozen=True, tag_field="kind", tag="held-requ
         draw: decides which connections.
     """
 
+    at_brokers = True
+    glyph = "M-4.6 0H3.4M.4 -3L3.4 0L.4 3M4.6 -4.4V4.4"
+
     target: Target | Member = Target.BROKER
     draw: int = 0
 
 
-class HeldReports(msgspec.Struct, frozen=True, tag_field="kind", tag="held-reports"):
+class HeldReports(Injected, frozen=True, tag="held-reports"):
     """Hold what a broker sends controllers on the connections that it has; it arrives after the heal.
 
     On connections that it makes anew, as its next process does, it is heard at once, and so overtakes that.
     Needs isolated mode: elsewhere what voters send each other would wait too.
     """
 
+    glyph = "M-4.6 0H3.4M.4 -3L3.4 0L.4 3M4.6 -4.4V4.4M-4.6 -4.4V4.4"
+
     target: Target | Member = Target.BROKER
     draw: int = 0
+
+    def unavailable_because(self, topology: Topology) -> str | None:
+        """Where a broker votes, what it sends controllers is not its reports alone."""
+        if topology.mode is Mode.COMBINED:
+            return "in combined mode a broker's connections to controllers are those of a voter too"
+        return None
 
 
 class Scope(StrEnum):
@@ -175,7 +235,7 @@ class Scope(StrEnum):
     """The folders of a topic's partitions."""
 
 
-class WipeDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="wipe-disk"):
+class WipeDisk(Injected, frozen=True, tag="wipe-disk"):
     """Take a node down and remove what its disk holds; start it again at the heal.
 
     Attributes:
@@ -192,6 +252,10 @@ class WipeDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="wipe-disk"):
             cluster tells at that moment; where it does not, the fault is withheld.
     """
 
+    ends_processes = True
+    silences = True
+    glyph = "M-4.4 0A4.4 4.4 0 1 0 4.4 0A4.4 4.4 0 1 0 -4.4 0Z"
+
     target: Target | Member = Target.RANDOM
     scope: Scope = Scope.ALL
     by: Literal["kill", "stop"] = "kill"
@@ -201,8 +265,12 @@ class WipeDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="wipe-disk"):
     draw: int = 0
     sparing: bool = False
 
+    def unavailable_because(self, topology: Topology) -> str | None:
+        """The log directory must be there."""
+        return lacks_log_dir(self.log_dir, topology)
 
-class PowerLoss(msgspec.Struct, frozen=True, tag_field="kind", tag="power-loss"):
+
+class PowerLoss(Injected, frozen=True, tag="power-loss"):
     """Kill a node and lose what its disk was not asked to sync; start it again at the heal.
 
     Needs a topology whose disks are file systems of their own.
@@ -213,12 +281,20 @@ class PowerLoss(msgspec.Struct, frozen=True, tag_field="kind", tag="power-loss")
         sparing: as for `WipeDisk`.
     """
 
+    ends_processes = True
+    silences = True
+    glyph = "M1.2 -4.8L-3 .8H0L-1.2 4.8L3 -.8H0Z"
+
     target: Target | Member = Target.RANDOM
     draw: int = 0
     sparing: bool = False
 
+    def unavailable_because(self, topology: Topology) -> str | None:
+        """A folder of the host loses nothing."""
+        return lacks_file_systems(topology)
 
-class DeadDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="dead-disk"):
+
+class DeadDisk(Injected, frozen=True, tag="dead-disk"):
     """Let every access to a running node's disk fail; at the heal the disk is back, unsynced data lost.
 
     Needs a topology whose disks are file systems of their own.
@@ -230,13 +306,20 @@ class DeadDisk(msgspec.Struct, frozen=True, tag_field="kind", tag="dead-disk"):
         sparing: as for `WipeDisk`.
     """
 
+    ends_processes = True
+    glyph = "M-4.4 0A4.4 4.4 0 1 0 4.4 0A4.4 4.4 0 1 0 -4.4 0ZM-3.1 3.1L3.1 -3.1"
+
     target: Target | Member = Target.RANDOM
     log_dir: int | None = None
     draw: int = 0
     sparing: bool = False
 
+    def unavailable_because(self, topology: Topology) -> str | None:
+        """The log directory must be there, on a file system that can die."""
+        return lacks_log_dir(self.log_dir, topology) or lacks_file_systems(topology)
 
-class TornWrite(msgspec.Struct, frozen=True, tag_field="kind", tag="torn-write"):
+
+class TornWrite(Injected, frozen=True, tag="torn-write"):
     """Kill a node in the middle of its writes; start it again at the heal.
 
     Each of its logs, but the metadata's, ends with a part of a batch then; what was whole stays.
@@ -245,6 +328,10 @@ class TornWrite(msgspec.Struct, frozen=True, tag_field="kind", tag="torn-write")
         target: the node.
         draw: decides among equals, and how much of each batch is there.
     """
+
+    ends_processes = True
+    silences = True
+    glyph = "M-3.8 -3.8L3.8 3.8M3.8 -3.8L.6 -.6M-.6 .6L-3.8 3.8"
 
     target: Target | Member = Target.BROKER
     draw: int = 0

@@ -1,11 +1,16 @@
 """Shapes that carry a meaning without colour: of verdicts, kinds of faults, outcomes and anomalies."""
 
+import re
 from functools import lru_cache
+from typing import TypeGuard
 
 from markupsafe import Markup
 
 from results.report import svg
 
+_STROKE = re.compile(r"M(?:[MLHVACQZ]|[ ,]?-?(?:\d(?:\.\d)?|\.\d)(?![\d.]))+", re.ASCII)
+"""What a glyph may be made of: commands to places, none relative to the last one, and numbers below 10."""
+_CHARACTERS_MAX = 120
 _FAULTS = {
     "partition": "M-5 0H-1.6M1.6 0H5M-1.6 -4.5V4.5M1.6 -4.5V4.5",
     "packet-loss": "M-5 0H-3.2M-1 0H1M3.2 0H5M-2.1 -3.4V3.4M2.1 -3.4V3.4",
@@ -16,10 +21,11 @@ _FAULTS = {
     "pause": "M-2.4 -4.2V4.2M2.4 -4.2V4.2",
     "torn-write": "M-3.8 -3.8L3.8 3.8M3.8 -3.8L.6 -.6M-.6 .6L-3.8 3.8",
     "stop": "M-3.6 -3.6H3.6V3.6H-3.6Z",
-    "wipe-disk": "M-4.4 0a4.4 4.4 0 1 0 8.8 0a4.4 4.4 0 1 0 -8.8 0Z",
+    "wipe-disk": "M-4.4 0A4.4 4.4 0 1 0 4.4 0A4.4 4.4 0 1 0 -4.4 0Z",
     "power-loss": "M1.2 -4.8L-3 .8H0L-1.2 4.8L3 -.8H0Z",
-    "dead-disk": "M-4.4 0a4.4 4.4 0 1 0 8.8 0a4.4 4.4 0 1 0 -8.8 0ZM-3.1 3.1L3.1 -3.1",
+    "dead-disk": "M-4.4 0A4.4 4.4 0 1 0 4.4 0A4.4 4.4 0 1 0 -4.4 0ZM-3.1 3.1L3.1 -3.1",
 }
+"""Those of faults whose history was recorded before it told them, and of lists that know kinds alone."""
 _FAULT_OTHER = "M0 -4.5L4.5 0L0 4.5L-4.5 0Z"
 _VERDICTS = {
     "valid": ("M12 1a11 11 0 1 0 .01 0Z", "M6.5 12.5l3.8 3.8 7.2-8"),
@@ -33,18 +39,31 @@ _OUTCOMES = {
 }
 
 
-def fault(kind: str, x: float, y: float) -> Markup:
-    """A kind of fault, 10 units across."""
+def fault(kind: str, x: float, y: float, told: str | None = None) -> Markup:
+    """A fault, 10 units across.
+
+    Args:
+        kind: of the fault.
+        x: where.
+        y: where.
+        told: the path that its history tells; one that is none, or too long or large to be a glyph, is
+            passed over.
+    """
     place = f"translate({svg.number(x)} {svg.number(y)})"
-    return svg.element("path", d=_FAULTS.get(kind, _FAULT_OTHER), transform=place, class_="fault-glyph")
+    path = told if _is_glyph(told) else _FAULTS.get(kind, _FAULT_OTHER)
+    return svg.element("path", d=path, transform=place, class_="fault-glyph")
+
+
+def _is_glyph(told: str | None) -> TypeGuard[str]:
+    return told is not None and len(told) <= _CHARACTERS_MAX and _STROKE.fullmatch(told) is not None
 
 
 @lru_cache(maxsize=64)
-def fault_icon(kind: str) -> Markup:
+def fault_icon(kind: str, told: str | None = None) -> Markup:
     """The same, to stand in a line of text."""
     return svg.element(
         "svg",
-        fault(kind, 0, 0),
+        fault(kind, 0, 0, told),
         class_="icon",
         viewBox="-6 -6 12 12",
         width=12,

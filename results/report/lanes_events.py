@@ -80,7 +80,7 @@ def _fault(fault: FaultSeen, y: float, frame: Frame) -> Markup:
     inside = width_of(label) + 22 < width
     at = x if inside or x + width_of(label) + 24 < GUTTER + PLOT else x - width_of(label) - 26
     after = width if at == x and not inside else 0
-    parts.append(glyphs.fault(fault.kind, at + after + 10, y + _BAR / 2))
+    parts.append(glyphs.fault(fault.kind, at + after + 10, y + _BAR / 2, fault.glyph))
     parts.append(svg.text(at + after + 19, y + 12.5, label, class_="fault-label"))
     return svg.group(parts)
 

@@ -208,7 +208,7 @@ def _fault(fault: FaultSeen, unavailable_ms: int | None, limits: Limits) -> Faul
     plan = {name: value for name, value in fault.spec.items() if name not in {"kind", "draw"}}
     return FaultRow(
         id=clean(fault.id, 20),
-        icon=glyphs.fault_icon(fault.kind),
+        icon=glyphs.fault_icon(fault.kind, fault.glyph),
         kind=clean(fault.kind, 30),
         plan=clean(_pairs(plan, " "), limits.cell),
         targets=clean(", ".join(fault.targets), limits.cell),

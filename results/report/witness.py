@@ -89,7 +89,7 @@ def _fault(fault: FaultSeen, y: float, height: float, frame: Frame) -> Markup:
     window = svg.element("rect", x=x, y=0, width=width, height=height, class_="window drawn-window")
     name = fault_label(fault)
     at = min(x, GUTTER + PLOT - width_of(name) - 20)
-    glyph = glyphs.fault(fault.kind, at + 8, y + 7)
+    glyph = glyphs.fault(fault.kind, at + 8, y + 7, fault.glyph)
     return svg.group([window, glyph, svg.text(at + 17, y + 11, name, class_="fault-label")])
 
 

@@ -2,10 +2,11 @@
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
-from checkers.evidence.faults import FOREVER_NS, fault_windows
-from checkers.history.operations import History
+from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
+from checkers.history.operations import History, Operation, OperationType
 
 Story = Callable[..., History]
 
@@ -71,3 +72,35 @@ def test_unknown_targets_may_be_anybody(story: Story) -> None:
 def test_overlap_includes_both_ends(story: Story, start: int, end: int, *, overlaps: bool) -> None:
     (window,) = fault_windows(story("5 f1 kill c1 ok\n9 f1 heal ok"))
     assert window.overlaps(start * S, end * S) is overlaps
+
+
+def told(kind: str, **more: object) -> FaultWindow:
+    """The window of a fault whose injection tells that."""
+    operation = Operation(0, 0, "nemesis", OperationType.INVOKE, "inject", "f1", {"kind": kind, **more})
+    (window,) = fault_windows(History(run="r", began_at="2026-11-20T21:56:57Z", operations=(operation,)))
+    return window
+
+
+@pytest.mark.parametrize(
+    ("kind", "ends_processes", "silences"),
+    [
+        *((kind, True, True) for kind in ("kill", "stop", "torn-write", "wipe-disk", "power-loss")),
+        ("dead-disk", True, False),
+        ("pause", False, True),
+        *((kind, False, False) for kind in ("partition", "packet-loss", "hold", "nobody-knows")),
+    ],
+)
+def test_a_kind_says_what_an_injection_did_not_tell_yet(
+    kind: str, *, ends_processes: bool, silences: bool
+) -> None:
+    window = told(kind)
+    assert (window.ends_processes, window.silences) == (ends_processes, silences)
+    assert window.down is (ends_processes and silences)
+
+
+def test_what_an_injection_tells_goes_for_any_kind() -> None:
+    assert told("melted", ends_processes=True, silences=True).down
+    frozen = told("frozen", ends_processes=False, silences=True)
+    assert (frozen.ends_processes, frozen.silences, frozen.down) == (False, True, False)
+    with pytest.raises(msgspec.ValidationError):
+        told("kill", silences="yes")

@@ -4,7 +4,7 @@ import pytest
 
 from checkers.history.operations import History
 from checkers.logs.log import check_log, screening
-from checkers.logs.log.findings import PROMISES
+from checkers.logs.log.anomalies import ANOMALIES
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Validity
 from tests.checkers.log_histories import ids_of, judged, only, told
 
@@ -376,4 +376,4 @@ def test_sparse_offsets_of_many_records_are_ranked_by_sorting(monkeypatch: pytes
 
 
 def test_every_promise_names_its_guarantee_and_source() -> None:
-    assert all(promise.guarantee and promise.source for promise in PROMISES.values())
+    assert all(promise.guarantee and promise.source for promise in ANOMALIES.values())

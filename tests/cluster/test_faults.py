@@ -9,8 +9,9 @@ import pytest
 from harness.cluster.cluster import Cluster
 from harness.cluster.rendering import CLIENT_PORT
 from harness.faults.activate import activate
+from harness.faults.chained import remove_chain
 from harness.faults.contract import NotConfirmedError
-from harness.faults.partition import ActivePartition, remove_chain
+from harness.faults.partition import ActivePartition
 from harness.faults.targets import Resolved
 from harness.kafka.wire import answers
 from harness.run.healing import bench_of

@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UsageError
-from harness.faults.availability import unavailable_because
 from harness.plan.blinks import BLINKS
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.chance import LEAD_MS, TAIL_MS
@@ -72,7 +71,7 @@ def test_they_come_one_after_the_other_and_are_such_as_the_topology_can_have(
     for blink in blinks:
         low, high = BLINKING.blink_hold_ms
         assert low <= blink.hold_ms <= high
-        assert unavailable_because(blink.fault, topology) is None
+        assert blink.fault.unavailable_because(topology) is None
 
 
 def test_every_kind_is_drawn_and_enough_of_them() -> None:

@@ -13,8 +13,7 @@ from harness.cluster.homes import NodeHome
 from harness.errors import KrucibleError
 from harness.faults import disk as module
 from harness.faults import process
-from harness.faults.activate import activate, process_fault
-from harness.faults.availability import unavailable_because
+from harness.faults.activate import activate
 from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
 from harness.faults.targets import Resolved
 from harness.record.ledger import Undo
@@ -319,11 +318,11 @@ def test_only_a_failed_access_tells_of_a_file_system_that_was_shut_down(
 
 def test_faults_of_disks_hold_their_node_and_say_what_they_need(rig: Rig) -> None:
     for spec in (PowerLoss(), DeadDisk()):
-        assert "loop-ext4" in str(unavailable_because(spec, Topology()))
-        assert unavailable_because(spec, Topology(disk=DiskKind.LOOP_XFS)) is None
-    assert unavailable_because(WipeDisk(), Topology()) is None
-    assert unavailable_because(WipeDisk(log_dir=2), Topology(log_dirs=2)) is None
-    assert "no log directory 2" in str(unavailable_because(WipeDisk(log_dir=2), Topology()))
+        assert "loop-ext4" in str(spec.unavailable_because(Topology()))
+        assert spec.unavailable_because(Topology(disk=DiskKind.LOOP_XFS)) is None
+    assert WipeDisk().unavailable_because(Topology()) is None
+    assert WipeDisk(log_dir=2).unavailable_because(Topology(log_dirs=2)) is None
+    assert "no log directory 2" in str(WipeDisk(log_dir=2).unavailable_because(Topology()))
     for each in (PowerLoss(), DeadDisk(), WipeDisk()):
-        assert process_fault(each)
+        assert each.takes_process
         assert rig.fault(each).undo == (Undo(action="start", node="n1"),)

@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from harness.errors import UsageError
-from harness.faults.availability import unavailable_because
 from harness.plan import gambits, planning
 from harness.plan.chance import LEAD_MS, TAIL_MS
 from harness.plan.gambits import GAMBITS
@@ -152,7 +151,7 @@ def test_a_script_can_be_played_as_it_is_written(seed: int, kind: str) -> None:
             case Strike(blows, apart_ms):
                 begun += [blow.name for blow in blows]
                 assert {blow.at for blow in blows if isinstance(blow.at, str)} <= known
-                assert not [blow for blow in blows if unavailable_because(blow.fault, DISKS)]
+                assert not [blow for blow in blows if blow.fault.unavailable_because(DISKS)]
                 assert 0 <= apart_ms <= 2_000
             case Mend(names):
                 ended += names

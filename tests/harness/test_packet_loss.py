@@ -6,8 +6,7 @@ from typing import Any
 import pytest
 
 from harness.faults import packet_loss as module
-from harness.faults.activate import activate, process_fault
-from harness.faults.availability import unavailable_because
+from harness.faults.activate import activate
 from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import lossy
 from harness.faults.injecting import among
@@ -184,9 +183,9 @@ def test_only_nodes_that_a_loss_is_drawn_among_are_its_target(spec: PacketLoss, 
     ],
 )
 def test_a_topology_can_have_it_or_not(spec: Fault, topology: Topology, why: str | None) -> None:
-    found = unavailable_because(spec, topology)
+    found = spec.unavailable_because(topology)
     assert found is None if why is None else why in str(found)
 
 
 def test_a_node_can_be_taken_away_besides() -> None:
-    assert not process_fault(PacketLoss(LossPattern.NODE))
+    assert not PacketLoss(LossPattern.NODE).takes_process

@@ -7,7 +7,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.faults.availability import unavailable_because
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.plan.chance import DISKS, LEAD_MS, OPERATIONS, TAIL_MS, least_operations
 from harness.plan.schedule import decode, encode, faults_of, plan
@@ -83,7 +82,7 @@ def test_random_steps_draw_only_what_the_topology_can_have(seed: int, mode: Mode
     topology = Topology(mode=mode)
     planned = plan(RandomSchedule(), topology, seed)
 
-    assert not [step for step in planned.steps if unavailable_because(step.fault, topology)]
+    assert not [step for step in planned.steps if step.fault.unavailable_because(topology)]
 
 
 def test_kinds_can_be_chosen() -> None:
@@ -99,7 +98,7 @@ def test_every_scenario_can_be_planned_with_its_own_topology(name: str) -> None:
     planned = plan(scenario.schedule, scenario.topology, 7)
 
     assert decode(encode(planned)) == planned
-    assert not [fault for fault in faults_of(planned) if unavailable_because(fault, scenario.topology)]
+    assert not [fault for fault in faults_of(planned) if fault.unavailable_because(scenario.topology)]
     if isinstance(scenario.schedule, FixedSchedule):
         assert isinstance(planned, FixedSchedule)
         assert [step.at_ms for step in planned.steps] == [step.at_ms for step in scenario.schedule.steps]
@@ -128,7 +127,7 @@ def test_disks_take_the_places_of_other_faults(seed: int, mode: Mode) -> None:
         assert step.hold_ms == min(other.hold_ms + longer_ms, last_ms)
         if isinstance(step.fault, OfDisk):
             assert step.fault.sparing
-            assert unavailable_because(step.fault, topology) is None
+            assert step.fault.unavailable_because(topology) is None
         else:
             assert step == other
 
@@ -142,7 +141,7 @@ def test_losses_of_packets_take_the_places_of_other_faults(seed: int, mode: Mode
     for step, other in zip(steps, before, strict=True):
         assert (step.at_ms, step.hold_ms) == (other.at_ms, other.hold_ms)
         assert isinstance(step.fault, PacketLoss) or step == other
-        assert unavailable_because(step.fault, topology) is None
+        assert step.fault.unavailable_because(topology) is None
     struck = msgspec.structs.replace(schedule, disks=ALL_DISKS)
     for step, other in zip(steps_of(struck, topology, seed), steps, strict=True):
         assert isinstance(step.fault, OfDisk) or step == other, "disks are drawn as without losses"
@@ -159,7 +158,7 @@ def test_every_kind_of_loss_is_drawn() -> None:
         assert {loss.among for loss in losses} == set(Among)
         assert all(10 <= loss.percent <= 70 for loss in losses)
     small = Topology(mode=Mode.ISOLATED, controllers=1, brokers=3)
-    assert not [one for one in steps_of(schedule, small, 3) if unavailable_because(one.fault, small)]
+    assert not [one for one in steps_of(schedule, small, 3) if one.fault.unavailable_because(small)]
 
 
 def test_every_kind_of_disk_is_drawn_that_the_topology_can_have() -> None:

@@ -10,7 +10,7 @@ import pytest
 from harness.cluster.containers import NodeContainers
 from harness.cluster.homes import NodeHome
 from harness.faults import process
-from harness.faults.activate import activate, process_fault
+from harness.faults.activate import activate
 from harness.faults.contract import ActiveFault, Bench, NotConfirmedError
 from harness.faults.targets import Resolved
 from harness.faults.torn import torn
@@ -94,7 +94,7 @@ def test_a_node_whose_logs_are_empty_is_not_believed(home: NodeHome, fault: Acti
 
 
 def test_it_is_a_process_fault_that_a_start_undoes(fault: ActiveFault) -> None:
-    assert process_fault(TornWrite())
+    assert TornWrite().takes_process
     assert fault.undo == (Undo(action="start", node="n1"),)
 
 

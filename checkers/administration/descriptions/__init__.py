@@ -20,8 +20,9 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.administration.descriptions.kinds import (
+from checkers.administration.descriptions.anomalies import (
     ABORTED_OPEN,
+    ANOMALIES,
     COMMIT_AFTER_ABORT,
     PRODUCER_UNKNOWN,
     TRANSACTION_UNKNOWN,
@@ -40,10 +41,11 @@ from checkers.evidence.partition_changes import partition_changes
 from checkers.history.operations import OK, History, Operation
 from checkers.licences.decisions import lost_state
 from checkers.licences.internal import may_have_lost
+from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
-__all__ = ["check_descriptions"]
+__all__ = ["ENTRY", "check_descriptions"]
 
 CHECKER = "descriptions"
 """The checker's name."""
@@ -254,3 +256,6 @@ def _found(kind: AnomalyKind, text: str, one: Transaction, told: Told, *others: 
             *map(_answer, asked),
         ),
     )
+
+
+ENTRY = Entry(CHECKER, check_descriptions, ANOMALIES)

@@ -13,8 +13,8 @@ from collections import Counter
 from itertools import pairwise
 from typing import Any
 
+from checkers.administration.elections.anomalies import ANOMALIES, UNLICENSED
 from checkers.administration.elections.answers import find_contradictions
-from checkers.administration.elections.kinds import ANOMALIES, UNLICENSED
 from checkers.administration.elections.withheld import find_withheld
 from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import requests_of
@@ -27,9 +27,10 @@ from checkers.licences.asked import allowed
 from checkers.licences.disks import DEAD, WIPE
 from checkers.licences.facts import Facts
 from checkers.licences.permission import enabled_always
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
-__all__ = ["ANOMALIES", "check_elections"]
+__all__ = ["ENTRY", "check_elections"]
 
 CHECKER = "elections"
 """The checker's name."""
@@ -142,3 +143,6 @@ def _figures(facts: Facts) -> dict[str, Any]:
         "elections_from_elr": sum(state.was_eligible for state in states),
         "elections_of_last_known_leader": sum(state.unclean and state.last_leader for state in states),
     }
+
+
+ENTRY = Entry(CHECKER, check_elections, ANOMALIES)

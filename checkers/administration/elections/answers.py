@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from checkers.administration.elections.kinds import CONTRADICTION
+from checkers.administration.elections.anomalies import CONTRADICTION
 from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import PREFERRED, UNCLEAN, Election
 from checkers.evidence.partition_changes import NOBODY, PartitionChanges, PartitionState

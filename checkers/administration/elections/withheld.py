@@ -8,7 +8,7 @@ down.
 
 from collections.abc import Iterator, Sequence
 
-from checkers.administration.elections.kinds import WITHHELD
+from checkers.administration.elections.anomalies import WITHHELD
 from checkers.columns.tables import PartitionName
 from checkers.evidence.metadata_log import Span
 from checkers.evidence.partition_changes import NOBODY, BrokerState, PartitionChanges, PartitionState

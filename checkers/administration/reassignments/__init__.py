@@ -16,7 +16,7 @@ That no acknowledged record is lost is judged with the log: a reassignment licen
 from collections import Counter, defaultdict
 from typing import Any
 
-from checkers.administration.reassignments.kinds import ANOMALIES
+from checkers.administration.reassignments.anomalies import ANOMALIES
 from checkers.administration.reassignments.listings import Listings, find_without_record
 from checkers.administration.reassignments.requests import find_lost
 from checkers.administration.reassignments.steps import (
@@ -34,9 +34,10 @@ from checkers.evidence.administration import Reassignment, reassignments_of
 from checkers.evidence.fates import Fate, counted, fate_of_reassignment
 from checkers.evidence.partition_changes import PartitionChanges, partition_changes
 from checkers.history.operations import History
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import CheckerResult, result_of
 
-__all__ = ["ANOMALIES", "check_reassignments"]
+__all__ = ["ENTRY", "check_reassignments"]
 
 CHECKER = "reassignments"
 """The checker's name."""
@@ -110,3 +111,6 @@ def _observed(listings: Listings) -> dict[str, Any]:
         "ongoing_max": listings.most,
         "ongoing_ms_max": listings.longest_ms,
     }
+
+
+ENTRY = Entry(CHECKER, check_reassignments, ANOMALIES)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from checkers.administration.reassignments.kinds import WITHOUT_RECORD
+from checkers.administration.reassignments.anomalies import WITHOUT_RECORD
 from checkers.columns.tables import PartitionName
 from checkers.evidence.partition_changes import PartitionChanges, PartitionState
 from checkers.history.operations import History, Operation

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
-from checkers.administration.reassignments.kinds import LOST
+from checkers.administration.reassignments.anomalies import LOST
 from checkers.evidence.administration import Reassignment
 from checkers.evidence.fates import fits
 from checkers.evidence.partition_changes import PartitionChanges, PartitionState

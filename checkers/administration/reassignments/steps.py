@@ -5,7 +5,13 @@ from enum import StrEnum
 from itertools import pairwise
 from typing import NamedTuple
 
-from checkers.administration.reassignments.kinds import NOT_RESTORED, PREMATURE, TOO_FEW, UNASKED, WITHOUT_END
+from checkers.administration.reassignments.anomalies import (
+    NOT_RESTORED,
+    PREMATURE,
+    TOO_FEW,
+    UNASKED,
+    WITHOUT_END,
+)
 from checkers.columns.tables import PartitionName
 from checkers.evidence.partition_changes import PartitionChanges, PartitionState
 from checkers.verdict.verdict import Anomaly

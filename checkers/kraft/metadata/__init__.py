@@ -27,6 +27,7 @@ from checkers.evidence.faults import fault_windows
 from checkers.evidence.setup import SetupNode
 from checkers.history.operations import History
 from checkers.history.sources import untold_damage
+from checkers.kraft.metadata.anomalies import ANOMALIES
 from checkers.kraft.metadata.findings import find_changed_ids, find_divergence, find_in_final, find_phantoms
 from checkers.kraft.metadata.identities import find_identities
 from checkers.kraft.metadata.kept import judge_kept
@@ -34,9 +35,10 @@ from checkers.kraft.metadata.lives import lives_of
 from checkers.kraft.metadata.loading import Metadata, MetadataShapeError, metadata_of
 from checkers.kraft.metadata.records import judge_fetched
 from checkers.kraft.metadata.wipes import licensed
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 
-__all__ = ["check_metadata"]
+__all__ = ["ENTRY", "check_metadata"]
 
 CHECKER = "metadata"
 """The checker's name."""
@@ -150,3 +152,6 @@ def _figures(metadata: Metadata) -> dict[str, int]:
         ),
         "listings": len(metadata.listings),
     }
+
+
+ENTRY = Entry(CHECKER, check_metadata, ANOMALIES)

@@ -13,8 +13,8 @@ import msgspec
 
 from checkers.history.observed import TopicConfigsSeen
 from checkers.history.operations import History, Operation
+from checkers.kraft.metadata.anomalies import CONFIG_AGAINST_LOG
 from checkers.kraft.metadata.findings import found_by
-from checkers.kraft.metadata.kinds import CONFIG_AGAINST_LOG
 from checkers.kraft.metadata.listed import SETTLED_NS
 from checkers.kraft.metadata.logged import Logged
 from checkers.verdict.verdict import Anomaly

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from checkers.evidence.faults import FaultWindow
 from checkers.history.operations import Operation
-from checkers.kraft.metadata.kinds import (
+from checkers.kraft.metadata.anomalies import (
     CHANGED_TOPIC_ID,
     DIVERGENT_METADATA,
     LOST_TOPIC,

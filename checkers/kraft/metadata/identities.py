@@ -9,11 +9,11 @@ from itertools import pairwise
 from typing import Any
 
 from checkers.columns.tables import NEVER
-from checkers.evidence.faults import ENDING_KINDS, FaultWindow, fault_windows
+from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.metadata_log import MetadataLog, append_times, farthest
 from checkers.history.operations import History, Operation
+from checkers.kraft.metadata.anomalies import CREATED_TWICE, RETURNED_TOPIC_ID, REUSED_TOPIC_ID
 from checkers.kraft.metadata.findings import Telling, found_by, may_repeat, tellings_of
-from checkers.kraft.metadata.kinds import CREATED_TWICE, RETURNED_TOPIC_ID, REUSED_TOPIC_ID
 from checkers.kraft.metadata.lives import lives_of
 from checkers.kraft.metadata.loading import Change, Listing, Metadata, told_id
 from checkers.verdict.verdict import Anomaly
@@ -127,7 +127,7 @@ def _one_life(history: History, windows: tuple[FaultWindow, ...], before: Listin
     """
     from_ns, to_ns = before.begin.time_ns, after.end.time_ns + _SEEN_WITHIN_NS
     return not (
-        any(window.kind in ENDING_KINDS and window.overlaps(from_ns, to_ns) for window in windows)
+        any(window.ends_processes and window.overlaps(from_ns, to_ns) for window in windows)
         or any(from_ns <= operation.time_ns <= to_ns for operation in history.observed("node"))
     )
 

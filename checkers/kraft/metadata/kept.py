@@ -28,9 +28,9 @@ from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_METADATA
 from checkers.history.sources import Source, lacking
 from checkers.kraft.metadata.acknowledged import Acknowledgement, acknowledgements
+from checkers.kraft.metadata.anomalies import METADATA_ACK_EARLY, METADATA_ACK_LOST, TOPIC_UNKNOWN
 from checkers.kraft.metadata.asked import asked_of, early_marks
 from checkers.kraft.metadata.configs import judge_configs
-from checkers.kraft.metadata.kinds import METADATA_ACK_EARLY, METADATA_ACK_LOST, TOPIC_UNKNOWN
 from checkers.kraft.metadata.listed import judge_listed
 from checkers.kraft.metadata.lives import Life, lives_of
 from checkers.kraft.metadata.loading import Change, Metadata

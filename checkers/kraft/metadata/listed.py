@@ -6,8 +6,8 @@ be old while faults last; the last list of each broker, in the final phase, is n
 
 from typing import NamedTuple
 
+from checkers.kraft.metadata.anomalies import LISTED_AGAINST_LOG
 from checkers.kraft.metadata.findings import found_by
-from checkers.kraft.metadata.kinds import LISTED_AGAINST_LOG
 from checkers.kraft.metadata.loading import Listing, Metadata
 from checkers.kraft.metadata.logged import Logged, TopicLogged
 from checkers.verdict.verdict import Anomaly

@@ -12,8 +12,8 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation
+from checkers.kraft.metadata.anomalies import DELETED_RECORDS
 from checkers.kraft.metadata.findings import found_by
-from checkers.kraft.metadata.kinds import DELETED_RECORDS
 from checkers.kraft.metadata.lives import Life, lives_of
 from checkers.kraft.metadata.loading import Metadata, converted
 from checkers.verdict.verdict import Anomaly

@@ -55,6 +55,7 @@ from checkers.kraft.quorum.watch import watched
 from checkers.kraft.quorum.wipes import Wipes, wipes_of
 from checkers.kraft.quorum.zombie import ZOMBIE_LEADER, span_bound_ms, stale_claims, stale_runs, zombies
 from checkers.licences.disks import hits
+from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import by_id
 from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of
 
@@ -220,3 +221,6 @@ def _assumptions(views: Views) -> tuple[Assumption, ...]:
 
 def _seen(name: str, count: int, what: str) -> Assumption:
     return Assumption(name=name, met=count > 0, expected=f"at least 1 of: {what}", observed=str(count))
+
+
+ENTRY = Entry(CHECKER, check_quorum, ANOMALIES)

@@ -6,7 +6,7 @@ from typing import TypeVar
 
 import msgspec
 
-from checkers.evidence.faults import ENDING_KINDS, FaultWindow
+from checkers.evidence.faults import FaultWindow
 from checkers.kraft.quorum.forgetting import Forgetting
 from checkers.kraft.quorum.views import NONE, LeaderClaim, StateFile, Views, best_before
 from checkers.kraft.quorum.wipes import Wipes
@@ -135,7 +135,7 @@ def hw_regressions(claims: Sequence[LeaderClaim], windows: Iterable[FaultWindow]
     A life ends at each kill or stop; what was answered while one was going on belongs to no life for
     certain and is left out, as are answers without a high watermark.
     """
-    down = [window for window in windows if window.kind in ENDING_KINDS]
+    down = [window for window in windows if window.ends_processes]
     alive = [c for c in claims if c.high_watermark > NONE and not _in_any(down, c)]
     found = []
     for (node, epoch, _), answers in _grouped(alive, lambda c: (c.node, c.epoch, _life(down, c))).items():

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from checkers.evidence.faults import ENDING_KINDS, SILENT_KINDS, FaultWindow
+from checkers.evidence.faults import FaultWindow
 from checkers.evidence.processes import Span, gone, not_running
 from checkers.evidence.setup import Setup
 from checkers.history.operations import History
@@ -72,7 +72,7 @@ def watched(
 def _silenced(node: str, windows: Sequence[FaultWindow]) -> Iterable[Span]:
     """When faults kept a node from answering."""
     for window in windows:
-        if window.kind in SILENT_KINDS | ENDING_KINDS and window.concerns(node):
+        if (window.silences or window.ends_processes) and window.concerns(node):
             yield window.invoked_ns, window.end_ns
 
 

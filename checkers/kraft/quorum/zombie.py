@@ -5,7 +5,7 @@ from itertools import groupby
 
 import msgspec
 
-from checkers.evidence.faults import SILENT_KINDS, FaultWindow
+from checkers.evidence.faults import FaultWindow
 from checkers.history.units import NS_PER_MS
 from checkers.kraft.quorum.departing import departed_claims
 from checkers.kraft.quorum.forgetting import REMEMBERED, Forgetting
@@ -120,7 +120,7 @@ def stale_runs(
     A run is broken by a claim that is not stale, and by any time in which the node was paused, killed or
     stopped: what it could not do then is not held against it.
     """
-    silent = [window for window in windows if window.kind in SILENT_KINDS]
+    silent = [window for window in windows if window.silences]
     ordered = sorted(claims, key=lambda c: (c.node, c.epoch, c.time_ns, c.began_ns, c.index in stale))
     runs = []
     for _, of_leader in groupby(ordered, key=lambda claim: (claim.node, claim.epoch)):

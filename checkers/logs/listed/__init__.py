@@ -22,15 +22,17 @@ of a transaction may end it too early: that excuses 3.  An error of Kafka's sear
 from collections import Counter
 
 from checkers.history.operations import History
+from checkers.logs.listed.anomalies import ANOMALIES
 from checkers.logs.listed.ends import find_ahead, find_behind
 from checkers.logs.listed.followers import find_early, starts_of
 from checkers.logs.listed.loading import Story
 from checkers.logs.listed.stable import find_stable_ahead
 from checkers.logs.listed.starts import find_starts_ahead, find_starts_behind
 from checkers.logs.listed.times import find_times, slack_ns
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
-__all__ = ["check_listed"]
+__all__ = ["ENTRY", "check_listed"]
 
 CHECKER = "listed-offsets"
 """The checker's name."""
@@ -60,3 +62,6 @@ def check_listed(history: History) -> CheckerResult:
     found += find_early(story, figures)
     exercised = bool(story.places) or bool(starts_of(history))
     return result_of(CHECKER, found, figures=dict(figures), exercised=exercised)
+
+
+ENTRY = Entry(CHECKER, check_listed, ANOMALIES)

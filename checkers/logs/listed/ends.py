@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.columns.tables import NONE
-from checkers.logs.listed.kinds import END_AHEAD, END_BEHIND
+from checkers.logs.listed.anomalies import END_AHEAD, END_BEHIND
 from checkers.logs.listed.loading import (
     Found,
     Place,

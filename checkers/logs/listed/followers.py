@@ -21,7 +21,7 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.partition_changes import PartitionState
 from checkers.history.observed import StartsSeen
 from checkers.history.operations import History, once
-from checkers.logs.listed.kinds import DELETED_EARLY
+from checkers.logs.listed.anomalies import DELETED_EARLY
 from checkers.logs.listed.loading import Story
 from checkers.logs.partitions.lives import one_life
 from checkers.logs.replicas.removed import Deletion, deletions_of

@@ -9,7 +9,7 @@ from checkers.columns.tables import NEVER, NONE, PartitionName
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, once
 from checkers.history.shapes import sends_of
 from checkers.licences.decisions import decisions_of
-from checkers.logs.listed.kinds import STABLE_AHEAD
+from checkers.logs.listed.anomalies import STABLE_AHEAD
 from checkers.logs.listed.loading import Found, Place, Story, Told, answers, shown, worst
 from checkers.verdict.verdict import Anomaly
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import msgspec
 
-from checkers.logs.listed.kinds import START_AHEAD, START_BEHIND
+from checkers.logs.listed.anomalies import START_AHEAD, START_BEHIND
 from checkers.logs.listed.loading import Place, Story, Told, answers, shown
 from checkers.logs.partitions.lives import one_life
 from checkers.logs.replicas.removed import Deletion, Licensing, deletions_of

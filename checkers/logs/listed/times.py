@@ -9,8 +9,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from checkers.columns.tables import NONE, Booleans
-from checkers.evidence.faults import ENDING_KINDS
-from checkers.logs.listed.kinds import TIME_WRONG
+from checkers.logs.listed.anomalies import TIME_WRONG
 from checkers.logs.listed.loading import Found, Place, Sent, Story, Told, shown, worst
 from checkers.verdict.verdict import Anomaly
 
@@ -102,7 +101,7 @@ def _hidden(story: Story, place: Place, told: Told, since_ns: int) -> str | None
     led_ns = story.led_from_ns(place.name, told.leader_epoch)
     if told.offset != NONE or since_ns > led_ns:
         return None
-    windows = (window for window in story.facts.windows if window.kind in ENDING_KINDS)
+    windows = (window for window in story.facts.windows if window.ends_processes)
     started = any(window.concerns(told.node) and window.invoked_ns < led_ns for window in windows)
     return _BY_FILE if started else None
 

@@ -38,6 +38,7 @@ from checkers.evidence.replicas import batches_of
 from checkers.history.operations import History
 from checkers.history.sources import untold_damage
 from checkers.licences import Licences, licences_of
+from checkers.logs.log.anomalies import ANOMALIES
 from checkers.logs.log.attribution import Attribution, Evidence, attribute
 from checkers.logs.log.contents import find_in_contents
 from checkers.logs.log.figures import Overview, Part, Tally, joined, overview_of
@@ -48,9 +49,10 @@ from checkers.logs.log.partition import PartitionLog, split
 from checkers.logs.log.polls import find_in_polls
 from checkers.logs.log.screening import screened
 from checkers.logs.log.survival import find_in_survival, survival_of
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import CheckerResult, result_of
 
-__all__ = ["check_columns", "check_log", "check_part", "put_together"]
+__all__ = ["ENTRY", "check_columns", "check_log", "check_part", "put_together"]
 
 CHECKER = "log"
 """The checker's name."""
@@ -134,3 +136,6 @@ def _find_unseen(log: PartitionLog) -> list[Found]:
     if log.columns.foreign:
         return list(find_in_passing(log))
     return list(find_in_survival(log, survival_of(log)))
+
+
+ENTRY = Entry(CHECKER, check_log, ANOMALIES)

@@ -30,6 +30,12 @@ from checkers.history.replicas import EVIDENCE_METADATA
 from checkers.history.units import NS_PER_S
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import Found, Records
+from checkers.logs.partitions.anomalies import (
+    ACKED_BELOW_MIN_ISR,
+    ACKED_WITHOUT_MEMBER,
+    ANOMALIES,
+    READ_WITHOUT_MEMBER,
+)
 from checkers.logs.partitions.brokers import answers_of
 from checkers.logs.partitions.commits import Committed
 from checkers.logs.partitions.copies import Lack, Told, ends_of, lacking_copies
@@ -38,12 +44,6 @@ from checkers.logs.partitions.ends import figures as figures_of_ends
 from checkers.logs.partitions.ends import find_ends
 from checkers.logs.partitions.failed_directories import failed_directories
 from checkers.logs.partitions.kept_commits import CommitsKept
-from checkers.logs.partitions.kinds import (
-    ACKED_BELOW_MIN_ISR,
-    ACKED_WITHOUT_MEMBER,
-    ANOMALIES,
-    READ_WITHOUT_MEMBER,
-)
 from checkers.logs.partitions.leading import leadership_kept, leading_of
 from checkers.logs.partitions.logged import Logged
 from checkers.logs.partitions.topics_told import topics_told
@@ -51,9 +51,10 @@ from checkers.logs.partitions.views import contradictions
 from checkers.logs.partitions.walk import Walk
 from checkers.logs.partitions.zones import Zone, below_min_isr, member_down
 from checkers.logs.replicas.committed import meant_by
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import CheckerResult, result_of
 
-__all__ = ["ANOMALIES", "check_partitions"]
+__all__ = ["ENTRY", "check_partitions"]
 
 CHECKER = "partitions"
 """The checker's name."""
@@ -157,3 +158,6 @@ class _Blamed:
 def _seconds(zones: list[Zone]) -> float:
     """How long zones last together, those of one time in several partitions counted for each."""
     return round(sum(zone.to_ns - zone.from_ns for zone in zones) / NS_PER_S, 1)
+
+
+ENTRY = Entry(CHECKER, check_partitions, ANOMALIES)

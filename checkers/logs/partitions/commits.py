@@ -34,8 +34,8 @@ from checkers.evidence.coordinators import offsets_partition
 from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.shapes import Committing, Txn, TxnOffsets
 from checkers.licences.facts import Facts
+from checkers.logs.partitions.anomalies import COMMITTED_WITHOUT_MEMBER
 from checkers.logs.partitions.copies import Had
-from checkers.logs.partitions.kinds import COMMITTED_WITHOUT_MEMBER
 from checkers.logs.partitions.offsets_log import Row, Where, Written, written_of
 
 ACKS = "offsets.commit.required.acks"

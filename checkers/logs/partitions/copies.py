@@ -25,7 +25,7 @@ from checkers.history.units import NS_PER_S
 from checkers.licences.disks import STRIKING, hits
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import acknowledged
-from checkers.logs.partitions.kinds import ACKED_WITHOUT_MEMBER, READ_WITHOUT_MEMBER
+from checkers.logs.partitions.anomalies import ACKED_WITHOUT_MEMBER, READ_WITHOUT_MEMBER
 from checkers.logs.partitions.zones import certain_states, memberships
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly

@@ -19,9 +19,9 @@ from checkers.evidence.faults import FaultWindow
 from checkers.history.operations import History
 from checkers.licences.disks import DEAD
 from checkers.licences.facts import Facts
+from checkers.logs.partitions.anomalies import FAILED_DIRECTORY_LED
 from checkers.logs.partitions.brokers import answers_of
 from checkers.logs.partitions.failed_directories import BOUND_NS, commits, directory_led
-from checkers.logs.partitions.kinds import FAILED_DIRECTORY_LED
 from checkers.logs.partitions.lives import held_up_ns
 from checkers.verdict.verdict import Anomaly
 

@@ -16,7 +16,7 @@ from checkers.evidence.setup import setup_of
 from checkers.licences.disks import STRIKING, hits
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import acknowledged
-from checkers.logs.partitions.kinds import ACKED_BEYOND_MARK, MARK_BEYOND_MEMBER, REPLICA_END_REGRESSION
+from checkers.logs.partitions.anomalies import ACKED_BEYOND_MARK, MARK_BEYOND_MEMBER, REPLICA_END_REGRESSION
 from checkers.verdict.verdict import Anomaly
 
 ROWS_MAX = 20

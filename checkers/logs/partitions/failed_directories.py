@@ -24,7 +24,7 @@ from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import History, once
 from checkers.licences.disks import DEAD
 from checkers.licences.facts import Facts
-from checkers.logs.partitions.kinds import FAILED_DIRECTORY_LED
+from checkers.logs.partitions.anomalies import FAILED_DIRECTORY_LED
 from checkers.logs.partitions.leading import Answer, leading_of
 from checkers.logs.partitions.lives import held_up_ns, one_process
 from checkers.verdict.verdict import Anomaly

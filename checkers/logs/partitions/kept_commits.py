@@ -31,8 +31,8 @@ from checkers.history.operations import History
 from checkers.licences.disks import hits
 from checkers.licences.facts import Facts
 from checkers.licences.internal import Loss, losses
+from checkers.logs.partitions.anomalies import COMMIT_COMPACTED_AWAY
 from checkers.logs.partitions.copies import Lack
-from checkers.logs.partitions.kinds import COMMIT_COMPACTED_AWAY
 from checkers.logs.partitions.offsets_log import Chain, Entry, Key, Row, Written, tells_all, written_of
 from checkers.verdict.verdict import Anomaly
 

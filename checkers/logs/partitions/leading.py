@@ -14,12 +14,11 @@ from typing import NamedTuple
 import msgspec
 
 from checkers.columns.tables import PartitionName
-from checkers.evidence.faults import ENDING_KINDS
 from checkers.evidence.partition_changes import NOBODY
 from checkers.history.observed import LeadingSeen
 from checkers.history.operations import History, once
 from checkers.licences.facts import Facts
-from checkers.logs.partitions.kinds import LEADERSHIP_KEPT
+from checkers.logs.partitions.anomalies import LEADERSHIP_KEPT
 from checkers.logs.partitions.lives import held_up_ns, one_process
 from checkers.logs.partitions.views import is_one
 from checkers.verdict.verdict import Anomaly
@@ -115,7 +114,7 @@ def _goes_on(facts: Facts, known: _Named, answer: Answer) -> bool:
 def _is_one_life(facts: Facts, first: Answer, last: Answer) -> bool:
     """A broker that starts anew knows its metadata before it has loaded its logs."""
     ended = (
-        window.kind in ENDING_KINDS
+        window.ends_processes
         and window.concerns(first.node)
         and window.overlaps(first.began_ns, last.time_ns)
         for window in facts.windows

@@ -5,7 +5,7 @@ One that starts anew may know less than it did, and one that is paused does noth
 
 from collections.abc import Iterable
 
-from checkers.evidence.faults import ENDING_KINDS, FaultWindow
+from checkers.evidence.faults import FaultWindow
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.brokers import Answer
 
@@ -21,7 +21,7 @@ def is_one_life(facts: Facts, before: Answer, after: Answer) -> bool:
 def one_life(facts: Facts, node: str, from_ns: int, until_ns: int) -> bool:
     """Whether a broker's process certainly was the same at two times."""
     to_ns = until_ns + _SEEN_WITHIN_NS
-    ended = (w for w in facts.windows if w.kind in ENDING_KINDS and w.concerns(node))
+    ended = (w for w in facts.windows if w.ends_processes and w.concerns(node))
     lives = (o for o in facts.history.observed("node") if o.node == node)
     return not (
         any(window.overlaps(from_ns, to_ns) for window in ended)

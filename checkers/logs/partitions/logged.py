@@ -36,6 +36,7 @@ from checkers.history.operations import History
 from checkers.history.units import NS_PER_S
 from checkers.licences.facts import Facts
 from checkers.licences.internal import Loss, losses
+from checkers.logs.partitions.anomalies import COMMIT_IN_NO_LOG
 from checkers.logs.partitions.commits import (
     Commit,
     acknowledged_early,
@@ -43,7 +44,6 @@ from checkers.logs.partitions.commits import (
     commits_of_transactions,
 )
 from checkers.logs.partitions.copies import Lack
-from checkers.logs.partitions.kinds import COMMIT_IN_NO_LOG
 from checkers.logs.partitions.offsets_log import Row, Written, tells_all, written_of
 from checkers.verdict.verdict import Anomaly
 

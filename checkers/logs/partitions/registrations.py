@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from checkers.evidence.faults import DOWN_KINDS, ENDING_KINDS, FaultWindow
+from checkers.evidence.faults import FaultWindow
 from checkers.evidence.metadata_log import Span
 from checkers.evidence.partition_changes import CHANGED, Step
 from checkers.history.replicas import MetadataRecord
@@ -21,8 +21,8 @@ _UNREGISTERED = "UNREGISTER_BROKER_RECORD"
 _FEATURE_LEVEL = "FEATURE_LEVEL_RECORD"
 _ELR_VERSION = "eligible.leader.replicas.version"
 _FENCED, _UNFENCED = 1, -1
-_HARD_KINDS = DOWN_KINDS - {"stop"}
-"""Kinds that kill a process, so that it writes no file about its clean end."""
+_HARD_KINDS = frozenset({"kill", "torn-write", "wipe-disk", "power-loss"})
+"""Kinds that kill a process, so that it writes no file about its clean end; of others nobody is sure."""
 
 
 class _Told(msgspec.Struct, frozen=True, rename="camel"):
@@ -101,7 +101,7 @@ class Registrations:
         self, names: dict[int, str], windows: Iterable[FaultWindow], restarted_ns: Sequence[int] = ()
     ) -> None:
         self._names = names
-        self._windows = [window for window in windows if window.kind in ENDING_KINDS]
+        self._windows = [window for window in windows if window.ends_processes]
         self._restarted_ns = tuple(restarted_ns)
         self._processes: dict[int, _Process] = {}
         self._eligible = False

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from checkers.evidence.min_isr import Bounds
 from checkers.evidence.partition_changes import CHANGED, MADE, NOBODY, PartitionState, Step
-from checkers.logs.partitions.kinds import (
+from checkers.logs.partitions.anomalies import (
     CHANGE_OF_NOTHING,
     ELR_BESIDE_ISR,
     EPOCH_WENT_BACK,

@@ -24,8 +24,13 @@ from checkers.evidence.recoveries import RecoveredPartition, Recovery
 from checkers.history.operations import INVOKE, OK, Operation
 from checkers.history.units import NS_PER_S
 from checkers.licences.facts import Facts
+from checkers.logs.partitions.anomalies import (
+    RECOVERY_DENIED,
+    TWO_LEADERS,
+    VIEW_WENT_BACK,
+    VIEW_WITHOUT_RECORD,
+)
 from checkers.logs.partitions.brokers import Answer, Telling, answers_of
-from checkers.logs.partitions.kinds import RECOVERY_DENIED, TWO_LEADERS, VIEW_WENT_BACK, VIEW_WITHOUT_RECORD
 from checkers.logs.partitions.lives import is_one_life
 from checkers.verdict.verdict import Anomaly
 

@@ -9,14 +9,14 @@ from checkers.evidence.partition_changes import REMOVED, PartitionState, Replay,
 from checkers.evidence.setup import setup_of
 from checkers.history.operations import History
 from checkers.history.replicas import MetadataRecord
-from checkers.logs.partitions.counters import Counters
-from checkers.logs.partitions.kinds import (
+from checkers.logs.partitions.anomalies import (
     CHANGE_OF_NOTHING,
     EPOCH_WENT_BACK,
     INACTIVE_CHOSEN,
     RESTATED,
     UNCLEAN_MEMBER,
 )
+from checkers.logs.partitions.counters import Counters
 from checkers.logs.partitions.registrations import Registrations, written_with
 from checkers.logs.partitions.states import broken_by
 from checkers.verdict.kinds import AnomalyKind

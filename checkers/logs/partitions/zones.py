@@ -22,7 +22,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from checkers.columns.tables import PartitionName
-from checkers.evidence.faults import SILENT_KINDS, FaultWindow
+from checkers.evidence.faults import FaultWindow
 from checkers.evidence.metadata_log import Span
 from checkers.evidence.min_isr import Piece, min_isr_told
 from checkers.evidence.partition_changes import NOBODY, PartitionState
@@ -145,7 +145,7 @@ def _known_to_leader(
 def _interrupted(facts: Facts, node: str, known: Known) -> bool:
     """Whether a broker may have been halted between telling of a state and acting by it."""
     return any(
-        window.kind in SILENT_KINDS
+        window.silences
         and window.concerns(node)
         and window.overlaps(known.time_ns, known.time_ns + SETTLING_NS)
         for window in facts.windows
@@ -158,7 +158,7 @@ def _downs(facts: Facts) -> Iterator[tuple[str, FaultWindow]]:
     One of which its process was seen running meanwhile is not certain.
     """
     for window in facts.windows:
-        if window.kind in SILENT_KINDS and window.held_ns > 0:
+        if window.silences and window.held_ns > 0:
             for node in window.targets:
                 if not _seen_running(facts, node, window):
                     yield node, window

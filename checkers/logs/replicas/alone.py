@@ -7,7 +7,7 @@ import numpy as np
 
 from checkers.columns.tables import Booleans, Integers
 from checkers.evidence.replicas import ReplicaLog
-from checkers.logs.replicas.kinds import (
+from checkers.logs.replicas.anomalies import (
     CORRUPT_BATCH,
     DUPLICATE_BATCH,
     LEADER_EPOCH_REGRESSION,

@@ -24,15 +24,15 @@ from checkers.evidence.partition_changes import partition_changes
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import OK, History
 from checkers.licences import licences_of
-from checkers.logs.replicas.committed import meant_by
-from checkers.logs.replicas.deleted_keys import Newest, find_deleted_keys, known_of, without_expired
-from checkers.logs.replicas.kinds import (
+from checkers.logs.replicas.anomalies import (
     COMPACTED_AWAY,
     COMPACTED_EARLY,
     COMPACTED_RETURNED,
     ON_DISK_NOT_READ,
     REPLICA_DIVERGENCE,
 )
+from checkers.logs.replicas.committed import meant_by
+from checkers.logs.replicas.deleted_keys import Newest, find_deleted_keys, known_of, without_expired
 from checkers.logs.replicas.returned import FinalRead, due, final_reads, truncated_since
 from checkers.logs.replicas.together import Stretch
 from checkers.verdict.verdict import Anomaly

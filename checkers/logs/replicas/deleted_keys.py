@@ -18,8 +18,8 @@ from checkers.evidence.loading import all_columns_of
 from checkers.evidence.partition_changes import partition_changes
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
+from checkers.logs.replicas.anomalies import DELETED_KEY_RETURNED
 from checkers.logs.replicas.committed import meant_by
-from checkers.logs.replicas.kinds import DELETED_KEY_RETURNED
 from checkers.logs.replicas.returned import FinalRead
 from checkers.verdict.verdict import Anomaly
 

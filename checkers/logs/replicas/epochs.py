@@ -19,7 +19,7 @@ from checkers.evidence.leader_epochs import Noted
 from checkers.evidence.partition_changes import NOBODY, PartitionChanges
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.observed import Entries
-from checkers.logs.replicas.kinds import (
+from checkers.logs.replicas.anomalies import (
     EPOCH_NOTE_CONTRADICTED,
     EPOCH_START_DIVERGENCE,
     EPOCH_WITHOUT_ELECTION,

@@ -18,7 +18,7 @@ import numpy as np
 from checkers.columns.tables import Booleans, Integers
 from checkers.evidence.replicas import ReplicaLog
 from checkers.logs.replicas.alone import Finds, batch_told
-from checkers.logs.replicas.kinds import OFFSET_GAP, PRODUCER_EPOCH_REGRESSION, SEQUENCE_GAP
+from checkers.logs.replicas.anomalies import OFFSET_GAP, PRODUCER_EPOCH_REGRESSION, SEQUENCE_GAP
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 

@@ -36,6 +36,7 @@ from checkers.evidence.replicas import Batches, ReplicaLog, batches_of
 from checkers.history.operations import History
 from checkers.history.sources import Source, lacking
 from checkers.logs.replicas.alone import Finds, find_alone, open_transactions
+from checkers.logs.replicas.anomalies import ANOMALIES, REPLICA_DIVERGENCE
 from checkers.logs.replicas.clients import find_against_clients
 from checkers.logs.replicas.committed import (
     End,
@@ -55,7 +56,6 @@ from checkers.logs.replicas.epochs import (
     unexplained,
 )
 from checkers.logs.replicas.gaps import find_missing_offsets, find_wrong_numbers, produced
-from checkers.logs.replicas.kinds import REPLICA_DIVERGENCE
 from checkers.logs.replicas.left import find_in_left, is_due, members_of
 from checkers.logs.replicas.limits import Limits, limits_of
 from checkers.logs.replicas.metadata_logs import compare_metadata_logs
@@ -63,6 +63,7 @@ from checkers.logs.replicas.own_topics import find_in_own
 from checkers.logs.replicas.removed import find_returned
 from checkers.logs.replicas.stray import find_stray
 from checkers.logs.replicas.together import Stretch, batches_within, find_divergence, find_late, find_short
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "replicas"
@@ -362,3 +363,6 @@ def _judge_metadata(history: History, logs: Sequence[ReplicaLog], meant: Meant, 
     findings.add(iter(compared.anomalies))
     findings.figures["metadata_logs_compared"] += len(compared.batches)
     findings.figures["metadata_batches_compared"] += sum(compared.batches)
+
+
+ENTRY = Entry(CHECKER, check_replicas, ANOMALIES)

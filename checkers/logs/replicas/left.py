@@ -19,8 +19,8 @@ from checkers.evidence.partition_changes import PartitionChanges, partition_chan
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
 from checkers.history.sources import Source, lacking
+from checkers.logs.replicas.anomalies import REPLICA_DIVERGENCE
 from checkers.logs.replicas.committed import InSync, Meant, in_sync
-from checkers.logs.replicas.kinds import REPLICA_DIVERGENCE
 from checkers.logs.replicas.together import Stretch, find_divergence, find_short
 from checkers.verdict.verdict import Anomaly
 

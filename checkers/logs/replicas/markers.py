@@ -17,7 +17,7 @@ import numpy as np
 from checkers.columns.tables import NONE, Columns, Integers, Outcome, PartitionName
 from checkers.evidence.replicas import ABORT, COMMIT, ReplicaLog
 from checkers.licences.permits import Decisions
-from checkers.logs.replicas.kinds import MARKER_AGAINST_ANSWER, MARKERS_DIFFER
+from checkers.logs.replicas.anomalies import MARKER_AGAINST_ANSWER, MARKERS_DIFFER
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 

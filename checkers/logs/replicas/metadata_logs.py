@@ -20,9 +20,9 @@ from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_METADATA, MetadataLogSeen
 from checkers.licences.disks import WIPE
 from checkers.logs.replicas.alone import Finds
+from checkers.logs.replicas.anomalies import METADATA_DIVERGENCE
 from checkers.logs.replicas.committed import Meant, MetadataEnd, metadata_end
 from checkers.logs.replicas.gaps import find_missing_offsets
-from checkers.logs.replicas.kinds import METADATA_DIVERGENCE
 from checkers.logs.replicas.limits import limits_of
 from checkers.logs.replicas.together import Stretch, batches_within, find_divergence
 from checkers.verdict.verdict import Anomaly

@@ -25,7 +25,7 @@ from checkers.history.operations import INVOKE, OK, History
 from checkers.licences import licences_of
 from checkers.licences.disks import STRIKING
 from checkers.licences.facts import Facts
-from checkers.logs.replicas.kinds import DELETED_RECORDS_RETURNED
+from checkers.logs.replicas.anomalies import DELETED_RECORDS_RETURNED
 from checkers.verdict.verdict import Anomaly
 
 _KILLS = frozenset({"kill", "torn-write"})

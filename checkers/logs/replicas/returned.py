@@ -15,7 +15,7 @@ from checkers.columns.tables import NONE, Booleans, Columns, Integers, Partition
 from checkers.evidence.partition_changes import partition_changes
 from checkers.evidence.replicas import COMMIT, ReplicaLog
 from checkers.history.operations import History
-from checkers.logs.replicas.kinds import ON_DISK_NOT_READ, READ_NOT_ON_DISK, TRANSACTION_WITHOUT_MARKER
+from checkers.logs.replicas.anomalies import ON_DISK_NOT_READ, READ_NOT_ON_DISK, TRANSACTION_WITHOUT_MARKER
 from checkers.logs.replicas.markers import markers_of
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly

@@ -21,8 +21,8 @@ from checkers.history.operations import History, Operation
 from checkers.history.replicas import FOLDERS, FoldersSeen
 from checkers.history.units import NS_PER_S
 from checkers.kraft.metadata.wipes import emptied
+from checkers.logs.replicas.anomalies import STRAY_REPLICA
 from checkers.logs.replicas.committed import meant_by
-from checkers.logs.replicas.kinds import STRAY_REPLICA
 from checkers.verdict.verdict import Anomaly
 
 SETTLED_NS = 10_000_000_000

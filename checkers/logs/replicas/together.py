@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from checkers.columns.tables import Integers
 from checkers.evidence.replicas import ReplicaLog
-from checkers.logs.replicas.kinds import SHORT_REPLICA
+from checkers.logs.replicas.anomalies import SHORT_REPLICA
 from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 

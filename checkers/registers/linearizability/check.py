@@ -3,13 +3,13 @@
 from collections.abc import Hashable, Sequence
 
 from checkers.history.operations import History
+from checkers.registers.anomalies import NONLINEARIZABLE
 from checkers.registers.linearizability.calls import Group, groups_of, is_invocation_of_client
 from checkers.registers.linearizability.canonical import UnreadableError, shown
 from checkers.registers.linearizability.contract import Model
 from checkers.registers.linearizability.problem import TooLargeError
 from checkers.registers.linearizability.search import Answer, Budget
 from checkers.registers.linearizability.witness import Case, anomaly_of
-from checkers.registers.nonlinearizable import NONLINEARIZABLE
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, CheckerResult, result_of
 
 CHECKER = "linearizability"

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import msgspec
 
 from checkers.history.operations import OK, Operation
+from checkers.registers.anomalies import NONLINEARIZABLE
 from checkers.registers.linearizability.calls import Call
 from checkers.registers.linearizability.canonical import canonical, shown
 from checkers.registers.linearizability.contract import INCONSISTENT, Model
@@ -21,7 +22,6 @@ from checkers.registers.linearizability.problem import Problem, problem_of
 from checkers.registers.linearizability.reachability import first_impossible, sees_all_states
 from checkers.registers.linearizability.search import Answer, Budget, Outcome, Path, Stuck, search
 from checkers.registers.linearizability.transitions import INITIAL, Transitions
-from checkers.registers.nonlinearizable import NONLINEARIZABLE
 from checkers.verdict.verdict import Anomaly
 
 _STEPS = 200_000

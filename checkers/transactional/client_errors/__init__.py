@@ -13,12 +13,13 @@ initialisations.
 from checkers.evidence.setup import Setup, setup_of
 from checkers.history.operations import INVOKE, History
 from checkers.history.sources import Source, lacking
+from checkers.transactional.client_errors.anomalies import ANOMALIES
 from checkers.transactional.client_errors.fencing import refusals, refused_transactions
-from checkers.transactional.client_errors.kinds import ANOMALIES
 from checkers.transactional.client_errors.sequences import lost_sequences, told_of_sequences
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
-__all__ = ["ANOMALIES", "CHECKER", "check_client_errors"]
+__all__ = ["CHECKER", "ENTRY", "check_client_errors"]
 
 CHECKER = "client-errors"
 _NEEDED = (Source.CLIENTS, Source.FAULTS, Source.ADMIN, Source.MOVES, Source.DISKS)
@@ -56,3 +57,6 @@ def _doubt(setup: Setup | None, told: int, missing: str | None) -> str | None:
     if missing is not None:
         return missing
     return "without a setup nobody can say what may have explained an error" if told and not setup else None
+
+
+ENTRY = Entry(CHECKER, check_client_errors, ANOMALIES)

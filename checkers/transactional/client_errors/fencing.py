@@ -27,7 +27,7 @@ from checkers.history.operations import FAIL, History, once
 from checkers.history.shapes import sends_of
 from checkers.history.units import NS_PER_MS
 from checkers.licences.decisions import lost_state
-from checkers.transactional.client_errors.kinds import FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN
+from checkers.transactional.client_errors.anomalies import FENCED_WITHOUT_RIVAL, TRANSACTION_FORGOTTEN
 from checkers.transactional.client_errors.told import (
     FENCED,
     OLD_EPOCH,

@@ -30,7 +30,7 @@ from checkers.evidence.setup import Setup
 from checkers.history.operations import INVOKE, OK, History, Operation, once
 from checkers.history.shapes import is_answered, sends_of
 from checkers.licences import licences_of
-from checkers.transactional.client_errors.kinds import SEQUENCE_LOST
+from checkers.transactional.client_errors.anomalies import SEQUENCE_LOST
 from checkers.transactional.client_errors.told import (
     OUT_OF_ORDER,
     SCRIPT,

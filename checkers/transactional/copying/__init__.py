@@ -21,10 +21,11 @@ import numpy as np
 from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
 from checkers.history.operations import FAIL, OK, History
 from checkers.history.sources import untold_damage
+from checkers.transactional.copying.anomalies import ANOMALIES, DUPLICATED, LOST, WITHOUT_OFFSETS
 from checkers.transactional.copying.excuses import Excuses, Found
-from checkers.transactional.copying.kinds import DUPLICATED, LOST, WITHOUT_OFFSETS
 from checkers.transactional.copying.loading import Copying, copying_of
 from checkers.transactional.copying.unasked import find_unasked
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 
 CHECKER = "copying"
@@ -222,3 +223,6 @@ def _doubt(history: History, copying: Copying) -> str | None:
         unread = ", ".join(f"{topic}/{number}" for topic, number in copying.unread)
         doubts.append(f"no final read at read_committed came to the end of {unread}")
     return "; ".join(doubts) or None
+
+
+ENTRY = Entry(CHECKER, check_copying, ANOMALIES)

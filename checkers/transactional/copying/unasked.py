@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 
 from checkers.history.operations import OK, History, Operation
-from checkers.transactional.copying.kinds import UNASKED
+from checkers.transactional.copying.anomalies import UNASKED
 from checkers.verdict.verdict import Anomaly
 
 

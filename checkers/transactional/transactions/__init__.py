@@ -36,13 +36,14 @@ something that it wrote was read, and gives no edges otherwise.
 from checkers.transactional.transactions.drawing import draw_cycle
 from checkers.transactional.transactions.graph import Graph, GraphBuilder, Kind
 from checkers.transactional.transactions.judging import Judged, Story, judge_edges
-from checkers.transactional.transactions.kafka import check_transactions
+from checkers.transactional.transactions.kafka import ENTRY, check_transactions
 from checkers.transactional.transactions.list_append import check_list_append
 from checkers.transactional.transactions.models import ConsistencyModel
 from checkers.transactional.transactions.register_orders import NOTHING_DECLARED, Declared
 from checkers.transactional.transactions.rw_register import check_rw_register
 
 __all__ = [
+    "ENTRY",
     "NOTHING_DECLARED",
     "ConsistencyModel",
     "Declared",

@@ -35,6 +35,7 @@ from checkers.transactional.transactions.kafka_records import (
 )
 from checkers.transactional.transactions.kafka_visibility import hanging_transactions, torn_transactions
 from checkers.transactional.transactions.telling import drawings
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "transactions"
@@ -125,3 +126,6 @@ def _counts(judged: list[Judged], others: list[Anomaly]) -> dict[str, int]:
     for anomaly in others:
         counts[anomaly.id] = counts.get(anomaly.id, 0) + 1
     return counts
+
+
+ENTRY = Entry(CHECKER, check_transactions, ANOMALIES)

@@ -7,8 +7,8 @@ import pytest
 
 from checkers.history.operations import OperationType
 from checkers.judge import known_anomalies
+from checkers.registers.anomalies import NONLINEARIZABLE
 from checkers.registers.linearizability import MODELS, Budget, check_linearizable, multi_register
-from checkers.registers.nonlinearizable import NONLINEARIZABLE
 from checkers.verdict.verdict import CheckerResult, Validity
 from tests.checkers.linearizability.object_histories import history, told
 

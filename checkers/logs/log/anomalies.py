@@ -1,0 +1,91 @@
+"""What the log checker can find, which promise each finding breaks and where that promise is made."""
+
+from checkers.verdict.kinds import AnomalyKind, by_id
+
+
+def _broken(identity: str, guarantee: str, source: str) -> AnomalyKind:
+    return AnomalyKind(identity, f"Broken: {guarantee}", guarantee, source)
+
+
+ANOMALIES = by_id(
+    _broken(
+        "lost-write",
+        "A record that was acknowledged with acks=all, or that a consumer was given, stays in the log as "
+        "long as one in-sync replica keeps its disk; what a transaction committed stays visible.",
+        "Kafka documentation, Design, Replication; KIP-966; Jepsen: lost write",
+    ),
+    _broken(
+        "known-gap",
+        "A record that was acknowledged with acks=all stays in the log while fewer than min.insync.replicas "
+        "copies of it are destroyed; without eligible leader replicas Kafka is known not to keep that where "
+        "the last replica in sync loses its disk.",
+        "KIP-966, the last replica standing; krucible: never a pass",
+    ),
+    _broken(
+        "duplicate",
+        "An idempotent producer's record is in the log once, however often its sending is retried.",
+        "KIP-98, idempotent producer; Jepsen: duplicate",
+    ),
+    _broken(
+        "inconsistent-offsets",
+        "An offset names one record of a partition, for every reader and at all times.",
+        "Kafka documentation, Introduction, Topics and partitions; Jepsen: inconsistent offsets",
+    ),
+    _broken(
+        "phantom",
+        "A log holds what producers sent to that partition, and nothing else.",
+        "Kafka documentation, Design, Message delivery semantics; Jepsen: garbage read",
+    ),
+    _broken(
+        "G1a",
+        "A record whose sending definitely failed is never returned; one whose transaction was aborted is "
+        "not returned to read_committed readers.",
+        "Adya, Weak Consistency (1999), G1a aborted read; KIP-98",
+    ),
+    _broken(
+        "poll-skip",
+        "A consumer that keeps its assignment is given every committed record in the order of offsets.",
+        "Kafka documentation, Design, Consumer position; Jepsen: poll skip",
+    ),
+    _broken(
+        "int-poll-skip",
+        "The records of one poll leave no committed record out.",
+        "Kafka documentation, Design, Consumer position; Jepsen: internal poll skip",
+    ),
+    _broken(
+        "nonmonotonic-poll",
+        "A consumer's position moves forward only, until it is assigned anew.",
+        "Kafka documentation, Design, Consumer position; Jepsen: nonmonotonic poll",
+    ),
+    _broken(
+        "int-nonmonotonic-poll",
+        "The records of one poll stand in the order of their offsets.",
+        "Kafka documentation, Introduction, Guarantees; Jepsen: internal nonmonotonic poll",
+    ),
+    _broken(
+        "nonmonotonic-send",
+        "Records that one producer sends to a partition are appended in the order in which they are sent.",
+        "Kafka documentation, Introduction, Guarantees; Jepsen: nonmonotonic send",
+    ),
+    _broken(
+        "int-nonmonotonic-send",
+        "Records that an idempotent producer sends in one batch are appended in the order of the batch.",
+        "KIP-98, idempotent producer; Jepsen: internal nonmonotonic send",
+    ),
+    _broken(
+        "realtime-order",
+        "A record is appended behind every record that was known to be in the log before its sending began.",
+        "Kafka documentation, Design, Replicated logs; Herlihy and Wing, Linearizability (1990)",
+    ),
+    _broken(
+        "unseen",
+        "An acknowledged record can be read.",
+        "Jepsen: unseen",
+    ),
+    _broken(
+        "client-disagreement",
+        "Every client at one isolation level reads the same records; without transactions, at either level.",
+        "KIP-98, read_committed and the last stable offset; krucible: both clients read everything",
+    ),
+)
+"""All of them by id."""

@@ -1,0 +1,36 @@
+"""What the registers checker can find; `NONLINEARIZABLE` is found by every check of linearizability."""
+
+from checkers.verdict.kinds import AnomalyKind, by_id
+
+NONLINEARIZABLE = AnomalyKind(
+    id="nonlinearizable",
+    meaning="No order of the operations agrees with both real time and the object's rules.",
+    guarantee=(
+        "Every operation appears to take effect at one moment between its invocation and its completion, "
+        "and the object's rules hold in the order of these moments."
+    ),
+    source="Herlihy and Wing, Linearizability: A Correctness Condition for Concurrent Objects, 1990",
+)
+LOST_VALUE = AnomalyKind(
+    id="lost-value",
+    meaning="After recovery a register held a value older than one whose write had been acknowledged.",
+    guarantee="An acknowledged write of a register is kept until another one replaces it.",
+    source="Kafka documentation, Design, Consumer offset tracking; KIP-500; Jepsen: lost update",
+)
+NONMONOTONIC_AFTER_HEAL = AnomalyKind(
+    id="nonmonotonic-after-heal",
+    meaning="After recovery a register was read to hold a value that was overwritten before recovery began.",
+    guarantee="Once the cluster has recovered, a register does not go back to a value that was overwritten.",
+    source="KIP-500, metadata is applied in the order of its log; Terry et al., Session Guarantees (1994)",
+)
+STALE_OFFSET = AnomalyKind(
+    id="stale-offset",
+    meaning="A group's committed offset was read to be an old one although no election explains it.",
+    guarantee="A group's coordinator answers with the last offset committed, and no other broker answers.",
+    source="Kafka protocol, OffsetFetch and NOT_COORDINATOR; Kafka documentation, Design, Consumer offset "
+    "tracking; KAFKA-20115; KAFKA-20634",
+)
+KEPT = by_id(LOST_VALUE, NONMONOTONIC_AFTER_HEAL, STALE_OFFSET)
+"""Those of registers that Kafka keeps."""
+ANOMALIES = by_id(NONLINEARIZABLE, *KEPT.values())
+"""All of them by id."""

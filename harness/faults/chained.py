@@ -1,0 +1,97 @@
+"""Faults of the packet filter: one chain of our own at each node that is concerned, and nothing else."""
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from harness.cluster.containers import in_parallel
+from harness.faults.contract import Bench, NotConfirmedError
+from harness.faults.cuts import Pair
+from harness.faults.targets import Resolved
+from harness.record.ledger import Undo
+
+CHAIN = "KRUCIBLE"
+"""Ours in every node's packet filter, and how the names of those of faults begin."""
+
+
+class Chained:
+    """A fault that ends with its chains; one that concerns more nodes than its target says which.
+
+    Attributes:
+        chain: its name, the same at each node.
+        targets: names of the nodes that the fault acts on.
+        cut: directed pairs that it cuts.
+        nodes: names of those that have the chain.
+    """
+
+    cut: tuple[Pair, ...] = ()
+
+    def __init__(self, _: object, fault: str, resolved: Resolved, bench: Bench) -> None:
+        self._bench = bench
+        self.chain = f"{CHAIN}-{fault}"
+        self.targets: tuple[str, ...] = (resolved.node.name,)
+        self.nodes: tuple[str, ...] = self.targets
+
+    @property
+    def undo(self) -> tuple[Undo, ...]:
+        """One chain to remove at every node that has it."""
+        return tuple(Undo(action="remove-chain", node=node, chain=self.chain) for node in self.nodes)
+
+    def heal(self) -> None:
+        """Remove our chain everywhere."""
+        in_parallel(lambda node: remove_chain(self._bench, node, self.chain), self.nodes)
+
+    def healed(self) -> dict[str, Any]:
+        """No rule of this fault is left."""
+        return confirm_removed(self._bench, self.nodes, self.chain)
+
+    def add_chain(self, node: str, rules: Iterable[str], hook: str = CHAIN) -> None:
+        """Put our chain in place, called before all others.
+
+        Args:
+            node: where.
+            rules: what the chain is to do, in the words of ``iptables``.
+            hook: the chain that is to call it.
+        """
+        added = (f"-A {self.chain} {rule}" for rule in rules)
+        changes = (f"-N {self.chain}", *added, f"-I {hook} 1 -j {self.chain}")
+        self.enter(node, " && ".join(f"iptables -w {change}" for change in changes))
+
+    def listing(self, node: str) -> list[str]:
+        """Our rules at a node with what they counted, a line each."""
+        return self.enter(node, f"iptables -w -L {self.chain} -v -n -x").splitlines()[2:]
+
+    def packets(self, node: str, action: str) -> int:
+        """How many packets our rules that end in an action have met at a node."""
+        found = (re.match(rf"\s*(\d+)\s+\d+\s+{action}", line) for line in self.listing(node))
+        return sum(int(match[1]) for match in found if match)
+
+    def enter(self, node: str, command: str) -> str:
+        """What a command tells in the network of a node."""
+        return self._bench.containers[node].enter_holder(command)
+
+
+def remove_chain(bench: Bench, node: str, chain: str) -> None:
+    """Remove one chain of ours at one node; one that is not there is fine, and no other is touched."""
+    bench.containers[node].enter_holder(
+        f"if iptables -w -n -L {chain} >/dev/null 2>&1; then "
+        f"iptables -w -D {CHAIN} -j {chain} 2>/dev/null; iptables -w -D OUTPUT -j {chain} 2>/dev/null; "
+        f"iptables -w -F {chain} && iptables -w -X {chain}; fi"
+    )
+
+
+def confirm_removed(bench: Bench, nodes: Iterable[str], chain: str) -> dict[str, Any]:
+    """What is told of a heal: no rule of a chain is left at these nodes.
+
+    Raises:
+        NotConfirmedError: some are.
+    """
+    left = {node: _rules_left(bench, node, chain) for node in nodes}
+    if any(left.values()):
+        raise NotConfirmedError(f"rules are left: {left}")
+    return {"rules_left": 0}
+
+
+def _rules_left(bench: Bench, node: str, chain: str) -> int:
+    listing = bench.containers[node].enter_holder("iptables -w -S")
+    return sum(1 for line in listing.splitlines() if re.search(rf"{re.escape(chain)}\b", line))

@@ -1,0 +1,53 @@
+"""What is so of every fault of one kind: what it does to processes, what it needs, how it is drawn."""
+
+from typing import ClassVar
+
+import msgspec
+
+from harness.vocabulary.topology import DiskKind, Topology
+
+
+class Injected(msgspec.Struct, frozen=True, tag_field="kind"):
+    """A fault that a scenario can name; each one says here what is so of it alone.
+
+    Attributes:
+        ends_processes: whether it ends one process of its targets, at once or until the heal is over.
+        silences: whether its targets can't answer anybody until the heal.
+        at_brokers: whether it can hit brokers alone.
+        drawn: whether a random schedule may name its kind; it needs no more than a target and a draw then.
+        glyph: its shape in the report, a path of SVG within 5 units of the origin; None: a diamond.
+    """
+
+    ends_processes: ClassVar[bool] = False
+    silences: ClassVar[bool] = False
+    at_brokers: ClassVar[bool] = False
+    drawn: ClassVar[bool] = False
+    glyph: ClassVar[str | None] = None
+
+    @property
+    def takes_process(self) -> bool:
+        """Whether it takes its target's process away, so that no other fault of processes fits on it."""
+        return self.ends_processes or self.silences
+
+    def unavailable_because(self, topology: Topology) -> str | None:  # noqa: ARG002 - most need nothing
+        """Why this topology can't have the fault; None if it can."""
+        return None
+
+
+def kind_of(word: type[Injected]) -> str:
+    """What the history calls faults of this word."""
+    return str(word.__struct_config__.tag)
+
+
+def lacks_log_dir(log_dir: int | None, topology: Topology) -> str | None:
+    """Why a topology lacks a log directory; None where it has it."""
+    if 1 <= (log_dir or 1) <= topology.log_dirs:
+        return None
+    return f"there is no log directory {log_dir}, the topology has {topology.log_dirs}"
+
+
+def lacks_file_systems(topology: Topology) -> str | None:
+    """Why disks can't lose what was not synced; None where they can."""
+    if topology.disk is not DiskKind.FOLDER:
+        return None
+    return "power loss and a dead disk need disks that are file systems: loop-ext4 or loop-xfs"
