@@ -152,6 +152,11 @@ def test_a_tagged_field_that_is_not_known_is_passed_over() -> None:
     assert decode(value(TOPIC_WITH_UNKNOWN_FIELD)).content == NAMED
 
 
+def test_a_tagged_field_that_has_its_default_is_left_out() -> None:
+    change = b"\x01\x05\x00" + bytes(20) + b"\x02\x00\x01\x00" + b"\x01\x04\xff\xff\xff\xfe"
+    assert decode(value(change)).content == {"partitionId": 0, "topicId": "A" * 22}
+
+
 @pytest.mark.parametrize(
     ("data", "problem"),
     [
@@ -194,12 +199,12 @@ def test_what_does_nothing_is_told_where_it_stands_with_others() -> None:
 BROKEN = batch(3, [TOPIC, b"\x01\x02"])
 
 
-def record_changed(at: int, byte: int) -> Callable[[], bytes]:
-    """A batch of one topic's record, one byte of which is another, and whose checksum is right."""
+def record_changed(at: int, *others: int) -> Callable[[], bytes]:
+    """A batch of one topic's record, bytes of which are others, and whose checksum is right."""
 
     def make() -> bytes:
         changed = bytearray(batch(3, [TOPIC]))
-        changed[_HEADER_BYTES + at] = byte
+        changed[_HEADER_BYTES + at : _HEADER_BYTES + at + len(others)] = others
         return checked(changed)
 
     return make
@@ -212,6 +217,10 @@ def record_changed(at: int, byte: int) -> Callable[[], bytes]:
         (record_changed(0, 0x7E), "the batch at offset 3: a record of 63 bytes whose fields have", []),
         (record_changed(5, 0x7E), "the batch at offset 3: 63 bytes that are cut short", []),
         (record_changed(0, 0xFF), "the batch at offset 3: a ", []),
+        (record_changed(0, *[0x80] * 10), "the batch at offset 3: a number that does not end", []),
+        (record_changed(3, 2), "the record at offset 4: it is outside of its batch", []),
+        (lambda: batch(-5, [TOPIC]), "the record at offset -5: it is outside of its batch", []),
+        (lambda: batch(1 << 62, [TOPIC]), "the record at offset 4611686018427387904: it is outside", []),
         (
             lambda: with_attributes(batch(3, [TOPIC]), 2),
             "the batch at offset 3 is compressed",

@@ -242,6 +242,18 @@ def test_a_metadata_log_that_can_not_be_read_makes_it_unknown(cluster: FakeClust
     assert "metadata log of n2" in str(check_replicas(history).unknown_because)
 
 
+def test_a_metadata_log_that_is_replaced_all_the_time_makes_it_unknown(cluster: FakeCluster) -> None:
+    path = cluster.segment("n2", "__cluster_metadata-0")
+    path.unlink()
+    path.symlink_to("gone")
+
+    history = gathered(cluster)
+
+    told = values(history, METADATA_LOG)["n2"]
+    assert told["error"] == told["decoder_error"] == "FileNotFoundError: No such file or directory"
+    assert "metadata log of n2" in str(check_replicas(history).unknown_because)
+
+
 def test_without_any_metadata_log_nothing_is_decoded(cluster: FakeCluster) -> None:
     for node in cluster.nodes:
         cluster.segment(node.name, "__cluster_metadata-0").unlink()

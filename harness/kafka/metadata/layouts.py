@@ -243,8 +243,7 @@ def _default(field: Field) -> Any:
     """What a field has where nothing is told of it."""
     if field.default == "null":
         return None
-    if field.type.startswith("[]"):
-        return []
     if field.type in _NUMBERS:
         return float(field.default or 0)
-    return {"bool": field.default == "true", "uuid": _NO_ID}.get(field.type, field.default)
+    others = {"bool": field.default == "true", "uuid": _NO_ID, "string": field.default, "bytes": ""}
+    return others.get(field.type, [])

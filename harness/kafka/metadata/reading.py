@@ -1,5 +1,6 @@
 """A file of a metadata log, segment or snapshot, read: its batches, their records, where reading ended."""
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ from harness.kafka.segments.compiled import Stop, batch_positions, checksums
 from harness.kafka.segments.records import Record, records_of
 
 NO_OP = "NO_OP_RECORD"
+_OFFSET_MAX = 2**61
+"""More than this is a header that was damaged: its checksum does not cover the offset."""
 _COMPRESSION, _LOG_APPEND_TIME, _CONTROL = 0x07, 0x08, 0x20
 Told = tuple[int, int, str, dict[str, object] | None]
 """Offset, epoch, type, content: a record as a history tells it."""
@@ -140,9 +143,9 @@ def _batch(data: bytes, checksum: int) -> Batch:
     records: list[Read] = []
     problem = None
     try:
-        records.extend(
-            _read(record, is_control=header.is_control) for record in records_of(data, header.size)
-        )
+        decoder = decode_control if header.is_control else decode
+        offsets = range(header.last_offset_delta + 1 if 0 <= header.base_offset <= _OFFSET_MAX else 0)
+        records.extend(_read(record, offsets, decoder) for record in records_of(data, header.size))
     except ValueError as error:
         problem = f"the batch at offset {header.base_offset}: {error}"
     for read in records:
@@ -152,8 +155,10 @@ def _batch(data: bytes, checksum: int) -> Batch:
     return Batch(header, sound, tuple(records), problem)
 
 
-def _read(record: Record, *, is_control: bool) -> Read:
+def _read(record: Record, offsets: range, decoder: Callable[[Record], Decoded]) -> Read:
+    if record.offset_delta not in offsets:
+        return Read(record, None, "it is outside of its batch")
     try:
-        return Read(record, decode_control(record) if is_control else decode(record), None)
+        return Read(record, decoder(record), None)
     except ValueError as error:
         return Read(record, None, str(error))
