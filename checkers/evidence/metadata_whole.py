@@ -3,7 +3,8 @@
 The records of a log are told twice: by its batches, and decoded.  Records that change nothing (NO_OP_RECORD)
 are left out of the decoded ones where each stands in a batch of its own, so that of a batch of several at
 least one is left.  What one node's log has of a batch, another's has of the same batch.  A log that begins
-above offset 0 says nothing without a snapshot of what stood below.
+above offset 0 says nothing without a snapshot of what stood below.  A record whose type, or version, was not
+known when it was read says nothing either.
 """
 
 from collections.abc import Iterator, Mapping
@@ -14,7 +15,7 @@ import numpy as np
 
 from checkers.columns.tables import Integers
 from checkers.history.operations import History, once
-from checkers.history.replicas import METADATA_LOG, MetadataLogSeen, unpack
+from checkers.history.replicas import METADATA_LOG, OPAQUE, OPAQUE_CONTROL, MetadataLogSeen, unpack
 
 _COLUMNS = ("base_offset", "last_offset", "count", "control", "crc")
 
@@ -51,6 +52,25 @@ def begun_later(history: History) -> Iterator[str]:
         start = operation.value.get("log_start")
         if start and operation.value.get("checkpoint") is None:
             yield f"{operation.node}'s begins at offset {start}, without a snapshot"
+
+
+def opaque_records(history: History) -> Iterator[str]:
+    """Metadata logs with records that could not be decoded for want of their layout, one text each.
+
+    Kafka's own tool, which decoded them before, left the content of some control records out.
+    """
+    for operation in history.observed(METADATA_LOG):
+        seen = msgspec.convert(operation.value, MetadataLogSeen)
+        found = [
+            (offset, content)
+            for offset, _, kind, content in [*seen.records, *(seen.checkpoint[1] if seen.checkpoint else ())]
+            if kind == OPAQUE or (kind == OPAQUE_CONTROL and content is not None)
+        ]
+        if found:
+            offset, content = found[0]
+            name = content.get("name", f"type {content['type']}")
+            what = f"version {content['version']} of {name} at offset {offset}"
+            yield f"{len(found)} of {operation.node}'s records are not known, the first is {what}"
 
 
 def _decoded(node: str, seen: MetadataLogSeen) -> _Decoded:

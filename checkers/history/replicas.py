@@ -23,6 +23,8 @@ EVIDENCE_REPLICAS = "replicas"
 EVIDENCE_METADATA = "metadata-log"
 EVIDENCE_FOLDERS = "folders"
 METADATA_TOPIC = "__cluster_metadata"
+OPAQUE, OPAQUE_CONTROL = "OPAQUE_RECORD", "CONTROL"
+"""Types of records, and of control records, whose own type or version was not known when they were read."""
 
 COLUMN_TYPES: Mapping[str, np.dtype[Any]] = {
     "base_offset": np.dtype("<i8"),
@@ -88,7 +90,7 @@ class ReplicaSeen(msgspec.Struct, frozen=True):
 
 
 class MetadataLogSeen(ReplicaSeen, frozen=True):
-    """One node's metadata log, with its records as Kafka's own tool decodes them.
+    """One node's metadata log, with its records decoded.
 
     Attributes:
         records: offset, epoch, type and content of each, in the order of the log.

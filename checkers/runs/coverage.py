@@ -11,7 +11,7 @@ from typing import NamedTuple
 from checkers.history.units import NS_PER_MS
 from checkers.evidence.faults import FaultWindow
 from checkers.history.operations import OK, History
-from checkers.evidence.metadata_whole import begun_later, thinned_logs
+from checkers.evidence.metadata_whole import begun_later, opaque_records, thinned_logs
 from checkers.evidence.processes import gone, not_running
 from checkers.logs.replicas.committed import meant_by
 from checkers.evidence.leader_epochs import LEADER_EPOCHS
@@ -153,7 +153,7 @@ def _views_of_all(history: History) -> Assumption:
 
 def _logs_whole(history: History) -> Assumption:
     """The metadata logs hold what their batches and the quorum's leaders tell of them."""
-    problems = [*thinned_logs(history).values(), *begun_later(history)]
+    problems = [*thinned_logs(history).values(), *begun_later(history), *opaque_records(history)]
     ends = [o.value.get("end") or 0 for o in history.observed(METADATA_LOG) if isinstance(o.value, dict)]
     marks = [o.value.get("high_watermark", -1) for o in history.observed("quorum")]
     if ends and max(marks, default=-1) > max(ends):

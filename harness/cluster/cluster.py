@@ -34,7 +34,6 @@ from harness.cluster.rendering import (
     render_compose,
     render_properties,
 )
-from harness.cluster.tools import run_tool
 from harness.errors import KrucibleError, UsageError, disk_errors_told
 from harness.record.ownership import this_process
 from harness.vocabulary.topology import DiskKind, Node, Topology
@@ -157,14 +156,6 @@ class Cluster:
             OSError: the file can't be written.
         """
         self.home(node).set_format_arguments(arguments)
-
-    def run_tool(self, folder: Path, command: Sequence[str]) -> str:
-        """What a Kafka tool prints that reads files of a folder; see `harness.cluster.tools`.
-
-        Raises:
-            EngineError: if the engine refuses, or the tool fails.
-        """
-        return run_tool(self._client, self.description.run, folder, command)
 
     def remove(self) -> None:
         """Take everything down, disks included.

@@ -26,21 +26,12 @@ class OnDisk(Protocol):
         """All nodes of the cluster."""
         ...
 
-    @property
-    def version(self) -> str:
-        """The version of Kafka that runs."""
-        ...
-
     def disk(self, node: Node) -> Path:
         """Where the node's log directory lies on the host; the first one, where it has several."""
         ...
 
     def disks(self, node: Node) -> tuple[Path, ...]:
         """Where all of the node's log directories lie on the host."""
-        ...
-
-    def run_tool(self, folder: Path, command: Sequence[str]) -> str:
-        """What a Kafka tool prints that reads files of a folder."""
         ...
 
 
@@ -73,4 +64,4 @@ def gather_disks(
     gather_commits_left(recorder, brokers)
     gather_folders(recorder, brokers)
     disks = {node.name: cluster.disk(node) for node in cluster.nodes}
-    gather_metadata_logs(recorder, disks, nodes, cluster.version, cluster.run_tool)
+    gather_metadata_logs(recorder, disks, nodes)

@@ -1,25 +1,21 @@
-"""Evidence from the nodes' disks: every node's metadata log, its records decoded by Kafka's own tool."""
+"""Evidence from the nodes' disks: every node's metadata log, its records decoded, and printed for readers."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from checkers.history.replicas import METADATA_LOG, METADATA_TOPIC
-from harness.cluster.tools import FILES_AT
-from harness.errors import EngineError
 from harness.evidence.replicas import as_value, read_disk
-from harness.kafka.segments.dump import by_file, dump_command, records
+from harness.kafka.metadata.printing import printed
+from harness.kafka.metadata.reading import File, FileReader
 from harness.record.journal import Recorder
 
 FOLDER = "metadata"
 """Where copies of a node's metadata log lie in the node's folder of the run."""
 DUMP_FILE = "metadata-log.txt"
-"""What Kafka's tool printed of them, beside that folder."""
+"""What they hold as text, beside that folder."""
 _PAPERS = "partition.metadata"
 _LISTINGS_MAX = 5
-
-Tool = Callable[[Path, Sequence[str]], str]
-"""Runs a Kafka tool that finds a folder at `FILES_AT`; returns what it printed."""
 
 
 class _Copy(NamedTuple):
@@ -28,56 +24,37 @@ class _Copy(NamedTuple):
     Attributes:
         began_ns: when copying began, on the history's clock.
         folder: where they lie.
-        segments: names of the log's files, in order.
-        checkpoint: name of the newest snapshot, None where there is none.
+        contents: the log's files and its newest snapshot by their names, in order.
         error: why there are no copies.
     """
 
     began_ns: int
     folder: Path
-    segments: tuple[str, ...] = ()
-    checkpoint: str | None = None
+    contents: Mapping[str, bytes] = {}
     error: str | None = None
 
-    @property
-    def files(self) -> list[str]:
-        """Names of all that Kafka's tool can read."""
-        return [*self.segments, *([self.checkpoint] if self.checkpoint else [])]
 
-
-class _Printed(NamedTuple):
-    """What the tool printed of each file, by the path that it was given; or why it printed nothing."""
-
-    parts: dict[str, str]
-    error: str | None = None
-
-    def of(self, node: str, files: Sequence[str]) -> str:
-        """What it printed of some of a node's files."""
-        return "".join(self.parts.get(_inside(node, name), "") for name in files)
-
-
-def gather_metadata_logs(
-    recorder: Recorder, disks: Mapping[str, Path], nodes: Path, version: str, tool: Tool
-) -> None:
-    """Record every node's metadata log; copies of its files and what the tool printed of them are kept.
+def gather_metadata_logs(recorder: Recorder, disks: Mapping[str, Path], nodes: Path) -> None:
+    """Record every node's metadata log; copies of its files and their content as text are kept.
 
     Args:
         recorder: writes as an observer.
         disks: node name to the folder of its log directory.
         nodes: the folder of the run that has one for each node.
-        version: Kafka's, which decides where the tool is found.
-        tool: runs it.
     """
     now_ns = recorder.journal.clock.now_ns
     copies = {node: _copied(disk, nodes / node / FOLDER, now_ns()) for node, disk in disks.items()}
-    printed = _print(nodes, copies, version, tool)
+    reader = FileReader()
     for node, copy in copies.items():
-        recorder.observe("observe", METADATA_LOG, _value(node, copy, printed), node=node)
-        (nodes / node / DUMP_FILE).write_text(printed.of(node, copy.files))
+        files = {name: reader.read(content) for name, content in copy.contents.items()}
+        recorder.observe("observe", METADATA_LOG, _value(copy, files), node=node)
+        with (nodes / node / DUMP_FILE).open("w") as text:
+            for name, file in files.items():
+                text.writelines(f"{line}\n" for line in printed(f"{FOLDER}/{name}", file))
 
 
 def _copied(disk: Path, target: Path, began_ns: int) -> _Copy:
-    """Copy a metadata log, so that the tool and we read the same bytes whatever the node does meanwhile."""
+    """Copy a metadata log, so that all is read from the same bytes whatever the node does meanwhile."""
     try:
         contents = _contents(disk / f"{METADATA_TOPIC}-0")
     except OSError as error:
@@ -85,9 +62,8 @@ def _copied(disk: Path, target: Path, began_ns: int) -> _Copy:
     target.mkdir(parents=True, exist_ok=True)
     for name, content in contents.items():
         (target / name).write_bytes(content)
-    snapshots = [name for name in contents if name.endswith(".checkpoint")]
-    segments = tuple(name for name in contents if name.endswith(".log"))
-    return _Copy(began_ns, target, segments, snapshots[-1] if snapshots else None)
+    contents.pop(_PAPERS, None)
+    return _Copy(began_ns, target, contents)
 
 
 def _contents(folder: Path) -> dict[str, bytes]:
@@ -108,38 +84,21 @@ def _contents(folder: Path) -> dict[str, bytes]:
     raise last
 
 
-def _print(nodes: Path, copies: Mapping[str, _Copy], version: str, tool: Tool) -> _Printed:
-    files = [_inside(node, name) for node, copy in copies.items() for name in copy.files]
-    if not files:
-        return _Printed({}, "no node has a metadata log")
-    try:
-        return _Printed(by_file(tool(nodes, dump_command(version, files))))
-    except EngineError as error:
-        return _Printed({}, " ".join(str(error).split()))
-
-
-def _inside(node: str, name: str) -> str:
-    """Where the tool finds a file."""
-    return f"{FILES_AT}/{node}/{FOLDER}/{name}"
-
-
-def _value(node: str, copy: _Copy, printed: _Printed) -> dict[str, Any]:
+def _value(copy: _Copy, files: Mapping[str, File]) -> dict[str, Any]:
     """The value of an observation, as docs/histories.md gives it."""
     if copy.error is not None:
         told = {"topic": METADATA_TOPIC, "partition": 0, "count": 0, "batches": {}}
         return told | {"began_ns": copy.began_ns, "error": copy.error, "decoder_error": copy.error}
     reading = read_disk(copy.folder, lambda: copy.began_ns)
-    return as_value(METADATA_TOPIC, 0, reading) | _decoded(node, copy, printed)
+    return as_value(METADATA_TOPIC, 0, reading) | _decoded(files)
 
 
-def _decoded(node: str, copy: _Copy, printed: _Printed) -> dict[str, Any]:
-    """Records as the tool printed them."""
-    nothing: dict[str, Any] = {"records": [], "checkpoint": None}
-    if printed.error is not None:
-        return nothing | {"decoder_error": printed.error}
-    try:
-        decoded = list(records(printed.of(node, copy.segments)))
-        snapshot = copy.checkpoint and (copy.checkpoint, list(records(printed.of(node, [copy.checkpoint]))))
-    except ValueError as error:
-        return nothing | {"decoder_error": str(error)}
-    return {"records": decoded, "checkpoint": snapshot, "decoder_error": None}
+def _decoded(files: Mapping[str, File]) -> dict[str, Any]:
+    """Records as a history tells them; none where one of them could not be read."""
+    problems = [f"{name}: {file.problem}" for name, file in files.items() if file.problem is not None]
+    if problems or not files:
+        error = problems[0] if problems else "the node has no metadata log"
+        return {"records": [], "checkpoint": None, "decoder_error": error}
+    records = [record for name, file in files.items() if name.endswith(".log") for record in file.told()]
+    snapshots = [(name, file.told()) for name, file in files.items() if name.endswith(".checkpoint")]
+    return {"records": records, "checkpoint": snapshots[0] if snapshots else None, "decoder_error": None}

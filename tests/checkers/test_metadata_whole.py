@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from checkers.evidence.metadata_log import farthest
-from checkers.evidence.metadata_whole import thinned_logs
+from checkers.evidence.metadata_whole import opaque_records, thinned_logs
 from tests.checkers.admin_histories import AdminStory
 from tests.checkers.replicas.replica_histories import Batch, metadata
 
@@ -77,3 +77,33 @@ def test_of_a_log_that_was_not_read_nothing_is_missed(problem: dict[str, Any]) -
     story = AdminStory()
     story.observe(900, "metadata-log", metadata(BATCHES, records=[]) | problem, node="n1")
     assert thinned_logs(story.history(metadata_log=False)) == {}
+
+
+OPAQUE = [2, 1, "OPAQUE_RECORD", {"type": 2, "name": "TOPIC_RECORD", "version": 9, "size": 30}]
+NAMELESS = [1, 1, "OPAQUE_RECORD", {"type": 99, "version": 0, "size": 30}]
+CONTROL = [3, 1, "CONTROL", {"type": 7, "version": 0, "size": 3}]
+
+
+@pytest.mark.parametrize(
+    ("some", "snapshot", "told"),
+    [
+        (records(*WHOLE), None, []),
+        ([[3, 1, "CONTROL", None]], None, []),  # as Kafka's own tool had it, of versions of before
+        (
+            [OPAQUE, CONTROL],
+            None,
+            ["2 of n1's records are not known, the first is version 9 of TOPIC_RECORD at offset 2"],
+        ),
+        ([CONTROL], None, ["1 of n1's records are not known, the first is version 0 of type 7 at offset 3"]),
+        (
+            [],
+            ["1.checkpoint", [NAMELESS]],
+            ["1 of n1's records are not known, the first is version 0 of type 99 at offset 1"],
+        ),
+    ],
+)
+def test_records_of_a_later_kafka(some: list[Any], snapshot: list[Any] | None, told: list[str]) -> None:
+    story = AdminStory()
+    value = metadata(BATCHES, records=some) | {"checkpoint": snapshot}
+    story.observe(900, "metadata-log", value, node="n1")
+    assert [*opaque_records(story.history(metadata_log=False))] == told

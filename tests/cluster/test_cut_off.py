@@ -197,8 +197,7 @@ class Ground:
         disks = {node.name: self.cluster.disk(node) for node in self.cluster.nodes}
         for name in disks:
             (self.folder / "nodes" / name).mkdir(parents=True)
-        tool = self.cluster.run_tool
-        gather_metadata_logs(recorder, disks, self.folder / "nodes", self.cluster.version, tool)
+        gather_metadata_logs(recorder, disks, self.folder / "nodes")
         self.journals.close()
 
 

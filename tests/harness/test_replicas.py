@@ -1,7 +1,7 @@
 """Evidence from disks, gathered into a history and judged: complete, kept where it matters, never a crash."""
 
+import json
 import time
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,6 @@ from checkers.history.reading import read_history
 from checkers.history.replicas import METADATA_LOG, REPLICA
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Validity
-from harness.cluster.tools import FILES_AT
-from harness.errors import EngineError
 from harness.evidence import replicas
 from harness.evidence.disks import gather_disks
 from harness.record.journal import Clock, Journals, Recorder
@@ -28,30 +26,22 @@ LOG = (
     + marker(2, ALICE, commit=True, leader_epoch=1)
     + batch(3, leader_epoch=2)
 )
-METADATA = control_batch(0, 2, b"\0" * 34, leader_epoch=1) + batch(1, leader_epoch=1)
-DUMP = """\
-Dumping {file}
-2026-11-21T09:53:45.206Z INFO [main] what a logger prints meanwhile
-Log starting offset: 0
-baseOffset: 0 lastOffset: 0 count: 1 partitionLeaderEpoch: 1 isTransactional: false isControl: true crc: 4
-| offset: 0 CreateTime: 1 keySize: 4 valueSize: 34 sequence: -1 headerKeys: [] LeaderChange: {{"leaderId":3}}
-baseOffset: 1 lastOffset: 1 count: 1 partitionLeaderEpoch: 1 isTransactional: false isControl: false crc: 4
-| offset: 1 CreateTime: 1 keySize: -1 valueSize: 4 sequence: -1 headerKeys: [] \
-payload: {{"type":"TOPIC_RECORD","version":0,"data":{{"name":"log-0","topicId":"A"}}}}
-| offset: 2 CreateTime: 1 keySize: -1 valueSize: 4 sequence: -1 headerKeys: [] \
-payload: {{"type":"NO_OP_RECORD","version":0,"data":{{}}}}
-"""
+LEADER = bytes.fromhex("0000 00000003 01 01 00")
+TOPIC = bytes.fromhex("010200 06") + b"log-0" + bytes(17)
+SNAPSHOT = control_batch(0, 4, bytes(3), leader_epoch=1)
+METADATA = (
+    control_batch(0, 2, LEADER, leader_epoch=1)
+    + batch(1, [TOPIC], leader_epoch=1)
+    + batch(2, [bytes.fromhex("01140000")], leader_epoch=1)
+)
 
 
 class FakeCluster:
-    """Nodes whose disks are folders; a tool that prints the same of every file."""
+    """Nodes whose disks are folders."""
 
-    def __init__(self, folder: Path, dump: str = DUMP) -> None:
+    def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.nodes: tuple[Node, ...] = Topology().nodes()
-        self.version = "4.3.1"
-        self.dump = dump
-        self.commands: list[Sequence[str]] = []
         for node in self.nodes:
             (folder / "nodes" / node.name).mkdir(parents=True)
             log = write_log(self.disk(node) / "log-0-0", {0: LOG})
@@ -63,12 +53,6 @@ class FakeCluster:
 
     def disks(self, node: Node) -> tuple[Path, ...]:
         return (self.disk(node), self.folder / "disks" / f"{node.name}-2")
-
-    def run_tool(self, folder: Path, command: Sequence[str]) -> str:
-        self.commands.append(command)
-        files = command[-1].split(",")
-        assert all((folder / file.removeprefix(f"{FILES_AT}/")).is_file() for file in files)
-        return "".join(self.dump.format(file=file) for file in files)
 
     def segment(self, node: str, partition: str = "log-0-0") -> Path:
         return self.folder / "disks" / node / partition / f"{0:020}.log"
@@ -117,7 +101,7 @@ def test_equal_replicas_are_told_in_full_and_valid(cluster: FakeCluster) -> None
     assert result.validity is Validity.VALID, result
     assert result.figures["logs_read"] == 6
     assert result.figures["batches_compared"] == 6
-    assert result.figures["metadata_batches_compared"] == 4
+    assert result.figures["metadata_batches_compared"] == 6
     assert result.figures["open_transactions"] == 0
     (first, *_) = batches_of(history).logs
     assert first["base_offset"].tolist() == [0, 2, 3]
@@ -208,46 +192,43 @@ def test_followers_are_given_time_to_have_all(cluster: FakeCluster, monkeypatch:
     assert check_replicas(gathered(cluster, settle_bound_s=60)).validity is Validity.VALID
 
 
-def test_metadata_logs_are_decoded_by_kafkas_tool_and_kept(cluster: FakeCluster) -> None:
+def test_metadata_logs_are_decoded_and_kept(cluster: FakeCluster) -> None:
     snapshots = cluster.folder / "disks/n1/__cluster_metadata-0"
     for name in ("00000000000000000000-0000000000", "00000000000000000002-0000000001"):
-        (snapshots / f"{name}.checkpoint").write_bytes(b"it is the tool that reads this")
+        (snapshots / f"{name}.checkpoint").write_bytes(SNAPSHOT)
 
     told = values(gathered(cluster), METADATA_LOG)
 
+    leader = {"version": 0, "leaderId": 3, "voters": [], "grantingVoters": []}
     records = [
-        [0, 1, "LEADER_CHANGE", {"leaderId": 3}],
-        [1, 1, "TOPIC_RECORD", {"name": "log-0", "topicId": "A"}],
+        [0, 1, "LEADER_CHANGE", leader],
+        [1, 1, "TOPIC_RECORD", {"name": "log-0", "topicId": "A" * 22}],
     ]
     assert [told[name]["records"] for name in ("n1", "n2", "n3")] == [records] * 3
-    assert told["n1"]["checkpoint"] == ["00000000000000000002-0000000001.checkpoint", records]
+    footer = [[0, 1, "SNAPSHOT_FOOTER", {"version": 0}]]
+    assert told["n1"]["checkpoint"] == ["00000000000000000002-0000000001.checkpoint", footer]
     assert told["n2"]["checkpoint"] is None
-    assert told["n2"]["count"] == 2
-    (command,) = cluster.commands
-    assert command[0] == "org.apache.kafka.tools.DumpLogSegments"
+    assert told["n2"]["count"] == 3
     assert (cluster.folder / "nodes/n2/metadata" / f"{0:020}.log").read_bytes() == METADATA
-    assert "LeaderChange" in (cluster.folder / "nodes/n2/metadata-log.txt").read_text()
+    printed = (cluster.folder / "nodes/n1/metadata-log.txt").read_text()
+    assert f"LeaderChange: {json.dumps(leader, separators=(',', ':'))}\n" in printed
+    assert "Snapshot end offset: 2, epoch: 1\n" in printed
 
 
-def test_a_tool_that_fails_makes_it_unknown(cluster: FakeCluster, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object) -> str:
-        raise EngineError("the engine refused", got="no space left on device")
-
-    monkeypatch.setattr(cluster, "run_tool", fail)
-
-    result = check_replicas(gathered(cluster))
-
-    assert result.validity is Validity.UNKNOWN
-    assert "no space left on device" in str(result.unknown_because)
-
-
-def test_words_that_are_not_known_make_it_unknown(cluster: FakeCluster) -> None:
-    cluster.dump = DUMP.replace("payload:", "content:")
+@pytest.mark.parametrize("name", [f"{0:020}.log", "00000000000000000002-0000000001.checkpoint"])
+def test_a_record_that_can_not_be_decoded_makes_it_unknown(cluster: FakeCluster, name: str) -> None:
+    path = cluster.segment("n2", "__cluster_metadata-0").with_name(name)
+    path.write_bytes((METADATA if path.suffix == ".log" else b"") + batch(3, [b"\x01\x02"], leader_epoch=1))
 
     history = gathered(cluster)
 
-    assert "words that are not known" in values(history, METADATA_LOG)["n1"]["decoder_error"]
-    assert check_replicas(history).validity is Validity.UNKNOWN
+    told = values(history, METADATA_LOG)
+    error = f"{name}: the record at offset 3: a metadata record that is cut short"
+    assert (told["n2"]["decoder_error"], told["n2"]["records"]) == (error, [])
+    assert told["n1"]["decoder_error"] is None
+    result = check_replicas(history)
+    assert result.validity is Validity.UNKNOWN
+    assert "cut short" in str(result.unknown_because)
 
 
 def test_a_metadata_log_that_can_not_be_read_makes_it_unknown(cluster: FakeCluster) -> None:
@@ -261,14 +242,25 @@ def test_a_metadata_log_that_can_not_be_read_makes_it_unknown(cluster: FakeClust
     assert "metadata log of n2" in str(check_replicas(history).unknown_because)
 
 
-def test_without_any_metadata_log_the_tool_is_not_run(cluster: FakeCluster) -> None:
+def test_a_metadata_log_that_is_replaced_all_the_time_makes_it_unknown(cluster: FakeCluster) -> None:
+    path = cluster.segment("n2", "__cluster_metadata-0")
+    path.unlink()
+    path.symlink_to("gone")
+
+    history = gathered(cluster)
+
+    told = values(history, METADATA_LOG)["n2"]
+    assert told["error"] == told["decoder_error"] == "FileNotFoundError: No such file or directory"
+    assert "metadata log of n2" in str(check_replicas(history).unknown_because)
+
+
+def test_without_any_metadata_log_nothing_is_decoded(cluster: FakeCluster) -> None:
     for node in cluster.nodes:
         cluster.segment(node.name, "__cluster_metadata-0").unlink()
 
     told = values(gathered(cluster), METADATA_LOG)
 
-    assert cluster.commands == []
-    assert {value["decoder_error"] for value in told.values()} == {"no node has a metadata log"}
+    assert {value["decoder_error"] for value in told.values()} == {"the node has no metadata log"}
 
 
 def test_what_is_recorded_is_the_same_every_time(cluster: FakeCluster, tmp_path: Path) -> None:

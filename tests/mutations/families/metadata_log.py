@@ -271,14 +271,14 @@ def records_of_the_first_half_are_missing(edit: Edit) -> None:
 
 @mutation("metadata-log", unknown("metadata"), (*RUNS, "metadata", "voters"), 1)
 def no_node_could_decode_its_log(edit: Edit) -> None:
-    """DumpLogSegments failed for every node's metadata log."""
+    """No node's metadata log could be decoded."""
     for log in metadata_logs(edit.original):
         edit.change(log.index, lambda value: value.update(_UNDECODED))
 
 
 @mutation("metadata-log", unknown("was not decoded"), RUNS, 1)
 def one_node_could_not_decode_its_log(edit: Edit) -> None:
-    """DumpLogSegments failed for one node's metadata log; those of the others tell the same records."""
+    """One node's metadata log could not be decoded; those of the others tell the same records."""
     log = edit.chosen(o for o in metadata_logs(edit.original) if o.index != longest(edit.original).index)
     edit.change(log.index, lambda value: value.update(_UNDECODED))
 

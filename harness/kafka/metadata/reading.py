@@ -1,0 +1,164 @@
+"""A file of a metadata log, segment or snapshot, read: its batches, their records, where reading ended."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from harness.kafka.metadata.records import Decoded, decode, decode_control
+from harness.kafka.segments.batches import HEADER, REASONS
+from harness.kafka.segments.compiled import Stop, batch_positions, checksums
+from harness.kafka.segments.records import Record, records_of
+
+NO_OP = "NO_OP_RECORD"
+_OFFSET_MAX = 2**61
+"""More than this is a header that was damaged: its checksum does not cover the offset."""
+_COMPRESSION, _LOG_APPEND_TIME, _CONTROL = 0x07, 0x08, 0x20
+Told = tuple[int, int, str, dict[str, object] | None]
+"""Offset, epoch, type, content: a record as a history tells it."""
+
+
+class Header(NamedTuple):
+    """A batch's header, field by field as it lies on disk (KIP-98); `size` is its number of records."""
+
+    base_offset: int
+    length: int
+    leader_epoch: int
+    magic: int
+    crc: int
+    attributes: int
+    last_offset_delta: int
+    first_timestamp: int
+    max_timestamp: int
+    producer_id: int
+    producer_epoch: int
+    base_sequence: int
+    size: int
+
+    @property
+    def is_control(self) -> bool:
+        """Whether its records are the quorum's own."""
+        return bool(self.attributes & _CONTROL)
+
+    @property
+    def time_type(self) -> str:
+        """Whose clock its timestamps are of, as Kafka names it."""
+        return "LogAppendTime" if self.attributes & _LOG_APPEND_TIME else "CreateTime"
+
+    def timestamp(self, record: Record) -> int:
+        """When a record of it was made, or appended."""
+        if self.attributes & _LOG_APPEND_TIME:
+            return self.max_timestamp
+        return self.first_timestamp + record.timestamp_delta
+
+
+class Read(NamedTuple):
+    """A record, and what it says, or why that can't be told."""
+
+    record: Record
+    decoded: Decoded | None
+    problem: str | None
+
+
+class Batch(NamedTuple):
+    """A batch.
+
+    Attributes:
+        header: its header.
+        sound: whether its checksum is right.
+        records: its records, as far as they can be told apart.
+        problem: why the first of them that can't be decoded can't be.
+    """
+
+    header: Header
+    sound: bool
+    records: tuple[Read, ...]
+    problem: str | None
+
+    def told(self) -> list[Told]:
+        """All records but one that does nothing and stands alone.
+
+        A leader that is held up writes several of these in one batch.  They are told, so that a batch of
+        several of which nothing is told is one that could not be decoded.
+        """
+        first, epoch = self.header.base_offset, self.header.leader_epoch
+        return [
+            (first + read.record.offset_delta, epoch, read.decoded.kind, read.decoded.content or None)
+            for read in self.records
+            if read.decoded is not None and (self.header.size > 1 or read.decoded.kind != NO_OP)
+        ]
+
+
+class File(NamedTuple):
+    """What a file holds.
+
+    Attributes:
+        batches: position and content of each, in their order.
+        left: bytes after the last whole batch.
+        problem: why what stands there can't be the beginning of a batch, or the first problem of a batch.
+    """
+
+    batches: tuple[tuple[int, Batch], ...]
+    left: int
+    problem: str | None
+
+    def told(self) -> list[Told]:
+        """The records of all batches."""
+        return [record for _, batch in self.batches for record in batch.told()]
+
+
+class FileReader:
+    """Reads files of the metadata logs of one quorum: what its nodes have in common is decoded once."""
+
+    def __init__(self) -> None:
+        self._known: dict[bytes, Batch] = {}
+
+    def read(self, data: bytes) -> File:
+        """Read a file; never fails, whatever the bytes are."""
+        view = np.frombuffer(data, dtype=np.uint8)
+        positions, ended, stop = batch_positions(view)
+        starts, ends = positions.tolist(), [*positions[1:].tolist(), ended]
+        sums = checksums(view, positions, np.array(ends[: len(starts)], dtype=np.int64)).tolist()
+        batches = tuple(
+            (start, self._batch(data[start:end], crc))
+            for start, end, crc in zip(starts, ends, sums, strict=False)
+        )
+        problem = next((batch.problem for _, batch in batches if batch.problem is not None), None)
+        if problem is None and stop not in (Stop.END, Stop.CUT) and view[ended:].any():
+            problem = f"no batch begins at position {ended}: {REASONS[stop]}"
+        return File(batches, len(data) - ended, problem)
+
+    def _batch(self, data: bytes, checksum: int) -> Batch:
+        known = self._known.get(data)
+        if known is None:
+            known = self._known[data] = _batch(data, checksum)
+        return known
+
+
+def _batch(data: bytes, checksum: int) -> Batch:
+    header = Header(*np.frombuffer(data, HEADER, 1)[0].item())
+    sound = header.crc == checksum
+    if header.attributes & _COMPRESSION:
+        return Batch(header, sound, (), f"the batch at offset {header.base_offset} is compressed")
+    records: list[Read] = []
+    problem = None
+    try:
+        decoder = decode_control if header.is_control else decode
+        offsets = range(header.last_offset_delta + 1 if 0 <= header.base_offset <= _OFFSET_MAX else 0)
+        records.extend(_read(record, offsets, decoder) for record in records_of(data, header.size))
+    except ValueError as error:
+        problem = f"the batch at offset {header.base_offset}: {error}"
+    for read in records:
+        if read.problem is not None:
+            problem = f"the record at offset {header.base_offset + read.record.offset_delta}: {read.problem}"
+            break
+    return Batch(header, sound, tuple(records), problem)
+
+
+def _read(record: Record, offsets: range, decoder: Callable[[Record], Decoded]) -> Read:
+    if record.offset_delta not in offsets:
+        return Read(record, None, "it is outside of its batch")
+    try:
+        return Read(record, decoder(record), None)
+    except ValueError as error:
+        return Read(record, None, str(error))

@@ -1,0 +1,114 @@
+"""Records of the metadata log, decoded; of those that are not known, type, version and size.
+
+A record's value is the version of its frame, its type and its version, each a number of variable length, and
+the message (KIP-631).  A control record's key is a version and its type, its value begins with its version.
+"""
+
+import struct
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, NamedTuple
+
+from checkers.history.replicas import OPAQUE, OPAQUE_CONTROL
+from harness.kafka.metadata.layouts import reader_of, schemas, unsigned
+from harness.kafka.segments.records import Record
+
+CONTROL_MESSAGES = {
+    2: "LeaderChangeMessage",
+    3: "SnapshotHeaderRecord",
+    4: "SnapshotFooterRecord",
+    5: "KRaftVersionRecord",
+    6: "VotersRecord",
+}
+"""Messages of control records by their types (KIP-595, KIP-630, KIP-853)."""
+_CONTROL_KINDS = {
+    2: "LEADER_CHANGE",
+    3: "SNAPSHOT_HEADER",
+    4: "SNAPSHOT_FOOTER",
+    5: "KRAFT_VERSION",
+    6: "KRAFT_VOTERS",
+}
+_FRAME_VERSION = 1
+_CONTROL_KEY, _CONTROL_VERSION = struct.Struct(">hh"), struct.Struct(">h")
+
+
+class Decoded(NamedTuple):
+    """What a record says.
+
+    Attributes:
+        kind: its type's name; `OPAQUE` or `OPAQUE_CONTROL` where it is not known here.
+        version: the version of its message.
+        content: its fields; of an opaque one its type, the type's name where there is one, version and size.
+    """
+
+    kind: str
+    version: int
+    content: dict[str, Any]
+
+
+def decode(record: Record) -> Decoded:
+    """Decode a metadata record.
+
+    Raises:
+        ValueError: its bytes are not what its type and version ask for.
+    """
+    value = record.value
+    if value is None:
+        raise ValueError("a metadata record without a value")
+    try:
+        frame, at = unsigned(value, 0)
+        if frame != _FRAME_VERSION:
+            raise ValueError(f"a frame of version {frame}")
+        key, at = unsigned(value, at)
+        version, at = unsigned(value, at)
+        name = _by_key().get(key)
+        content = None if name is None else _message(name, version, value, at)
+    except (IndexError, struct.error):
+        raise ValueError("a metadata record that is cut short") from None
+    if content is not None and name is not None:
+        return Decoded(_kind(name), version, content)
+    known = {} if name is None else {"name": _kind(name)}
+    return Decoded(OPAQUE, version, {"type": key, **known, "version": version, "size": len(value)})
+
+
+def decode_control(record: Record) -> Decoded:
+    """Decode a control record.
+
+    Raises:
+        ValueError: its bytes are not what its type and version ask for.
+    """
+    key, value = record.key or b"", record.value or b""
+    try:
+        _, kind = _CONTROL_KEY.unpack_from(key)
+        (version,) = _CONTROL_VERSION.unpack_from(value)
+        name = CONTROL_MESSAGES.get(kind)
+        content = None if name is None else _message(name, version, value, 0)
+    except (IndexError, struct.error):
+        raise ValueError("a control record that is cut short") from None
+    if content is not None:
+        return Decoded(_CONTROL_KINDS[kind], version, content)
+    known = {} if name is None else {"name": _CONTROL_KINDS[kind]}
+    return Decoded(OPAQUE_CONTROL, version, {"type": kind, **known, "version": version, "size": len(value)})
+
+
+def _message(name: str, version: int, value: bytes, at: int) -> dict[str, Any] | None:
+    """The fields of a message; None where its version is not known."""
+    read = reader_of(name, version)
+    if read is None:
+        return None
+    content, end = read(value, at)
+    if end != len(value):
+        raise ValueError(f"{len(value) - end} bytes after the end of the message")
+    fields: dict[str, Any] = content
+    return fields
+
+
+@cache
+def _by_key() -> Mapping[int, str]:
+    """Names of the messages by the types of metadata records."""
+    return {schema.api_key: schema.name for schema in schemas().values() if schema.api_key >= 0}
+
+
+@cache
+def _kind(name: str) -> str:
+    return schemas()[name].kind

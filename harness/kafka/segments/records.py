@@ -1,0 +1,93 @@
+"""Records of one batch, taken apart: distances of time and offset, key, value, names of headers (KIP-98)."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from harness.kafka.segments.compiled import HEADER_BYTES
+
+_MORE = 0x80
+"""The bit that says that a number of variable length goes on."""
+_BITS_MAX = 70
+
+
+class Record(NamedTuple):
+    """A record as it lies in its batch.
+
+    Attributes:
+        timestamp_delta: milliseconds after the batch's first timestamp.
+        offset_delta: distance from the batch's first offset.
+        key: None where it has none.
+        value: None where it has none.
+        headers: names of its headers.
+    """
+
+    timestamp_delta: int
+    offset_delta: int
+    key: bytes | None
+    value: bytes | None
+    headers: tuple[str, ...]
+
+
+def records_of(batch: bytes, count: int) -> Iterator[Record]:
+    """The records of a batch that is not compressed.
+
+    Args:
+        batch: its bytes, header and all.
+        count: how many records it says that it has.
+
+    Raises:
+        ValueError: a record can't be read; those before it were returned.
+    """
+    at = HEADER_BYTES
+    for _ in range(count):
+        try:
+            record, at = _record(batch, at)
+        except IndexError:
+            raise ValueError("a record that is cut short") from None
+        yield record
+    if at != len(batch):
+        raise ValueError(f"{len(batch) - at} bytes after the last record")
+
+
+def _record(data: bytes, at: int) -> tuple[Record, int]:
+    size, at = _varint(data, at)
+    end = at + size
+    timestamp_delta, at = _varint(data, at + 1)  # after the attributes, of which none is in use
+    offset_delta, at = _varint(data, at)
+    key, at = _bytes(data, at)
+    value, at = _bytes(data, at)
+    number, at = _varint(data, at)
+    headers = []
+    for _ in range(number):
+        name, at = _bytes(data, at)
+        headers.append((name or b"").decode())
+        _, at = _bytes(data, at)
+    if at != end:
+        raise ValueError(f"a record of {size} bytes whose fields have {at - end + size}")
+    return Record(timestamp_delta, offset_delta, key, value, tuple(headers)), at
+
+
+def _bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
+    """What stands after its length; None where that is negative."""
+    size, at = _varint(data, at)
+    if size < 0:
+        return None, at
+    if at + size > len(data):
+        raise ValueError(f"{size} bytes that are cut short")
+    return data[at : at + size], at + size
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A zigzag number of variable length and the position after it."""
+    byte = data[at]
+    if byte < _MORE:
+        return (byte >> 1) ^ -(byte & 1), at + 1
+    value, shift = byte & ~_MORE, 7
+    while shift < _BITS_MAX:
+        at += 1
+        byte = data[at]
+        value |= (byte & ~_MORE) << shift
+        if byte < _MORE:
+            return (value >> 1) ^ -(value & 1), at + 1
+        shift += 7
+    raise ValueError("a number that does not end")
