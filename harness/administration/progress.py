@@ -4,15 +4,12 @@ from collections.abc import Mapping
 
 import msgspec
 
-from harness.administration.reassignments import Ongoing
 from harness.administration.requests import Asked, PartitionStatus, Received, Request, Requests, State, holder
-from harness.kafka.answers import PartitionAnswer
-
-Place = tuple[str, int]
+from harness.kafka.answers import Ongoing, PartitionAnswer, Place
 
 
-class Sight(msgspec.Struct, frozen=True):
-    """What a cluster looks like.
+class ReassignmentView(msgspec.Struct, frozen=True):
+    """What is seen of reassignments, for the console.
 
     Attributes:
         ongoing: the reassignments that go on, as the controller knows them.
@@ -27,32 +24,32 @@ class Sight(msgspec.Struct, frozen=True):
     settled: bool
 
 
-def progress_of(request: Request, requests: Requests, sight: Sight) -> tuple[PartitionStatus, ...]:
+def progress_of(request: Request, requests: Requests, view: ReassignmentView) -> tuple[PartitionStatus, ...]:
     """The status of each partition of a request.
 
     Args:
         request: of which to tell.
         requests: all that are remembered, for who overrode what.
-        sight: what there is to see now.
+        view: what there is to see now.
     """
-    return tuple(asked.ended or _status(asked, request, requests, sight) for asked in request.partitions)
+    return tuple(asked.ended or _status(asked, request, requests, view) for asked in request.partitions)
 
 
-def _status(asked: Asked, request: Request, requests: Requests, sight: Sight) -> PartitionStatus:
-    going = sight.ongoing.get(asked.place)
-    seen = sight.partitions.get(asked.place)
+def _status(asked: Asked, request: Request, requests: Requests, view: ReassignmentView) -> PartitionStatus:
+    going = view.ongoing.get(asked.place)
+    seen = view.partitions.get(asked.place)
     if going is not None:
         state, detail = _while(asked, request, requests, going)
     elif seen is None:
-        state, detail = _doubtful(asked, sight, "there is no such partition any more")
+        state, detail = _doubtful(asked, view, "there is no such partition any more")
     elif seen.replicas == asked.wanted:
         state, detail = State.COMPLETE, ""
     elif asked.cancel_asked and seen.replicas == asked.before:
         state, detail = State.CANCELLED, "seen by its replicas: no answer said so"
     else:
         replicas = ", ".join(map(str, seen.replicas))
-        state, detail = _doubtful(asked, sight, f"nothing goes on, and the replicas are {replicas}")
-    return PartitionStatus(asked.topic, asked.partition, state, detail, _receiving(asked, going, seen, sight))
+        state, detail = _doubtful(asked, view, f"nothing goes on, and the replicas are {replicas}")
+    return PartitionStatus(asked.topic, asked.partition, state, detail, _receiving(asked, going, seen, view))
 
 
 def _while(asked: Asked, request: Request, requests: Requests, going: Ongoing) -> tuple[State, str]:
@@ -67,22 +64,22 @@ def _while(asked: Asked, request: Request, requests: Requests, going: Ongoing) -
     return State.OVERRIDDEN, f"by request {newest}" if other else f"by somebody else, who wants {wants}"
 
 
-def _doubtful(asked: Asked, sight: Sight, what: str) -> tuple[State, str]:
+def _doubtful(asked: Asked, view: ReassignmentView, what: str) -> tuple[State, str]:
     """What shows neither a beginning nor a good end."""
     if asked.is_uncertain:
         return State.UNKNOWN, f"no answer came; {what}"
-    return (State.ERROR, what) if sight.settled else (State.UNKNOWN, "it began and is not seen yet")
+    return (State.ERROR, what) if view.settled else (State.UNKNOWN, "it began and is not seen yet")
 
 
 def _receiving(
-    asked: Asked, going: Ongoing | None, seen: PartitionAnswer | None, sight: Sight
+    asked: Asked, going: Ongoing | None, seen: PartitionAnswer | None, view: ReassignmentView
 ) -> tuple[Received, ...]:
     brokers = [broker for broker in asked.wanted if broker not in asked.before]
     if going is not None and set(going.target) == set(asked.wanted):
         brokers = list(going.adding)
     # A leader that has no bytes, or won't tell, leaves nothing to divide by.
-    leader = (None if seen is None else sight.sizes.get(seen.leader, {}).get(asked.place)) or None
-    received = (sight.sizes.get(broker) for broker in brokers)
+    leader = (None if seen is None else view.sizes.get(seen.leader, {}).get(asked.place)) or None
+    received = (view.sizes.get(broker) for broker in brokers)
     return tuple(
         Received(broker, None if has is None else has.get(asked.place, 0), leader)
         for broker, has in zip(brokers, received, strict=True)

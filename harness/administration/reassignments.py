@@ -15,6 +15,7 @@ from kafka.protocol.admin.topics import (
 )
 
 from checkers.history.error_codes import ErrorCode, named_code
+from harness.kafka.answers import Ongoing
 from harness.kafka.wire import Connection, WireError
 
 ANSWER_SLACK_S = 1.0
@@ -43,29 +44,6 @@ class ReassignmentAnswer(msgspec.Struct, frozen=True):
     code: int
     message: str | None
     results: tuple[ReassignmentResult, ...]
-
-
-class Ongoing(msgspec.Struct, frozen=True, order=True):
-    """A reassignment that goes on.
-
-    Attributes:
-        topic: its name.
-        partition: its number.
-        replicas: the current ones: those wanted, in their order, then those being removed.
-        adding: of these, the ones that are not yet in sync.
-        removing: of these, the ones that go when it completes.
-    """
-
-    topic: str
-    partition: int
-    replicas: tuple[int, ...]
-    adding: tuple[int, ...]
-    removing: tuple[int, ...]
-
-    @property
-    def target(self) -> tuple[int, ...]:
-        """The replicas that will be left."""
-        return tuple(replica for replica in self.replicas if replica not in self.removing)
 
 
 class LogSize(msgspec.Struct, frozen=True):

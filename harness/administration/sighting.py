@@ -9,11 +9,11 @@ from typing import TypeVar
 import msgspec
 
 from harness.administration.addressing import Reach
-from harness.administration.progress import Place, Sight, progress_of
+from harness.administration.progress import ReassignmentView, progress_of
 from harness.administration.reassignments import Address, list_reassignments, log_sizes
 from harness.administration.requests import PartitionStatus, Request, Requests, State
 from harness.errors import KrucibleError
-from harness.kafka.answers import ClusterAnswer
+from harness.kafka.answers import ClusterAnswer, Place
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import WireError
 
@@ -44,19 +44,19 @@ def status_of(reach: Reach, request: Request, requests: Requests) -> tuple[Parti
     deadline = time.monotonic() + SETTLE_BOUND_S
     places = [asked.place for asked in request.partitions]
     certain = {asked.place for asked in request.partitions if not asked.is_uncertain}
-    sight = look(reach, places)
+    view = look(reach, places)
     while True:
-        statuses = progress_of(request, requests, sight)
+        statuses = progress_of(request, requests, view)
         unsettled = [one for one in statuses if one.state is State.UNKNOWN and _place(one) in certain]
         if not unsettled:
             return statuses
         if time.monotonic() > deadline:
-            return progress_of(request, requests, msgspec.structs.replace(sight, settled=True))
+            return progress_of(request, requests, msgspec.structs.replace(view, settled=True))
         time.sleep(_PAUSE_S)
-        sight = look(reach, places)
+        view = look(reach, places)
 
 
-def look(reach: Reach, places: Sequence[Place]) -> Sight:
+def look(reach: Reach, places: Sequence[Place]) -> ReassignmentView:
     """Ask the controller through a broker, then that broker, then each broker for its own logs.
 
     Raises:
@@ -73,7 +73,7 @@ def look(reach: Reach, places: Sequence[Place]) -> Sight:
         if not topic.error
         for state in topic.partitions
     }
-    return Sight(
+    return ReassignmentView(
         {(one.topic, one.partition): one for one in ongoing if (one.topic, one.partition) in wanted},
         {place: state for place, state in partitions.items() if place in wanted},
         _sizes(reach, places),

@@ -11,7 +11,8 @@ from harness.faults.activate import as_value
 from harness.faults.contract import ActiveFault, NotConfirmedError
 from harness.faults.partition import takes_part
 from harness.faults.sparing import DEAD, HELD
-from harness.faults.targets import Resolved, Sight, roles_of
+from harness.faults.targets import Resolved, roles_of
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.record.journal import Outcome
 from harness.vocabulary.faults import Fault, PacketLoss, Partition
 
@@ -35,7 +36,7 @@ class Aimed(NamedTuple):
 
     held: Held
     resolved: Resolved
-    sight: Sight
+    snapshot: ClusterSnapshot
 
 
 def plan_of(spec: Fault, **more: object) -> Plan:
@@ -46,16 +47,16 @@ def plan_of(spec: Fault, **more: object) -> Plan:
     return {"kind": value["kind"], "spec": value, **told, **shape, **more}
 
 
-def among(spec: Fault, sight: Sight) -> Sight:
-    """What is seen, with those nodes alone that such a fault is drawn among."""
+def among(spec: Fault, snapshot: ClusterSnapshot) -> ClusterSnapshot:
+    """The snapshot, with those nodes alone that such a fault is drawn among."""
     match spec:
         case Partition() | PacketLoss():
-            nodes = tuple(node for node in sight.nodes if takes_part(spec, node))
+            nodes = tuple(node for node in snapshot.nodes if takes_part(spec, node))
         case _ if spec.at_brokers:
-            nodes = tuple(node for node in sight.nodes if node.is_broker)
+            nodes = tuple(node for node in snapshot.nodes if node.is_broker)
         case _:
-            return sight
-    return msgspec.structs.replace(sight, nodes=nodes)
+            return snapshot
+    return msgspec.structs.replace(snapshot, nodes=nodes)
 
 
 def refuse(outcome: Outcome, plan: Plan, why: str) -> None:
@@ -73,7 +74,7 @@ def inject(aimed: Aimed, plan: Plan, outcome: Outcome, over: Callable[[], None])
         outcome: of the injection.
         over: called where nothing was done.
     """
-    held, resolved, sight = aimed
+    held, resolved, snapshot = aimed
     try:
         held.active.inject()
     except NotRunningError:
@@ -85,7 +86,7 @@ def inject(aimed: Aimed, plan: Plan, outcome: Outcome, over: Callable[[], None])
         "targets": held.active.targets,
         "cut": held.active.cut,
         "resolved_by": resolved.by,
-        "roles": roles_of(resolved.node, held.spec.draw, sight),
+        "roles": roles_of(resolved.node, held.spec.draw, snapshot),
     }
     outcome.end(kind, plan | known | {"probe": probe}, error)
     return kind

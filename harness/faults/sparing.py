@@ -13,8 +13,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from harness.faults.targets import Copies, Resolved, Sight, resolve
-from harness.kafka.answers import PartitionAnswer, QuorumAnswer
+from harness.faults.targets import Resolved, resolve
+from harness.kafka.answers import Place, QuorumAnswer
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.vocabulary.faults import Fault, OfDisk, Scope, WipeDisk
 from harness.vocabulary.topology import Node
 
@@ -32,22 +33,21 @@ class Strike(msgspec.Struct, frozen=True):
 
     Attributes:
         broker: the broker's id.
-        moment: of the first answers that may tell of what came of it, see `Copies.moment`.
+        answers: how many had been heard then; those that come later may tell of what came of it.
         partitions: those of which the broker was to have a copy then.
     """
 
     broker: int
-    moment: int
-    partitions: frozenset[tuple[str, int]]
+    answers: int
+    partitions: frozenset[Place]
 
 
-def strike_of(node: Node, copies: Copies) -> Strike:
+def strike_of(node: Node, snapshot: ClusterSnapshot) -> Strike:
     """What a fault that has just hit a node's disk hit."""
-    hit = {where for where, states in copies.told.items() if any(node.id in s.replicas for s in states)}
-    return Strike(node.id, copies.moment, frozenset(hit))
+    return Strike(node.id, snapshot.answers, snapshot.copies_on(node))
 
 
-def chosen(spec: Fault, sight: Sight, strikes: Sequence[Strike]) -> Resolved | str:
+def chosen(spec: Fault, snapshot: ClusterSnapshot, strikes: Sequence[Strike]) -> Resolved | str:
     """The node that a fault means now, or why it hits none.
 
     Where several have the role that it names, it hits the first in the order of its draw that lives and
@@ -55,14 +55,13 @@ def chosen(spec: Fault, sight: Sight, strikes: Sequence[Strike]) -> Resolved | s
 
     Args:
         spec: the fault.
-        sight: the cluster as it is now.
+        snapshot: the cluster as it is now.
         strikes: faults of disks that came before.
     """
     refused: dict[str, str] = {}
-    living = msgspec.structs.replace(sight, down=sight.down | sight.dead)
+    living = snapshot.holding(snapshot.dead)
     while True:
-        left = msgspec.structs.replace(living, down=living.down | refused.keys())
-        resolved = resolve(spec.target, spec.draw, left)
+        resolved = resolve(spec.target, spec.draw, living.holding(refused))
         if resolved is None or (refused and resolved.by == "fallback"):
             break
         why = objection(spec, resolved.node, living, strikes)
@@ -71,23 +70,23 @@ def chosen(spec: Fault, sight: Sight, strikes: Sequence[Strike]) -> Resolved | s
         refused[resolved.node.name] = why
     for name, why in refused.items():
         return f"withheld from {name}: {why}"
-    return HELD if resolve(spec.target, spec.draw, sight) is None else DEAD
+    return HELD if resolve(spec.target, spec.draw, snapshot) is None else DEAD
 
 
-def objection(spec: Fault, node: Node, sight: Sight, strikes: Sequence[Strike]) -> str | None:
+def objection(spec: Fault, node: Node, snapshot: ClusterSnapshot, strikes: Sequence[Strike]) -> str | None:
     """Why a fault is to be withheld; None where nothing acknowledged can go with the disk, or it may.
 
     Args:
         spec: the fault.
         node: its target.
-        sight: the cluster as it is now.
+        snapshot: the cluster as it is now.
         strikes: faults of disks that came before.
     """
     if not isinstance(spec, OfDisk) or not spec.sparing:
         return None
-    if node.is_broker and (why := _of_partitions(node, sight, strikes)):
+    if node.is_broker and (why := _of_partitions(node, snapshot, strikes)):
         return why
-    return _of_quorum(node, sight) if node.is_controller and _takes_metadata(spec) else None
+    return _of_quorum(node, snapshot) if node.is_controller and _takes_metadata(spec) else None
 
 
 def _takes_metadata(spec: OfDisk) -> bool:
@@ -95,43 +94,38 @@ def _takes_metadata(spec: OfDisk) -> bool:
     return isinstance(spec, WipeDisk) and spec.scope is not Scope.TOPIC and spec.log_dir in (None, 1)
 
 
-def _of_partitions(node: Node, sight: Sight, strikes: Sequence[Strike]) -> str | None:
+def _of_partitions(node: Node, snapshot: ClusterSnapshot, strikes: Sequence[Strike]) -> str | None:
     """The first partition that would have too few copies."""
-    held = {other.id for other in sight.nodes if other.name in sight.down}
-    for where, states in sorted(sight.copies.told.items()):
+    for where, states in sorted(snapshot.told.items()):
         name = "/".join(map(str, where))
         if not states:
             return f"nobody tells who is in sync of {name}"
         if not any(node.id in state.replicas for state in states):
             continue
-        least = max(1, min(sight.copies.least, *(len(state.replicas) - 1 for state in states)))
-        empty = {each.broker for each in strikes if _still_out(each, where, sight.copies)}
-        others = _in_sync(states) - {node.id} - held - empty
+        least = max(1, min(snapshot.min_insync_replicas, *(len(state.replicas) - 1 for state in states)))
+        empty = {each.broker for each in strikes if _still_out(each, where, snapshot)}
+        others = snapshot.in_sync(where) - {node.id} - snapshot.held_ids - empty
         if len(others) < least:
             return f"{len(others)} of {least} other copies of {name} are in sync for certain"
     return None
 
 
-def _in_sync(states: Sequence[PartitionAnswer]) -> set[int]:
-    """Who is in sync by what every broker tells; one that is cut off may tell what was."""
-    return set.intersection(*(set(state.isr) for state in states))
-
-
-def _still_out(strike: Strike, where: tuple[str, int], copies: Copies) -> bool:
+def _still_out(strike: Strike, where: Place, snapshot: ClusterSnapshot) -> bool:
     """Whether a copy that was hit has not been seen to leave the ISR: in it, it tells of the lost disk."""
-    return where in strike.partitions and copies.out.get((*where, strike.broker), -1) <= strike.moment
+    return (
+        where in strike.partitions and snapshot.out_of_sync.get((*where, strike.broker), -1) <= strike.answers
+    )
 
 
-def _of_quorum(node: Node, sight: Sight) -> str | None:
+def _of_quorum(node: Node, snapshot: ClusterSnapshot) -> str | None:
     """Too few voters that would be left."""
-    quorum = sight.copies.quorum
+    quorum = snapshot.quorum
     if quorum is None:
         return "nobody leads the quorum in sight"
     voters = {voter.id for voter in quorum.voters}
     if node.id not in voters:
         return None
-    names = {other.id: other.name for other in sight.nodes}
-    whole = {one for one in _caught_up(quorum, sight.copies.now_ms) if names.get(one) not in sight.down}
+    whole = _caught_up(quorum, snapshot.taken_at_ms) - snapshot.held_ids
     rest = len(whole - {node.id})
     if 2 * rest > len(voters):
         return None

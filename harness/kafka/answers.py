@@ -1,10 +1,13 @@
-"""What nodes tell of the quorum, of brokers and of topics, as values."""
+"""What nodes tell of the quorum, of brokers, of topics and of reassignments, as values."""
 
 import base64
 from typing import Any
 from uuid import UUID
 
 import msgspec
+
+Place = tuple[str, int]
+"""A partition: its topic and number."""
 
 
 class Replica(msgspec.Struct, frozen=True, array_like=True):
@@ -55,6 +58,34 @@ class TopicAnswer(msgspec.Struct, frozen=True):
     topic_id: str
     error: int
     partitions: tuple[PartitionAnswer, ...]
+
+
+class Ongoing(msgspec.Struct, frozen=True, order=True):
+    """A reassignment that goes on.
+
+    Attributes:
+        topic: its name.
+        partition: its number.
+        replicas: the current ones: those wanted, in their order, then those being removed.
+        adding: of these, the ones that are not yet in sync.
+        removing: of these, the ones that go when it completes.
+    """
+
+    topic: str
+    partition: int
+    replicas: tuple[int, ...]
+    adding: tuple[int, ...]
+    removing: tuple[int, ...]
+
+    @property
+    def target(self) -> tuple[int, ...]:
+        """The replicas that will be left."""
+        return tuple(replica for replica in self.replicas if replica not in self.removing)
+
+    @property
+    def place(self) -> Place:
+        """The partition that it moves."""
+        return self.topic, self.partition
 
 
 class ClusterAnswer(msgspec.Struct, frozen=True):

@@ -3,7 +3,22 @@
 import threading
 from collections.abc import Iterable
 
-from harness.kafka.answers import TopicAnswer
+import msgspec
+
+from harness.kafka.answers import Place, TopicAnswer
+
+
+class TopicSize(msgspec.Struct, frozen=True):
+    """A topic, how many partitions it was made with, and how many it has as far as anybody told."""
+
+    name: str
+    made_with: int
+    now: int
+
+    @property
+    def places(self) -> list[Place]:
+        """Topic and number of every partition."""
+        return [(self.name, number) for number in range(self.now)]
 
 
 class TopicSizes:
@@ -23,7 +38,11 @@ class TopicSizes:
         with self._lock:
             self._counts[topic] = max(count, self._counts.get(topic, 0))
 
-    def places(self, topics: Iterable[TopicAnswer]) -> list[tuple[str, int]]:
+    def now(self, topics: Iterable[TopicAnswer]) -> tuple[TopicSize, ...]:
+        """The sizes of topics, given what was told of them when they were made."""
+        made = ((topic.name, len(topic.partitions)) for topic in topics)
+        return tuple(TopicSize(name, count, max(count, self.of(name))) for name, count in made)
+
+    def places(self, topics: Iterable[TopicAnswer]) -> list[Place]:
         """Topic and number of every partition, given what was told of the topics when they were made."""
-        counts = {topic.name: max(len(topic.partitions), self.of(topic.name)) for topic in topics}
-        return [(name, number) for name, count in counts.items() for number in range(count)]
+        return [place for size in self.now(topics) for place in size.places]

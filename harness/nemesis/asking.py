@@ -12,8 +12,9 @@ from harness.administration.settings import SettingAnswer, add_partitions, alter
 from harness.administration.throttles import Move, Throttle, set_throttle, throttle_for
 from harness.administration.voters import VoterKey, add_voter, outcome_of, remove_voter
 from harness.cluster.homes import NodeHome
+from harness.kafka.answers import QuorumAnswer
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.wire import WireError, answers
-from harness.nemesis.situation import Situation
 from harness.vocabulary.administration import (
     AddPartitions,
     AddVoter,
@@ -98,61 +99,61 @@ class Asking:
         throttles: limits that were set and not taken away yet.
     """
 
-    def __init__(self, cluster: Administered, look: Callable[[], Situation]) -> None:
+    def __init__(self, cluster: Administered, look: Callable[[], ClusterSnapshot]) -> None:
         self._cluster = cluster
         self._look = look
         self._voter_requests = 0
         self._told: dict[int, str] = {}
         self.throttles: list[Throttle] = []
 
-    def prepare(self, operation: Concrete, situation: Situation) -> Asked:
+    def prepare(self, operation: Concrete, snapshot: ClusterSnapshot) -> Asked:
         """What will be asked of whom.
 
         Raises:
             NobodyToAskError: no broker answers, or a directory id is not known.
             LookupError: the operation names a node that the topology does not have.
         """
-        node = self.answering(situation)
-        key, value = self._as_value(operation, situation)
+        node = self.answering(snapshot)
+        key, value = self._as_value(operation, snapshot)
         address = self.address_of(node)
         if isinstance(operation, AddVoter | RemoveVoter):
-            node, address = self._listener_for_voters(node, situation)
+            node, address = self._listener_for_voters(node, snapshot)
         return Asked(key, {"to": node.name, **value}, node.name, address)
 
-    def answering(self, situation: Situation) -> Node:
+    def answering(self, snapshot: ClusterSnapshot) -> Node:
         """The first broker that is alive; those that a fault holds are not even tried.
 
         Raises:
             NobodyToAskError: there is none.
         """
         for node in self._cluster.nodes:
-            if node.id in situation.brokers_up and answers(*self.address_of(node), _PROBE_S):
+            if node.id in snapshot.brokers_up and answers(*self.address_of(node), _PROBE_S):
                 return node
         raise NobodyToAskError("no broker answers")
 
-    def as_it_moves(self, situation: Situation, timeout_ms: int) -> Situation:
-        """The situation with what moves now; what was observed may be older than the last request.
+    def as_it_moves(self, snapshot: ClusterSnapshot, timeout_ms: int) -> ClusterSnapshot:
+        """The snapshot with what moves now; what was observed may be older than the last request.
 
         Where nobody answers, nobody has told what moves.
         """
         try:
-            address = self.address_of(self.answering(situation))
-            return structs.replace(situation, ongoing=list_reassignments(address, timeout_ms))
+            address = self.address_of(self.answering(snapshot))
+            return structs.replace(snapshot, ongoing=list_reassignments(address, timeout_ms))
         except WireError:
-            return structs.replace(situation, ongoing=None)
+            return structs.replace(snapshot, ongoing=None)
 
     def address_of(self, node: Node) -> Address:
         """Where a broker is asked."""
         return self._cluster.observe_listeners[node.name]
 
-    def _listener_for_voters(self, node: Node, situation: Situation) -> tuple[Node, Address]:
+    def _listener_for_voters(self, node: Node, snapshot: ClusterSnapshot) -> tuple[Node, Address]:
         """In turns a broker, which passes it on, and the leader of the quorum itself (KIP-919).
 
         Either may know less than the other: a broker was seen to go on asking a leader that had removed
         itself.
         """
         self._voter_requests += 1
-        leader = None if situation.quorum is None else situation.quorum.leader_id
+        leader = snapshot.active_controller
         for other in self._cluster.nodes:
             if other.id == leader and self._voter_requests % 2 == 0:
                 return other, self._cluster.controller_listeners[other.name]
@@ -184,13 +185,13 @@ class Asking:
             case AddPartitions(count=count):
                 return _plain(add_partitions(address, asked.key, count, timeout_ms))
 
-    def _as_value(self, operation: Concrete, situation: Situation) -> tuple[Any, dict[str, Any]]:
+    def _as_value(self, operation: Concrete, snapshot: ClusterSnapshot) -> tuple[Any, dict[str, Any]]:
         match operation:
             case ElectLeaders(type=kind, partitions=partitions):
                 return str(kind), {"partitions": partitions}
             case AddVoter() | RemoveVoter():
-                voter = _meant(operation, situation)
-                return voter.id, self._voter(operation, voter, situation)
+                voter = _meant(operation, snapshot)
+                return voter.id, self._voter(operation, voter, snapshot.quorum)
             case Reassign(targets=targets, throttle_bytes_per_s=throttle):
                 return None, {"targets": targets, "throttle_bytes_per_s": throttle}
             case UpdateFeature(feature=feature, level=level):
@@ -198,10 +199,12 @@ class Asking:
             case AlterTopic(topic=topic, config=config, value=wanted):
                 return topic, {"config": config, "value": wanted}
             case AddPartitions(topic=topic, count=count):
-                return topic or _loaded(situation), {"count": count}
+                return topic or _first_topic(snapshot), {"count": count}
 
-    def _voter(self, operation: AddVoter | RemoveVoter, voter: Node, situation: Situation) -> dict[str, Any]:
-        directory = self._directory(operation, voter, situation)
+    def _voter(
+        self, operation: AddVoter | RemoveVoter, voter: Node, quorum: QuorumAnswer | None
+    ) -> dict[str, Any]:
+        directory = self._directory(operation, voter, quorum)
         if directory is None:
             raise NobodyToAskError(f"the directory id of {voter.name} is not known")
         value: dict[str, Any] = {"directory_id": directory}
@@ -209,12 +212,14 @@ class Asking:
             value["endpoints"] = [(_CONTROLLER_LISTENER, *self._endpoint(voter))]
         return value
 
-    def _directory(self, operation: AddVoter | RemoveVoter, voter: Node, situation: Situation) -> str | None:
+    def _directory(
+        self, operation: AddVoter | RemoveVoter, voter: Node, quorum: QuorumAnswer | None
+    ) -> str | None:
         """What leaders told last of a voter that is to leave; what lies on the disk of one that is to join.
 
         The disk may be gone or another one by then, and its voter perhaps removed already.
         """
-        told = situation.quorum.voters if situation.quorum is not None else ()
+        told = () if quorum is None else quorum.voters
         self._told.update({one.id: one.directory_id for one in told if one.directory_id is not None})
         if isinstance(operation, RemoveVoter) and voter.id in self._told:
             return self._told[voter.id]
@@ -250,18 +255,18 @@ class Asking:
             raise NobodyToAskError(f"the limits could not be set: {error}") from error
 
 
-def _loaded(situation: Situation) -> str:
+def _first_topic(snapshot: ClusterSnapshot) -> str:
     """Name of the workload's first topic.
 
     Raises:
         NobodyToAskError: nothing is known of the workload's topics.
     """
-    if situation.loaded is None:
+    if snapshot.first_topic is None:
         raise NobodyToAskError("nothing is known of the workload's topics")
-    return situation.loaded.name
+    return snapshot.first_topic.name
 
 
-def _meant(operation: AddVoter | RemoveVoter, situation: Situation) -> Node:
+def _meant(operation: AddVoter | RemoveVoter, snapshot: ClusterSnapshot) -> Node:
     """The node that is to join or to leave.
 
     Raises:
@@ -269,12 +274,12 @@ def _meant(operation: AddVoter | RemoveVoter, situation: Situation) -> Node:
         LookupError: the topology does not have it.
     """
     if operation.member is not None:
-        return situation.node(operation.member)
-    if situation.quorum is None:
+        return snapshot.node(operation.member)
+    if snapshot.quorum is None:
         raise NobodyToAskError("no leader of the quorum is seen")
-    voters = {voter.id for voter in situation.quorum.voters}
-    leader = {situation.quorum.leader_id}
-    for node in situation.nodes:
+    voters = {voter.id for voter in snapshot.quorum.voters}
+    leader = {snapshot.quorum.leader_id}
+    for node in snapshot.nodes:
         if node.id in leader if isinstance(operation, RemoveVoter) else _may_join(node, voters):
             return node
     raise NobodyToAskError("nobody fits")

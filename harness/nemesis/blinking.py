@@ -18,7 +18,8 @@ from harness.faults.cuts import linked
 from harness.faults.injecting import OVER, Aimed, Held, among, heal, inject, plan_of, refuse
 from harness.faults.sparing import HELD, chosen
 from harness.faults.taking import Taking
-from harness.faults.targets import Resolved, Sight
+from harness.faults.targets import Resolved
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis.timed import Timed
 from harness.plan.blinks import PROVEN_WITHIN_S
 from harness.record.journal import Recorder
@@ -35,7 +36,7 @@ class Blinking(Timed):
         recorder: writes as a process of its own.
         ledger: told of every blink before it is injected.
         bench: the cluster it acts on.
-        look: the cluster as it is now; gets the names of nodes that are taken.
+        look: the cluster as it is now.
         taking: who has which node.
         cancelled: what has had no turn by then is not told of.
     """
@@ -47,7 +48,7 @@ class Blinking(Timed):
         ledger: Ledger,
         bench: Bench,
         *,
-        look: Callable[[frozenset[str]], Sight],
+        look: Callable[[], ClusterSnapshot],
         taking: Taking,
         cancelled: threading.Event,
     ) -> None:
@@ -100,17 +101,17 @@ class Blinking(Timed):
     def _aimed(self, name: str, spec: Fault) -> Aimed | str:
         """A blink with its nodes, which are borrowed; why it hits none."""
         taken = self._taking.taken
-        sight = among(spec, self._look(taken))
-        resolved = chosen(spec, sight, ())
+        snapshot = among(spec, self._look().holding(taken))
+        resolved = chosen(spec, snapshot, ())
         if isinstance(resolved, str):
             return resolved
-        aimed = _between_free(spec, resolved, sight, taken)
+        aimed = _between_free(spec, resolved, snapshot)
         if aimed is None:
             return HELD
         active = activate(aimed, name, resolved, self._bench)
         if not self._taking.borrow(_hit_by(aimed, active)):
             return HELD
-        return Aimed(Held(name, spec, active, until_ns=0), resolved, sight)
+        return Aimed(Held(name, spec, active, until_ns=0), resolved, snapshot)
 
     def _over(self) -> None:
         if self._in_force is not None:
@@ -125,12 +126,12 @@ class Blinking(Timed):
                 self._over()
 
 
-def _between_free(spec: Fault, resolved: Resolved, sight: Sight, taken: frozenset[str]) -> Fault | None:
+def _between_free(spec: Fault, resolved: Resolved, snapshot: ClusterSnapshot) -> Fault | None:
     """The blink, a link with a node at its other end that nobody has; None where all are taken."""
     if not isinstance(spec, Partition) or spec.pattern is not Pattern.LINK:
         return spec
-    names = tuple(node.name for node in sight.nodes)
-    draw = linked(names, resolved.node.name, spec.draw, taken | sight.dead)
+    names = tuple(node.name for node in snapshot.nodes)
+    draw = linked(names, resolved.node.name, spec.draw, snapshot.held | snapshot.dead)
     return None if draw is None else msgspec.structs.replace(spec, draw=draw)
 
 

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 import msgspec
 
-from harness.kafka.answers import PartitionAnswer
+from harness.kafka.answers import PartitionAnswer, Place
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis.conditions import Seen, judged
-from harness.nemesis.situation import Situation
 from harness.vocabulary.administration import (
     AddVoter,
     AlterTopic,
@@ -45,8 +45,6 @@ from harness.vocabulary.gambits import (
 from harness.vocabulary.moves import NothingMoves
 from harness.vocabulary.topology import Node, Role
 
-Where = tuple[str, int]
-"""A partition: its topic and number."""
 _FOLLOWERS_SHIFT = 8
 """The draw's upper bits decide among followers, so that they go with every partition."""
 
@@ -60,7 +58,7 @@ class Chosen(msgspec.Struct, frozen=True):
     """
 
     parts: dict[str, Node] = {}
-    where: Where | None = None
+    where: Place | None = None
 
     def and_also(self, other: "Chosen") -> "Chosen":
         """With what was chosen later."""
@@ -78,32 +76,31 @@ class Chosen(msgspec.Struct, frozen=True):
         return found
 
 
-def chosen_now(choice: Choice, situation: Situation, chosen: Chosen = Chosen()) -> Chosen | None:  # noqa: B008 - frozen
+def chosen_now(choice: Choice, snapshot: ClusterSnapshot, chosen: Chosen = Chosen()) -> Chosen | None:  # noqa: B008 - frozen
     """Who is chosen now, given who was before; None where nothing fits."""
     match choice:
         case ChooseSuccessor():
-            state = None if chosen.where is None else situation.partitions.get(chosen.where)
-            leads = {node.id: node for node in situation.nodes if node.name not in situation.down}
-            leader = None if state is None else leads.get(state.leader)
+            state = snapshot.partition(chosen.where)
+            leader = None if state is None else snapshot.up.get(state.leader)
             return None if leader is None else Chosen({"successor": leader})
         case ChooseNewcomers():
-            return _newcomers(choice, situation, chosen)
+            return _newcomers(choice, snapshot, chosen)
         case Given(parts, where):
-            state = None if where is None else situation.partitions.get(where)
+            state = snapshot.partition(where)
             there = where is None or (state is not None and _whole(state))
-            nodes = {part: member.of(situation.nodes) for part, member in parts.items()}
+            nodes = {part: member.of(snapshot.nodes) for part, member in parts.items()}
             found = {part: node for part, node in nodes.items() if node is not None}
             return Chosen(found, where) if there and len(found) == len(parts) else None
         case ChooseCopies():
-            return _copies(choice, situation)
+            return _copies(choice, snapshot)
         case ChooseQuorum():
-            return _quorum(choice, situation)
+            return _quorum(choice, snapshot)
 
 
-def has_part(chosen: Chosen, situation: Situation) -> bool:
+def has_part(chosen: Chosen, snapshot: ClusterSnapshot) -> bool:
     """Whether who was chosen leads now: the partition, or the quorum."""
-    state = None if chosen.where is None else situation.partitions.get(chosen.where)
-    leads = {"leader": state and state.leader, "controller": situation.quorum and situation.quorum.leader_id}
+    state = snapshot.partition(chosen.where)
+    leads = {"leader": state and state.leader, "controller": snapshot.active_controller}
     return all(node.id == leads[part] for part, node in chosen.parts.items() if part in leads)
 
 
@@ -142,7 +139,7 @@ def member_of(node: Node, nodes: Sequence[Node]) -> Member:
     return Member(role, [other for other in nodes if role in other.roles].index(node) + 1)
 
 
-def come_about(condition: Situational, chosen: Chosen, situation: Situation) -> Seen:
+def come_about(condition: Situational, chosen: Chosen, snapshot: ClusterSnapshot) -> Seen:
     """Judge a condition by what is known now.
 
     Raises:
@@ -150,24 +147,25 @@ def come_about(condition: Situational, chosen: Chosen, situation: Situation) -> 
     """
     match condition:
         case AllInSync():
-            lacking = [f"{topic}/{n}" for (topic, n), one in situation.partitions.items() if not _whole(one)]
-            return Seen(bool(situation.partitions) and not lacking, lacking)
+            partitions = snapshot.partitions
+            lacking = [f"{topic}/{n}" for (topic, n), one in partitions.items() if not _whole(one)]
+            return Seen(bool(partitions) and not lacking, lacking)
         case QuorumLed():
-            return _of_quorum(None, situation)
+            return _of_quorum(None, snapshot)
         case QuorumLedByAnother(part):
-            return _of_quorum(chosen.node(part, situation.nodes), situation)
+            return _of_quorum(chosen.node(part, snapshot.nodes), snapshot)
         case Observing(part):
-            quorum = situation.quorum
+            quorum = snapshot.quorum
             ids = [] if quorum is None else [replica.id for replica in quorum.observers]
-            return Seen(chosen.node(part, situation.nodes).id in ids, ids)
+            return Seen(chosen.node(part, snapshot.nodes).id in ids, ids)
         case NothingMoves():
-            return judged(condition, situation, acked=0)
+            return judged(condition, snapshot, acked=0)
         case LedBy() | LedByAnother() | InSyncAlone() | OutOfSync() | BeingAdded() | Leaderless():
-            return _of_partition(condition, chosen, situation)
+            return _of_partition(condition, chosen, snapshot)
 
 
-def _of_quorum(former: Node | None, situation: Situation) -> Seen:
-    quorum = situation.quorum
+def _of_quorum(former: Node | None, snapshot: ClusterSnapshot) -> Seen:
+    quorum = snapshot.quorum
     if quorum is None:
         return Seen(holds=False, saw=None)
     another = former is None or quorum.leader_id != former.id
@@ -177,13 +175,13 @@ def _of_quorum(former: Node | None, situation: Situation) -> Seen:
 def _of_partition(
     condition: LedBy | LedByAnother | InSyncAlone | OutOfSync | BeingAdded | Leaderless,
     chosen: Chosen,
-    situation: Situation,
+    snapshot: ClusterSnapshot,
 ) -> Seen:
-    state = None if chosen.where is None else situation.partitions.get(chosen.where)
+    state = snapshot.partition(chosen.where)
     if state is None:
         return Seen(holds=False, saw=None)
     saw = {"leader": state.leader, "isr": state.isr}
-    nodes = situation.nodes
+    nodes = snapshot.nodes
     match condition:
         case LedBy(part):
             holds = state.leader == chosen.node(part, nodes).id
@@ -203,11 +201,11 @@ def _of_partition(
     return Seen(holds, saw)
 
 
-def _copies(choice: ChooseCopies, situation: Situation) -> Chosen | None:
-    up = set(situation.brokers_up)
+def _copies(choice: ChooseCopies, snapshot: ClusterSnapshot) -> Chosen | None:
+    up = set(snapshot.brokers_up)
     fitting = [
         (where, one)
-        for where, one in sorted(situation.partitions.items(), key=lambda item: item[0])
+        for where, one in sorted(snapshot.partitions.items(), key=lambda item: item[0])
         if choice.topic in (None, where[0])
         and len(one.replicas) >= choice.copies
         and _whole(one)
@@ -217,7 +215,7 @@ def _copies(choice: ChooseCopies, situation: Situation) -> Chosen | None:
     if not fitting:
         return None
     where, state = fitting[choice.draw % len(fitting)]
-    nodes = {node.id: node for node in situation.nodes}
+    nodes = snapshot.by_id
     others = [one for one in state.replicas if one != state.leader]
     if not choice.preferred_follows:
         others = _turned(others, choice.draw >> _FOLLOWERS_SHIFT)
@@ -225,21 +223,21 @@ def _copies(choice: ChooseCopies, situation: Situation) -> Chosen | None:
     return Chosen({"leader": nodes[state.leader], **followers}, where)
 
 
-def _newcomers(choice: ChooseNewcomers, situation: Situation, chosen: Chosen) -> Chosen | None:
-    state = None if chosen.where is None else situation.partitions.get(chosen.where)
+def _newcomers(choice: ChooseNewcomers, snapshot: ClusterSnapshot, chosen: Chosen) -> Chosen | None:
+    state = snapshot.partition(chosen.where)
     if state is None:
         return None
-    up = situation.brokers_up
+    up = snapshot.brokers_up
     found = _turned([one for one in up if one not in state.replicas], choice.draw)
     if len(found) < choice.count:
         return None
-    nodes = {node.id: node for node in situation.nodes}
+    nodes = snapshot.by_id
     return Chosen({f"newcomer-{number}": nodes[one] for number, one in enumerate(found, start=1)})
 
 
-def _quorum(choice: ChooseQuorum, situation: Situation) -> Chosen | None:
-    quorum = situation.quorum
-    nodes = {node.id: node for node in situation.nodes if node.name not in situation.down}
+def _quorum(choice: ChooseQuorum, snapshot: ClusterSnapshot) -> Chosen | None:
+    quorum = snapshot.quorum
+    nodes = snapshot.up
     if quorum is None or quorum.leader_id not in nodes or quorum.high_watermark < 0:
         return None
     others = [voter.id for voter in quorum.voters if voter.id in nodes and voter.id != quorum.leader_id]

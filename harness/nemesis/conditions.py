@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from harness.nemesis.situation import Situation
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.vocabulary.administration import Member
 from harness.vocabulary.moves import (
     Acknowledged,
@@ -26,12 +26,12 @@ class Seen(NamedTuple):
     saw: Any
 
 
-def judged(condition: Condition, situation: Situation, acked: int) -> Seen:
+def judged(condition: Condition, snapshot: ClusterSnapshot, acked: int) -> Seen:
     """Judge a condition by what is known now.
 
     Args:
         condition: what is waited for.
-        situation: the cluster now.
+        snapshot: the cluster now.
         acked: records acknowledged since the waiting began.
 
     Raises:
@@ -41,54 +41,54 @@ def judged(condition: Condition, situation: Situation, acked: int) -> Seen:
         case Acknowledged(count):
             return Seen(acked >= count, acked)
         case NothingMoves():
-            moving = situation.ongoing
-            return Seen(moving == (), None if moving is None else len(moving))
+            moving = snapshot.moving
+            return Seen(moving == [], None if moving is None else len(moving))
         case Moves(topic, partition):
-            names = [(one.topic, one.partition) for one in situation.ongoing or ()]
-            return Seen((topic, partition) in names, None if situation.ongoing is None else names)
+            moving = snapshot.moving
+            return Seen(moving is not None and (topic, partition) in moving, moving)
         case LeaderIs() | InSync() | ReplicasAre():
-            return _of_partition(condition, situation)
+            return _of_partition(condition, snapshot)
         case VotersAre() | VotersCaughtUp() | IsObserver() | LeadsQuorum():
-            return _of_quorum(condition, situation)
+            return _of_quorum(condition, snapshot)
 
 
-def _of_partition(condition: LeaderIs | InSync | ReplicasAre, situation: Situation) -> Seen:
-    state = situation.partitions.get((condition.topic, condition.partition))
+def _of_partition(condition: LeaderIs | InSync | ReplicasAre, snapshot: ClusterSnapshot) -> Seen:
+    state = snapshot.partition((condition.topic, condition.partition))
     if state is None:
         return Seen(holds=False, saw=None)
     match condition:
         case LeaderIs(member=None):
             return Seen(state.leader < 0, state.leader)
         case LeaderIs(member=Member() as member):
-            return Seen(state.leader == situation.node(member).id, state.leader)
+            return Seen(state.leader == snapshot.node(member).id, state.leader)
         case InSync(members=members):
-            return Seen(sorted(state.isr) == sorted(_ids(members, situation)), state.isr)
+            return Seen(sorted(state.isr) == sorted(_ids(members, snapshot)), state.isr)
         case ReplicasAre(members=members):
-            return Seen(list(state.replicas) == _ids(members, situation), state.replicas)
+            return Seen(list(state.replicas) == _ids(members, snapshot), state.replicas)
     raise AssertionError(condition)
 
 
 def _of_quorum(
-    condition: VotersAre | VotersCaughtUp | IsObserver | LeadsQuorum, situation: Situation
+    condition: VotersAre | VotersCaughtUp | IsObserver | LeadsQuorum, snapshot: ClusterSnapshot
 ) -> Seen:
-    quorum = situation.quorum
+    quorum = snapshot.quorum
     if quorum is None:
         return Seen(holds=False, saw=None)
     match condition:
         case VotersAre(members):
             ids = sorted(voter.id for voter in quorum.voters)
-            return Seen(ids == sorted(_ids(members, situation)), ids)
+            return Seen(ids == sorted(_ids(members, snapshot)), ids)
         case VotersCaughtUp():
             ends = {voter.id: voter.log_end_offset for voter in quorum.voters}
             committed = quorum.high_watermark
             return Seen(0 <= committed <= min(ends.values()), {"committed": committed, "ends": ends})
         case IsObserver(member):
             ids = sorted(replica.id for replica in quorum.observers)
-            return Seen(situation.node(member).id in ids, ids)
+            return Seen(snapshot.node(member).id in ids, ids)
         case LeadsQuorum(member):
-            wanted = quorum.leader_id if member is None else situation.node(member).id
+            wanted = quorum.leader_id if member is None else snapshot.node(member).id
             return Seen(quorum.leader_id == wanted and quorum.high_watermark >= 0, quorum.leader_id)
 
 
-def _ids(members: tuple[Member, ...], situation: Situation) -> list[int]:
-    return [situation.node(member).id for member in members]
+def _ids(members: tuple[Member, ...], snapshot: ClusterSnapshot) -> list[int]:
+    return [snapshot.node(member).id for member in members]

@@ -8,7 +8,7 @@ import random
 from collections.abc import Sequence
 
 from harness.kafka.answers import QuorumAnswer
-from harness.nemesis.situation import Situation
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.vocabulary.administration import (
     AddPartitions,
     AddSome,
@@ -50,26 +50,26 @@ _ALTERED: dict[str, tuple[int, ...]] = {
 replicas is away (KIP-1030 has the least values), and none that the workloads use as registers."""
 
 
-def drawn(operation: Drawn, situation: Situation) -> Concrete | None:
+def drawn(operation: Drawn, snapshot: ClusterSnapshot) -> Concrete | None:
     """What a symbolic operation means now; None where nothing would fit."""
     source = random.Random(operation.draw)
     match operation:
         case ElectSome():
-            return _election(operation, situation, source)
+            return _election(operation, snapshot, source)
         case ReassignSome():
-            return _reassignment(situation, source)
+            return _reassignment(snapshot, source)
         case CancelSome():
-            return _cancelling(situation, source)
+            return _cancelling(snapshot, source)
         case ChangeVoters():
-            return _voter_change(situation, source)
+            return _voter_change(snapshot, source)
         case AlterSome():
-            return _alteration(situation, source)
+            return _alteration(snapshot, source)
         case AddSome():
-            return _addition(situation, source)
+            return _addition(snapshot, source)
 
 
-def _election(operation: ElectSome, situation: Situation, source: random.Random) -> ElectLeaders | None:
-    known = sorted(situation.partitions)
+def _election(operation: ElectSome, snapshot: ClusterSnapshot, source: random.Random) -> ElectLeaders | None:
+    known = sorted(snapshot.partitions)
     if not known:
         return None
     if source.random() < _ALL_SHARE:
@@ -77,17 +77,18 @@ def _election(operation: ElectSome, situation: Situation, source: random.Random)
     return ElectLeaders(operation.type, tuple(sorted(source.sample(known, source.randint(1, len(known))))))
 
 
-def _reassignment(situation: Situation, source: random.Random) -> Reassign | None:
-    known = sorted(situation.partitions)
-    brokers = sorted(node.id for node in situation.nodes if node.is_broker)
-    if not known or situation.ongoing is None:
+def _reassignment(snapshot: ClusterSnapshot, source: random.Random) -> Reassign | None:
+    partitions = snapshot.partitions
+    known = sorted(partitions)
+    brokers = sorted(node.id for node in snapshot.nodes if node.is_broker)
+    if not known or snapshot.ongoing is None:
         return None
     topic, number = source.choice(known)
-    now = list(situation.partitions[topic, number].replicas)
+    now = list(partitions[topic, number].replicas)
     wanted = _replicas(now, brokers, source)
     throttle = source.choice(_THROTTLES_BYTES_PER_S) if source.random() < _THROTTLE_SHARE else None
     # Who takes back what goes on is let down by Kafka (docs/findings.md), every time: nothing new.
-    going_on = [one for one in situation.ongoing if (one.topic, one.partition) == (topic, number)]
+    going_on = [one for one in snapshot.ongoing if one.place == (topic, number)]
     leaving = {broker for one in going_on for broker in one.removing}
     wanted = [broker for broker in wanted if broker not in leaving]
     if any(broker not in wanted for one in going_on for broker in one.adding):
@@ -97,28 +98,29 @@ def _reassignment(situation: Situation, source: random.Random) -> Reassign | Non
     return Reassign(((topic, number, tuple(wanted)),), throttle)
 
 
-def _cancelling(situation: Situation, source: random.Random) -> Reassign | None:
+def _cancelling(snapshot: ClusterSnapshot, source: random.Random) -> Reassign | None:
     """Of what moves; where nothing does, a move that is slow enough for the next one to cancel.
 
     Where nobody told what moves, of everything.
     """
-    every = sorted(situation.partitions)
-    if situation.ongoing is None:
+    every = sorted(snapshot.partitions)
+    moving = snapshot.moving
+    if moving is None:
         return Reassign(tuple((topic, number, None) for topic, number in every)) if every else None
-    if situation.ongoing:
-        moving = sorted((one.topic, one.partition) for one in situation.ongoing)
-        return Reassign(tuple((topic, number, None) for topic, number in moving))
-    return _slow_move(situation, source)
+    if moving:
+        return Reassign(tuple((topic, number, None) for topic, number in sorted(moving)))
+    return _slow_move(snapshot, source)
 
 
-def _slow_move(situation: Situation, source: random.Random) -> Reassign | None:
+def _slow_move(snapshot: ClusterSnapshot, source: random.Random) -> Reassign | None:
     """One copy of a partition to another broker, throttled; None where every broker has one."""
-    brokers = {node.id for node in situation.nodes if node.is_broker}
-    places = sorted(place for place, seen in situation.partitions.items() if brokers - {*seen.replicas})
+    brokers = {node.id for node in snapshot.nodes if node.is_broker}
+    partitions = snapshot.partitions
+    places = sorted(place for place, seen in partitions.items() if brokers - {*seen.replicas})
     if not places:
         return None
     topic, number = source.choice(places)
-    now = situation.partitions[topic, number].replicas
+    now = partitions[topic, number].replicas
     others = sorted(brokers - {*now})
     moved = source.randrange(len(now))
     wanted = [*now[:moved], source.choice(others), *now[moved + 1 :]]
@@ -132,25 +134,26 @@ def _replicas(now: Sequence[int], brokers: Sequence[int], source: random.Random)
     return source.sample(list(brokers), count)
 
 
-def _alteration(situation: Situation, source: random.Random) -> AlterTopic | None:
+def _alteration(snapshot: ClusterSnapshot, source: random.Random) -> AlterTopic | None:
     """One config of one topic; no more replicas in sync are asked for than its smallest partition has."""
     copies: dict[str, int] = {}
-    for (name, _), state in situation.partitions.items():
+    partitions = snapshot.partitions
+    for (name, _), state in partitions.items():
         copies[name] = min(len(state.replicas), copies.get(name, len(state.replicas)))
     if not copies:
         return None
     topic, config = source.choice(sorted(copies)), source.choice(sorted(_ALTERED))
     value = source.choice(_ALTERED[config])
     # Kafka forgets who is eligible, and nobody leads any more (docs/findings.md): nothing new.
-    led = all(state.leader >= 0 for (name, _), state in situation.partitions.items() if name == topic)
+    led = all(state.leader >= 0 for (name, _), state in partitions.items() if name == topic)
     if config == _MIN_ISR and not led:
         return None
     return AlterTopic(topic, config, str(min(value, copies[topic]) if config == _MIN_ISR else value))
 
 
-def _addition(situation: Situation, source: random.Random) -> AddPartitions | None:
+def _addition(snapshot: ClusterSnapshot, source: random.Random) -> AddPartitions | None:
     """A partition more or two, as long as the topic has not grown to its bound."""
-    topic = situation.loaded
+    topic = snapshot.first_topic
     if topic is None:
         return None
     room = _GROWTH_MAX * topic.made_with - topic.now
@@ -158,16 +161,16 @@ def _addition(situation: Situation, source: random.Random) -> AddPartitions | No
     return AddPartitions(topic.now + added, topic.name) if added > 0 else None
 
 
-def _voter_change(situation: Situation, source: random.Random) -> AddVoter | RemoveVoter | None:
+def _voter_change(snapshot: ClusterSnapshot, source: random.Random) -> AddVoter | RemoveVoter | None:
     """Add a controller that is an observer, or remove a voter, the leader included."""
-    quorum = situation.quorum
+    quorum = snapshot.quorum
     if quorum is None:
         return None
-    controllers = [node for node in situation.nodes if node.is_controller]
+    controllers = [node for node in snapshot.nodes if node.is_controller]
     voting = {voter.id for voter in quorum.voters}
     waiting = {replica.id for replica in quorum.observers} - voting
     lost = _lost(quorum)
-    deaf = {node.id for node in controllers if node.name in situation.down} | lost
+    deaf = {node.id for node in controllers if node.name in snapshot.down} | lost
     joining = [
         node for node in controllers if node.id in waiting - deaf and _majority(voting | {node.id}, deaf)
     ]

@@ -4,10 +4,7 @@ A gambit whose condition does not come about ends there, and whatever it did is 
 history, and is no reason to believe less of a run.
 """
 
-import threading
-import time
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
@@ -15,11 +12,8 @@ from checkers.history.operations import OperationType
 from harness.nemesis.background import Background
 from harness.nemesis.choosing import Chosen, asked_there, chosen_now, come_about, has_part, member_of
 from harness.nemesis.conditions import Seen
-from harness.nemesis.nemesis import Nemesis
+from harness.nemesis.course import CourseContext
 from harness.nemesis.operator import Operator
-from harness.nemesis.situation import Situation
-from harness.record.journal import Recorder
-from harness.record.tally import Tally
 from harness.vocabulary.administration import AdminOperation
 from harness.vocabulary.gambits import (
     Ask,
@@ -50,44 +44,17 @@ _AT_ONCE_MAX = 2
 _GRACE_S = 20.0
 
 
-class GambitSurroundings(NamedTuple):
-    """What gambits are played in.
-
-    Attributes:
-        look: the cluster as it is now, with the partitions of a topic that is not the workload's.
-        tally: counts acknowledged records, topics that were removed, and deletions of records.
-        deletions: makes those that scripts ask for.
-    """
-
-    look: Callable[[str | None], Situation]
-    tally: Tally
-    deletions: Deletions
-
-
 class GambitCourse:
     """Gambits, one after the other.
 
     Args:
-        nemesis: strikes and mends.
-        new_operator: makes operators, each a process of the history of its own.
-        recorder: writes as the process ``gambits``.
-        around: what they are played in.
-        cancelled: set to end the one that is played; its faults are left to the nemesis.
+        context: what their moves are made with; writes as the process ``gambits``.
+        deletions: makes the deletions of records that gambits ask for.
     """
 
-    def __init__(
-        self,
-        nemesis: Nemesis,
-        new_operator: Callable[[], Operator],
-        recorder: Recorder,
-        around: GambitSurroundings,
-        cancelled: threading.Event,
-    ) -> None:
-        self._nemesis = nemesis
-        self._new_operator = new_operator
-        self._recorder = recorder
-        self._around = around
-        self._cancelled = cancelled
+    def __init__(self, context: CourseContext, deletions: Deletions) -> None:
+        self._context = context
+        self._deletions = deletions
         self._operators: list[Operator] = []
         self._asking: list[Background] = []
         self._deleting: list[OneDeletion] = []
@@ -104,17 +71,17 @@ class GambitCourse:
             KrucibleError: the harness could not do its work.
         """
         played = _Played(name, gambit)
-        late = self._recorder.journal.clock.now_ns() >= until_ns
+        late = self._context.recorder.journal.clock.now_ns() >= until_ns
         why = "the schedule is over" if late else self._moved(played)
-        if not self._cancelled.is_set():
-            self._nemesis.mend(played.faults)
+        if not self._context.cancelled.is_set():
+            self._context.nemesis.mend(played.faults)
         told = {
             "kind": gambit.kind,
             "planned": len(gambit.moves),
             "made": played.made,
             "faults": played.faults,
         }
-        with self._recorder.operation("gambit", name, {"kind": gambit.kind}) as outcome:
+        with self._context.recorder.operation("gambit", name, {"kind": gambit.kind}) as outcome:
             ended = OperationType.FAIL if late else OperationType.INFO if why else OperationType.OK
             outcome.end(ended, told, why)
 
@@ -130,7 +97,7 @@ class GambitCourse:
     def _moved(self, played: "_Played") -> str | None:
         """Make the moves; why the last of them did not come about, None if all did."""
         for move in played.gambit.moves:
-            if self._cancelled.is_set():
+            if self._context.cancelled.is_set():
                 return "the run was cancelled"
             try:
                 why = self._made(move, played)
@@ -149,7 +116,7 @@ class GambitCourse:
             case Strike():
                 return self._struck(move, played)
             case Mend(names, apart_ms):
-                ended = self._nemesis.mend([f"{played.name}{name}" for name in names], apart_ms)
+                ended = self._context.nemesis.mend([f"{played.name}{name}" for name in names], apart_ms)
                 return None if ended else "not seen to be over"
             case Until():
                 return self._awaited(move, played)
@@ -158,7 +125,7 @@ class GambitCourse:
             case Linger():
                 self._awaited(move, played)
             case Pass(ms):
-                self._cancelled.wait(ms / 1000)
+                self._context.cancelled.wait(ms / 1000)
             case Ask() | AskThere():
                 self._ask(move, played)
         return None
@@ -168,7 +135,7 @@ class GambitCourse:
             case Ask(operation):
                 asked: AdminOperation = operation
             case AskThere(what):
-                asked = asked_there(what, played.chosen, self._around.look(None).nodes)
+                asked = asked_there(what, played.chosen, self._context.look().nodes)
         worker = Background(self._operator(), asked, _ASK_TIMEOUT_MS, len(self._asking) + 1)
         self._asking.append(worker)
         worker.start()
@@ -179,12 +146,12 @@ class GambitCourse:
         if where is None:
             return "no partition was chosen"
         join_all(self._deleting, OneDeletion.bound_s + _GRACE_S)
-        self._deleting = [self._around.deletions.one(where, share)]
+        self._deleting = [self._deletions.one(where, share)]
         self._deleting[0].start()
         return None
 
     def _struck(self, move: Strike, played: "_Played") -> str | None:
-        nodes = self._around.look(None).nodes
+        nodes = self._context.look().nodes
         faults = {
             f"{played.name}{blow.name}": msgspec.structs.replace(
                 blow.fault, target=member_of(played.chosen.node(blow.at, nodes), nodes)
@@ -192,19 +159,19 @@ class GambitCourse:
             for blow in move.blows
         }
         played.faults += faults
-        return None if self._nemesis.strike(played.name, faults, move.apart_ms) else "not proven"
+        return None if self._context.nemesis.strike(played.name, faults, move.apart_ms) else "not proven"
 
     def _chosen(self, move: Choice, played: "_Played") -> str | None:
         topic = _topic_of(move, played.chosen)
         asked = {"choice": msgspec.to_builtins(move)}
-        with self._recorder.operation("choose", played.name, asked) as outcome:
+        with self._context.recorder.operation("choose", played.name, asked) as outcome:
             found: list[Chosen] = []
 
             def look() -> Seen:
-                found[:] = filter(None, [chosen_now(move, self._around.look(topic), played.chosen)])
+                found[:] = filter(None, [chosen_now(move, self._context.look(topic), played.chosen)])
                 return Seen(bool(found), None)
 
-            self._await(look, move.within_ms)
+            self._context.wait_until(look, move.within_ms, _LOOK_PAUSE_S)
             if not found:
                 outcome.end(OperationType.INFO, asked, "nothing fits")
                 return "nothing fits"
@@ -214,44 +181,35 @@ class GambitCourse:
                 "where": found[0].where,
             }
             if isinstance(move, Given):
-                told["as_then"] = has_part(found[0], self._around.look(topic))
+                told["as_then"] = has_part(found[0], self._context.look(topic))
             outcome.ok(asked | told)
         return None
 
     def _awaited(self, move: Until | Linger, played: "_Played") -> str | None:
-        acked, removed = self._around.tally.acked, self._around.tally.removed
+        tally = self._context.tally
+        acked, removed = tally.acked, tally.removed
         asked = {"condition": msgspec.to_builtins(move.condition), "within_ms": move.within_ms}
         where = played.chosen.where
-        deleted = self._around.tally.deleted(where)
+        deleted = tally.deleted(where)
 
         def look() -> Seen:
             match move.condition:
                 case Acknowledged(count):
-                    return _counted(self._around.tally.acked - acked, count)
+                    return _counted(tally.acked - acked, count)
                 case TopicsRemoved(count):
-                    return _counted(self._around.tally.removed - removed, count)
+                    return _counted(tally.removed - removed, count)
                 case RecordsDeleted():
-                    return _counted(self._around.tally.deleted(where) - deleted, 1)
+                    return _counted(tally.deleted(where) - deleted, 1)
                 case condition:
-                    return come_about(condition, played.chosen, self._around.look(where and where[0]))
+                    return come_about(condition, played.chosen, self._context.look(where and where[0]))
 
-        with self._recorder.operation("await", played.name, asked) as outcome:
-            seen = self._await(look, move.within_ms)
-            kind = OperationType.OK if seen.holds else OperationType.INFO
-            outcome.end(kind, asked | {"saw": seen.saw}, None if seen.holds else "it did not come about")
+        seen = self._context.await_recorded(played.name, asked, look, move.within_ms, _LOOK_PAUSE_S)
         return None if seen.holds else f"{_kind(move.condition)} did not come about"
-
-    def _await(self, look: Callable[[], Seen], within_ms: int) -> Seen:
-        deadline = time.monotonic() + within_ms / 1000
-        while True:
-            seen = look()
-            if seen.holds or time.monotonic() >= deadline or self._cancelled.wait(_LOOK_PAUSE_S):
-                return seen
 
     def _operator(self) -> Operator:
         """One that is free: what was asked for longest ago is waited for where all are busy."""
         if len(self._operators) < _AT_ONCE_MAX:
-            self._operators.append(self._new_operator())
+            self._operators.append(self._context.new_operator())
             return self._operators[-1]
         longest_ago = self._asking[-_AT_ONCE_MAX]
         join_all([longest_ago], longest_ago.bound_s + _GRACE_S)

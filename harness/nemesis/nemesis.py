@@ -4,8 +4,6 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-import msgspec
-
 from checkers.history.operations import OperationType
 from checkers.history.units import NS_PER_MS
 from harness.cluster.containers import in_parallel
@@ -15,7 +13,8 @@ from harness.faults.contract import Bench
 from harness.faults.injecting import Aimed, Held, Plan, among, heal, inject, plan_of, refuse
 from harness.faults.sparing import HELD, Strike, chosen, strike_of
 from harness.faults.taking import Taking
-from harness.faults.targets import Resolved, Sight
+from harness.faults.targets import Resolved
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.plan.schedule import agenda
 from harness.record.journal import Clock, Recorder
 from harness.record.ledger import FaultPlanned, FaultUndone, Ledger
@@ -41,7 +40,7 @@ class Nemesis:
         recorder: writes as the process ``nemesis``.
         ledger: told of every fault before it is injected.
         bench: the cluster it acts on.
-        look: the cluster as it is now, to resolve symbolic targets; gets the names of nodes that are down.
+        look: the cluster as it is now, to resolve symbolic targets.
         cancelled: set to end the schedule early; what is in force is left to `heal_all`.
         new_recorder: makes the recorder of another process of that name.
         taking: told of the nodes that faults have, so that blinks spare them.
@@ -52,7 +51,7 @@ class Nemesis:
         recorder: Recorder,
         ledger: Ledger,
         bench: Bench,
-        look: Callable[[frozenset[str]], Sight],
+        look: Callable[[], ClusterSnapshot],
         cancelled: threading.Event,
         *,
         new_recorder: Callable[[str], Recorder] | None = None,
@@ -233,15 +232,16 @@ class Nemesis:
 
     def _aimed(self, fault: str, spec: Fault, before: Sequence[Aimed]) -> Aimed | str:
         """A gambit's fault with its target, given those that begin with it; why it hits none."""
-        sight = self._seen(spec)
+        snapshot = self._seen(spec)
         if spec.takes_process:
-            taken = {one.resolved.node.name for one in before if one.held.spec.takes_process}
-            sight = msgspec.structs.replace(sight, down=sight.down | taken)
-        resolved = chosen(spec, sight, self._strikes)
+            snapshot = snapshot.holding(
+                one.resolved.node.name for one in before if one.held.spec.takes_process
+            )
+        resolved = chosen(spec, snapshot, self._strikes)
         if isinstance(resolved, str):
             return resolved
         active = activate(spec, fault, resolved, self._bench)
-        return Aimed(Held(fault, spec, active, until_ns=0), resolved, sight)
+        return Aimed(Held(fault, spec, active, until_ns=0), resolved, snapshot)
 
     def _struck(self, number: int, named: tuple[str, Aimed | str], lag_ms: int) -> bool:
         """Inject a fault that is aimed already, as the process of that number."""
@@ -257,15 +257,15 @@ class Nemesis:
     def _begin(self, fault: str, spec: Fault, hold_ms: int) -> bool:
         plan = self._plans[fault] = plan_of(spec)
         with self._recorder.operation("inject", fault, plan) as outcome:
-            sight = self._seen(spec)
-            resolved = chosen(spec, sight, self._strikes)
+            snapshot = self._seen(spec)
+            resolved = chosen(spec, snapshot, self._strikes)
             if isinstance(resolved, str):
                 refuse(outcome, plan, resolved)
                 return False
             active = activate(spec, fault, resolved, self._bench)
             held = Held(fault, spec, active, until_ns=_UNTIL_HEALED_NS)
             self._take(held)
-            kind = inject(Aimed(held, resolved, sight), plan, outcome, lambda: self._over(held))
+            kind = inject(Aimed(held, resolved, snapshot), plan, outcome, lambda: self._over(held))
         if kind is not OperationType.FAIL:
             self._remember(spec, resolved)
         held.until_ns = self._clock.now_ns() + hold_ms * NS_PER_MS
@@ -280,7 +280,7 @@ class Nemesis:
     def _remember(self, spec: Fault, resolved: Resolved) -> None:
         """A disk that was lost is weighed before the next one goes."""
         if isinstance(spec, OfDisk):
-            self._strikes.append(strike_of(resolved.node, self._look(self.down).copies))
+            self._strikes.append(strike_of(resolved.node, self._look()))
 
     def _end(self, held: Held, recorder: Recorder | None = None) -> bool:
         plan = self._plans[held.fault]
@@ -299,6 +299,7 @@ class Nemesis:
             self._held.remove(held)
             self._ledger.write(FaultUndone(fault=held.fault))
 
-    def _seen(self, spec: Fault) -> Sight:
+    def _seen(self, spec: Fault) -> ClusterSnapshot:
         """The nodes that a fault may hit, and what is known of them."""
-        return among(spec, self._look(self.down if spec.takes_process else frozenset()))
+        snapshot = self._look()
+        return among(spec, snapshot.holding(snapshot.down) if spec.takes_process else snapshot)

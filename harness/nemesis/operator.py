@@ -9,10 +9,10 @@ import msgspec
 from checkers.history.operations import OperationType
 from harness.administration.throttles import Throttle, remove_throttle
 from harness.kafka.sizes import TopicSizes
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.wire import WireError
 from harness.nemesis.asking import Administered, Asked, Asking, NobodyToAskError
 from harness.nemesis.drawing import drawn
-from harness.nemesis.situation import Situation
 from harness.record.journal import Recorder
 from harness.vocabulary.administration import (
     AddPartitions,
@@ -46,7 +46,7 @@ class Operator:
         self,
         cluster: Administered,
         recorder: Recorder,
-        look: Callable[[], Situation],
+        look: Callable[[], ClusterSnapshot],
         sizes: TopicSizes | None = None,
     ) -> None:
         self._asking = Asking(cluster, look)
@@ -61,14 +61,14 @@ class Operator:
             LookupError: it names a node that the topology does not have.
             JournalError: it could not be recorded.
         """
-        situation = self._look()
+        snapshot = self._look()
         if isinstance(operation, ReassignSome | CancelSome):
-            situation = self._asking.as_it_moves(situation, timeout_ms)
-        concrete = drawn(operation, situation) if isinstance(operation, Drawn) else operation
+            snapshot = self._asking.as_it_moves(snapshot, timeout_ms)
+        concrete = drawn(operation, snapshot) if isinstance(operation, Drawn) else operation
         if concrete is None:
             return Performed(OperationType.FAIL, error="nothing to ask for")
         try:
-            asked = self._asking.prepare(concrete, situation)
+            asked = self._asking.prepare(concrete, snapshot)
         except NobodyToAskError as error:
             return Performed(OperationType.FAIL, error=str(error))
         performed = self._record(concrete, asked, timeout_ms)

@@ -3,7 +3,8 @@
 import time
 from collections.abc import Mapping
 
-from harness.administration.reassignments import Ongoing, listed
+from harness.administration.reassignments import listed
+from harness.kafka.answers import Ongoing
 from harness.kafka.wire import Connection, WireError
 from harness.observers.observer import REPEAT_S, Observer
 from harness.observers.view import ClusterView

@@ -1,21 +1,23 @@
-"""The latest that observers have seen, for whoever must know now who leads."""
+"""The latest that observers have seen, from which snapshots of the cluster are taken."""
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
-from harness.administration.reassignments import Ongoing
-from harness.kafka.answers import PartitionAnswer, QuorumAnswer, TopicAnswer
+from harness.kafka.answers import Ongoing, PartitionAnswer, Place, QuorumAnswer, TopicAnswer
+from harness.kafka.sizes import TopicSizes
+from harness.kafka.snapshot import ClusterSnapshot
+from harness.vocabulary.topology import Node
 
 FRESH_S = 3.0
-"""Older sights are of a node that fell silent; what it believed says nothing about now."""
+"""Older answers are of a node that fell silent; what it believed says nothing about now."""
 
 
 class ClusterView:
     """What every node last said of leaders; safe to share between threads.
 
     Args:
-        fresh_s: how old a sight may be to count.
+        fresh_s: how old an answer may be to count.
         clock: seconds, monotonic.
     """
 
@@ -51,80 +53,46 @@ class ClusterView:
         with self._lock:
             self._ongoing = (self._clock(), ongoing)
 
-    def ongoing(self) -> tuple[Ongoing, ...] | None:
-        """The reassignments that go on, None if nobody told lately."""
-        with self._lock:
-            return self._ongoing[1] if self._ongoing is not None and self._fresh(self._ongoing[0]) else None
-
-    def active_controller(self) -> int | None:
-        """Id of the controller that leads in the highest epoch, None if none said so lately."""
-        quorum = self.quorum()
-        return None if quorum is None else quorum.leader_id
-
-    def quorum(self) -> QuorumAnswer | None:
-        """The answer of the controller that leads in the highest epoch, None if none said so lately."""
-        with self._lock:
-            leading = [answer for at, answer in self._controllers.values() if self._fresh(at)]
-        return max(leading, key=lambda answer: (answer.leader_epoch, answer.leader_id), default=None)
-
     def told_by(self, node: str) -> Mapping[str, TopicAnswer]:
         """What a broker told of topics, by their names; nothing if it told nothing lately."""
         with self._lock:
             at, topics = self._brokers.get(node, (-self._fresh_s, {}))
             return topics if self._fresh(at) else {}
 
-    def partition(self, topic: str, partition: int) -> PartitionAnswer | None:
-        """The partition as the broker with the newest leader epoch sees it, None if none told lately.
+    def snapshot(
+        self, nodes: tuple[Node, ...], topics: Sequence[TopicAnswer], sizes: TopicSizes
+    ) -> ClusterSnapshot:
+        """What was told lately, all of it at one moment.
 
-        Among brokers that know the same epoch the one who told last is believed.
+        Args:
+            nodes: all nodes.
+            topics: those to tell of, as they were made.
+            sizes: gets to know of the partitions that brokers told of.
         """
+        names = [topic.name for topic in topics]
         with self._lock:
-            told = self._told(topic)
-        states = [
-            (state.leader_epoch, at, state)
-            for at, answer in told
-            for state in answer.partitions
-            if state.partition == partition
-        ]
-        return max(states, key=lambda one: one[:2])[2] if states else None
-
-    def size(self, topic: str) -> int:
-        """How many partitions of a topic any broker told of lately."""
-        with self._lock:
-            told = self._told(topic)
-        return max((state.partition + 1 for _, answer in told for state in answer.partitions), default=0)
-
-    def tellings(self, topic: str, partition: int) -> tuple[PartitionAnswer, ...]:
-        """The partition as each broker that told lately sees it."""
-        with self._lock:
-            told = self._told(topic)
-        return tuple(
-            state for _, answer in told for state in answer.partitions if state.partition == partition
+            fresh = [seen for seen in self._brokers.values() if self._fresh(seen[0])]
+            leading = [answer for at, answer in self._controllers.values() if self._fresh(at)]
+            moving = self._ongoing if self._ongoing is not None and self._fresh(self._ongoing[0]) else None
+            answers, out_of_sync = self._answers, dict(self._out)
+        newest_first = [topics for _, topics in sorted(fresh, key=lambda seen: seen[0], reverse=True)]
+        told: dict[Place, list[PartitionAnswer]] = {}
+        for answer in (seen[name] for seen in newest_first for name in names if name in seen):
+            for state in answer.partitions:
+                told.setdefault((answer.name, state.partition), []).append(state)
+        for name, number in told:
+            sizes.grew(name, number + 1)
+        known = sizes.now(topics)
+        return ClusterSnapshot(
+            nodes,
+            {place: tuple(told.get(place, ())) for topic in known for place in topic.places},
+            max(leading, key=lambda answer: (answer.leader_epoch, answer.leader_id), default=None),
+            None if moving is None else moving[1],
+            known,
+            taken_at_ms=time.time_ns() // 1_000_000,
+            answers=answers,
+            out_of_sync=out_of_sync,
         )
-
-    def out_of_sync(self) -> tuple[int, dict[tuple[str, int, int], int]]:
-        """How many answers of brokers were heard, and which one told last that a replica is not in sync.
-
-        Replicas by topic, partition and id; answers by their number, counted from 1.
-        """
-        with self._lock:
-            return self._answers, dict(self._out)
-
-    def leader_of(self, topic: str, partition: int) -> int | None:
-        """Id of the partition's leader, None if it has none or nobody told lately."""
-        state = self.partition(topic, partition)
-        return None if state is None or state.leader < 0 else state.leader
-
-    def leaders(self, topic: str) -> tuple[int, ...]:
-        """Leaders of the partitions that have one, in the order of the partitions."""
-        with self._lock:
-            told = [answer for _, answer in self._told(topic)]
-        partitions = sorted({state.partition for answer in told for state in answer.partitions})
-        found = (self.leader_of(topic, partition) for partition in partitions)
-        return tuple(leader for leader in found if leader is not None)
-
-    def _told(self, topic: str) -> list[tuple[float, TopicAnswer]]:
-        return [(at, seen[topic]) for at, seen in self._brokers.values() if self._fresh(at) and topic in seen]
 
     def _fresh(self, at: float) -> bool:
         return self._clock() - at <= self._fresh_s

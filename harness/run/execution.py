@@ -1,21 +1,22 @@
 """Who carries a schedule out: the nemesis, the operators of admin operations, and what they look at."""
 
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, suppress
 
+import msgspec
+
 from harness.faults.taking import Taking
-from harness.faults.targets import Copies, Sight
-from harness.kafka.answers import PartitionAnswer
+from harness.kafka.answers import PartitionAnswer, Place
 from harness.kafka.endpoint import Endpoint
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.wire import WireError
 from harness.nemesis.blinking import Blinking
-from harness.nemesis.gambits import GambitCourse, GambitSurroundings
+from harness.nemesis.course import CourseContext
+from harness.nemesis.gambits import GambitCourse
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator
-from harness.nemesis.script import ScriptCourse, ScriptSurroundings
-from harness.nemesis.situation import Situation, TopicSize
+from harness.nemesis.script import ScriptCourse
 from harness.nemesis.timed import Timed
 from harness.nemesis.timed_operations import TimedOperations
 from harness.observers.view import ClusterView
@@ -69,7 +70,7 @@ class Execution:
             recorder,
             stage.ledger,
             self._bench,
-            self._sight,
+            self._snapshot_for_faults,
             cancelled,
             new_recorder=self._another_nemesis,
             taking=self._taking,
@@ -115,24 +116,19 @@ class Execution:
             yield from end_retention(self._new_operator(), brokers, limits, _RETENTION_BOUND_S)
 
     def _play(self, schedule: ScriptedSchedule) -> None:
-        recorder = Recorder(self._stage.journals.open("moves", "script"), "moves")
-        cluster = self._stage.cluster
-        surroundings = ScriptSurroundings(
-            self._situation,
-            self._stage.tally,
-            cluster.set_properties,
-            cluster.addresses,
-            self._stage.plan.scenario.assumptions.fault_held_ms,
-        )
-        course = ScriptCourse(self.nemesis, self._new_operator, recorder, surroundings, self._cancelled)
+        cluster, assumed = self._stage.cluster, self._stage.plan.scenario.assumptions
+        context = self._course("moves", self._new_operator)
+        course = ScriptCourse(context, cluster.set_properties, cluster.addresses, assumed.fault_held_ms)
         course.carry_out(schedule)
 
     def _gambits(self) -> GambitCourse:
-        recorder = Recorder(self._stage.journals.open("gambits", "script"), "gambits")
-        around = GambitSurroundings(self._situation, self._stage.tally, self._deletions)
         # The first operator performs what the schedule has at given times.
-        return GambitCourse(
-            self.nemesis, lambda: self._new_operator(least=2), recorder, around, self._cancelled
+        return GambitCourse(self._course("gambits", lambda: self._new_operator(least=2)), self._deletions)
+
+    def _course(self, process: str, new_operator: Callable[[], Operator]) -> CourseContext:
+        recorder = Recorder(self._stage.journals.open(process, "script"), process)
+        return CourseContext(
+            self.nemesis, new_operator, recorder, self._snapshot, self._stage.tally, self._cancelled
         )
 
     def _act(self, schedule: FixedSchedule, strike: Callable[[FixedSchedule], None]) -> None:
@@ -168,7 +164,7 @@ class Execution:
             self._another_nemesis("nemesis-blinks"),
             self._stage.ledger,
             self._bench,
-            look=self._sight,
+            look=self._snapshot_for_faults,
             taking=self._taking,
             cancelled=self._cancelled,
         )
@@ -181,72 +177,38 @@ class Execution:
         number = self._operators_made = max(self._operators_made + 1, least)
         name = "admin" if number == 1 else f"admin-{number}"
         recorder = Recorder(self._stage.journals.open(name, "operator"), name)
-        self._operators.append(Operator(self._stage.cluster, recorder, self._situation, self._stage.sizes))
+        self._operators.append(Operator(self._stage.cluster, recorder, self._snapshot, self._stage.sizes))
         return self._operators[-1]
 
-    def _sight(self, down: frozenset[str]) -> Sight:
-        self._check()
+    def _snapshot_for_faults(self) -> ClusterSnapshot:
+        """The cluster now, with the nodes that died; fails where somebody beside the faults did."""
+        snapshot = self._snapshot()
         for one in self._beside:
             one.check()
-        return Sight(
-            nodes=self._stage.cluster.nodes,
-            active_controller=self._view.active_controller(),
-            leaders=self._view.leaders(self._stage.topics[0].name),
-            down=down,
-            dead=self._stage.cluster.ended - self.nemesis.down,
-            copies=self._copies(),
-        )
+        return msgspec.structs.replace(snapshot, dead=self._stage.cluster.ended - self.nemesis.down)
 
-    def _copies(self) -> Copies:
-        moment, out = self._view.out_of_sync()
-        return Copies(
-            told={(topic, number): self._view.tellings(topic, number) for topic, number in self._places()},
-            least=self._stage.plan.scenario.workload.min_insync_replicas,
-            quorum=self._view.quorum(),
-            now_ms=time.time_ns() // 1_000_000,
-            moment=moment,
-            out=out,
-        )
-
-    def _situation(self, beside: str | None = None) -> Situation:
+    def _snapshot(self, beside: str | None = None) -> ClusterSnapshot:
         """The cluster now; the partitions of a topic that nobody observes are asked for."""
         self._check()
-        partitions = {
-            (topic, number): self._view.partition(topic, number) for topic, number in self._places()
-        }
-        observed = {where: state for where, state in partitions.items() if state is not None}
-        if beside is not None and all(topic.name != beside for topic in self._stage.topics):
-            observed |= self._asked_for(beside)
-        return Situation(
-            nodes=self._stage.cluster.nodes,
+        stage = self._stage
+        seen = self._view.snapshot(stage.cluster.nodes, stage.topics, stage.sizes)
+        asked = None if beside is None or any(one.name == beside for one in seen.topics) else beside
+        return msgspec.structs.replace(
+            seen,
+            told=seen.told if asked is None else seen.told | self._asked_for(asked),
+            min_insync_replicas=stage.plan.scenario.workload.min_insync_replicas,
             down=self.nemesis.down,
-            partitions=observed,
-            quorum=self._view.quorum(),
-            ongoing=self._view.ongoing(),
-            loaded=self._loaded(),
         )
 
-    def _loaded(self) -> TopicSize:
-        """The workload's first topic."""
-        first = self._stage.topics[0]
-        return TopicSize(first.name, len(first.partitions), len(self._stage.sizes.places([first])))
-
-    def _places(self) -> list[tuple[str, int]]:
-        """Partitions of the workload's topics, with those that were added, or that a broker tells of."""
-        for topic in self._stage.topics:
-            self._stage.sizes.grew(topic.name, self._view.size(topic.name))
-        return self._stage.sizes.places(self._stage.topics)
-
-    def _asked_for(self, topic: str) -> dict[tuple[str, int], PartitionAnswer]:
-        """Partitions of a topic, as the broker with the newest leader epoch of each tells now."""
-        found: dict[tuple[str, int], PartitionAnswer] = {}
-        listeners = self._stage.cluster.observe_listeners
-        for node, address in listeners.items():
+    def _asked_for(self, topic: str) -> dict[Place, tuple[PartitionAnswer, ...]]:
+        """Partitions of a topic, as each broker that answers tells now."""
+        found: dict[Place, tuple[PartitionAnswer, ...]] = {}
+        for node, address in self._stage.cluster.observe_listeners.items():
             if node in self.nemesis.down:
                 continue
             endpoint = Endpoint(*address, _LOOK_TIMEOUT_S)
             with suppress(WireError), closing(endpoint):
                 for state in endpoint.cluster((topic,)).topics[topic].partitions:
-                    where = (topic, state.partition)
-                    found[where] = max(found.get(where, state), state, key=lambda one: one.leader_epoch)
+                    place = (topic, state.partition)
+                    found[place] = (*found.get(place, ()), state)
         return found

@@ -12,7 +12,7 @@ import msgspec
 from results.coverage import LABELS
 from results.markdown import distinct, number
 from results.qualification.comparing import compare, spread
-from results.qualification.deciding import RULE, Facts, decide
+from results.qualification.deciding import RULE, RuleInput, decide
 from results.qualification.finding import Found, Standing, found_in, permitted_in
 from results.qualification.gaps import gaps_of, short_cells, unreached_states
 from results.qualification.inference import share_interval
@@ -58,7 +58,7 @@ def qualify(
     cells, states = tuple(_cells(ordered)), tuple(_states(question, ordered))
     found, comparisons = found_in(ordered, elsewhere, on_record), compare(ordered)
     builds = (_build(question.candidate, candidate), _baseline(question, ordered))
-    facts = Facts(
+    given = RuleInput(
         unexplained=tuple(_told(one) for one in found if one.standing is Standing.UNEXPLAINED),
         worse=comparisons.worse(),
         controls=tuple(_controls(controls)),
@@ -67,7 +67,7 @@ def qualify(
         short=(*_silent(question, ordered), *short_cells(cells)),
         unreached=unreached_states(states),
     )
-    decision, reasons = decide(facts)
+    decision, reasons = decide(given)
     summary = summarise(outcomes(candidate))
     operations = sum(cell.operations for cell in cells if cell.role is Role.CANDIDATE)
     faults = sum(total.proven for total in summary.faults)

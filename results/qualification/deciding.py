@@ -28,7 +28,7 @@ class Reason(msgspec.Struct, frozen=True):
     text: str
 
 
-class Facts(msgspec.Struct, frozen=True, kw_only=True):
+class RuleInput(msgspec.Struct, frozen=True, kw_only=True):
     """All that the rule looks at; each is a list of sentences, empty where there is nothing to say.
 
     Attributes:
@@ -50,10 +50,10 @@ class Facts(msgspec.Struct, frozen=True, kw_only=True):
     unreached: tuple[str, ...] = ()
 
 
-def decide(facts: Facts) -> tuple[Decision, tuple[Reason, ...]]:
+def decide(given: RuleInput) -> tuple[Decision, tuple[Reason, ...]]:
     """The decision, and every reason against QUALIFIED, the most severe first."""
-    against = (*facts.unexplained, *facts.worse)
-    open_questions = (*facts.controls, *facts.mixed, *facts.doubtful, *facts.short, *facts.unreached)
+    against = (*given.unexplained, *given.worse)
+    open_questions = (*given.controls, *given.mixed, *given.doubtful, *given.short, *given.unreached)
     reasons = (
         *(Reason(Decision.NOT_QUALIFIED, text) for text in against),
         *(Reason(Decision.INCONCLUSIVE, text) for text in open_questions),

@@ -30,10 +30,10 @@ from harness.faults.activate import activate
 from harness.faults.targets import Resolved
 from harness.kafka.answers import PartitionAnswer
 from harness.kafka.endpoint import Endpoint
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.topics import NewTopic, create_topic, delete_topic
 from harness.kafka.wire import WireError
 from harness.nemesis.operator import Operator
-from harness.nemesis.situation import Situation
 from harness.record.journal import Clock, Journals, Recorder
 from harness.run.healing import bench_of
 from harness.run.readiness import await_ready
@@ -85,14 +85,14 @@ from harness.cluster.cluster import find_cluster
 from harness.cluster.engine import connect
 from harness.record.journal import Clock, Journals, Recorder
 from harness.nemesis.operator import Operator
-from harness.nemesis.situation import Situation
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.vocabulary.administration import ElectionType, ElectLeaders
 
 folder, histories, run, began_ns, topic, name, *down = sys.argv[1:]
 cluster = find_cluster(connect(), Path(folder))
 journal = Journals(Path(histories), run, Clock(int(began_ns))).open(name)
-situation = Situation(cluster.nodes, frozenset(down), {}, None)
-operator = Operator(cluster, Recorder(journal, name), lambda: situation)
+snapshot = ClusterSnapshot(cluster.nodes, down=frozenset(down))
+operator = Operator(cluster, Recorder(journal, name), lambda: snapshot)
 operator.perform(ElectLeaders(ElectionType.PREFERRED, ((topic, 1),)), 8_000)
 """
 
@@ -151,9 +151,9 @@ class Ground:
         self._operators += 1
         name = f"admin-{self._operators}"
         others = frozenset(node.name for node in self.cluster.nodes) - {asked}
-        situation = Situation(self.cluster.nodes, others, {}, None)
+        snapshot = ClusterSnapshot(self.cluster.nodes, down=others)
         recorder = Recorder(self.journals.open(name), name)
-        return Operator(self.cluster, recorder, lambda: situation).perform(operation, TIMEOUT_MS).outcome
+        return Operator(self.cluster, recorder, lambda: snapshot).perform(operation, TIMEOUT_MS).outcome
 
     def has_asked(self, f: str) -> bool:
         """Whether an invocation is in a journal."""

@@ -9,13 +9,15 @@ import pytest
 
 from checkers.history.operations import Operation, OperationType
 from harness.faults.contract import Bench
-from harness.faults.targets import Resolved, Sight
+from harness.faults.targets import Resolved
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis import nemesis as module
 from harness.nemesis.nemesis import Nemesis
 from harness.record.journal import Clock, Journals, Recorder
 from harness.record.ledger import Ledger, pending_undos, read_ledger
 from harness.vocabulary import Fault, Mode, Topology
 from tests.harness.recorded import recorded
+from tests.harness.snapshots import led
 
 NODES = Topology(mode=Mode.ISOLATED).nodes()
 
@@ -31,10 +33,14 @@ class NemesisRig:
             Recorder(self.journals.open("nemesis"), "nemesis"),
             Ledger(folder),
             cast("Bench", None),
-            lambda down: Sight(NODES, 101, (1,), down, dead=frozenset(self.seen_dead()) - down),
+            self._look,
             threading.Event(),
             new_recorder=lambda name: Recorder(self.journals.open(name), name),
         )
+
+    def _look(self) -> ClusterSnapshot:
+        down = self.nemesis.down
+        return led(NODES, 101, (1,), down=down, dead=frozenset(self.seen_dead()) - down)
 
     def fault(self, name: str, target: str) -> Any:
         """An active fault of a name, for a node of a name."""

@@ -14,7 +14,7 @@ from harness.faults.contract import Bench, NotConfirmedError
 from harness.faults.cuts import cuts
 from harness.faults.injecting import OVER
 from harness.faults.taking import Taking
-from harness.faults.targets import Resolved, Sight
+from harness.faults.targets import Resolved
 from harness.nemesis import blinking as module
 from harness.nemesis.blinking import Blinking
 from harness.nemesis.timed import TimedError
@@ -37,6 +37,7 @@ from harness.vocabulary import (
     controller,
 )
 from tests.harness.recorded import recorded
+from tests.harness.snapshots import led
 from tests.harness.waiting import BOUND_S
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
@@ -66,7 +67,7 @@ class Rig:
             Recorder(self.journals.open("nemesis-blinks"), "nemesis-blinks"),
             Ledger(self.folder),
             Bench(NODES, {}, {}, {}),
-            look=lambda down: Sight(NODES, 101, (1,), down, dead=frozenset(self.dead)),
+            look=lambda: led(NODES, 101, (1,), dead=frozenset(self.dead)),
             taking=self.taking,
             cancelled=self.cancelled,
         )
@@ -171,8 +172,7 @@ def test_a_link_is_cut_to_somebody_whom_nobody_has(rig: Rig) -> None:
         assert module._between_free(
             Partition(Pattern.LINK, broker(1), draw=draw),
             Resolved(NODES[3], "name"),
-            Sight(NODES, 101, (1,)),
-            frozenset(taken),
+            led(NODES, 101, (1,), held=frozenset(taken)),
         ) == Partition(Pattern.LINK, broker(1), draw=1)
     told = rig.play(
         Step(0, 0, Partition(Pattern.LINK, broker(1), draw=2)),

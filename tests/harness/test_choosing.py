@@ -1,11 +1,11 @@
-"""Parts of gambits and what gambits wait for, by situations written by hand."""
+"""Parts of gambits and what gambits wait for, by snapshots written by hand."""
 
 import pytest
 from msgspec import structs
 
 from harness.kafka.answers import PartitionAnswer, QuorumAnswer, Replica
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis.choosing import Chosen, asked_there, chosen_now, come_about, has_part, member_of
-from harness.nemesis.situation import Situation
 from harness.vocabulary import (
     AddPart,
     AddVoter,
@@ -40,6 +40,7 @@ from harness.vocabulary import (
     controller,
 )
 from harness.vocabulary.gambits import Situational
+from tests.harness.snapshots import told
 
 NODES = Topology(mode=Mode.ISOLATED).nodes()
 BY_NAME = {node.name: node for node in NODES}
@@ -54,9 +55,11 @@ def partition(number: int, leader: int, isr: tuple[int, ...], replicas: tuple[in
     return PartitionAnswer(number, leader, 4, replicas, isr, None)
 
 
-def situation(*partitions: PartitionAnswer, down: str = "", led: QuorumAnswer | None = None) -> Situation:
-    told = {("t", one.partition): one for one in partitions}
-    return Situation(NODES, frozenset(down.split()), told, led)
+def snapshot(
+    *partitions: PartitionAnswer, down: str = "", led: QuorumAnswer | None = None
+) -> ClusterSnapshot:
+    states = {("t", one.partition): one for one in partitions}
+    return ClusterSnapshot(NODES, told(states), led, down=frozenset(down.split()))
 
 
 WHOLE = partition(0, 2, (3, 2, 1), (1, 2, 3))
@@ -70,16 +73,16 @@ def named(found: Chosen | None) -> dict[str, str]:
 
 
 def test_copies_are_those_of_a_partition_that_is_in_sync() -> None:
-    found = chosen_now(ChooseCopies(0), situation(SHRUNK, LEADERLESS, WHOLE))
+    found = chosen_now(ChooseCopies(0), snapshot(SHRUNK, LEADERLESS, WHOLE))
     assert found is not None
     assert found.where == ("t", 0)
     assert named(found) == {"leader": "b2", "follower-1": "b1", "follower-2": "b3"}
-    turned = chosen_now(ChooseCopies(1 << 8), situation(WHOLE))
+    turned = chosen_now(ChooseCopies(1 << 8), snapshot(WHOLE))
     assert named(turned) == {"leader": "b2", "follower-1": "b3", "follower-2": "b1"}
 
 
 def test_a_draw_decides_among_partitions() -> None:
-    more = situation(WHOLE, partition(3, 1, (1, 2), (1, 2)))
+    more = snapshot(WHOLE, partition(3, 1, (1, 2), (1, 2)))
     assert {found.where for draw in range(4) if (found := chosen_now(ChooseCopies(draw), more))} == {
         ("t", 0),
         ("t", 3),
@@ -88,71 +91,71 @@ def test_a_draw_decides_among_partitions() -> None:
 
 @pytest.mark.parametrize(
     "there",
-    [situation(), situation(SHRUNK, LEADERLESS), situation(WHOLE, down="b3")],
+    [snapshot(), snapshot(SHRUNK, LEADERLESS), snapshot(WHOLE, down="b3")],
     ids=["nothing", "nobody in sync", "one down"],
 )
-def test_where_no_partition_fits_nobody_is_chosen(there: Situation) -> None:
+def test_where_no_partition_fits_nobody_is_chosen(there: ClusterSnapshot) -> None:
     assert chosen_now(ChooseCopies(0), there) is None
 
 
 def test_a_partition_has_as_many_copies_as_are_needed() -> None:
-    two = situation(partition(3, 1, (1, 2), (1, 2)))
+    two = snapshot(partition(3, 1, (1, 2), (1, 2)))
     assert chosen_now(ChooseCopies(0), two) is not None
     assert chosen_now(ChooseCopies(0, copies=3), two) is None
 
 
 def test_a_preferred_leader_that_follows_is_the_first_follower() -> None:
     for draw in (0, 1 << 8):
-        chosen = chosen_now(ChooseCopies(draw, preferred_follows=True), situation(WHOLE))
+        chosen = chosen_now(ChooseCopies(draw, preferred_follows=True), snapshot(WHOLE))
         assert named(chosen) == {"leader": "b2", "follower-1": "b1", "follower-2": "b3"}
-    led = situation(partition(0, 1, (3, 2, 1), (1, 2, 3)))
+    led = snapshot(partition(0, 1, (3, 2, 1), (1, 2, 3)))
     assert chosen_now(ChooseCopies(0, preferred_follows=True), led) is None
 
 
 def test_copies_may_be_of_one_topic_alone() -> None:
-    assert chosen_now(ChooseCopies(0, "u"), situation(WHOLE)) is None
-    assert chosen_now(ChooseCopies(0, "t"), situation(WHOLE)) is not None
+    assert chosen_now(ChooseCopies(0, "u"), snapshot(WHOLE)) is None
+    assert chosen_now(ChooseCopies(0, "t"), snapshot(WHOLE)) is not None
 
 
 def test_the_quorum_has_a_controller_and_voters() -> None:
-    assert named(chosen_now(ChooseQuorum(0), situation(led=quorum()))) == {
+    assert named(chosen_now(ChooseQuorum(0), snapshot(led=quorum()))) == {
         "controller": "c2",
         "voter-1": "c1",
         "voter-2": "c3",
     }
-    assert named(chosen_now(ChooseQuorum(1), situation(led=quorum())))["voter-1"] == "c3"
-    assert "voter-2" not in named(chosen_now(ChooseQuorum(0), situation(led=quorum(), down="c3")))
+    assert named(chosen_now(ChooseQuorum(1), snapshot(led=quorum())))["voter-1"] == "c3"
+    assert "voter-2" not in named(chosen_now(ChooseQuorum(0), snapshot(led=quorum(), down="c3")))
 
 
 @pytest.mark.parametrize(
     "there",
-    [situation(), situation(led=quorum(hw=-1)), situation(led=quorum(), down="c2")],
+    [snapshot(), snapshot(led=quorum(hw=-1)), snapshot(led=quorum(), down="c2")],
     ids=["nobody leads", "nothing is committed", "the leader is down"],
 )
-def test_without_a_leader_of_the_quorum_nobody_is_chosen(there: Situation) -> None:
+def test_without_a_leader_of_the_quorum_nobody_is_chosen(there: ClusterSnapshot) -> None:
     assert chosen_now(ChooseQuorum(0), there) is None
 
 
 def test_who_leads_now_is_the_successor() -> None:
-    assert named(chosen_now(ChooseSuccessor(), situation(SHRUNK), CHOSEN)) == {"successor": "b1"}
-    for there in (situation(), situation(WHOLE), situation(SHRUNK, down="b1")):
+    assert named(chosen_now(ChooseSuccessor(), snapshot(SHRUNK), CHOSEN)) == {"successor": "b1"}
+    for there in (snapshot(), snapshot(WHOLE), snapshot(SHRUNK, down="b1")):
         assert chosen_now(ChooseSuccessor(), there, CHOSEN) is None
-    assert chosen_now(ChooseSuccessor(), situation(LEADERLESS), Chosen({}, ("t", 2))) is None
-    assert chosen_now(ChooseSuccessor(), situation(SHRUNK)) is None, "of no partition"
+    assert chosen_now(ChooseSuccessor(), snapshot(LEADERLESS), Chosen({}, ("t", 2))) is None
+    assert chosen_now(ChooseSuccessor(), snapshot(SHRUNK)) is None, "of no partition"
 
 
 def test_those_of_another_run_are_taken_once_their_partition_is_in_sync() -> None:
     given = Given({"leader": broker(1), "follower-1": broker(2)}, ("t", 0))
-    found = chosen_now(given, situation(WHOLE))
+    found = chosen_now(given, snapshot(WHOLE))
     assert found == Chosen({"leader": BY_NAME["b1"], "follower-1": BY_NAME["b2"]}, ("t", 0))
-    assert not has_part(found, situation(WHOLE)), "b2 leads now"
-    assert chosen_now(given, situation(SHRUNK)) is None
-    assert chosen_now(Given({"leader": broker(1)}, ("t", 1)), situation(SHRUNK)) is None
-    assert chosen_now(Given({"x": broker(4)}, None), situation()) is None
-    taken = chosen_now(Given({"controller": controller(2)}, None), situation(led=quorum()))
+    assert not has_part(found, snapshot(WHOLE)), "b2 leads now"
+    assert chosen_now(given, snapshot(SHRUNK)) is None
+    assert chosen_now(Given({"leader": broker(1)}, ("t", 1)), snapshot(SHRUNK)) is None
+    assert chosen_now(Given({"x": broker(4)}, None), snapshot()) is None
+    taken = chosen_now(Given({"controller": controller(2)}, None), snapshot(led=quorum()))
     assert taken is not None
-    assert has_part(taken, situation(led=quorum()))
-    assert not has_part(taken, situation(led=quorum(101)))
+    assert has_part(taken, snapshot(led=quorum()))
+    assert not has_part(taken, snapshot(led=quorum(101)))
 
 
 @pytest.mark.parametrize(
@@ -172,37 +175,37 @@ def test_those_of_another_run_are_taken_once_their_partition_is_in_sync() -> Non
     ],
 )
 def test_conditions_of_the_chosen_partition(condition: Situational, *, holds: bool) -> None:
-    assert come_about(condition, CHOSEN, situation(WHOLE, SHRUNK)).holds is holds
-    assert not come_about(condition, CHOSEN, situation()).holds, "nothing is told"
+    assert come_about(condition, CHOSEN, snapshot(WHOLE, SHRUNK)).holds is holds
+    assert not come_about(condition, CHOSEN, snapshot()).holds, "nothing is told"
 
 
 def test_a_partition_without_a_leader_is_neither_led_nor_out_of_sync() -> None:
     chosen = Chosen(CHOSEN.parts, ("t", 2))
     for condition in (LedByAnother(), OutOfSync("leader"), InSyncAlone("follower-1")):
-        assert not come_about(condition, chosen, situation(LEADERLESS)).holds
-    assert come_about(Leaderless(), chosen, situation(LEADERLESS)).holds
-    assert not come_about(Leaderless(), CHOSEN, situation(SHRUNK)).holds
+        assert not come_about(condition, chosen, snapshot(LEADERLESS)).holds
+    assert come_about(Leaderless(), chosen, snapshot(LEADERLESS)).holds
+    assert not come_about(Leaderless(), CHOSEN, snapshot(SHRUNK)).holds
 
 
 def test_all_are_in_sync_when_every_partition_is() -> None:
-    assert come_about(AllInSync(), Chosen(), situation(WHOLE)).holds
-    assert come_about(AllInSync(), Chosen(), situation(WHOLE, LEADERLESS)).saw == ["t/2"]
+    assert come_about(AllInSync(), Chosen(), snapshot(WHOLE)).holds
+    assert come_about(AllInSync(), Chosen(), snapshot(WHOLE, LEADERLESS)).saw == ["t/2"]
 
 
 def test_another_leader_of_the_quorum_has_a_high_watermark() -> None:
     condition, chosen = QuorumLedByAnother("controller"), Chosen({"controller": BY_NAME["c2"]})
     for led, holds in ((quorum(), False), (quorum(101), True), (quorum(101, hw=-1), False), (None, False)):
-        assert come_about(condition, chosen, situation(led=led)).holds is holds
+        assert come_about(condition, chosen, snapshot(led=led)).holds is holds
 
 
 def test_a_quorum_that_is_led_has_a_high_watermark() -> None:
     for led, holds in ((quorum(), True), (quorum(hw=-1), False), (None, False)):
-        assert come_about(QuorumLed(), Chosen(), situation(led=led)).holds is holds
+        assert come_about(QuorumLed(), Chosen(), snapshot(led=led)).holds is holds
 
 
 def test_a_part_that_nobody_has_is_told() -> None:
     with pytest.raises(LookupError, match="nobody is follower-7"):
-        come_about(LedBy("follower-7"), CHOSEN, situation(SHRUNK))
+        come_about(LedBy("follower-7"), CHOSEN, snapshot(SHRUNK))
 
 
 def test_later_choices_add_to_earlier_ones() -> None:
@@ -219,13 +222,13 @@ def test_nodes_have_a_place_in_the_topology() -> None:
 def test_newcomers_are_brokers_that_are_up_and_have_no_copy() -> None:
     two = partition(0, 2, (2, 3), (2, 3))
     chosen = Chosen({"leader": BY_NAME["b2"]}, ("t", 0))
-    assert named(chosen_now(ChooseNewcomers(5), situation(two), chosen)) == {"newcomer-1": "b1"}
-    assert chosen_now(ChooseNewcomers(5), situation(two, down="b1"), chosen) is None
-    assert chosen_now(ChooseNewcomers(5, count=2), situation(two), chosen) is None
-    assert chosen_now(ChooseNewcomers(5), situation(two)) is None
+    assert named(chosen_now(ChooseNewcomers(5), snapshot(two), chosen)) == {"newcomer-1": "b1"}
+    assert chosen_now(ChooseNewcomers(5), snapshot(two, down="b1"), chosen) is None
+    assert chosen_now(ChooseNewcomers(5, count=2), snapshot(two), chosen) is None
+    assert chosen_now(ChooseNewcomers(5), snapshot(two)) is None
     one = partition(0, 2, (2,), (2,))
     orders = {
-        tuple(named(chosen_now(ChooseNewcomers(draw), situation(one), chosen)).values()) for draw in range(4)
+        tuple(named(chosen_now(ChooseNewcomers(draw), snapshot(one), chosen)).values()) for draw in range(4)
     }
     assert orders == {("b1", "b3"), ("b3", "b1")}
 
@@ -244,9 +247,9 @@ def test_what_is_asked_for_names_the_partition_and_its_brokers() -> None:
 
 
 def test_who_is_being_added_has_a_place_and_is_not_in_sync() -> None:
-    assert come_about(BeingAdded("follower-1"), CHOSEN, situation(SHRUNK)).holds
-    assert not come_about(BeingAdded("leader"), CHOSEN, situation(SHRUNK)).holds
-    elsewhere = situation(partition(1, 1, (1,), (1, 3)))
+    assert come_about(BeingAdded("follower-1"), CHOSEN, snapshot(SHRUNK)).holds
+    assert not come_about(BeingAdded("leader"), CHOSEN, snapshot(SHRUNK)).holds
+    elsewhere = snapshot(partition(1, 1, (1,), (1, 3)))
     seen = come_about(BeingAdded("follower-1"), CHOSEN, elsewhere)
     assert (seen.holds, seen.saw["replicas"]) == (False, (1, 3))
 
@@ -263,11 +266,11 @@ def test_who_observes_is_told_by_the_quorums_leader() -> None:
     chosen = Chosen({"voter-1": BY_NAME["c3"]})
     told = structs.replace(quorum(), observers=(Replica(1, "dir-1", 8, 0, 0), Replica(103, "new", 8, 0, 0)))
     for led, holds in ((quorum(), False), (told, True), (None, False)):
-        assert come_about(Observing("voter-1"), chosen, situation(led=led)).holds is holds
-    assert come_about(Observing("voter-1"), chosen, situation(led=told)).saw == [1, 103]
+        assert come_about(Observing("voter-1"), chosen, snapshot(led=led)).holds is holds
+    assert come_about(Observing("voter-1"), chosen, snapshot(led=told)).saw == [1, 103]
 
 
 def test_nothing_moves_where_somebody_told_so() -> None:
-    assert not come_about(NothingMoves(), CHOSEN, situation(WHOLE)).holds
-    told = Situation(NODES, frozenset(), {}, None, ())
+    assert not come_about(NothingMoves(), CHOSEN, snapshot(WHOLE)).holds
+    told = ClusterSnapshot(NODES, ongoing=())
     assert come_about(NothingMoves(), CHOSEN, told).holds

@@ -11,8 +11,7 @@ from checkers.history.operations import OperationType
 from harness.errors import EngineError
 from harness.faults.contract import Bench
 from harness.kafka.answers import PartitionAnswer, QuorumAnswer, TopicAnswer
-from harness.kafka.sizes import TopicSizes
-from harness.nemesis.situation import TopicSize
+from harness.kafka.sizes import TopicSize, TopicSizes
 from harness.observers.view import FRESH_S, ClusterView
 from harness.record.journal import Clock, Journals
 from harness.record.ledger import Ledger, pending_undos, read_ledger
@@ -21,6 +20,7 @@ from harness.run.execution import Execution
 from harness.vocabulary import FixedSchedule, Kill, LogWorkload, Pause, Step, Topology, broker
 from harness.workloads.deleting import Deletions
 from tests.harness.recorded import recorded
+from tests.harness.snapshots import seen
 
 
 def told(*isr: int) -> dict[str, TopicAnswer]:
@@ -38,12 +38,12 @@ class Time:
 
 def test_who_was_told_to_be_out_of_sync_is_remembered() -> None:
     view = ClusterView()
-    assert view.out_of_sync() == (0, {})
+    assert (seen(view).answers, seen(view).out_of_sync) == (0, {})
     view.saw_topics("n1", told(1, 2, 3))
     view.saw_topics("n2", told(1, 2))
     view.saw_topics("n1", told(1))
     view.saw_topics("n2", told(1, 3, 2))
-    assert view.out_of_sync() == (4, {("t", 0, 3): 3, ("t", 0, 2): 3})
+    assert (seen(view).answers, seen(view).out_of_sync) == (4, {("t", 0, 3): 3, ("t", 0, 2): 3})
 
 
 def test_each_broker_that_told_lately_is_heard() -> None:
@@ -54,10 +54,10 @@ def test_each_broker_that_told_lately_is_heard() -> None:
     view.saw_topics("n2", told(1, 2))
     view.saw_topics("n3", told(3))
     view.saw_topics("n3", told(2))
-    assert [state.isr for state in view.tellings("t", 0)] == [(1, 2, 3), (1, 2), (2,)]
-    assert view.tellings("t", 1) == view.tellings("u", 0) == ()
+    assert [state.isr for state in seen(view, "t").told["t", 0]] == [(1, 2), (2,), (1, 2, 3)]
+    assert seen(view, "u").told == {}
     clock.now_s = FRESH_S + 0.1
-    assert [state.isr for state in view.tellings("t", 0)] == [(1, 2), (2,)]
+    assert [state.isr for state in seen(view, "t").told["t", 0]] == [(1, 2), (2,)]
 
 
 def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -78,28 +78,28 @@ def test_the_nemesis_sees_who_has_copies(tmp_path: Path, monkeypatch: pytest.Mon
         plan=SimpleNamespace(scenario=scenario),
     )
     execution = Execution(stage, view, lambda: None, threading.Event(), cast("Deletions", None))
-    sight = execution._sight(frozenset({"n3"}))
+    snapshot = execution._snapshot_for_faults()
     journals.close()
 
-    assert (sight.active_controller, sight.leaders, sight.down) == (2, (1,), {"n3"})
-    assert sight.dead == {"n2"}
-    copies = sight.copies
-    assert copies.told == {("t", 0): (PartitionAnswer(0, 1, 4, (1, 2, 3), (1, 2), None),)}
-    assert (copies.least, copies.quorum, copies.moment, copies.out) == (7, quorum, 1, {("t", 0, 3): 1})
-    assert copies.now_ms > 0
+    assert (snapshot.active_controller, snapshot.leaders) == (2, (1,))
+    assert (snapshot.down, snapshot.dead, snapshot.held) == (frozenset(), {"n2"}, frozenset())
+    assert snapshot.told == {("t", 0): (PartitionAnswer(0, 1, 4, (1, 2, 3), (1, 2), None),)}
+    assert (snapshot.min_insync_replicas, snapshot.quorum) == (7, quorum)
+    assert (snapshot.answers, snapshot.out_of_sync) == (1, {("t", 0, 3): 1})
+    assert snapshot.taken_at_ms > 0
 
 
 def test_partitions_that_were_added_are_known_by_whoever_told_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rig = Rig(tmp_path, monkeypatch)
-    assert rig.execution._situation().loaded == TopicSize("t", 0, 0)
+    assert rig.execution._snapshot().first_topic == TopicSize("t", 0, 0)
     rig.view.saw_topics("n1", told(1, 2, 3))
-    situation = rig.execution._situation()
-    assert situation.loaded == TopicSize("t", 0, 1)
-    assert list(situation.partitions) == [("t", 0)]
+    snapshot = rig.execution._snapshot()
+    assert snapshot.first_topic == TopicSize("t", 0, 1)
+    assert list(snapshot.partitions) == [("t", 0)]
     rig.sizes.grew("t", 3)  # acknowledged, and no broker tells of it yet
-    assert [states for _, states in sorted(rig.execution._copies().told.items())][1:] == [(), ()]
+    assert [states for _, states in sorted(rig.execution._snapshot().told.items())][1:] == [(), ()]
     rig.told()
 
 

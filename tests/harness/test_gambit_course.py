@@ -9,10 +9,11 @@ import pytest
 
 from checkers.history.operations import Operation, OperationType
 from harness.kafka.answers import PartitionAnswer
-from harness.nemesis.gambits import GambitCourse, GambitSurroundings
+from harness.kafka.snapshot import ClusterSnapshot
+from harness.nemesis.course import CourseContext
+from harness.nemesis.gambits import GambitCourse
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator, Performed
-from harness.nemesis.situation import Situation
 from harness.record.events import Recorded
 from harness.record.journal import Clock, Journals, Recorder
 from harness.record.tally import Tally
@@ -103,16 +104,18 @@ class Bench:
     def one(self, where: tuple[str, int], share: float) -> "OneDeletion":
         return cast("OneDeletion", Deletion(self.asking, lambda: self.deleting.append((where, share))))
 
-    def look(self, topic: str | None) -> Situation:
-        self.looked.append(topic)
+    def look(self, beside: str | None = None) -> ClusterSnapshot:
+        self.looked.append(beside)
         state = PartitionAnswer(0, self.leader, 4, (1, 2, 3), (1, 2, 3), None)
-        return Situation(NODES, frozenset(), {("t", 0): state}, None)
+        return ClusterSnapshot(NODES, {("t", 0): (state,)})
 
     def play(self, *moves: GambitMove, until_ns: int = LATER_NS) -> Operation:
         journals = Journals(self.folder, "run", Clock())
         recorder = Recorder(journals.open("gambits"), "gambits")
-        around = GambitSurroundings(self.look, self.tally, cast("Deletions", self))
-        course = GambitCourse(cast("Nemesis", self), self.new_operator, recorder, around, self.cancelled)
+        context = CourseContext(
+            cast("Nemesis", self), self.new_operator, recorder, self.look, self.tally, self.cancelled
+        )
+        course = GambitCourse(context, cast("Deletions", self))
         try:
             course.play("g1", Gambit(0, "test", moves, 10), until_ns)
             course.end()
@@ -318,7 +321,7 @@ def test_an_answer_that_matters_is_waited_for(bench: Bench) -> None:
         threading.Event().wait(0.1)
         answered.set()
 
-    def look_on(topic: str | None) -> Situation:
+    def look_on(topic: str | None) -> ClusterSnapshot:
         assert answered.is_set()
         return Bench.look(bench, topic)
 

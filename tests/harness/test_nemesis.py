@@ -9,7 +9,6 @@ import pytest
 from checkers.history.operations import OperationType
 from harness.errors import EngineError
 from harness.faults.contract import Bench
-from harness.faults.targets import Sight
 from harness.nemesis import nemesis as module
 from harness.nemesis.nemesis import Nemesis
 from harness.record.journal import Clock, JournalError, Journals, Recorder
@@ -19,6 +18,7 @@ from harness.vocabulary.faults import Pause, Target
 from harness.vocabulary.scenario import FixedSchedule, Step
 from harness.vocabulary.topology import Topology
 from tests.harness.recorded import recorded
+from tests.harness.snapshots import led
 
 TWO = FixedSchedule(
     steps=(Step(0, 60_000, Pause(target=Target.RANDOM)), Step(1, 60_000, Pause(target=Target.RANDOM))),
@@ -69,7 +69,7 @@ class Rig:
             recorder,
             self.ledger,
             cast("Bench", None),
-            lambda down: Sight(nodes=nodes, active_controller=1, leaders=(1,), down=down),
+            lambda: led(nodes, 1, (1,), down=self.nemesis.down),
             threading.Event(),
         )
         self.nemesis.carry_out(schedule)

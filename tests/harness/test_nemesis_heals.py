@@ -9,7 +9,6 @@ import pytest
 from checkers.history.operations import OperationType
 from harness.errors import UsageError
 from harness.faults.contract import Bench
-from harness.faults.targets import Sight
 from harness.nemesis import nemesis as module
 from harness.nemesis.nemesis import Nemesis
 from harness.plan.planning import RunOptions, plan_run
@@ -18,6 +17,7 @@ from harness.record.journal import Clock, Journals, Recorder
 from harness.record.ledger import Ledger
 from harness.vocabulary import Heal, Inject, Kill, Move, Pass, Scenario, ScriptedSchedule, Topology
 from tests.harness.recorded import recorded
+from tests.harness.snapshots import led
 
 
 class Fault:
@@ -42,9 +42,9 @@ class Fault:
 def test_a_heal_of_what_is_not_in_force_is_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "activate", lambda *_: Fault())
     journals = Journals(tmp_path, "abc", Clock())
-    sight = Sight(nodes=Topology().nodes(), active_controller=1, leaders=(1,))
+    snapshot = led(Topology().nodes(), 1, (1,))
     recorder = Recorder(journals.open("nemesis"), "nemesis")
-    nemesis = Nemesis(recorder, Ledger(tmp_path), cast("Bench", None), lambda _: sight, threading.Event())
+    nemesis = Nemesis(recorder, Ledger(tmp_path), cast("Bench", None), lambda: snapshot, threading.Event())
     assert nemesis.begin("a", Kill())
     assert nemesis.end("a")
     assert not nemesis.end("a")

@@ -9,8 +9,8 @@ import pytest
 
 from checkers.history.operations import Operation, OperationType
 from harness.faults.contract import Bench
-from harness.faults.targets import Copies, Sight
 from harness.kafka.answers import PartitionAnswer
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis import nemesis as module
 from harness.nemesis.nemesis import Nemesis
 from harness.record.journal import Clock, Journals, Recorder
@@ -49,7 +49,8 @@ class Rig:
 
     def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         self.struck: list[str] = []
-        self.copies = Copies(told={WHERE: (FULL,)}, least=2, moment=1)
+        nodes = Topology(mode=Mode.ISOLATED).nodes()
+        self.seen = ClusterSnapshot(nodes, {WHERE: (FULL,)}, min_insync_replicas=2, answers=1)
         monkeypatch.setattr(
             module,
             "activate",
@@ -57,12 +58,11 @@ class Rig:
         )
         self._folder = folder
         self._journals = Journals(folder, "abc", Clock())
-        nodes = Topology(mode=Mode.ISOLATED).nodes()
         self.nemesis = Nemesis(
             Recorder(self._journals.open("nemesis"), "nemesis"),
             Ledger(folder),
             cast("Bench", None),
-            lambda down: Sight(nodes, None, (), down, self.copies),
+            lambda: msgspec.structs.replace(self.seen, down=self.nemesis.down),
             threading.Event(),
         )
 
@@ -74,9 +74,11 @@ class Rig:
 
     def hear(self, state: PartitionAnswer) -> None:
         """What every broker tells next."""
-        moment = self.copies.moment + 1
-        out = self.copies.out | {(*WHERE, gone): moment for gone in set(state.replicas) - set(state.isr)}
-        self.copies = msgspec.structs.replace(self.copies, told={WHERE: (state,)}, moment=moment, out=out)
+        answers = self.seen.answers + 1
+        out = self.seen.out_of_sync | {(*WHERE, one): answers for one in {*state.replicas} - {*state.isr}}
+        self.seen = msgspec.structs.replace(
+            self.seen, told={WHERE: (state,)}, answers=answers, out_of_sync=out
+        )
 
     def refusals(self) -> list[Operation]:
         self._journals.close()

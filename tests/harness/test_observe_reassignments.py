@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from harness.administration.reassignments import Ongoing
+from harness.kafka.answers import Ongoing
 from harness.observers import ClusterView, Observers, observers
 from harness.observers import reassignments as module
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import Node, Topology
 from tests.harness.fake_moving import LIST, FakeMoving
 from tests.harness.recorded import recorded
+from tests.harness.snapshots import seen
 from tests.harness.waiting import BOUND_S, wait_until
 
 
@@ -54,7 +55,7 @@ def test_what_goes_on_is_told_on_change(bench: Bench) -> None:
     wait_until(bench.told)
     bench.first.moving["log-0", 1] = (2, 3)
     wait_until(lambda: len(bench.told()) == 2)
-    assert bench.observers.view.ongoing() == (Ongoing("log-0", 1, (2, 3, 1), (3,), (1,)),)
+    assert seen(bench.observers.view).ongoing == (Ongoing("log-0", 1, (2, 3, 1), (3,), (1,)),)
     bench.first.arrive()
     wait_until(lambda: len(bench.told()) == 3)
     bench.observers.stop()
@@ -93,8 +94,8 @@ def test_a_broker_that_does_not_tell_is_passed_over(bench: Bench) -> None:
 def test_old_news_of_reassignments_do_not_count() -> None:
     now = [0.0]
     view = ClusterView(clock=lambda: now[0])
-    assert view.ongoing() is None
+    assert seen(view).ongoing is None
     view.saw_reassignments(())
-    assert view.ongoing() == ()
+    assert seen(view).ongoing == ()
     now[0] = 9.0
-    assert view.ongoing() is None
+    assert seen(view).ongoing is None

@@ -27,6 +27,7 @@ from tests.harness.fake_node import (
     quorum_answer,
 )
 from tests.harness.recorded import recorded
+from tests.harness.snapshots import seen
 from tests.harness.waiting import BOUND_S, wait_until
 
 V1 = '{"leaderId":2,"leaderEpoch":7,"votedId":2,"votedDirectoryId":"%s","data_version":1}'
@@ -107,14 +108,14 @@ def test_every_answer_of_a_leading_controller_is_recorded(bench: Bench) -> None:
         "voters": [[1, None, 30, 5, 6], [2, None, 29, 5, 6]],
         "observers": [],
     }
-    assert bench.observers.view.active_controller() == 1
+    assert seen(bench.observers.view).active_controller == 1
 
 
 def test_that_a_controller_does_not_lead_is_recorded_now_and_then(bench: Bench) -> None:
     bench.run_until(lambda: len(bench.fakes["n2"].asked) > 20)
     told = bench.told("quorum", "n2")
     assert [{**value, "began_ns": 0} for value in told] == [{"answer": "not-leader", "began_ns": 0}]
-    assert bench.observers.view.active_controller() is None
+    assert seen(bench.observers.view).active_controller is None
 
 
 def test_silence_is_recorded_when_it_begins(bench: Bench) -> None:
@@ -135,9 +136,12 @@ def test_partitions_are_recorded_on_change(bench: Bench) -> None:
     first, then = bench.told("partitions", "n1")
     assert first["topics"] == {"log-0": [[0, 1, 0, [1, 2], [1, 2], []], [1, 2, 0, [1, 2], [1, 2], []]]}
     assert then["topics"]["log-0"][1][:3] == [1, -1, 1]
-    assert bench.observers.view.leader_of("log-0", 0) == 1
-    assert bench.observers.view.leader_of("log-0", 1) is None
-    assert bench.observers.view.leaders("log-0") == (1,)
+    snapshot = seen(bench.observers.view, "log-0")
+    assert {place: state.leader for place, state in snapshot.partitions.items()} == {
+        ("log-0", 0): 1,
+        ("log-0", 1): -1,
+    }
+    assert snapshot.leaders == (1,)
 
 
 def test_a_broker_that_is_down_has_no_view(bench: Bench) -> None:
@@ -255,9 +259,9 @@ def test_of_two_leaders_the_newer_epoch_counts() -> None:
     view = ClusterView()
     view.saw_controller("c1", leading(101, 4))
     view.saw_controller("c2", leading(102, 5))
-    assert view.active_controller() == 102
+    assert seen(view).active_controller == 102
     view.saw_controller("c2", None)
-    assert view.active_controller() == 101
+    assert seen(view).active_controller == 101
 
 
 def test_what_was_seen_long_ago_does_not_count() -> None:
@@ -266,10 +270,9 @@ def test_what_was_seen_long_ago_does_not_count() -> None:
     view.saw_controller("c1", leading(101, 4))
     view.saw_topics("b1", topic((0, 1, 0)))
     now.now = 3.0
-    assert (view.active_controller(), view.leader_of("t", 0)) == (101, 1)
+    assert (seen(view).active_controller, seen(view, "t").leaders) == (101, (1,))
     now.now = 3.1
-    assert (view.active_controller(), view.leader_of("t", 0)) == (None, None)
-    assert view.leaders("t") == ()
+    assert (seen(view).active_controller, seen(view, "t").leaders) == (None, ())
 
 
 def test_of_two_brokers_the_one_with_the_newer_leader_epoch_is_believed() -> None:
@@ -278,10 +281,22 @@ def test_of_two_brokers_the_one_with_the_newer_leader_epoch_is_believed() -> Non
     view.saw_topics("b1", topic((0, 2, 9), (1, 1, 3)))
     now.now = 1.0
     view.saw_topics("b2", topic((0, 1, 8), (1, -1, 3)))
-    assert view.leader_of("t", 0) == 2
-    assert view.leader_of("t", 1) is None
-    assert view.partition("t", 5) is None
-    assert view.leader_of("unknown", 0) is None
+    snapshot = seen(view, "t", "unknown")
+    assert {place: state.leader for place, state in snapshot.partitions.items()} == {
+        ("t", 0): 2,
+        ("t", 1): -1,
+    }
+    assert snapshot.leaders == (2,)
+    assert snapshot.partition(("t", 5)) is None
+
+
+def test_of_two_brokers_with_the_same_leader_epoch_the_one_who_told_last_is_believed() -> None:
+    now = Time()
+    view = ClusterView(clock=now)
+    for leader, node in ((1, "b1"), (2, "b2"), (3, "b1")):
+        now.now += 1.0
+        view.saw_topics(node, topic((0, leader, 9)))
+        assert seen(view, "t").leaders == (leader,)
 
 
 def test_who_reads_disks_is_there_where_it_is_asked_for(

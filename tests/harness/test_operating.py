@@ -1,4 +1,4 @@
-"""Conditions and drawn operations, by situations written by hand; both are pure."""
+"""Conditions and drawn operations, by snapshots written by hand; both are pure."""
 
 from collections import Counter
 
@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.administration.reassignments import Ongoing
-from harness.kafka.answers import PartitionAnswer, QuorumAnswer, Replica
+from harness.kafka.answers import Ongoing, PartitionAnswer, QuorumAnswer, Replica
+from harness.kafka.sizes import TopicSize
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.nemesis.conditions import judged
 from harness.nemesis.drawing import drawn
-from harness.nemesis.situation import Situation, TopicSize
 from harness.vocabulary import (
     Acknowledged,
     AddPartitions,
@@ -44,6 +44,7 @@ from harness.vocabulary import (
 )
 from harness.vocabulary.administration import Drawn
 from harness.workloads.metadata import CONFIG_KEYS
+from tests.harness.snapshots import grown, told
 
 NODES = Topology(mode=Mode.ISOLATED, controllers=5, brokers=3).nodes()
 
@@ -55,12 +56,12 @@ def quorum(voters: list[int], observers: list[int] | None = None, hw: int = 7) -
     return QuorumAnswer(0, voters[0], 3, hw, told(voters), told(observers or []))
 
 
-SITUATION = Situation(
+SNAPSHOT = ClusterSnapshot(
     nodes=NODES,
     down=frozenset({"b3"}),
-    partitions={
-        ("t", 0): PartitionAnswer(0, 1, 4, (1, 2, 3), (2, 1), None),
-        ("t", 1): PartitionAnswer(1, -1, 4, (2, 3), (), None),
+    told={
+        ("t", 0): (PartitionAnswer(0, 1, 4, (1, 2, 3), (2, 1), None),),
+        ("t", 1): (PartitionAnswer(1, -1, 4, (2, 3), (), None),),
     },
     quorum=quorum([101, 102, 103, 104], [105, 1, 2]),
 )
@@ -93,22 +94,22 @@ SITUATION = Situation(
     ],
 )
 def test_conditions(condition: Condition, *, holds: bool) -> None:
-    assert judged(condition, SITUATION, 10).holds is holds
+    assert judged(condition, SNAPSHOT, 10).holds is holds
 
 
 def test_what_moves_is_cancelled_and_waited_for() -> None:
     moving = Ongoing("t", 1, (1, 2, 3), (1,), (3,))
-    situation = msgspec.structs.replace(SITUATION, ongoing=(moving,))
-    assert drawn(CancelSome(1), situation) == Reassign((("t", 1, None),))
-    assert not judged(NothingMoves(), situation, 0).holds
-    assert judged(Moves("t", 1), situation, 0).holds
-    assert not judged(Moves("t", 0), situation, 0).holds
-    still = msgspec.structs.replace(SITUATION, ongoing=())
+    snapshot = msgspec.structs.replace(SNAPSHOT, ongoing=(moving,))
+    assert drawn(CancelSome(1), snapshot) == Reassign((("t", 1, None),))
+    assert not judged(NothingMoves(), snapshot, 0).holds
+    assert judged(Moves("t", 1), snapshot, 0).holds
+    assert not judged(Moves("t", 0), snapshot, 0).holds
+    still = msgspec.structs.replace(SNAPSHOT, ongoing=())
     assert judged(NothingMoves(), still, 0).holds
 
 
 def test_where_nothing_moves_a_slow_move_begins_that_can_be_cancelled() -> None:
-    still = msgspec.structs.replace(SITUATION, ongoing=())
+    still = msgspec.structs.replace(SNAPSHOT, ongoing=())
     for draw in range(20):
         asked = drawn(CancelSome(draw), still)
         assert isinstance(asked, Reassign)
@@ -123,9 +124,9 @@ def test_where_nothing_moves_a_slow_move_begins_that_can_be_cancelled() -> None:
 def test_where_every_broker_has_a_copy_nothing_moves() -> None:
     all_have = {
         place: msgspec.structs.replace(seen, replicas=(1, 2, 3))
-        for place, seen in SITUATION.partitions.items()
+        for place, seen in SNAPSHOT.partitions.items()
     }
-    still = msgspec.structs.replace(SITUATION, ongoing=(), partitions=all_have)
+    still = msgspec.structs.replace(SNAPSHOT, ongoing=(), told=told(all_have))
     assert drawn(CancelSome(1), still) is None
 
 
@@ -133,41 +134,41 @@ def test_where_every_broker_has_a_copy_nothing_moves() -> None:
     "condition", [VotersAre((controller(1),)), VotersCaughtUp(), IsObserver(broker(1)), LeadsQuorum()]
 )
 def test_without_a_leader_nothing_holds_of_the_quorum(condition: Condition) -> None:
-    assert not judged(condition, msgspec.structs.replace(SITUATION, quorum=None), 0).holds
+    assert not judged(condition, msgspec.structs.replace(SNAPSHOT, quorum=None), 0).holds
 
 
 def test_a_leader_without_a_high_watermark_does_not_lead_yet() -> None:
-    young = msgspec.structs.replace(SITUATION, quorum=quorum([101], hw=-1))
+    young = msgspec.structs.replace(SNAPSHOT, quorum=quorum([101], hw=-1))
     assert not judged(LeadsQuorum(), young, 0).holds
 
 
 def test_a_voter_that_lags_or_a_leader_without_a_high_watermark_has_not_caught_up() -> None:
-    behind = msgspec.structs.replace(SITUATION, quorum=quorum([101, 102], hw=9))
+    behind = msgspec.structs.replace(SNAPSHOT, quorum=quorum([101, 102], hw=9))
     assert not judged(VotersCaughtUp(), behind, 0).holds
-    young = msgspec.structs.replace(SITUATION, quorum=quorum([101, 102], hw=-1))
+    young = msgspec.structs.replace(SNAPSHOT, quorum=quorum([101, 102], hw=-1))
     assert not judged(VotersCaughtUp(), young, 0).holds
 
 
 def test_a_condition_on_a_node_that_is_not_there_is_told() -> None:
     with pytest.raises(LookupError, match="there is no broker 4"):
-        judged(LeaderIs("t", 0, broker(4)), SITUATION, 0)
+        judged(LeaderIs("t", 0, broker(4)), SNAPSHOT, 0)
 
 
 @given(st.integers(0, 1 << 16))
 def test_elections_ask_for_what_there_is(draw: int) -> None:
-    asked = drawn(ElectSome(ElectionType.UNCLEAN, draw), SITUATION)
+    asked = drawn(ElectSome(ElectionType.UNCLEAN, draw), SNAPSHOT)
     assert isinstance(asked, ElectLeaders)
     assert asked.type is ElectionType.UNCLEAN
-    assert asked.partitions is None or set(asked.partitions) <= set(SITUATION.partitions)
-    assert asked == drawn(ElectSome(ElectionType.UNCLEAN, draw), SITUATION)
+    assert asked.partitions is None or set(asked.partitions) <= set(SNAPSHOT.partitions)
+    assert asked == drawn(ElectSome(ElectionType.UNCLEAN, draw), SNAPSHOT)
 
 
 @given(st.integers(0, 1 << 16))
 def test_reassignments_keep_two_copies_on_different_brokers(draw: int) -> None:
-    asked = drawn(ReassignSome(draw), msgspec.structs.replace(SITUATION, ongoing=()))
+    asked = drawn(ReassignSome(draw), msgspec.structs.replace(SNAPSHOT, ongoing=()))
     assert isinstance(asked, Reassign)
     ((topic, partition, replicas),) = asked.targets
-    assert (topic, partition) in SITUATION.partitions
+    assert (topic, partition) in SNAPSHOT.partitions
     assert replicas is not None
     assert len(replicas) >= 2
     assert len(set(replicas)) == len(replicas)
@@ -177,7 +178,7 @@ def test_reassignments_keep_two_copies_on_different_brokers(draw: int) -> None:
 @given(st.integers(0, 1 << 16))
 def test_no_reassignment_takes_an_addition_back(draw: int) -> None:
     moving = (Ongoing("t", 0, (1, 2, 3), (3,), ()), Ongoing("t", 1, (1, 2, 3), (1,), ()))
-    asked = drawn(ReassignSome(draw), msgspec.structs.replace(SITUATION, ongoing=moving))
+    asked = drawn(ReassignSome(draw), msgspec.structs.replace(SNAPSHOT, ongoing=moving))
     if asked is not None:
         assert isinstance(asked, Reassign)
         ((_, number, wanted),) = asked.targets
@@ -188,7 +189,7 @@ def test_no_reassignment_takes_an_addition_back(draw: int) -> None:
 @given(st.integers(0, 1 << 16))
 def test_no_reassignment_takes_a_removal_back(draw: int) -> None:
     moving = tuple(Ongoing("t", number, (1, 2, 3), (2,), (3,)) for number in (0, 1))
-    asked = drawn(ReassignSome(draw), msgspec.structs.replace(SITUATION, ongoing=moving))
+    asked = drawn(ReassignSome(draw), msgspec.structs.replace(SNAPSHOT, ongoing=moving))
     if asked is not None:
         assert isinstance(asked, Reassign)
         ((_, _, replicas),) = asked.targets
@@ -198,7 +199,7 @@ def test_no_reassignment_takes_a_removal_back(draw: int) -> None:
 
 
 def test_some_moves_are_slow() -> None:
-    there = msgspec.structs.replace(SITUATION, ongoing=())
+    there = msgspec.structs.replace(SNAPSHOT, ongoing=())
     asked = [drawn(ReassignSome(draw), there) for draw in range(400)]
     rates = Counter(one.throttle_bytes_per_s for one in asked if isinstance(one, Reassign))
     assert set(rates) == {None, 10_000, 20_000, 1_000_000}
@@ -207,20 +208,20 @@ def test_some_moves_are_slow() -> None:
 
 
 def test_nothing_is_moved_where_nobody_tells_what_moves_already() -> None:
-    assert drawn(ReassignSome(1), msgspec.structs.replace(SITUATION, ongoing=None)) is None
-    assert drawn(ReassignSome(1), msgspec.structs.replace(SITUATION, ongoing=())) is not None
+    assert drawn(ReassignSome(1), msgspec.structs.replace(SNAPSHOT, ongoing=None)) is None
+    assert drawn(ReassignSome(1), msgspec.structs.replace(SNAPSHOT, ongoing=())) is not None
 
 
 def test_a_move_that_would_leave_too_few_is_not_asked_for() -> None:
     moving = tuple(Ongoing("t", number, (1, 2, 3), (), (2, 3)) for number in (0, 1))
-    assert drawn(ReassignSome(1), msgspec.structs.replace(SITUATION, ongoing=moving)) is None
+    assert drawn(ReassignSome(1), msgspec.structs.replace(SNAPSHOT, ongoing=moving)) is None
 
 
 @given(st.integers(0, 1 << 16), st.integers(1, 3))
 def test_no_more_replicas_in_sync_are_asked_for_than_there_are(draw: int, copies: int) -> None:
-    state = msgspec.structs.replace(SITUATION.partitions["t", 1], replicas=tuple(range(copies)), leader=2)
-    partitions = {**SITUATION.partitions, ("t", 1): state}
-    asked = drawn(AlterSome(draw), msgspec.structs.replace(SITUATION, partitions=partitions))
+    state = msgspec.structs.replace(SNAPSHOT.partitions["t", 1], replicas=tuple(range(copies)), leader=2)
+    partitions = {**SNAPSHOT.partitions, ("t", 1): state}
+    asked = drawn(AlterSome(draw), msgspec.structs.replace(SNAPSHOT, told=told(partitions)))
     assert isinstance(asked, AlterTopic)
     assert asked.topic == "t"
     assert asked.config not in CONFIG_KEYS
@@ -229,10 +230,10 @@ def test_no_more_replicas_in_sync_are_asked_for_than_there_are(draw: int, copies
 
 
 def test_nobody_asks_for_more_in_sync_while_nobody_leads() -> None:
-    assert SITUATION.partitions["t", 1].leader < 0
-    state = msgspec.structs.replace(SITUATION.partitions["t", 1], leader=2)
-    led = msgspec.structs.replace(SITUATION, partitions={**SITUATION.partitions, ("t", 1): state})
-    asked = [(drawn(AlterSome(draw), led), drawn(AlterSome(draw), SITUATION)) for draw in range(60)]
+    assert SNAPSHOT.partitions["t", 1].leader < 0
+    state = msgspec.structs.replace(SNAPSHOT.partitions["t", 1], leader=2)
+    led = msgspec.structs.replace(SNAPSHOT, told={**SNAPSHOT.told, ("t", 1): (state,)})
+    asked = [(drawn(AlterSome(draw), led), drawn(AlterSome(draw), SNAPSHOT)) for draw in range(60)]
     limits = [one for one, _ in asked if isinstance(one, AlterTopic) and one.config == "min.insync.replicas"]
     assert limits
     assert [without for one, without in asked if one in limits] == [None] * len(limits)
@@ -242,7 +243,7 @@ def test_nobody_asks_for_more_in_sync_while_nobody_leads() -> None:
 @given(st.integers(0, 1 << 16), st.integers(1, 8), st.integers(0, 20))
 def test_a_topic_gets_twice_as_many_partitions_at_most(draw: int, made_with: int, more: int) -> None:
     now = made_with + more
-    asked = drawn(AddSome(draw), msgspec.structs.replace(SITUATION, loaded=TopicSize("t", made_with, now)))
+    asked = drawn(AddSome(draw), grown(SNAPSHOT, TopicSize("t", made_with, now)))
     if more >= made_with:
         assert asked is None
     else:
@@ -252,22 +253,22 @@ def test_a_topic_gets_twice_as_many_partitions_at_most(draw: int, made_with: int
 
 
 def test_both_one_partition_and_two_are_added() -> None:
-    situation = msgspec.structs.replace(SITUATION, loaded=TopicSize("t", 6, 6))
-    assert {drawn(AddSome(draw), situation) for draw in range(20)} == {
+    snapshot = grown(SNAPSHOT, TopicSize("t", 6, 6))
+    assert {drawn(AddSome(draw), snapshot) for draw in range(20)} == {
         AddPartitions(7, "t"),
         AddPartitions(8, "t"),
     }
 
 
 def test_cancelling_asks_for_everything() -> None:
-    assert drawn(CancelSome(1), SITUATION) == Reassign((("t", 0, None), ("t", 1, None)))
+    assert drawn(CancelSome(1), SNAPSHOT) == Reassign((("t", 0, None), ("t", 1, None)))
 
 
 @pytest.mark.parametrize(
     "operation", [ElectSome(ElectionType.PREFERRED), ReassignSome(), CancelSome(), AlterSome(), AddSome()]
 )
 def test_of_nothing_known_nothing_is_asked(operation: Drawn) -> None:
-    assert drawn(operation, msgspec.structs.replace(SITUATION, partitions={})) is None
+    assert drawn(operation, msgspec.structs.replace(SNAPSHOT, told={})) is None
 
 
 @given(
@@ -279,17 +280,15 @@ def test_voters_change_only_where_a_majority_of_the_rest_is_up(
     draw: int, voters: list[int], down: set[str]
 ) -> None:
     observers = [one for one in range(101, 106) if one not in voters]
-    situation = msgspec.structs.replace(
-        SITUATION, quorum=quorum(voters, [*observers, 1]), down=frozenset(down)
-    )
-    asked = drawn(ChangeVoters(draw), situation)
+    snapshot = msgspec.structs.replace(SNAPSHOT, quorum=quorum(voters, [*observers, 1]), down=frozenset(down))
+    asked = drawn(ChangeVoters(draw), snapshot)
     match asked:
         case AddVoter(member):
-            node = situation.node(member)
+            node = snapshot.node(member)
             assert node.id in observers
             assert node.name not in down
         case RemoveVoter(member):
-            rest = [one for one in voters if one != situation.node(member).id]
+            rest = [one for one in voters if one != snapshot.node(member).id]
             assert len(rest) >= 3
             assert 2 * sum(f"c{one - 100}" not in down for one in rest) > len(rest)
         case _:
@@ -303,7 +302,7 @@ def test_a_voter_whose_disk_was_replaced_goes_before_others_do(draw: int, down: 
     back = (Replica(103, "another", 8, 0, 0), Replica(104, "dir-104", 8, 0, 0), Replica(1, "dir-1", 8, 0, 0))
     replaced = msgspec.structs.replace(voters, observers=back)
     asked = drawn(
-        ChangeVoters(draw), msgspec.structs.replace(SITUATION, quorum=replaced, down=frozenset(down))
+        ChangeVoters(draw), msgspec.structs.replace(SNAPSHOT, quorum=replaced, down=frozenset(down))
     )
     if down & {"c1", "c2"}:
         assert asked is None, "either change needs both of those that are left"
@@ -314,4 +313,4 @@ def test_a_voter_whose_disk_was_replaced_goes_before_others_do(draw: int, down: 
 
 
 def test_voters_do_not_change_without_a_leader() -> None:
-    assert drawn(ChangeVoters(), msgspec.structs.replace(SITUATION, quorum=None)) is None
+    assert drawn(ChangeVoters(), msgspec.structs.replace(SNAPSHOT, quorum=None)) is None

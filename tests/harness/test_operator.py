@@ -9,17 +9,17 @@ import pytest
 
 from checkers.history.operations import Operation, OperationType
 from harness.administration.elections import ElectionAnswer, ElectionResult
-from harness.administration.reassignments import Ongoing, ReassignmentAnswer, ReassignmentResult
+from harness.administration.reassignments import ReassignmentAnswer, ReassignmentResult
 from harness.administration.settings import SettingAnswer
 from harness.administration.voters import VoterAnswer
 from harness.cluster.homes import NodeHome
-from harness.kafka.answers import PartitionAnswer, QuorumAnswer, Replica
-from harness.kafka.sizes import TopicSizes
+from harness.kafka.answers import Ongoing, PartitionAnswer, QuorumAnswer, Replica
+from harness.kafka.sizes import TopicSize, TopicSizes
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.kafka.wire import WireError
 from harness.nemesis import asking
 from harness.nemesis import operator as module
 from harness.nemesis.operator import Operator
-from harness.nemesis.situation import Situation, TopicSize
 from harness.nemesis.timed_operations import TimedOperations
 from harness.record.journal import Clock, Journals, Recorder
 from harness.vocabulary import (
@@ -41,6 +41,7 @@ from harness.vocabulary import (
 )
 from tests.harness.fake_node import FakeNode
 from tests.harness.recorded import recorded
+from tests.harness.snapshots import grown
 from tests.harness.waiting import BOUND_S, wait_until
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO
@@ -59,10 +60,10 @@ class Bench:
         self.folder = folder
         self.answers: dict[str, Any] = {}
         self.asked: list[tuple[Any, ...]] = []
-        self.situation = Situation(
+        self.snapshot = ClusterSnapshot(
             nodes=self.nodes,
             down=frozenset({"n3"}),
-            partitions={("t", 0): STATE},
+            told={("t", 0): (STATE,)},
             quorum=QuorumAnswer(0, 1, 3, 7, (Replica(2, "two", 8, 0, 0),), ()),
         )
         self.answers["list_reassignments"] = ()
@@ -75,7 +76,7 @@ class Bench:
         self.journals = Journals(folder, "run", Clock())
         self.sizes = TopicSizes()
         recorder = Recorder(self.journals.open("admin"), "admin")
-        self.operator = Operator(self, recorder, lambda: self.situation, self.sizes)
+        self.operator = Operator(self, recorder, lambda: self.snapshot, self.sizes)
 
     def home(self, node: Node) -> NodeHome:
         return NodeHome(self.folder / node.name, self.folder / node.name)
@@ -166,7 +167,7 @@ def test_a_voter_whose_disk_is_gone_is_known_by_what_leaders_told_before(bench: 
     home = bench.home(bench.nodes[1])
     home.disk.mkdir()
     (home.disk / "meta.properties").write_text(f"directory.id={DIRECTORY}\n")
-    bench.situation = msgspec.structs.replace(bench.situation, quorum=QuorumAnswer(0, 1, 4, 7, (), ()))
+    bench.snapshot = msgspec.structs.replace(bench.snapshot, quorum=QuorumAnswer(0, 1, 4, 7, (), ()))
     bench.answers["remove_voter"] = VoterAnswer(127, None, 3)
     performed = bench.operator.perform(RemoveVoter(controller(2)), 500)
     assert (performed.outcome, performed.codes) == (FAIL, (127,))
@@ -175,7 +176,7 @@ def test_a_voter_whose_disk_is_gone_is_known_by_what_leaders_told_before(bench: 
 
 def test_every_second_request_for_a_voter_goes_to_the_leader_itself(bench: Bench) -> None:
     told = (Replica(1, "one", 8, 0, 0), Replica(2, "two", 8, 0, 0))
-    bench.situation = msgspec.structs.replace(bench.situation, quorum=QuorumAnswer(0, 1, 3, 7, told, ()))
+    bench.snapshot = msgspec.structs.replace(bench.snapshot, quorum=QuorumAnswer(0, 1, 3, 7, told, ()))
     bench.answers["remove_voter"] = VoterAnswer(7, None, 3)
     for _ in range(3):
         bench.operator.perform(RemoveVoter(controller(2)), 500)
@@ -190,7 +191,7 @@ def test_a_voter_of_whom_nothing_is_known_is_not_asked_for(bench: Bench) -> None
 
 def test_the_leader_and_the_first_outsider_are_meant_by_their_roles(bench: Bench) -> None:
     told = (Replica(1, "one", 8, 0, 0), Replica(2, "two", 8, 0, 0))
-    bench.situation = msgspec.structs.replace(bench.situation, quorum=QuorumAnswer(0, 2, 3, 7, told, ()))
+    bench.snapshot = msgspec.structs.replace(bench.snapshot, quorum=QuorumAnswer(0, 2, 3, 7, told, ()))
     bench.answers["remove_voter"] = VoterAnswer(0, None, 3)
     bench.operator.perform(RemoveVoter(), 500)
     assert completion(bench)[2] == 2
@@ -206,7 +207,7 @@ def test_the_leader_and_the_first_outsider_are_meant_by_their_roles(bench: Bench
     ],
 )
 def test_roles_that_nobody_has(bench: Bench, quorum: QuorumAnswer | None, why: str) -> None:
-    bench.situation = msgspec.structs.replace(bench.situation, quorum=quorum)
+    bench.snapshot = msgspec.structs.replace(bench.snapshot, quorum=quorum)
     assert bench.operator.perform(AddVoter(), 500).error == why
 
 
@@ -273,7 +274,7 @@ def test_settings(bench: Bench, operation: AdminOperation, name: str, f: str, ke
 
 
 def test_partitions_are_known_once_their_addition_is_acknowledged(bench: Bench) -> None:
-    bench.situation = msgspec.structs.replace(bench.situation, loaded=TopicSize("log-0", 6, 6))
+    bench.snapshot = grown(bench.snapshot, TopicSize("log-0", 6, 6))
     for code, outcome, known in ((37, INFO, 0), (7, INFO, 0), (40, FAIL, 0), (0, OK, 8)):
         bench.answers["add_partitions"] = SettingAnswer(code, None)
         assert bench.operator.perform(AddPartitions(8), 500).outcome is outcome
@@ -291,18 +292,18 @@ def test_of_no_topic_nothing_is_asked(bench: Bench) -> None:
 
 
 def test_nobody_answers(bench: Bench) -> None:
-    bench.situation = msgspec.structs.replace(bench.situation, down=frozenset({"n2", "n3"}))
+    bench.snapshot = msgspec.structs.replace(bench.snapshot, down=frozenset({"n2", "n3"}))
     performed = bench.operator.perform(ElectLeaders(ElectionType.PREFERRED), 500)
     assert (performed.outcome, performed.error) == (FAIL, "no broker answers")
 
 
 def test_nothing_fits(bench: Bench) -> None:
-    bench.situation = msgspec.structs.replace(bench.situation, partitions={})
+    bench.snapshot = msgspec.structs.replace(bench.snapshot, told={})
     assert bench.operator.perform(ReassignSome(), 500).error == "nothing to ask for"
 
 
 def test_what_moves_is_asked_before_a_move_is_drawn(bench: Bench) -> None:
-    bench.situation = msgspec.structs.replace(bench.situation, ongoing=())
+    bench.snapshot = msgspec.structs.replace(bench.snapshot, ongoing=())
     bench.answers["list_reassignments"] = (Ongoing("t", 0, (1, 2, 3), (3,), (1, 2)),)
     for draw in range(20):  # whatever is drawn would take the removal of 1 and 2 back, or leave one copy
         assert bench.operator.perform(ReassignSome(draw), 500).error == "nothing to ask for"
@@ -310,7 +311,7 @@ def test_what_moves_is_asked_before_a_move_is_drawn(bench: Bench) -> None:
 
 
 def test_no_move_is_drawn_where_nobody_tells_what_moves(bench: Bench) -> None:
-    bench.situation = msgspec.structs.replace(bench.situation, ongoing=())
+    bench.snapshot = msgspec.structs.replace(bench.snapshot, ongoing=())
     bench.answers["list_reassignments"] = WireError("timed out")
     assert bench.operator.perform(ReassignSome(), 500).error == "nothing to ask for"
 

@@ -12,7 +12,8 @@ from harness.faults.cuts import lossy
 from harness.faults.injecting import among
 from harness.faults.packet_loss import BURST, ActivePacketLoss
 from harness.faults.partition import takes_part
-from harness.faults.targets import Resolved, Sight
+from harness.faults.targets import Resolved
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.vocabulary import Among, Fault, LossPattern, Mode, PacketLoss, Topology
 
 TOPOLOGY = Topology(mode=Mode.ISOLATED)
@@ -167,7 +168,7 @@ def test_patterns_say_which_links_lose_packets() -> None:
 )
 def test_only_nodes_that_a_loss_is_drawn_among_are_its_target(spec: PacketLoss, names: set[str]) -> None:
     assert {node.name for node in NODES if takes_part(spec, node)} == names
-    assert {node.name for node in among(spec, Sight(NODES, None, ())).nodes} == names
+    assert {node.name for node in among(spec, ClusterSnapshot(NODES)).nodes} == names
 
 
 @pytest.mark.parametrize(

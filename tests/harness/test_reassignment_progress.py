@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from harness.administration.progress import Sight, progress_of
-from harness.administration.reassignments import Ongoing, ReassignmentAnswer, ReassignmentResult
+from harness.administration.progress import ReassignmentView, progress_of
+from harness.administration.reassignments import ReassignmentAnswer, ReassignmentResult
 from harness.administration.request_file import RequestFile, place_of
 from harness.administration.requests import (
     FINISHED,
@@ -31,7 +31,7 @@ from harness.administration.requests import (
 )
 from harness.administration.throttles import Throttle
 from harness.errors import KrucibleError, UsageError
-from harness.kafka.answers import PartitionAnswer
+from harness.kafka.answers import Ongoing, PartitionAnswer
 
 P0, P1 = ("t", 0), ("t", 1)
 LIMIT = Throttle(1, (1,), {}, {})
@@ -63,10 +63,10 @@ def status_of(
 ) -> PartitionStatus:
     request = Request(1, 0, 60, (one,))
     requests = Requests(1, 9, (request, later) if later else (request,))
-    sight = Sight(
+    view = ReassignmentView(
         {P0: ongoing} if ongoing else {}, {P0: partition} if partition else {}, sizes or {}, settled=settled
     )
-    (status,) = progress_of(request, requests, sight)
+    (status,) = progress_of(request, requests, view)
     return status
 
 

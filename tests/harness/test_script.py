@@ -9,10 +9,11 @@ import pytest
 
 from checkers.history.operations import Operation, OperationType
 from harness.kafka.answers import QuorumAnswer
+from harness.kafka.snapshot import ClusterSnapshot
+from harness.nemesis.course import CourseContext
 from harness.nemesis.nemesis import Nemesis
 from harness.nemesis.operator import Operator, Performed
-from harness.nemesis.script import ScriptCourse, ScriptSurroundings
-from harness.nemesis.situation import Situation
+from harness.nemesis.script import ScriptCourse
 from harness.record.events import Acknowledged as AcknowledgedEvent
 from harness.record.journal import Clock, Journals, Recorder
 from harness.record.tally import Tally
@@ -80,18 +81,17 @@ class Bench:
     def configure(self, node: Node, properties: Mapping[str, str | None]) -> None:
         self.done.append(f"configure {node.name} {dict(properties)}")
 
-    def look(self) -> Situation:
-        return Situation(Topology().nodes(), frozenset(), {}, self.quorum())
+    def look(self, beside: str | None = None) -> ClusterSnapshot:
+        assert beside is None
+        return ClusterSnapshot(Topology().nodes(), quorum=self.quorum())
 
     def play(self, *moves: Move) -> list[str]:
         journals = Journals(self.folder, "run", Clock())
         recorder = Recorder(journals.open("moves"), "moves")
-        surroundings = ScriptSurroundings(
-            self.look, self.tally, self.configure, {"n3": "10.0.0.3"}, LEAST_HOLD_MS
+        context = CourseContext(
+            cast("Nemesis", self), self.new_operator, recorder, self.look, self.tally, self.cancelled
         )
-        course = ScriptCourse(
-            cast("Nemesis", self), self.new_operator, recorder, surroundings, self.cancelled
-        )
+        course = ScriptCourse(context, self.configure, {"n3": "10.0.0.3"}, LEAST_HOLD_MS)
         try:
             course.carry_out(ScriptedSchedule(moves, 10))
         finally:

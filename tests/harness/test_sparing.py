@@ -4,8 +4,9 @@ import msgspec
 import pytest
 
 from harness.faults.sparing import CAUGHT_UP_MS, DEAD, HELD, Strike, chosen, objection, strike_of
-from harness.faults.targets import Copies, Resolved, Sight
+from harness.faults.targets import Resolved
 from harness.kafka.answers import PartitionAnswer, QuorumAnswer, Replica
+from harness.kafka.snapshot import ClusterSnapshot
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.vocabulary import (
     DeadDisk,
@@ -23,6 +24,7 @@ from harness.vocabulary import (
     WipeDisk,
     broker,
 )
+from tests.harness.snapshots import led
 
 NOW_MS = 1_000_000
 NODES = Topology(controllers=4, brokers=4).nodes()
@@ -43,25 +45,24 @@ def quorum(*ago_ms: int, leader: int = 1) -> QuorumAnswer:
     return QuorumAnswer(0, leader, 3, 8, voters, ())
 
 
-COPIES = Copies(
-    told={WHERE: (partition(1, 2, 3), partition(3, 2, 1))},
-    least=2,
-    quorum=quorum(0, 500, 500),
-    now_ms=NOW_MS,
-    moment=40,
+SNAPSHOT = ClusterSnapshot(
+    NODES,
+    {WHERE: (partition(1, 2, 3), partition(3, 2, 1))},
+    quorum(0, 500, 500),
+    min_insync_replicas=2,
+    taken_at_ms=NOW_MS,
+    answers=40,
 )
-SIGHT = Sight(nodes=NODES, active_controller=1, leaders=(1,), copies=COPIES)
 
 
-def seen(down: tuple[str, ...] = (), **copies: object) -> Sight:
-    known = msgspec.structs.replace(COPIES, **copies)
-    return msgspec.structs.replace(SIGHT, down=frozenset(down), copies=known)
+def seen(held: tuple[str, ...] = (), **known: object) -> ClusterSnapshot:
+    return msgspec.structs.replace(SNAPSHOT, held=frozenset(held), **known)
 
 
 @pytest.mark.parametrize("node", NODES)
 @pytest.mark.parametrize("fault", [WIPE, POWER])
 def test_a_disk_may_go_where_enough_others_have_it_all(fault: Fault, node: object) -> None:
-    assert objection(fault, node, SIGHT, ()) is None  # type: ignore[arg-type]  # a node, as parametrized
+    assert objection(fault, node, SNAPSHOT, ()) is None  # type: ignore[arg-type]  # a node, as parametrized
 
 
 @pytest.mark.parametrize("fault", [WipeDisk(), PowerLoss(), DeadDisk(), Kill()])
@@ -71,11 +72,11 @@ def test_what_is_not_to_spare_anything_is_never_withheld(fault: Fault) -> None:
 
 @pytest.mark.parametrize("fault", [WIPE, POWER, DeadDisk(sparing=True)])
 @pytest.mark.parametrize(
-    "sight",
+    "snapshot",
     [
         pytest.param(seen(told={WHERE: (partition(1, 2),)}), id="out of sync"),
         pytest.param(seen(told={WHERE: (partition(1, 2, 3), partition(1, 2))}), id="out of sync, tells one"),
-        pytest.param(seen(down=("n3",)), id="held by a fault"),
+        pytest.param(seen(held=("n3",)), id="held by a fault"),
         pytest.param(seen(told={WHERE: (partition(1, replicas=(1,)),)}), id="the only copy"),
         pytest.param(seen(told={WHERE: (partition(1, replicas=(1, 2)),)}), id="the last of two"),
         pytest.param(
@@ -84,17 +85,19 @@ def test_what_is_not_to_spare_anything_is_never_withheld(fault: Fault) -> None:
         ),
     ],
 )
-def test_a_partition_that_would_have_too_few_copies_keeps_the_disk(fault: Fault, sight: Sight) -> None:
-    why = objection(fault, N1, sight, ())
+def test_a_partition_that_would_have_too_few_copies_keeps_the_disk(
+    fault: Fault, snapshot: ClusterSnapshot
+) -> None:
+    why = objection(fault, N1, snapshot, ())
     assert why is not None
     assert "other copies of t/0 are in sync for certain" in why
 
 
 @pytest.mark.parametrize("least", [1, 2, 3])
 def test_of_two_copies_one_may_go(least: int) -> None:
-    sight = seen(least=least, told={WHERE: (partition(2, 1, replicas=(1, 2)),)})
-    assert objection(POWER, N1, sight, ()) is None
-    assert objection(POWER, N1, sight, [strike_of(N2, sight.copies)]) is not None
+    snapshot = seen(min_insync_replicas=least, told={WHERE: (partition(2, 1, replicas=(1, 2)),)})
+    assert objection(POWER, N1, snapshot, ()) is None
+    assert objection(POWER, N1, snapshot, [strike_of(N2, snapshot)]) is not None
 
 
 def test_a_fault_befalls_the_first_from_whom_it_need_not_be_withheld() -> None:
@@ -120,7 +123,7 @@ def test_a_fault_befalls_the_first_from_whom_it_need_not_be_withheld() -> None:
 def test_nobody_stands_in_for_whom_a_fault_is_withheld_from(
     target: Target | Member, leads: int | None, why: str
 ) -> None:
-    short = msgspec.structs.replace(seen(told={WHERE: (partition(1, 2),)}), active_controller=leads)
+    short = seen(told={WHERE: (partition(1, 2),)}, quorum=leads and quorum(0, 0, 0, leader=leads))
     assert chosen(WipeDisk(target, sparing=True), short, ()) == why
 
 
@@ -140,8 +143,8 @@ def test_nobody_stands_in_for_whom_a_fault_is_withheld_from(
 def test_no_fault_befalls_a_node_that_died_by_itself(
     kind: type[Kill | LostAnswers], target: Target | Member, down: tuple[str, ...], found: Resolved | str
 ) -> None:
-    sight = Sight(NODES, 1, (1,), frozenset(down), dead=frozenset({"n1"}) - set(down))
-    assert chosen(kind(target), sight, ()) == found
+    snapshot = led(NODES, 1, (1,), held=frozenset(down), dead=frozenset({"n1"}) - set(down))
+    assert chosen(kind(target), snapshot, ()) == found
 
 
 def test_a_copy_of_a_node_that_died_by_itself_is_none_for_certain() -> None:
@@ -156,23 +159,23 @@ def test_of_a_partition_that_nobody_tells_of_nothing_is_certain() -> None:
 
 
 def test_a_disk_that_went_counts_until_its_copy_was_seen_out_of_sync() -> None:
-    strike = strike_of(N3, COPIES)
+    strike = strike_of(N3, SNAPSHOT)
     assert strike == Strike(3, 40, frozenset({WHERE}))
     for out in ({}, {(*WHERE, 3): 40}, {(*WHERE, 2): 41}, {("t", 1, 3): 41}):
-        why = objection(WIPE, N1, seen(out=out), [strike])
+        why = objection(WIPE, N1, seen(out_of_sync=out), [strike])
         assert why == "1 of 2 other copies of t/0 are in sync for certain"
-    assert objection(WIPE, N1, seen(out={(*WHERE, 3): 41}), [strike]) is None
+    assert objection(WIPE, N1, seen(out_of_sync={(*WHERE, 3): 41}), [strike]) is None
     twice = [strike, Strike(3, 50, frozenset({WHERE}))]
-    assert objection(WIPE, N1, seen(out={(*WHERE, 3): 41}), twice) is not None
+    assert objection(WIPE, N1, seen(out_of_sync={(*WHERE, 3): 41}), twice) is not None
 
 
 def test_a_disk_that_went_had_no_copy_of_what_came_to_its_broker_later() -> None:
-    assert strike_of(N4, COPIES).partitions == frozenset()
-    assert objection(WIPE, N1, SIGHT, [strike_of(N4, COPIES)]) is None
+    assert strike_of(N4, SNAPSHOT).partitions == frozenset()
+    assert objection(WIPE, N1, SNAPSHOT, [strike_of(N4, SNAPSHOT)]) is None
 
 
 @pytest.mark.parametrize(
-    ("sight", "why"),
+    ("snapshot", "why"),
     [
         (seen(quorum=None), "nobody leads the quorum in sight"),
         (
@@ -184,15 +187,15 @@ def test_a_disk_that_went_had_no_copy_of_what_came_to_its_broker_later() -> None
             "2 other voters, of 4 in all, have all of the metadata for certain",
         ),
         (
-            seen(down=("n3",), told={}),
+            seen(held=("n3",), told={}),
             "1 other voters, of 3 in all, have all of the metadata for certain",
         ),
     ],
 )
-def test_a_quorum_that_would_lose_its_majority_keeps_the_disk(sight: Sight, why: str) -> None:
-    assert objection(WIPE, N2, sight, ()) == why
+def test_a_quorum_that_would_lose_its_majority_keeps_the_disk(snapshot: ClusterSnapshot, why: str) -> None:
+    assert objection(WIPE, N2, snapshot, ()) == why
     metadata_stays = (WipeDisk(scope=Scope.TOPIC, sparing=True), WipeDisk(log_dir=2, sparing=True), POWER)
-    assert [objection(fault, N2, sight, ()) for fault in metadata_stays] == [None, None, None]
+    assert [objection(fault, N2, snapshot, ()) for fault in metadata_stays] == [None, None, None]
 
 
 def test_a_leader_has_all_of_its_log() -> None:
@@ -205,10 +208,10 @@ def test_an_observer_and_a_broker_have_no_vote_to_lose() -> None:
     behind = quorum(0, CAUGHT_UP_MS + 1, CAUGHT_UP_MS + 1)
     assert objection(WIPE, N4, seen(quorum=behind), ()) is None
     nodes = Topology(mode=Mode.ISOLATED).nodes()
-    sight = msgspec.structs.replace(seen(quorum=None), nodes=nodes)
+    snapshot = msgspec.structs.replace(seen(quorum=None), nodes=nodes)
     controllers, brokers = nodes[:3], nodes[3:]
-    assert [objection(WIPE, node, sight, ()) for node in brokers] == [None] * 3
-    assert objection(WIPE, controllers[0], sight, ()) is not None
+    assert [objection(WIPE, node, snapshot, ()) for node in brokers] == [None] * 3
+    assert objection(WIPE, controllers[0], snapshot, ()) is not None
 
 
 def test_where_disks_are_drawn_topics_of_kafkas_own_hold_nothing_that_is_judged() -> None:

@@ -19,7 +19,7 @@ from harness.observers.view import ClusterView
 from harness.record.journal import Clock, Journals
 from harness.run import execution as module
 from harness.run.execution import Execution
-from harness.vocabulary import AlterTopic, FixedSchedule, Kill, TimedOperation, Topology
+from harness.vocabulary import AlterTopic, FixedSchedule, Kill, LogWorkload, TimedOperation, Topology
 from harness.vocabulary.scenario import Step
 from harness.workloads.deleting import Deletions
 from harness.workloads.worker import WorkloadError
@@ -118,6 +118,7 @@ class Rig:
             cluster=SimpleNamespace(nodes=nodes),
             topics=[SimpleNamespace(name="t", partitions=())],
             sizes=TopicSizes(),
+            plan=SimpleNamespace(scenario=SimpleNamespace(workload=LogWorkload())),
         )
         monkeypatch.setattr(module, "bench_of", lambda _: cast("Bench", None))
         monkeypatch.setattr(module, "Operator", Standing)

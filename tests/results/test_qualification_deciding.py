@@ -5,7 +5,7 @@ import pytest
 
 from checkers.history.identity import ImageIdentity
 from results.qualification import Decision, Elsewhere, OnRecord, Role, Run, render_text
-from results.qualification.deciding import Facts, decide
+from results.qualification.deciding import RuleInput, decide
 from results.qualification.finding import Standing, found_in
 from results.summary import Outcome
 from tests.results.qualified import CHAOS, CONTROLS, LOST, QUESTION, both, run, said, side
@@ -14,18 +14,18 @@ GOOD, RED, UNSURE = Decision.QUALIFIED, Decision.NOT_QUALIFIED, Decision.INCONCL
 
 
 @pytest.mark.parametrize(
-    ("facts", "decision", "reasons"),
+    ("given", "decision", "reasons"),
     [
-        (Facts(), GOOD, []),
-        (Facts(unexplained=("a",)), RED, ["a"]),
-        (Facts(worse=("w",)), RED, ["w"]),
-        (Facts(controls=("c",)), UNSURE, ["c"]),
-        (Facts(mixed=("m",)), UNSURE, ["m"]),
-        (Facts(doubtful=("d",)), UNSURE, ["d"]),
-        (Facts(short=("s",)), UNSURE, ["s"]),
-        (Facts(unreached=("u",)), UNSURE, ["u"]),
+        (RuleInput(), GOOD, []),
+        (RuleInput(unexplained=("a",)), RED, ["a"]),
+        (RuleInput(worse=("w",)), RED, ["w"]),
+        (RuleInput(controls=("c",)), UNSURE, ["c"]),
+        (RuleInput(mixed=("m",)), UNSURE, ["m"]),
+        (RuleInput(doubtful=("d",)), UNSURE, ["d"]),
+        (RuleInput(short=("s",)), UNSURE, ["s"]),
+        (RuleInput(unreached=("u",)), UNSURE, ["u"]),
         (
-            Facts(
+            RuleInput(
                 unreached=("u",),
                 short=("s",),
                 doubtful=("d",),
@@ -39,8 +39,8 @@ GOOD, RED, UNSURE = Decision.QUALIFIED, Decision.NOT_QUALIFIED, Decision.INCONCL
         ),
     ],
 )
-def test_the_rule(facts: Facts, decision: Decision, reasons: list[str]) -> None:
-    decided, told = decide(facts)
+def test_the_rule(given: RuleInput, decision: Decision, reasons: list[str]) -> None:
+    decided, told = decide(given)
     assert decided is decision
     assert [reason.text for reason in told] == reasons
 

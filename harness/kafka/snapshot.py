@@ -1,0 +1,128 @@
+"""The cluster at one moment, as its nodes told it lately: for whoever decides something from its state."""
+
+from collections.abc import Iterable
+
+import msgspec
+
+from harness.kafka.answers import Ongoing, PartitionAnswer, Place, QuorumAnswer
+from harness.kafka.sizes import TopicSize
+from harness.vocabulary.administration import Member
+from harness.vocabulary.topology import Node
+
+
+class ClusterSnapshot(msgspec.Struct, frozen=True):
+    """What is known of the cluster; what is asked of it is answered by its properties.
+
+    Attributes:
+        nodes: all nodes.
+        told: partitions as each broker that told of them lately sees them, who told last first; empty where
+            nobody told.
+        quorum: the answer of the quorum's leader, None if none is seen.
+        ongoing: reassignments that go on, None if nobody told.
+        topics: the workload's, in its order.
+        min_insync_replicas: ``min.insync.replicas`` of the workload's partitions.
+        down: names of nodes whose process a fault holds.
+        dead: names of nodes whose process ended by itself; the engine is asked of it only before a fault.
+        held: names of nodes that a fault may not hit, because another has them.
+        taken_at_ms: wall-clock time, as in `quorum`.
+        answers: how many answers of brokers have been heard.
+        out_of_sync: the answer, by its number, in which a broker last told that a replica is not in sync, by
+            topic, partition and replica.
+    """
+
+    nodes: tuple[Node, ...]
+    told: dict[Place, tuple[PartitionAnswer, ...]] = {}
+    quorum: QuorumAnswer | None = None
+    ongoing: tuple[Ongoing, ...] | None = None
+    topics: tuple[TopicSize, ...] = ()
+    min_insync_replicas: int = 1
+    down: frozenset[str] = frozenset()
+    dead: frozenset[str] = frozenset()
+    held: frozenset[str] = frozenset()
+    taken_at_ms: int = 0
+    answers: int = 0
+    out_of_sync: dict[tuple[str, int, int], int] = {}
+
+    def holding(self, names: Iterable[str]) -> "ClusterSnapshot":
+        """With more nodes that a fault may not hit."""
+        return msgspec.structs.replace(self, held=self.held.union(names))
+
+    def node(self, member: Member) -> Node:
+        """The node that a scenario means.
+
+        Raises:
+            LookupError: the topology has no such node.
+        """
+        found = member.of(self.nodes)
+        if found is None:
+            raise LookupError(f"there is no {member.role} {member.number}")
+        return found
+
+    @property
+    def by_id(self) -> dict[int, Node]:
+        """All nodes by their ids."""
+        return {node.id: node for node in self.nodes}
+
+    @property
+    def up(self) -> dict[int, Node]:
+        """Nodes whose process no fault holds, by their ids."""
+        return {node.id: node for node in self.nodes if node.name not in self.down}
+
+    @property
+    def brokers_up(self) -> tuple[int, ...]:
+        """Ids of the brokers whose process no fault holds."""
+        return tuple(node.id for node in self.up.values() if node.is_broker)
+
+    @property
+    def held_ids(self) -> set[int]:
+        """Ids of the nodes that a fault may not hit."""
+        return {node.id for node in self.nodes if node.name in self.held}
+
+    @property
+    def active_controller(self) -> int | None:
+        """Id of the leader of the quorum, None if none is seen."""
+        return None if self.quorum is None else self.quorum.leader_id
+
+    def partition(self, place: Place | None) -> PartitionAnswer | None:
+        """The partition as the broker with the newest leader epoch sees it, None if none told.
+
+        Among brokers that know the same epoch the first is believed.
+        """
+        told = () if place is None else self.told.get(place, ())
+        return max(told, key=lambda state: state.leader_epoch, default=None)
+
+    @property
+    def partitions(self) -> dict[Place, PartitionAnswer]:
+        """The partitions that a broker told of, each as in `partition`."""
+        found = ((place, self.partition(place)) for place in self.told)
+        return {place: state for place, state in found if state is not None}
+
+    @property
+    def first_topic(self) -> TopicSize | None:
+        """The workload's first topic, None if nothing is known of it."""
+        return self.topics[0] if self.topics else None
+
+    @property
+    def leaders(self) -> tuple[int, ...]:
+        """Ids of the leaders of the first topic's partitions, as far as they have one, in their order."""
+        first = self.first_topic
+        if first is None:
+            return ()
+        states = (self.partition(place) for place in first.places)
+        return tuple(state.leader for state in states if state is not None and state.leader >= 0)
+
+    def copies_on(self, node: Node) -> frozenset[Place]:
+        """Partitions of which a broker told that the node has, or is to have, a copy."""
+        return frozenset(
+            place for place, states in self.told.items() if any(node.id in s.replicas for s in states)
+        )
+
+    def in_sync(self, place: Place) -> set[int]:
+        """Who is in sync by what every broker tells; one that is cut off may tell what was."""
+        told = [set(state.isr) for state in self.told.get(place, ())]
+        return set.intersection(*told) if told else set()
+
+    @property
+    def moving(self) -> list[Place] | None:
+        """Partitions that are being reassigned, None if nobody told."""
+        return None if self.ongoing is None else [one.place for one in self.ongoing]
