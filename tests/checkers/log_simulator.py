@@ -39,7 +39,7 @@ class Simulation:
             self._random.choice((self._produce, self._produce, self._consume))()
         for process in list(self._outstanding):
             self._complete(process)
-        self._time_ns += 1  # what was acknowledged in the very nanosecond of the first of them need not be in it
+        self._time_ns += 1  # a record acknowledged in the nanosecond of a final read need not be in it
         for partition in range(len(self._logs)):
             for reader in READERS:
                 self._final_read(partition, reader)

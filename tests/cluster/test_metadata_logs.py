@@ -1,5 +1,6 @@
 """Metadata logs of real nodes, decoded here and by Kafka's own DumpLogSegments: line by line the same."""
 
+import re
 import shutil
 from pathlib import Path
 
@@ -17,6 +18,8 @@ from .conftest import StartCluster
 
 pytestmark = pytest.mark.cluster
 FILES_AT = "/run/krucible/files"
+LOGGED = re.compile(r"\d{4}-\d\d-\d\dT\S+ [A-Z]+ ")
+"""How a line begins that the tool logs."""
 TOOL, TOOL_BEFORE_4_3 = "org.apache.kafka.tools.DumpLogSegments", "kafka.tools.DumpLogSegments"
 
 
@@ -62,7 +65,7 @@ def told_by_tool(engine: docker.DockerClient, version: str, folder: Path, files:
     output = engine.containers.run(
         ensure_image(version, client=engine).reference,
         [
-            "@/opt/krucible/tools.args",
+            "@/opt/krucible/kafka.args",
             TOOL if version >= "4.3" else TOOL_BEFORE_4_3,
             "--cluster-metadata-decoder",
             "--files",
@@ -70,7 +73,9 @@ def told_by_tool(engine: docker.DockerClient, version: str, folder: Path, files:
         ],
         entrypoint="java",
         network_mode="none",
+        hostname="krucible-tool",  # Log4j complains on stdout of a host that has no address
+        extra_hosts={"krucible-tool": "127.0.0.1"},
         volumes={str(folder): {"bind": FILES_AT, "mode": "ro"}},
         remove=True,
     )
-    return bytes(output).decode().splitlines()
+    return [line for line in bytes(output).decode().splitlines() if not LOGGED.match(line)]
