@@ -8,30 +8,27 @@ from typing import Any, NamedTuple
 
 import msgspec
 import numpy as np
-from kafka.record.default_records import DefaultRecordBatch
 
-from harness.administration.schemas import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
-from harness.kafka.answers import kafka_uuid
+from checkers.history.replicas import OPAQUE_CONTROL
+from harness.kafka.metadata.records import CONTROL_KINDS, control_type, decode_control
 from harness.kafka.segments.batches import read_segment
-from harness.kafka.segments.compiled import batch_positions
+from harness.kafka.segments.compiled import HEADER_BYTES, batch_positions
+from harness.kafka.segments.records import Record, records_of
 
-LEADER_CHANGE, SNAPSHOT_HEADER, SNAPSHOT_FOOTER, KRAFT_VERSION, KRAFT_VOTERS = 2, 3, 4, 5, 6
-_SKIPPED = (SNAPSHOT_HEADER, SNAPSHOT_FOOTER)
-_NAMES = {
-    LEADER_CHANGE: "LEADER_CHANGE",
-    KRAFT_VERSION: "KRAFT_VERSION",
-    KRAFT_VOTERS: "KRAFT_VOTERS",
-}
+_SKIPPED = ("SNAPSHOT_HEADER", "SNAPSHOT_FOOTER")
 _CONTROL_BIT = 0x20
 _HEAD = struct.Struct(">qii5xHi")
 """Of a batch: base offset, length, epoch, (magic, checksum,) attributes, last offset delta."""
 _LENGTH_COUNTS_FROM = 12
-_VERSION = struct.Struct(">h")
+_COUNT = struct.Struct(">i")
+"""How many records, at the end of the header."""
+_NO_ID = "A" * 22
+"""The id of no directory."""
 _LISTINGS_MAX = 5
 
 
 class _Head(NamedTuple):
-    """Of a batch: where it lies, how many bytes, its first offset, the one after it, epoch, attributes."""
+    """Of a batch: position, bytes, first offset, the one after its last, epoch, attributes, records."""
 
     position: int
     size: int
@@ -39,6 +36,7 @@ class _Head(NamedTuple):
     end: int
     epoch: int
     attributes: int
+    records: int
 
 
 class ControlRecord(msgspec.Struct, frozen=True):
@@ -47,8 +45,9 @@ class ControlRecord(msgspec.Struct, frozen=True):
     Attributes:
         offset: its offset; in a snapshot, its place in that file.
         epoch: the leader's that wrote it.
-        kind: ``LEADER_CHANGE``, ``KRAFT_VERSION``, ``KRAFT_VOTERS``, or ``CONTROL_<type>`` of any other.
-        content: decoded; None where there is no schema for it.
+        kind: ``LEADER_CHANGE``, ``KRAFT_VERSION``, ``KRAFT_VOTERS``, ``CONTROL_<type>`` of any other, or
+            ``CONTROL`` where not even the type can be read.
+        content: decoded; None where its type or version is not known.
         error: why it could not be decoded.
     """
 
@@ -149,10 +148,19 @@ def control_records(data: bytes) -> Iterator[ControlRecord]:
     damaged = {place.position for place in read_segment(data).damage}
     for head in _heads(data):
         if head.attributes & _CONTROL_BIT and head.position not in damaged:
-            batch = DefaultRecordBatch(data[head.position : head.position + head.size])
-            for record in batch:
-                if record.type not in _SKIPPED:
-                    yield _decoded(record, head.epoch)
+            yield from _of_batch(data[head.position : head.position + head.size], head)
+
+
+def _of_batch(batch: bytes, head: _Head) -> Iterator[ControlRecord]:
+    offset = head.first
+    try:
+        for record in records_of(batch, head.records):
+            offset = head.first + record.offset_delta
+            decoded = _decoded(record, offset, head.epoch)
+            if decoded.kind not in _SKIPPED:
+                yield decoded
+    except ValueError as error:
+        yield ControlRecord(offset, head.epoch, "CONTROL", None, str(error))
 
 
 def first_difference(logs: Mapping[str, MetadataLog]) -> Difference | None:
@@ -211,7 +219,8 @@ def _heads(data: bytes) -> Iterator[_Head]:
     """What is needed of the headers of all whole batches."""
     for position in batch_positions(np.frombuffer(data, dtype=np.uint8))[0].tolist():
         base, length, epoch, attributes, delta = _HEAD.unpack_from(data, position)
-        yield _Head(position, _LENGTH_COUNTS_FROM + length, base, base + delta + 1, epoch, attributes)
+        (count,) = _COUNT.unpack_from(data, position + HEADER_BYTES - _COUNT.size)
+        yield _Head(position, _LENGTH_COUNTS_FROM + length, base, base + delta + 1, epoch, attributes, count)
 
 
 def _epochs(heads: Iterable[_Head]) -> Iterator[tuple[int, int]]:
@@ -222,54 +231,63 @@ def _epochs(heads: Iterable[_Head]) -> Iterator[tuple[int, int]]:
         last = head.epoch
 
 
-def _decoded(record: Any, epoch: int) -> ControlRecord:
-    name = _NAMES.get(record.type)
+def _decoded(record: Record, offset: int, epoch: int) -> ControlRecord:
+    """A record as it is told.
+
+    Raises:
+        ValueError: not even its type can be read.
+    """
+    kind = control_type(record)
+    name = CONTROL_KINDS.get(kind)
     if name is None:
-        return ControlRecord(record.offset, epoch, f"CONTROL_{record.type}", None)
+        return ControlRecord(offset, epoch, f"CONTROL_{kind}", None)
     try:
-        return ControlRecord(record.offset, epoch, name, _READERS[record.type](record.value))
-    except (ValueError, IndexError, TypeError, struct.error) as error:
-        return ControlRecord(record.offset, epoch, name, None, f"{type(error).__name__}: {error}")
+        decoded = decode_control(record)
+    except ValueError as error:
+        return ControlRecord(offset, epoch, name, None, str(error))
+    if decoded.kind == OPAQUE_CONTROL:
+        return ControlRecord(offset, epoch, name, None, f"version {decoded.version} is not known")
+    return ControlRecord(offset, epoch, name, _CONTENTS.get(name, dict)(decoded.content))
 
 
-def _message(schema: Any, value: bytes) -> Any:
-    """A control record's value: its first field is its version, by which the rest is laid out."""
-    return schema.decode(value, version=_VERSION.unpack_from(value)[0], header=False)
+def _kraft_version(message: Mapping[str, Any]) -> dict[str, Any]:
+    return {"kraft_version": message["kRaftVersion"]}
 
 
-def _kraft_version(value: bytes) -> dict[str, Any]:
-    return {"kraft_version": _message(KRaftVersionRecord, value).k_raft_version}
+def _voters(message: Mapping[str, Any]) -> dict[str, Any]:
+    return {"voters": [_voter(voter) for voter in message["voters"]]}
 
 
-def _voters(value: bytes) -> dict[str, Any]:
-    return {"voters": [_voter(voter) for voter in _message(VotersRecord, value).voters]}
-
-
-def _voter(voter: Any) -> dict[str, Any]:
-    supported = voter.k_raft_version_feature
+def _voter(voter: Mapping[str, Any]) -> dict[str, Any]:
+    supported = voter["kRaftVersionFeature"]
     return {
-        "id": voter.voter_id,
-        "directory_id": kafka_uuid(voter.voter_directory_id),
-        "endpoints": [[listener.name, listener.host, listener.port] for listener in voter.endpoints],
-        "kraft_versions": [supported.min_supported_version, supported.max_supported_version],
+        "id": voter["voterId"],
+        "directory_id": _directory_id(voter),
+        "endpoints": [[each["name"], each["host"], each["port"]] for each in voter["endpoints"]],
+        "kraft_versions": [supported["minSupportedVersion"], supported["maxSupportedVersion"]],
     }
 
 
-def _leader_change(value: bytes) -> dict[str, Any]:
-    message = _message(LeaderChangeMessage, value)
+def _leader_change(message: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        "leader_id": message.leader_id,
-        "voters": _keys(message.voters),
-        "granting_voters": _keys(message.granting_voters),
+        "leader_id": message["leaderId"],
+        "voters": _keys(message["voters"]),
+        "granting_voters": _keys(message["grantingVoters"]),
     }
 
 
-def _keys(voters: Sequence[Any]) -> list[list[Any]]:
-    return [[voter.voter_id, kafka_uuid(voter.voter_directory_id)] for voter in voters]
+def _keys(voters: Sequence[Mapping[str, Any]]) -> list[list[Any]]:
+    return [[voter["voterId"], _directory_id(voter)] for voter in voters]
 
 
-_READERS: dict[int, Callable[[bytes], dict[str, Any]]] = {
-    LEADER_CHANGE: _leader_change,
-    KRAFT_VERSION: _kraft_version,
-    KRAFT_VOTERS: _voters,
+def _directory_id(voter: Mapping[str, Any]) -> str | None:
+    """None for none and for zero."""
+    told = voter.get("voterDirectoryId", _NO_ID)
+    return None if told == _NO_ID else str(told)
+
+
+_CONTENTS: Mapping[str, Callable[[Mapping[str, Any]], dict[str, Any]]] = {
+    "LEADER_CHANGE": _leader_change,
+    "KRAFT_VERSION": _kraft_version,
+    "KRAFT_VOTERS": _voters,
 }

@@ -360,10 +360,12 @@ def _gather_evidence(stage: Stage, cancelled: threading.Event) -> None:
     """Logs, configs and disks, side by side: most of it is waiting for the engine and its containers."""
     stage.phase("evidence")
     names = [topic.name for topic in stage.topics]
+    ended, listeners = stage.cluster.ended, stage.cluster.observe_listeners
+    living = {name: address for name, address in listeners.items() if name not in ended}
     gatherers = (
         partial(gather_logs, stage.cluster.containers, stage.folder, stage.recorder),
-        partial(gather_configs, stage.recorder, stage.cluster.observe_listeners, names),
-        partial(gather_coordinators, stage.recorder, stage.cluster.observe_listeners),
+        partial(gather_configs, stage.recorder, living, names),
+        partial(gather_coordinators, stage.recorder, living),
         partial(gather_disks, stage.cluster, stage.sizes.places(stage.topics), stage.journals),
     )
     in_parallel(lambda gather: gather(), gatherers)

@@ -1,7 +1,7 @@
 """Values of control records as Kafka writes them."""
 
-from harness.administration.schemas import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
 from harness.administration.voters import directory_uuid
+from tests.harness.control_schemas import KRaftVersionRecord, LeaderChangeMessage, VotersRecord
 
 ONE, TWO = "pl2yURLxReyXmuf8pnFOsg", "-_2yURLxReyXmuf8pnFOsg"
 """Directory ids: of voters in leader changes, and of those in sets of voters."""

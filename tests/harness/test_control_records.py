@@ -13,8 +13,9 @@ from harness.administration.control_records import (
     first_difference,
     read_metadata_log,
 )
+from harness.kafka.segments.compiled import HEADER_BYTES
 from tests.harness.fake_control_records import ONE, TWO, change, kraft_version, voters
-from tests.harness.fake_segments import batch, control_batch, write_log
+from tests.harness.fake_segments import batch, checked, control_batch, write_log
 
 CHANGE, HEADER, FOOTER, VERSION, VOTERS = 2, 3, 4, 5, 6
 SNAPSHOT = "00000000000000000007-0000000002.checkpoint"
@@ -89,6 +90,24 @@ def test_a_kind_of_the_future_keeps_its_number() -> None:
     (record,) = control_records(control_batch(7, 9, b"\0\0"))
 
     assert (record.kind, record.content, record.error) == ("CONTROL_9", None, None)
+
+
+def test_a_version_of_the_future_is_told() -> None:
+    (record,) = control_records(control_batch(7, VOTERS, b"\0\x09\0\0"))
+
+    assert (record.kind, record.content, record.error) == ("KRAFT_VOTERS", None, "version 9 is not known")
+
+
+@pytest.mark.parametrize(("count", "what"), [(2, "cut short"), (0, "after the last record")])
+def test_a_batch_whose_records_can_not_be_told_apart_says_so(count: int, what: str) -> None:
+    data = bytearray(control_batch(7, VERSION, kraft_version(1), leader_epoch=3))
+    data[HEADER_BYTES - 4 : HEADER_BYTES] = count.to_bytes(4, "big")
+
+    *_, record = control_records(checked(bytes(data)))
+
+    assert (record.offset, record.epoch, record.kind, record.content) == (7, 3, "CONTROL", None)
+    assert record.error
+    assert what in record.error
 
 
 def test_a_log_is_read_over_segments_with_its_snapshots(tmp_path: Path) -> None:

@@ -18,12 +18,12 @@ import msgspec
 import pytest
 from kafka.record.default_records import DefaultRecordBatchBuilder
 
-from harness.administration.schemas import LeaderChangeMessage
 from harness.kafka.metadata.layouts import reader_of, schemas
 from harness.kafka.metadata.printing import printed
 from harness.kafka.metadata.reading import FileReader
 from harness.kafka.metadata.records import decode, decode_control
 from harness.kafka.segments.records import Record
+from tests.harness.control_schemas import LeaderChangeMessage
 from tests.harness.fake_segments import Producer, batch, checked, control_batch, with_attributes
 
 RECORDED = Path(__file__).parent / "recorded_metadata"

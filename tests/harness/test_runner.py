@@ -98,6 +98,27 @@ def test_nothing_is_awaited_of_brokers_that_all_ended_by_themselves() -> None:
     stage.tell.assert_called_once_with("heal", "limits on moving replicas stay: no broker answers")
 
 
+def test_brokers_that_ended_by_themselves_are_asked_nothing_at_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked = {}
+    for name in ("configs", "coordinators"):
+
+        def gather(_: object, listeners: dict[str, object], *__: object, what: str = name) -> None:
+            asked[what] = set(listeners)
+
+        monkeypatch.setattr(runner, f"gather_{name}", gather)
+    for name in ("logs", "disks"):
+        monkeypatch.setattr(runner, f"gather_{name}", MagicMock())
+    stage = MagicMock()
+    stage.cluster.observe_listeners = {"b1": ("b1", 1), "b2": ("b2", 1)}
+    stage.cluster.ended = frozenset({"c1", "b1"})
+
+    runner._gather_evidence(stage, threading.Event())
+
+    assert asked == {"configs": {"b2"}, "coordinators": {"b2"}}
+
+
 def test_retention_that_goes_on_is_told() -> None:
     execution, stage = MagicMock(), MagicMock()
     execution.end_retention.return_value = ["retention.ms of log-0 is still told by 1 of 3 brokers"]

@@ -15,14 +15,13 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from harness.kafka.segments.varints import unsigned
+
 Reader = Callable[[bytes, int], tuple[Any, int]]
 
 _SCHEMAS = Path(__file__).parent / "schemas"
 _SMALL_LETTER_THEN_CAPITAL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _UUID_BYTES = 16
-_VARINT_BITS_MAX = 35
-_MORE = 0x80
-"""The bit that says that a number of variable length goes on."""
 _NUMBERS = {
     "int8": struct.Struct(">b"),
     "int16": struct.Struct(">h"),
@@ -77,22 +76,6 @@ def reader_of(name: str, version: int) -> Reader | None:
     if not _within(version, schema.valid_versions):
         return None
     return _struct(schema.fields, version, {shared.name: shared.fields for shared in schema.common_structs})
-
-
-def unsigned(data: bytes, at: int) -> tuple[int, int]:
-    """An unsigned number of variable length and the position after it."""
-    value = data[at]
-    if value < _MORE:
-        return value, at + 1
-    value, shift = value & ~_MORE, 7
-    while shift < _VARINT_BITS_MAX:
-        at += 1
-        byte = data[at]
-        value |= (byte & ~_MORE) << shift
-        if byte < _MORE:
-            return value, at + 1
-        shift += 7
-    raise ValueError("a number that does not end")
 
 
 def _within(version: int, versions: str) -> bool:

@@ -10,8 +10,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from checkers.history.replicas import OPAQUE, OPAQUE_CONTROL
-from harness.kafka.metadata.layouts import reader_of, schemas, unsigned
+from harness.kafka.metadata.layouts import reader_of, schemas
 from harness.kafka.segments.records import Record
+from harness.kafka.segments.varints import unsigned
 
 CONTROL_MESSAGES = {
     2: "LeaderChangeMessage",
@@ -21,13 +22,14 @@ CONTROL_MESSAGES = {
     6: "VotersRecord",
 }
 """Messages of control records by their types (KIP-595, KIP-630, KIP-853)."""
-_CONTROL_KINDS = {
+CONTROL_KINDS = {
     2: "LEADER_CHANGE",
     3: "SNAPSHOT_HEADER",
     4: "SNAPSHOT_FOOTER",
     5: "KRAFT_VERSION",
     6: "KRAFT_VOTERS",
 }
+"""Names of their types, as Kafka's tools print them."""
 _FRAME_VERSION = 1
 _CONTROL_KEY, _CONTROL_VERSION = struct.Struct(">hh"), struct.Struct(">h")
 
@@ -77,18 +79,30 @@ def decode_control(record: Record) -> Decoded:
     Raises:
         ValueError: its bytes are not what its type and version ask for.
     """
-    key, value = record.key or b"", record.value or b""
+    kind, value = control_type(record), record.value or b""
     try:
-        _, kind = _CONTROL_KEY.unpack_from(key)
         (version,) = _CONTROL_VERSION.unpack_from(value)
         name = CONTROL_MESSAGES.get(kind)
         content = None if name is None else _message(name, version, value, 0)
     except (IndexError, struct.error):
         raise ValueError("a control record that is cut short") from None
     if content is not None:
-        return Decoded(_CONTROL_KINDS[kind], version, content)
-    known = {} if name is None else {"name": _CONTROL_KINDS[kind]}
+        return Decoded(CONTROL_KINDS[kind], version, content)
+    known = {} if name is None else {"name": CONTROL_KINDS[kind]}
     return Decoded(OPAQUE_CONTROL, version, {"type": kind, **known, "version": version, "size": len(value)})
+
+
+def control_type(record: Record) -> int:
+    """The type of a control record, a key of `CONTROL_KINDS` where it is known.
+
+    Raises:
+        ValueError: its key is too short for one.
+    """
+    try:
+        _, kind = _CONTROL_KEY.unpack_from(record.key or b"")
+    except struct.error:
+        raise ValueError("a control record that is cut short") from None
+    return int(kind)
 
 
 def _message(name: str, version: int, value: bytes, at: int) -> dict[str, Any] | None:

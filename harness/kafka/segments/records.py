@@ -4,10 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from harness.kafka.segments.compiled import HEADER_BYTES
-
-_MORE = 0x80
-"""The bit that says that a number of variable length goes on."""
-_BITS_MAX = 70
+from harness.kafka.segments.varints import signed
 
 
 class Record(NamedTuple):
@@ -50,13 +47,13 @@ def records_of(batch: bytes, count: int) -> Iterator[Record]:
 
 
 def _record(data: bytes, at: int) -> tuple[Record, int]:
-    size, at = _varint(data, at)
+    size, at = signed(data, at)
     end = at + size
-    timestamp_delta, at = _varint(data, at + 1)  # after the attributes, of which none is in use
-    offset_delta, at = _varint(data, at)
+    timestamp_delta, at = signed(data, at + 1)  # after the attributes, of which none is in use
+    offset_delta, at = signed(data, at)
     key, at = _bytes(data, at)
     value, at = _bytes(data, at)
-    number, at = _varint(data, at)
+    number, at = signed(data, at)
     headers = []
     for _ in range(number):
         name, at = _bytes(data, at)
@@ -69,25 +66,9 @@ def _record(data: bytes, at: int) -> tuple[Record, int]:
 
 def _bytes(data: bytes, at: int) -> tuple[bytes | None, int]:
     """What stands after its length; None where that is negative."""
-    size, at = _varint(data, at)
+    size, at = signed(data, at)
     if size < 0:
         return None, at
     if at + size > len(data):
         raise ValueError(f"{size} bytes that are cut short")
     return data[at : at + size], at + size
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    """A zigzag number of variable length and the position after it."""
-    byte = data[at]
-    if byte < _MORE:
-        return (byte >> 1) ^ -(byte & 1), at + 1
-    value, shift = byte & ~_MORE, 7
-    while shift < _BITS_MAX:
-        at += 1
-        byte = data[at]
-        value |= (byte & ~_MORE) << shift
-        if byte < _MORE:
-            return (value >> 1) ^ -(value & 1), at + 1
-        shift += 7
-    raise ValueError("a number that does not end")
