@@ -3,10 +3,10 @@
 Of a single one too little time may be left, or a fault keep it from its first leader; so one is enough.
 """
 
-from checkers.evidence.faults import FOREVER_NS
-from checkers.history.operations import History
 from checkers.columns.sends import Acknowledged
+from checkers.evidence.faults import FOREVER_NS
 from checkers.evidence.topic_partitions import partitions_by
+from checkers.history.operations import History
 from checkers.verdict.verdict import Assumption
 
 _IN_TIME_NS = 15_000_000_000

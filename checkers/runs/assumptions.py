@@ -8,23 +8,23 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from checkers.verdict.entry import Entry
-from checkers.history.units import NS_PER_MS
-from checkers.runs.additions import additions_loaded
-from checkers.evidence.administration import performed
-from checkers.runs.blinks import blink_figures, check_blinks
+from checkers.columns.sends import Acknowledged, Integers, acknowledged, invoked_ns
 from checkers.columns.tables import PartitionName
+from checkers.evidence.administration import performed
+from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
+from checkers.evidence.setup import RequiredNumbers, Setup, setup_of
+from checkers.evidence.topic_partitions import possible_partitions
+from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType
+from checkers.history.shapes import FAILURE, LASTED
+from checkers.history.units import NS_PER_MS
+from checkers.licences.disks import UNSYNCED, WIPE
+from checkers.runs.additions import additions_loaded
+from checkers.runs.blinks import blink_figures, check_blinks
 from checkers.runs.compaction import compaction_ran
 from checkers.runs.coverage import coverage_of, first_of
-from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.runs.gambits import check_gambits, gambit_figures
-from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType
-from checkers.licences.disks import UNSYNCED, WIPE
-from checkers.columns.sends import Acknowledged, Integers, acknowledged, invoked_ns
-from checkers.evidence.setup import RequiredNumbers, Setup, setup_of
-from checkers.history.shapes import FAILURE, LASTED
-from checkers.evidence.topic_partitions import possible_partitions
 from checkers.runs.transacted import KIND, transacted
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Assumption, CheckerResult, result_of
 
 CHECKER = "assumptions"

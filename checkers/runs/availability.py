@@ -12,12 +12,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from checkers.verdict.entry import Entry
-from checkers.history.units import NS_PER_MS
+from checkers.columns.sends import Acknowledged, Integers, acknowledged
 from checkers.evidence.faults import FOREVER_NS, FaultWindow, fault_windows
 from checkers.history.operations import INVOKE, OK, History, Operation
+from checkers.history.units import NS_PER_MS
 from checkers.licences.facts import Facts
-from checkers.columns.sends import Acknowledged, Integers, acknowledged
+from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import CheckerResult, result_of
 
 CHECKER = "availability"

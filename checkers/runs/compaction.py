@@ -4,9 +4,9 @@ from collections import defaultdict
 
 import numpy as np
 
-from checkers.history.operations import OK, History
 from checkers.columns.sends import acknowledged
 from checkers.evidence.setup import Setup
+from checkers.history.operations import OK, History
 from checkers.verdict.verdict import Assumption
 
 

@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from checkers.history.units import NS_PER_MS
 from checkers.evidence.faults import FaultWindow
-from checkers.history.operations import OK, History
+from checkers.evidence.leader_epochs import LEADER_EPOCHS
 from checkers.evidence.metadata_whole import begun_later, opaque_records, thinned_logs
 from checkers.evidence.processes import gone, not_running
-from checkers.logs.replicas.committed import meant_by
-from checkers.evidence.leader_epochs import LEADER_EPOCHS
-from checkers.history.replicas import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA
 from checkers.evidence.setup import Setup
-from checkers.runs.told_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
 from checkers.evidence.topic_partitions import partitions_of
+from checkers.history.operations import OK, History
+from checkers.history.replicas import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA
+from checkers.history.units import NS_PER_MS
+from checkers.logs.replicas.committed import meant_by
+from checkers.runs.told_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
 from checkers.verdict.verdict import Assumption
 
 _NAMED_MAX = 5

@@ -5,10 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import msgspec
 
-from checkers.verdict.entry import Entry
 from checkers.evidence.faults import FaultWindow, fault_windows
-from checkers.history.operations import History, Operation
-from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.evidence.node_logs import (
     EXCERPT_CHARACTERS,
     FATAL_LINE,
@@ -22,6 +19,9 @@ from checkers.evidence.node_logs import (
     log_lines,
 )
 from checkers.evidence.setup import Setup, setup_of
+from checkers.history.operations import History, Operation
+from checkers.verdict.entry import Entry
+from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of
 
 CHECKER = "nodes"

@@ -4,13 +4,13 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from checkers.verdict.entry import Entry
-from checkers.history.operations import INVOKE, OK, History, Operation
-from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.evidence.recoveries import Recovery
+from checkers.evidence.topic_partitions import partitions_by
+from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.runs.silent_coordinators import silences
 from checkers.runs.told_coordinators import TWO_COORDINATORS, two_coordinators
-from checkers.evidence.topic_partitions import partitions_by
+from checkers.verdict.entry import Entry
+from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.verdict import Anomaly, CheckerResult, result_of
 
 CHECKER = "recovery"

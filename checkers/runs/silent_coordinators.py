@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from checkers.history.units import NS_PER_MS
 from checkers.evidence.coordinators import OFFSETS_TOPIC, TRANSACTIONS_TOPIC, offsets_partition
-from checkers.history.operations import INVOKE, OK, History, Operation
-from checkers.licences.internal import may_have_lost
 from checkers.evidence.partition_changes import NOBODY, partition_changes
+from checkers.history.operations import INVOKE, OK, History, Operation
 from checkers.history.sources import Source, lacking
+from checkers.history.units import NS_PER_MS
+from checkers.licences.internal import may_have_lost
 
 _REGISTER = "offset/"
 

@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 import msgspec
 
+from checkers.history.observed import CoordinatorsSeen
 from checkers.history.operations import OK, History
 from checkers.verdict.kinds import AnomalyKind
-from checkers.history.observed import CoordinatorsSeen
 from checkers.verdict.verdict import Anomaly
 
 COORDINATORS = "coordinators"

@@ -4,8 +4,8 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import Any
 
-from checkers.transactional.client_errors.told import SCRIPT
 from checkers.history.operations import INVOKE, OK, History, Operation
+from checkers.transactional.client_errors.told import SCRIPT
 from checkers.verdict.verdict import Assumption
 
 KIND = "txn"
