@@ -12,11 +12,9 @@ from docker.models.containers import Container
 from harness.cluster.images import KafkaImage, base_if_cached, ensure_base, ensure_image
 from harness.cluster.images.artifacts import ArtifactsProvider
 from harness.cluster.images.registry import RegistryProvider
-from harness.cluster.loop_disks import lacking
-from harness.cluster.probing import PROBES, probe_faults
-from harness.vocabulary.topology import DiskKind
 from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, parse_version
 from tests.harness.waiting import wait_until
+from tests.sharing import SHARES
 
 pytestmark = pytest.mark.cluster
 
@@ -67,6 +65,7 @@ def node(engine: docker.DockerClient, image: KafkaImage, folder: Path) -> Iterat
             "KRUCIBLE_PROPERTIES": "/server.properties",
             "KRUCIBLE_JVM_OPTS": f"-Xlog:class+load:file={LOADED}",
         },
+        cpu_shares=SHARES,
     )
     try:
         yield container
@@ -139,14 +138,6 @@ def test_an_image_that_is_here_is_neither_pulled_nor_built(
         for asking in ("unavailable", "obtain"):
             monkeypatch.delattr(way, asking)
     assert ensure_image("4.3.1", client=engine) == image
-
-
-def test_this_host_can_have_every_fault(engine: docker.DockerClient) -> None:
-    ensure_base(client=engine)
-    lack = lacking(DiskKind.LOOP_EXT4)
-    reasons = {"power-loss": lack, "dead-disk": lack}
-    assert probe_faults(engine) == dict.fromkeys(PROBES) | reasons
-    assert engine.containers.list(all=True, filters={"label": "krucible.probe"}) == []
 
 
 def test_the_base_image_is_found_without_building(engine: docker.DockerClient) -> None:

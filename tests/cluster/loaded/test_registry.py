@@ -20,10 +20,9 @@ from harness.errors import KrucibleError
 from harness.host.packages import Package, install, may_not_install
 from harness.run.readiness import await_ready
 from harness.vocabulary import Topology
+from tests.cluster.conftest import Jars
 from tests.harness.releases import release_of
 from tests.harness.waiting import wait_until
-
-from .conftest import Jars
 
 pytestmark = pytest.mark.cluster
 VERSION = "4.3.1"
