@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 from checkers.history.operations import History
-from checkers.judge import illegal_ids, judge
+from checkers.judge import _ENTRIES, illegal_ids, judge, result_by
 from checkers.verdict.verdict import Validity, Verdict
 from tests.mutations.edits import Edit
 from tests.mutations.recordings import names, recorded
@@ -82,7 +82,15 @@ class Case(NamedTuple):
         return edit.history() if made is None else made
 
     def wrong(self) -> str:
-        """What is wrong with what the judge says; empty where nothing is."""
+        """What is wrong with what the judge says; empty where nothing is.
+
+        Checkers that can't decide it are not asked: one invalid result makes the verdict invalid.
+        """
+        history = self.history()
+        return "" if is_named(self.mutation.must, history) else misjudged(self.mutation.must, judge(history))
+
+    def wrong_by_all(self) -> str:
+        """What is wrong with what the judge says, every checker having been asked."""
         return misjudged(self.mutation.must, judge(self.history()))
 
 
@@ -109,6 +117,14 @@ def cases() -> Iterator[Case]:
         for run in one.runs:
             if run in there:
                 yield from (Case(one, run, place) for place in range(one.places))
+
+
+def is_named(must: Must, history: History) -> bool:
+    """Whether a verdict must be invalid, and one checker alone makes it so by an anomaly to be named."""
+    wanted = set(must.names)
+    asked = (entry for entry in _ENTRIES if wanted & entry.anomalies.keys())
+    results = (result_by(entry.name, entry.check, history) for entry in asked)
+    return any(result.validity is Validity.INVALID and wanted & illegal_ids([result]) for result in results)
 
 
 def misjudged(must: Must, verdict: Verdict) -> str:

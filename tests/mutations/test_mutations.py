@@ -9,8 +9,11 @@ from checkers.verdict.verdict import Validity
 from tests.mutations.families import Case, cases
 from tests.mutations.page import render_mutations
 from tests.mutations.recordings import RUNS, names, recorded
+from tests.mutations.suite import VALID, is_named
 
 CASES = [pytest.param(case, id=case.id) for case in cases()]
+FIRST_INVALID = {case.mutation.family: case for case in reversed(tuple(cases())) if case.mutation.must.names}
+"""Of each family that has one, the first case whose verdict must be invalid."""
 
 
 @pytest.mark.parametrize("name", names())
@@ -32,3 +35,17 @@ def test_recorded_runs_are_small() -> None:
 @pytest.mark.parametrize("case", CASES)
 def test_a_mutation_is_judged_as_it_must_be(case: Case) -> None:
     assert case.wrong() == ""
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize("family", sorted(FIRST_INVALID))
+def test_all_checkers_together_say_the_same_as_those_that_were_asked(family: str) -> None:
+    case = FIRST_INVALID[family]
+    assert is_named(case.mutation.must, case.history())
+    assert case.wrong_by_all() == ""
+
+
+def test_one_invalid_result_is_named_only_where_it_must_be() -> None:
+    (invalid, *_), (valid, *_) = FIRST_INVALID.values(), names()
+    assert not is_named(VALID, invalid.history())
+    assert not is_named(invalid.mutation.must, recorded(valid))
