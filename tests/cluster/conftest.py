@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 
 import docker
-import msgspec
 import pytest
 
 from harness.campaigns.series import TOGETHER
@@ -17,7 +16,8 @@ from harness.cluster.engine import compose_binary, connect
 from harness.cluster.images import ensure_base, ensure_image, maven
 from harness.plan import planning
 from harness.run.readiness import await_ready
-from harness.vocabulary import FixedSchedule, Topology
+from harness.vocabulary import Topology
+from tests.harness import one_fault as one_fault_alone
 from tests.sharing import SHARES
 
 StartCluster = Callable[..., Cluster]
@@ -93,9 +93,4 @@ def three_nodes(engine: docker.DockerClient, tmp_path_factory: pytest.TempPathFa
 @pytest.fixture
 def one_fault(monkeypatch: pytest.MonkeyPatch) -> None:
     """The demo with the first of its faults alone, for what is shown by any run that is valid."""
-    scenario = planning.load_scenario("smoke/partition")
-    assert isinstance(scenario.schedule, FixedSchedule)
-    first, then, *_ = scenario.schedule.steps
-    schedule = FixedSchedule((first,), then.at_ms)
-    shorter = msgspec.structs.replace(scenario, schedule=schedule)
-    monkeypatch.setattr(planning, "load_scenario", lambda _: shorter)
+    monkeypatch.setattr(planning, "load_scenario", one_fault_alone.load_scenario)

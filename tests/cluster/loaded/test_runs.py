@@ -26,6 +26,14 @@ from tests.harness.waiting import wait_until
 pytestmark = pytest.mark.cluster
 REGRESSION = "regressions/kafka-15489-zombie-leader"
 START_BOUND_S = 180.0
+WITH_ONE_FAULT = """
+import sys
+from harness.cli import main
+from harness.plan import planning
+from tests.harness.one_fault import load_scenario
+planning.load_scenario = load_scenario
+main(sys.argv[1:])
+"""
 
 
 def ids(verdict: Verdict) -> set[str]:
@@ -104,7 +112,7 @@ class KilledRun:
         self.runs = runs
         words = ["run", "smoke/partition", *(seeds or ("--seed", "7")), "--runs", str(runs)]
         self.process = subprocess.Popen(
-            [sys.executable, "-c", f"from harness.cli import main; main({words!r})"],
+            [sys.executable, "-c", WITH_ONE_FAULT, *words],
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
