@@ -30,6 +30,8 @@ from tests.harness.recorded_run import a_verdict, store_run
 from tests.harness.waiting import wait_until
 
 SCENARIO = "smoke/partition"
+KEPT = {"abort": (ASSERTION, "dying_child.py"), "segv": ("Fatal Python error", "dying_child.py"), "exit": ()}
+"""By how a process ends: words of what is kept of its last, the stack of each thread included."""
 LAUNCHED = """
 import sys
 from harness import cli
@@ -120,17 +122,12 @@ def test_a_run_whose_process_dies_is_healed_and_unknown(
     assert told in reason
     assert engine.removed == ["run7"]
     assert (run.folder / "report.html").exists()
+    # What the process said is kept, and what each of its threads did.
+    saved = (run.folder / FAILURES_FILE).read_text()
+    assert [words for words in KEPT[end] if words not in saved] == []
     # Judged again it is what it was.
     assert cli.invoke(["check", SCENARIO, "--runs", str(run.runs)]) == 2
     assert load_verdict(run.folder) == verdict
-
-
-def test_what_a_dead_process_said_is_kept(engine: Engine, run: Run) -> None:
-    run("7=abort")
-    text = (run.folder / FAILURES_FILE).read_text()
-    assert ASSERTION in text
-    assert "dying_child.py" in text, "what every thread did"
-    assert engine.removed == ["run7"]
 
 
 def test_an_anomaly_that_is_certain_stays_one(
