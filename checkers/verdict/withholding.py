@@ -189,6 +189,7 @@ NEEDS: Mapping[str, Needs] = {
             "committed-without-member": (Source.FAULTS, Source.NODES, Source.COMMITS),
             "commit-in-no-log": (*_PERMITTED, Source.CLIENTS, Source.COMMITS),
             "commit-compacted-away": (*_PERMITTED, Source.COMMITS),
+            "commit-compacted-early": (*_PERMITTED, Source.COMMITS),
             "view-without-record": (Source.FAULTS,),
             "view-went-back": (Source.FAULTS, Source.NODES),
             "recovery-denied": (Source.PARTITIONS,),

@@ -10,7 +10,8 @@ Evidence is the metadata log that reaches farthest, record by record, topics of 
    nor returned before that is over (`zones`, `acknowledged`).  What was acknowledged or returned is in the
    log of every member of the ISR, as its disk shows (`copies`), and so is what groups committed (`commits`).
    The log of the offsets topic has all commits that were acknowledged (`logged`), and what compaction leaves
-   of it has the last one of each group and partition (`kept_commits`).
+   of it has the last one of each group and partition, and on a leader the last one before its active segment
+   (`kept_commits`).
 4. Replicas have what they had when their brokers start again, and no leader's high watermark is beyond a
    member of its ISR (`ends`).
 5. Brokers' answers agree with the log, with each other and with recovery (`views`).  Brokers tell of what is

@@ -116,6 +116,13 @@ COMMIT_COMPACTED_AWAY = AnomalyKind(
     source="Kafka documentation, Design, Log Compaction; "
     "org.apache.kafka.storage.internals.log.Cleaner.buildOffsetMap and LogCleanerManager.cleanableOffsets",
 )
+COMMIT_COMPACTED_EARLY = AnomalyKind(
+    id="commit-compacted-early",
+    meaning="A group's commit is gone from the log of the leader of its partition of the offsets topic, and "
+    "all records that replace or delete it are in the segment that the leader writes to.",
+    guarantee="The active segment is never compacted, so nothing in it replaces anything.",
+    source="Kafka documentation, Design, Log Compaction, Configuring the Log Cleaner; KIP-58",
+)
 TWO_LEADERS = AnomalyKind(
     id="two-partition-leaders",
     meaning="Brokers told of two leaders of a partition in one leader epoch.",
@@ -192,6 +199,7 @@ ANOMALIES = by_id(
     COMMITTED_WITHOUT_MEMBER,
     COMMIT_IN_NO_LOG,
     COMMIT_COMPACTED_AWAY,
+    COMMIT_COMPACTED_EARLY,
     LEADER_OUTSIDE_ISR,
     ISR_OUTSIDE_REPLICAS,
     ISR_AND_ELR,

@@ -15,25 +15,32 @@ Kafka kept its word:
   committed makes a cleaner remove anything, and that is not lost otherwise (`checkers.licences.internal`).
 - *A disk that was struck* is not judged, nor is a log that is damaged, or whose segments are being replaced.
 - *Deletions* vanish after a time; they are not asked for.
+
+A leader's active segment is never cleaned, and nobody else has cleaned what the leader appended to it in the
+epoch in which it still leads: who fetched it and cleaned by it never led since.  So such records replace
+nothing in the leader's own log, and the record of each key before them must be there, too.  What another
+replica cleaned before that epoch, a committed record had replaced, which stands in the leader's log as well.
 """
 
 from bisect import bisect_right
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import msgspec
 
 from checkers.columns.tables import NONE, PartitionName
 from checkers.evidence.coordinators import OFFSETS_TOPIC
+from checkers.evidence.partition_changes import NOBODY
 from checkers.history.observed import CommitsLeft
 from checkers.history.operations import History
 from checkers.licences.disks import hits
 from checkers.licences.facts import Facts
 from checkers.licences.internal import Loss, losses
-from checkers.logs.partitions.anomalies import COMMIT_COMPACTED_AWAY
+from checkers.logs.partitions.anomalies import COMMIT_COMPACTED_AWAY, COMMIT_COMPACTED_EARLY
 from checkers.logs.partitions.copies import Lack
 from checkers.logs.partitions.offsets_log import Chain, Entry, Key, Row, Written, tells_all, written_of
+from checkers.verdict.kinds import AnomalyKind
 from checkers.verdict.verdict import Anomaly
 
 COMMITS_LEFT = "commits-left"
@@ -66,7 +73,8 @@ class CommitsKept:
         facts: the history.
 
     Attributes:
-        figures: how many were looked for, in all replicas together.
+        figures: how many were looked for, in all replicas together; of them those that only an active
+            segment replaces.
 
     Raises:
         msgspec.ValidationError: an observation is not as docs/histories.md says.
@@ -75,7 +83,7 @@ class CommitsKept:
     def __init__(self, facts: Facts) -> None:
         self.figures: dict[str, int] = {}
         self._facts = facts
-        self._looked_for = 0
+        self._looked_for: Counter[str] = Counter()
         self._found: list[Anomaly] = []
         left = _left(facts.history)
         if not left or not tells_all(facts.history):
@@ -85,27 +93,53 @@ class CommitsKept:
             part = written_of(facts.history).get(number)
             if part is not None and not part.unreadable:
                 self._found += self._gone(partition, part, _farthest(facts, partition, replicas))
-        self.figures = {"kept_commits_looked_for": self._looked_for}
+        looked_for = self._looked_for
+        self.figures = {
+            "kept_commits_looked_for": looked_for[COMMIT_COMPACTED_AWAY.id],
+            "commits_replaced_in_active": looked_for[COMMIT_COMPACTED_EARLY.id],
+        }
 
     def lacking(self) -> Iterator[Lack]:
-        """What breaks the rule."""
-        if self._found:
-            yield Lack(COMMIT_COMPACTED_AWAY, len(self._found), self._found)
+        """What breaks the rules."""
+        for kind in (COMMIT_COMPACTED_AWAY, COMMIT_COMPACTED_EARLY):
+            found = [anomaly for anomaly in self._found if anomaly.id == kind.id]
+            if found:
+                yield Lack(kind, len(found), found)
 
     def _gone(self, partition: PartitionName, part: Written, replicas: Sequence[_Left]) -> Iterator[Anomaly]:
         log = part.chain(replicas[0].tip) if replicas else None
         if log is None:
             return
-        due = sorted(_due(part, log))
+        due = dict(_due(part, log))
         lost = losses(self._facts.history, OFFSETS_TOPIC, partition.partition)
         for replica in replicas:
-            for row, entry in due:
+            early = self._early(partition, part, log, replica)
+            for row, entry in sorted((due | early).items()):
                 if row.offset >= replica.seen.log_start:
-                    self._looked_for += 1
+                    kind = COMMIT_COMPACTED_AWAY if row in due else COMMIT_COMPACTED_EARLY
+                    self._looked_for[kind.id] += 1
                     if not replica.has(row.offset):
                         licence = next((one.text for one in lost if _excuses(one, row)), None)
-                        found = _found(partition, replica, row, entry)
+                        found = _found(kind, partition, replica, row, entry)
                         yield msgspec.structs.replace(found, illegal=licence is None, licence=licence)
+
+    def _early(self, partition: PartitionName, part: Written, log: Chain, replica: _Left) -> dict[Row, Entry]:
+        """Commits that a leader must have because only records in its active segment replace them."""
+        epoch = _leads_in(self._facts, partition, replica)
+        if epoch is None:
+            return {}
+        active = replica.seen.active
+        return dict(_due(part, log, lambda row: row.epoch != epoch or row.offset < active))
+
+
+def _leads_in(facts: Facts, partition: PartitionName, replica: _Left) -> int | None:
+    """The epoch in which a replica led while it was read; None where it did not, or nobody knows."""
+    if not facts.changes.tells(partition, replica.time_ns):
+        return None
+    states = facts.changes.possible(partition, replica.seen.began_ns, replica.time_ns)
+    led = {(state.leader, state.leader_epoch) for state in states}
+    leader, epoch = led.pop() if len(led) == 1 else (NOBODY, NONE)
+    return epoch if leader != NOBODY and facts.ids.get(replica.node) == leader else None
 
 
 def _left(history: History) -> dict[int, list[_Left]]:
@@ -132,13 +166,21 @@ def _farthest(facts: Facts, partition: PartitionName, replicas: Sequence[_Left])
     return [one for one in replicas if (one.seen.epoch, one.seen.end) == end and one.node not in struck]
 
 
-def _due(part: Written, log: Chain) -> Iterator[tuple[Row, Entry]]:
-    """Commits that a log must still have, whatever was cleaned of it."""
+def _due(
+    part: Written, log: Chain, cleanable: Callable[[Row], bool] = lambda _: True
+) -> Iterator[tuple[Row, Entry]]:
+    """Commits that a log must still have, whatever was cleaned of it.
+
+    Args:
+        part: what was read.
+        log: up to its end.
+        cleanable: whether a record may have replaced those before it.
+    """
     aborted, stable = _transactions(part, log)
     entries = {row: entry for row, entry in part.entries.items() if log.has(row) and row not in aborted}
     last: dict[Key, int] = {}
     for row, entry in entries.items():
-        if row.offset < stable:
+        if row.offset < stable and cleanable(row):
             last[entry.key] = max(row.offset, last.get(entry.key, row.offset))
     for row, entry in entries.items():
         if entry.committed != NONE and row.offset >= last.get(entry.key, 0):
@@ -169,17 +211,21 @@ def _excuses(loss: Loss, row: Row) -> bool:
     return loss.epoch is None or row.epoch < loss.epoch
 
 
-def _found(partition: PartitionName, replica: _Left, row: Row, entry: Entry) -> Anomaly:
+def _found(kind: AnomalyKind, partition: PartitionName, replica: _Left, row: Row, entry: Entry) -> Anomaly:
     group, topic, number = entry.key
-    return COMMIT_COMPACTED_AWAY.found(
+    early = kind is COMMIT_COMPACTED_EARLY
+    replaced = f"only records from {replica.seen.active} on replace" if early else "nothing replaces"
+    segment = (f"{replica.node} led, and wrote to the segment that begins at {replica.seen.active}.",)
+    return kind.found(
         f"{partition}: {replica.node} has no record at offset {row.offset}, where group {group} committed"
-        f" offset {entry.committed} of {topic}/{number}, and nothing replaces it.",
+        f" offset {entry.committed} of {topic}/{number}, and {replaced} it.",
         subject=f"{partition}@{row.offset}",
         time_ns=replica.time_ns,
         witness=(entry.op, replica.op),
         explanation=(
             f"It was appended in leader epoch {row.epoch}.",
             f"{replica.node} ends at {replica.seen.end}, in epoch {replica.seen.epoch}.",
+            *(segment if early else ()),
             "All that was written between them was read, before compaction had taken anything.",
         ),
     )

@@ -8,10 +8,11 @@ from checkers.history.operations import History, OperationType
 from checkers.judge import judge
 from checkers.logs.partitions import check_partitions
 from checkers.verdict.verdict import Validity
-from tests.checkers.admin_histories import AdminStory
+from tests.checkers.admin_histories import MS, AdminStory
 from tests.checkers.partitions.commit_histories import Stretch, history_of, led, read, record
 
 FOUND = {"commit-compacted-away": 1}
+EARLY = {"commit-compacted-early": 1}
 Left = list[list[int]]
 
 
@@ -220,8 +221,8 @@ class TestReplicas:
 
     @pytest.mark.parametrize("lagging", [{"end": 7, "active": 0}, {"epoch": -1}])
     def test_one_that_lags_may_have_fetched_what_was_cleaned(self, lagging: dict[str, Any]) -> None:
-        told = written(record(2), record(8))
-        left(told, [[8, 9]])
+        told = written(record(2), record(7))
+        left(told, [[7, 8]])
         left(told, [], node="n2", **lagging)
         assert counts(told) == {}
 
@@ -231,6 +232,99 @@ class TestReplicas:
         told.fault(200, 250, kind, "n1")
         left(told, [])
         assert counts(told) == (FOUND if found else {})
+
+
+class TestActiveSegments:
+    """What stands in the segment that the leader writes to, offset 8 on, replaces nothing in its log."""
+
+    @pytest.mark.parametrize(
+        ("records", "stretches", "found"),
+        [
+            ([record(5), record(8)], [[8, 9]], EARLY),
+            ([record(5), record(8)], [[5, 6], [8, 9]], {}),
+            ([record(5), record(7)], [[7, 8]], {}),  # that may have been cleaned
+            ([record(2), record(5), record(8)], [[8, 9]], EARLY),  # 2 was replaced before
+            ([record(2), record(5), record(8)], [[5, 6], [8, 9]], {}),
+            ([record(2), record(7), record(8)], [[2, 3], [8, 9]], EARLY),
+            ([record(5)], [], FOUND),
+        ],
+    )
+    def test_the_last_record_before_it(
+        self, records: list[list[Any]], stretches: Left, found: dict[str, int]
+    ) -> None:
+        told = written(*records)
+        left(told, stretches)
+        assert counts(told) == found
+
+    def test_what_is_looked_for(self) -> None:
+        told = written(record(2), record(5), record(8))
+        left(told, [[5, 6], [8, 9]])
+        left(told, [[8, 9]], node="n2")
+        figures = check_partitions(history_of(told)).figures
+        assert (figures["kept_commits_looked_for"], figures["commits_replaced_in_active"]) == (2, 1)
+
+    def test_a_deletion_in_it_replaces_nothing_either(self) -> None:
+        told = written(record(5), deleted=[[0, 8, "g", "t", 2]])
+        left(told, [])
+        assert counts(told) == EARLY
+
+    def test_nor_does_a_transaction(self) -> None:
+        told = written(record(2), transactional=[data(5, record(5)), ended(6)])
+        left(told, [[5, 6]], active=5)
+        assert counts(told) == EARLY
+
+    def test_one_that_follows_may_have_fetched_what_was_cleaned(self) -> None:
+        told = written(record(5), record(8))
+        left(told, [[8, 9]], node="n2")
+        assert counts(told) == {}
+
+    @pytest.mark.parametrize(
+        ("leaders", "found"),
+        [
+            ((), True),
+            ((2,), False),
+            ((-1,), False),
+            ((2, 1), False),  # others may have cleaned what was appended before it led again
+        ],
+    )
+    def test_the_epoch_is_that_of_the_leadership(self, leaders: tuple[int, ...], *, found: bool) -> None:
+        told = written(record(5), record(8))
+        for number, leader in enumerate(leaders):
+            told.changed(160 + 10 * number, leader=leader)
+        left(told, [[8, 9]], began_ns=880 * MS)
+        assert counts(told) == (EARLY if found else {})
+
+    def test_a_later_leader_judges_what_it_appended(self) -> None:
+        told = led()
+        told.changed(150, leader=2)
+        stretches: list[Stretch] = [(0, 0, 7, -1, [record(2), record(5)]), (1, 7, 9, 0, [record(8)])]
+        read(told, *stretches, at_ms=160, deleted=[], transactional=[])
+        left(told, [[8, 9]], node="n2", epoch=1, began_ns=880 * MS)
+        assert counts(told) == EARLY
+
+    def test_while_the_leader_changes_nobody_is_judged(self) -> None:
+        told = written(record(5), record(8))
+        told.changed(880, leader=2)
+        left(told, [[8, 9]], began_ns=1)
+        assert counts(told) == {}
+
+    def test_the_finding_convinces(self) -> None:
+        told = written(record(5), record(8))
+        left(told, [[8, 9]])
+        (anomaly,) = check_partitions(history_of(told)).anomalies
+        assert anomaly.summary == (
+            "__consumer_offsets/0: n1 has no record at offset 5, where group g committed offset 77 of t/2, "
+            "and only records from 8 on replace it."
+        )
+        assert anomaly.explanation[2] == "n1 led, and wrote to the segment that begins at 8."
+
+    def test_without_the_end_of_the_metadata_log_nobody_knows_the_leader(self) -> None:
+        told = written(record(5), record(8))
+        left(told, [[8, 9]])
+        more = {"began_ns": 870 * MS, "answer": "leader", "leader_id": 1, "leader_epoch": 1, "wall_ms": 0}
+        ends = {"high_watermark": 99, "voters": [[1, None, 99, -1, -1]], "observers": []}
+        told.observe(871, "quorum", more | ends)
+        assert counts(told) == {}
 
 
 class TestLicences:

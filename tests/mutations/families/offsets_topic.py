@@ -1,16 +1,18 @@
 """Commits in the log of the offsets topic: what was read of it, what replicas had, what compaction left."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from checkers.history.operations import Operation
 from tests.mutations.edits import Edit
 from tests.mutations.looking import INFO, OK, pairs
+from tests.mutations.partitions import states
 from tests.mutations.suite import VALID, invalid, mutation
 
 FAMILY = "offsets-topic"
 RUN = ("offsets-topic",)
 COMMITS, LEFT, ENDS = "commits", "commits-left", "ends"
+OFFSETS = "__consumer_offsets"
 _OTHER = 987_654_321
 
 
@@ -138,7 +140,7 @@ def a_replica_lacks_commits(edit: Edit) -> None:
 
         def change(value: dict[str, Any]) -> None:
             for topics in value["nodes"].values():
-                for end in topics.get("__consumer_offsets", ()):
+                for end in topics.get(OFFSETS, ()):
                     if end[0] == one.partition:
                         end[1] = min(end[1], one.record[0])
 
@@ -166,8 +168,10 @@ def _last(edit: Edit) -> list[tuple[int, int]]:
     return sorted(place for place in places if place in left)
 
 
-def _clean(edit: Edit, partition: int, offset: int) -> None:
-    """Let replicas have lost a record."""
+def _clean(
+    edit: Edit, partition: int, offset: int, whose: Callable[[str | None], bool] = lambda _: True
+) -> None:
+    """Let replicas have lost a record: of all nodes, or of some."""
     around = ((0, offset), (offset + 1, 2**62))
 
     def change(value: dict[str, Any]) -> None:
@@ -175,7 +179,7 @@ def _clean(edit: Edit, partition: int, offset: int) -> None:
         value["left"] = [[a, b] for a, b in parts if a < b]
 
     for o in edit.original.observed(LEFT):
-        if o.value["partition"] == partition:
+        if o.value["partition"] == partition and whose(o.node):
             edit.change(o.index, change)
 
 
@@ -226,11 +230,12 @@ def _replaced_in_transaction(edit: Edit, how: str) -> None:
     deleted = _deleted(edit)
     places = []
     ends = {(number, epoch): record[0] for number, epoch, record in _records(edit)}
+    active = _active(edit, min)
     for number, epoch, record in _records(edit):
         key = (number, *record[1:4])
         follows = key in before and before[key][0] == epoch and key not in deleted
-        # A marker needs a place in the log behind what it ends.
-        if follows and record[0] < ends[number, epoch]:
+        # A marker needs a place behind what it ends, and nothing in the last segment replaces anything.
+        if follows and record[0] < min(ends[number, epoch], active[number]):
             places.append((number, epoch, before[key][1], record))
         before[key] = (epoch, record)
     last = set(_last(edit))
@@ -246,3 +251,47 @@ def _replaced_in_transaction(edit: Edit, how: str) -> None:
 
         edit.change(o.index, change)
     _clean(edit, number, replaced[0])
+
+
+def _active(edit: Edit, choose: Callable[[Iterable[int]], int]) -> dict[int, int]:
+    """Of each partition the base of an active segment, of the replicas' one that is chosen."""
+    found: dict[int, list[int]] = {}
+    for o in edit.original.observed(LEFT):
+        found.setdefault(o.value["partition"], []).append(o.value["active"])
+    return {number: choose(some) for number, some in found.items()}
+
+
+def _replaced_in_active(edit: Edit) -> list[tuple[int, int, str]]:
+    """Partition, offset, and leader, of commits that only the leader's active segment replaces."""
+    led = {state.partition: state for state in states(edit.original) if state.topic == OFFSETS}
+    nodes = next(iter(edit.original.of("setup"))).value["nodes"]
+    names = {node["id"]: str(node["name"]) for node in nodes}
+    active = _active(edit, max)
+    before: dict[tuple[Any, ...], int] = {}
+    replaced: set[tuple[int, int, str]] = set()
+    deleted = _deleted(edit)
+    for number, epoch, record in _records(edit):
+        key, state = (number, *record[1:4]), led[number]
+        early = epoch == state.leader_epoch and record[0] >= active[number] > before.get(key, active[number])
+        if early and key not in deleted:
+            replaced.add((number, before[key], names[state.leader]))
+        before[key] = record[0]
+    return sorted(replaced)
+
+
+def _clean_of(edit: Edit, place: tuple[int, int, str], *, leader: bool) -> None:
+    """Let the leader alone, or all others, have lost a record."""
+    partition, offset, name = place
+    _clean(edit, partition, offset, lambda node: (node == name) == leader)
+
+
+@mutation(FAMILY, invalid("commit-compacted-early"), RUN, 3)
+def a_commit_is_gone_before_anything_may_replace_it(edit: Edit) -> None:
+    """A commit is gone from its leader's log, and only the active segment has what replaces it."""
+    _clean_of(edit, edit.chosen(_replaced_in_active(edit)), leader=True)
+
+
+@mutation(FAMILY, VALID, RUN, 2)
+def a_commit_that_followers_fetched_no_more(edit: Edit) -> None:
+    """A commit is gone from the followers' logs, and only the active segment has what replaces it."""
+    _clean_of(edit, edit.chosen(_replaced_in_active(edit)), leader=False)
