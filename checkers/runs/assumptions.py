@@ -21,7 +21,7 @@ from checkers.runs.gambits import check_gambits, gambit_figures
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation, OperationType
 from checkers.licences.disks import UNSYNCED, WIPE
 from checkers.columns.sends import Acknowledged, Integers, acknowledged, invoked_ns
-from checkers.evidence.setup import RequiredNumbers, Setup, setup_of
+from checkers.history.setup import RequiredNumbers, Setup, setup_of
 from checkers.history.shapes import FAILURE, LASTED
 from checkers.evidence.topic_partitions import possible_partitions
 from checkers.runs.transacted import KIND, transacted

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from checkers.evidence.faults import FaultWindow
 from checkers.history.operations import FAIL, History
-from checkers.evidence.setup import Setup
+from checkers.history.setup import Setup
 from checkers.verdict.verdict import Assumption
 
 _SHARE_MIN = 1 / 4

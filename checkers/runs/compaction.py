@@ -6,7 +6,7 @@ import numpy as np
 
 from checkers.history.operations import OK, History
 from checkers.columns.sends import acknowledged
-from checkers.evidence.setup import Setup
+from checkers.history.setup import Setup
 from checkers.verdict.verdict import Assumption
 
 

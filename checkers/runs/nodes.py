@@ -21,7 +21,7 @@ from checkers.evidence.node_logs import (
     harmless_reason,
     log_lines,
 )
-from checkers.evidence.setup import Setup, setup_of
+from checkers.history.setup import Setup, setup_of
 from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of
 
 CHECKER = "nodes"

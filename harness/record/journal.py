@@ -60,7 +60,10 @@ class Clock:
 
 
 class Entry(NamedTuple):
-    """What an operation says, before the journal adds its index and time; fields as in `Operation`."""
+    """What an operation says, before the journal adds its index and time; fields as in `Operation`.
+
+    A value is a struct of `checkers.history`, or plain.
+    """
 
     process: int | str
     type: OperationType
@@ -113,6 +116,8 @@ class Journal:
     def append(self, entry: Entry, time_ns: int | None = None) -> Operation:
         """Write one operation; it has left this process when this returns.
 
+        The listener hears of it, and the caller gets it, with the plain value that a reader of the file gets.
+
         Args:
             entry: what happened.
             time_ns: when, nanoseconds since the run began; now, unless given.
@@ -162,7 +167,10 @@ class Journal:
     def _put(self, entry: Entry, time_ns: int) -> Operation:
         """Write an operation, and note whether its process has something outstanding behind it."""
         operation = Operation(self._index, time_ns, *entry)
-        self._write(msgspec.json.encode(operation) + b"\n")
+        line = msgspec.json.encode(operation)
+        self._write(line + b"\n")
+        if isinstance(entry.value, msgspec.Struct):
+            operation = _decode(line)
         self._index += 1
         if entry.type is OperationType.INVOKE:
             self._outstanding[entry.process] = entry.f
@@ -362,6 +370,9 @@ def describe(error: BaseException) -> str:
     text = " ".join(str(error).split())
     name = type(error).__name__
     return (text if text.startswith(name) else f"{name}: {text}" if text else name)[:300]
+
+
+_decode = msgspec.json.Decoder(Operation).decode
 
 
 def _journal_error(what: str, error: OSError, path: Path) -> JournalError:

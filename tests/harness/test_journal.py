@@ -14,6 +14,7 @@ import pytest
 
 from checkers.history.operations import JournalHeader, Operation, OperationType
 from checkers.history.reading import read_history
+from checkers.history.shapes import Polled
 from harness.record.events import Event, Recorded
 from harness.record.journal import Clock, Entry, Journal, JournalError, Journals, Recorder, describe
 
@@ -291,3 +292,16 @@ def test_what_the_journals_of_a_run_say_of_themselves_is_what_is_read(journals: 
     assert (history.damage, history.lacking) == ((), frozenset())
     (journals.folder / "history-worker-0.jsonl").unlink()
     assert read_history(journals.folder).lacking == {"worker-0"}
+
+
+def test_who_hears_a_struct_hears_what_a_reader_of_the_file_reads(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    journals = Journals(tmp_path, "abc", Clock(), heard.append)
+    journal = journals.open("worker-0")
+    value = Polled("kafka-python", "read_committed", [(2, [7], ["x"])], group=None)
+    plain = msgspec.json.decode(msgspec.json.encode(value))
+    told = journal.append(Entry(0, OK, "poll", "log", value), time_ns=12)
+    assert told.value == plain
+    assert heard[-1] == Recorded(told)
+    assert lines(journal)[1] == [told]
+    journals.close()
