@@ -10,21 +10,14 @@ from typing import Annotated, Any, Generic, TypeVar
 import msgspec
 
 from checkers.history.operations import OK, History, once
-from checkers.history.shapes import LARGEST
+from checkers.history.shapes import LARGEST, written
 from checkers.history.validity import Validity
 
 SETUP = "setup"
 """Function by which the runner tells what the run is made of."""
 
-_T = TypeVar("_T")
 _W = TypeVar("_W")
 _COMPACT = "compact"
-
-
-def _written(default: _T) -> _T:
-    """The default of a field that is written in any case: msgspec omits only defaults that it can compare."""
-    made: _T = msgspec.field(default_factory=lambda: default)
-    return made
 
 
 class SetupNode(msgspec.Struct, frozen=True):
@@ -171,32 +164,32 @@ class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defau
 
     kafka_version: str = ""
     scenario: str = ""
-    seed: int = _written(0)
+    seed: int = written(0)
     mode: str = ""
     quorum: str = ""
-    features: dict[str, int] = _written({})
-    nodes: tuple[SetupNode, ...] = _written(())
-    topics: tuple[Topic, ...] = _written(())
-    config: dict[str, Any] = _written({})
-    node_config: dict[str, dict[str, Any]] = _written({})
-    node_versions: dict[str, str] = _written({})
-    promises: tuple[str, ...] = _written(())
+    features: dict[str, int] = written({})
+    nodes: tuple[SetupNode, ...] = written(())
+    topics: tuple[Topic, ...] = written(())
+    config: dict[str, Any] = written({})
+    node_config: dict[str, dict[str, Any]] = written({})
+    node_versions: dict[str, str] = written({})
+    promises: tuple[str, ...] = written(())
     workload: _W
-    controller_fetch_timeout_ms: int = _written(0)
-    observe_interval_ms: int = _written(0)
-    assumptions: RequiredNumbers = _written(RequiredNumbers(0, 0, 0, 0, 0))
-    planned_faults: int | None = _written(None)
+    controller_fetch_timeout_ms: int = written(0)
+    observe_interval_ms: int = written(0)
+    assumptions: RequiredNumbers = written(RequiredNumbers(0, 0, 0, 0, 0))
+    planned_faults: int | None = written(None)
     planned_gambits: int = 0
     planned_blinks: int = 0
     drawn_faults: bool = False
     operations_min: dict[str, int] | None = None
     seeded_bug: str = ""
-    controls: tuple[str, ...] = _written(())
-    final_readers: int = _written(0)
-    evidence: tuple[str, ...] = _written(())
+    controls: tuple[str, ...] = written(())
+    final_readers: int = written(0)
+    evidence: tuple[str, ...] = written(())
     ready: ReadyAfter | None = None
-    expected: Validity | None = _written(None)
-    expected_anomalies: tuple[str, ...] = _written(())
+    expected: Validity | None = written(None)
+    expected_anomalies: tuple[str, ...] = written(())
 
     @property
     def oldest_version(self) -> tuple[int, ...]:

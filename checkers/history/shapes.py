@@ -4,11 +4,30 @@ The fields are those of docs/histories.md.  Fields that no checker reads are not
 are passed over, so that a newer journal of the same format version stays readable.
 """
 
-from typing import Annotated, Any, Literal
+from enum import StrEnum
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from checkers.history.operations import Operation
+
+
+class Isolation(StrEnum):
+    """Values of Kafka's property ``isolation.level``."""
+
+    READ_UNCOMMITTED = "read_uncommitted"
+    READ_COMMITTED = "read_committed"
+
+
+_T = TypeVar("_T")
+
+
+def written(default: _T) -> _T:
+    """The default of a field that is written in any case: msgspec omits only defaults that it can compare."""
+    made: _T = msgspec.field(default_factory=lambda: default)
+    return made
+
 
 LARGEST = 2**62
 """Largest time, offset or position that is believed, so that sums of two still fit 64 bits."""
@@ -16,7 +35,6 @@ LARGEST = 2**62
 Offset = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 Partition = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 SendOutcome = Literal["ok", "fail", "info"]
-Isolation = Literal["read_uncommitted", "read_committed"]
 
 Sent = list[tuple[Partition, Any]]
 Answered = list[tuple[Partition, Any, Offset | None, SendOutcome]]
@@ -81,7 +99,7 @@ class Txn(msgspec.Struct, frozen=True):
     client: str
     mops: list[TxnSend | TxnOffsets | TxnPoll]
     consumed: Consumed = []
-    isolation: Isolation = "read_committed"
+    isolation: Isolation = Isolation.READ_COMMITTED
     assigned: list[tuple[Partition, Offset]] | None = None
     ending_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] | None = None
 
@@ -121,7 +139,7 @@ Membership = tuple[str, Annotated[int, msgspec.Meta(ge=0, lt=2**31)]]
 """Id of a group's member, and the group's generation."""
 
 
-class PollAsked(msgspec.Struct, frozen=True):
+class PollAsked(msgspec.Struct, frozen=True, omit_defaults=True):
     """Who polls, and at which isolation."""
 
     client: str
@@ -134,22 +152,31 @@ class GroupPollAsked(PollAsked, frozen=True):
     group: str | None = None
 
 
-class Polled(PollAsked, frozen=True):
-    """What a poll returned, and where its consumer was to begin if its group assigned it anew."""
+class Polled(GroupPollAsked, frozen=True, kw_only=True):
+    """What a poll returned.
+
+    Attributes:
+        records: by stretches of one partition, in the order in which they were returned.
+        assigned: where the consumer was to begin if its group assigned it anew.
+        membership: of the member, where the group told; None where it told that there is none.
+    """
 
     records: Records
     assigned: list[tuple[Partition, Offset]] | None = None
-    group: str | None = None
-    membership: Membership | None = None
+    membership: Membership | UnsetType | None = UNSET
 
 
-class Committing(msgspec.Struct, frozen=True):
-    """Where a group is to go on, by a member or, as an outsider, by somebody who is none."""
+class Committing(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a group is to go on, by a member or, as an outsider, by somebody who is none.
 
+    A member's commit does not tell of `outsider`.
+    """
+
+    client: str | UnsetType = UNSET
     topic: str
     offsets: list[tuple[Partition, Offset]]
     membership: Membership | None = None
-    outsider: bool = False
+    outsider: bool | UnsetType = UNSET
 
 
 class FinalReadAsked(PollAsked, frozen=True):
@@ -164,7 +191,7 @@ class FinalReadPart(FinalReadAsked, frozen=True):
     start: Offset | None = None
     end: Offset | None = None
     position: Offset | None = None
-    records: Records = []
+    records: Records = written([])
 
 
 class FinalRead(FinalReadAsked, frozen=True):

@@ -116,8 +116,6 @@ class Journal:
     def append(self, entry: Entry, time_ns: int | None = None) -> Operation:
         """Write one operation; it has left this process when this returns.
 
-        The listener hears of it, and the caller gets it, with the plain value that a reader of the file gets.
-
         Args:
             entry: what happened.
             time_ns: when, nanoseconds since the run began; now, unless given.
@@ -167,10 +165,7 @@ class Journal:
     def _put(self, entry: Entry, time_ns: int) -> Operation:
         """Write an operation, and note whether its process has something outstanding behind it."""
         operation = Operation(self._index, time_ns, *entry)
-        line = msgspec.json.encode(operation)
-        self._write(line + b"\n")
-        if isinstance(entry.value, msgspec.Struct):
-            operation = _decode(line)
+        self._write(msgspec.json.encode(operation) + b"\n")
         self._index += 1
         if entry.type is OperationType.INVOKE:
             self._outstanding[entry.process] = entry.f
@@ -370,9 +365,6 @@ def describe(error: BaseException) -> str:
     text = " ".join(str(error).split())
     name = type(error).__name__
     return (text if text.startswith(name) else f"{name}: {text}" if text else name)[:300]
-
-
-_decode = msgspec.json.Decoder(Operation).decode
 
 
 def _journal_error(what: str, error: OSError, path: Path) -> JournalError:

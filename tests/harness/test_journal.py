@@ -14,7 +14,7 @@ import pytest
 
 from checkers.history.operations import JournalHeader, Operation, OperationType
 from checkers.history.reading import read_history
-from checkers.history.shapes import Polled
+from checkers.history.shapes import Isolation, Polled
 from harness.record.events import Event, Recorded
 from harness.record.journal import Clock, Entry, Journal, JournalError, Journals, Recorder, describe
 
@@ -298,10 +298,14 @@ def test_who_hears_a_struct_hears_what_a_reader_of_the_file_reads(tmp_path: Path
     heard: list[Event] = []
     journals = Journals(tmp_path, "abc", Clock(), heard.append)
     journal = journals.open("worker-0")
-    value = Polled("kafka-python", "read_committed", [(2, [7], ["x"])], group=None)
-    plain = msgspec.json.decode(msgspec.json.encode(value))
-    told = journal.append(Entry(0, OK, "poll", "log", value), time_ns=12)
-    assert told.value == plain
-    assert heard[-1] == Recorded(told)
-    assert lines(journal)[1] == [told]
+    value = Polled(client="kafka-python", isolation=Isolation.READ_COMMITTED, records=[(2, [7], ["x"])])
+    journal.append(Entry(0, OK, "poll", "log", value), time_ns=12)
+    event = heard[-1]
+    assert isinstance(event, Recorded)
+    assert [event.operation] == lines(journal)[1]
+    assert event.operation.value == {
+        "client": "kafka-python",
+        "isolation": "read_committed",
+        "records": [[2, [7], ["x"]]],
+    }
     journals.close()
