@@ -124,15 +124,19 @@ class DeathSeen(msgspec.Struct, frozen=True):
     said: str
 
 
-class StartSeen(msgspec.Struct, frozen=True):
-    """What a start came to; fields as in docs/histories.md."""
+class StartSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a start came to; fields as in docs/histories.md.
+
+    Attributes:
+        died: nodes that ended during a start that did not become ready; None where it did.
+    """
 
     ready: bool
-    took_s: float
     waited_for: str | None = None
-    load_per_cpu: float = 0.0
+    took_s: float
+    load_per_cpu: float | None = None
     sentences: tuple[str, ...] = ()
-    died: tuple[DeathSeen, ...] = ()
+    died: tuple[DeathSeen, ...] | None = None
 
 
 Membership = tuple[str, Annotated[int, msgspec.Meta(ge=0, lt=2**31)]]
@@ -213,10 +217,15 @@ class Fault(msgspec.Struct, frozen=True):
     silences: bool | None = None
 
 
-class GambitEnded(msgspec.Struct, frozen=True):
-    """How far a gambit came, and which faults it tried."""
+class GambitBegan(msgspec.Struct, frozen=True):
+    """Of which kind a gambit is."""
 
     kind: str
+
+
+class GambitEnded(GambitBegan, frozen=True):
+    """How far a gambit came, and which faults it tried."""
+
     planned: int
     made: int
     faults: tuple[str, ...]
@@ -228,7 +237,13 @@ class JournalOpened(msgspec.Struct, frozen=True):
     role: str | None = None
 
 
-class JournalEnded(msgspec.Struct, frozen=True):
+class HarnessFailed(msgspec.Struct, frozen=True):
+    """What hit the harness itself, as one line."""
+
+    error: str
+
+
+class JournalEnded(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many lines a journal has, the first and this last one among them.
 
     Attributes:

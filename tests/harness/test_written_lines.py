@@ -5,15 +5,23 @@ from typing import Any
 import msgspec
 import pytest
 
+from checkers.history.observed import CoordinatorsSeen, LeaderEpochsSeen, NodeSeen, TopicConfigsSeen
+from checkers.history.replicas import FoldersSeen
 from checkers.history.shapes import (
     Committing,
+    DeathSeen,
     FinalRead,
     FinalReadAsked,
     FinalReadPart,
+    GambitEnded,
     GroupPollAsked,
+    HarnessFailed,
     Isolation,
+    JournalEnded,
+    JournalOpened,
     PollAsked,
     Polled,
+    StartSeen,
 )
 
 KIND, ISOLATION = "kafka-python", Isolation.READ_COMMITTED
@@ -50,6 +58,32 @@ def polled(**more: Any) -> Polled:
         (
             Committing(client=KIND, topic="t", offsets=[(0, 4)], membership=None, outsider=True),
             COMMIT | {"membership": None, "outsider": True},
+        ),
+        (JournalOpened(None), {"role": None}),
+        (JournalEnded(7), {"lines": 7}),
+        (JournalEnded(7, (("w", None, 3),)), {"lines": 7, "journals": [("w", None, 3)]}),
+        (StartSeen(ready=True, took_s=2.5), {"ready": True, "took_s": 2.5}),
+        (
+            StartSeen(ready=False, waited_for="a", took_s=2.5, load_per_cpu=0.0, sentences=("a",), died=()),
+            {"ready": False, "waited_for": "a", "took_s": 2.5, "load_per_cpu": 0.0}
+            | {"sentences": ["a"], "died": []},
+        ),
+        (DeathSeen("n1", 1, "FATAL"), {"node": "n1", "exit_code": 1, "said": "FATAL"}),
+        (GambitEnded("k", 3, 2, ("f",)), {"kind": "k", "planned": 3, "made": 2, "faults": ["f"]}),
+        (HarnessFailed("e"), {"error": "e"}),
+        (
+            NodeSeen("exited", 137, oom=False, started_at="2026"),
+            {"status": "exited", "exit_code": 137, "oom": False, "started_at": "2026"},
+        ),
+        (FoldersSeen(5, [("t-0", "id")]), {"began_ns": 5, "folders": [["t-0", "id"]]}),
+        (TopicConfigsSeen(5, {"t": {"a": "b"}}), {"began_ns": 5, "topics": {"t": {"a": "b"}}}),
+        (CoordinatorsSeen(5, ("g",), None), {"began_ns": 5, "groups": ["g"], "transactional_ids": None}),
+        (
+            LeaderEpochsSeen(
+                began_ns=5, node="n1", topic="t", partition=0, directory_id=None, entries=[(0, 1)]
+            ),
+            {"began_ns": 5, "node": "n1", "topic": "t", "partition": 0, "directory_id": None}
+            | {"entries": [[0, 1]]},
         ),
     ],
 )
