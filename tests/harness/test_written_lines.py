@@ -5,7 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from checkers.history.observed import CoordinatorsSeen, LeaderEpochsSeen, NodeSeen, TopicConfigsSeen
+from checkers.history.observed import (
+    CoordinatorsSeen,
+    LeaderEpochsSeen,
+    LeadingSeen,
+    NodeSeen,
+    StartsSeen,
+    TopicConfigsSeen,
+)
 from checkers.history.replicas import FoldersSeen
 from checkers.history.shapes import (
     Committing,
@@ -74,6 +81,11 @@ def polled(**more: Any) -> Polled:
         (
             NodeSeen("exited", 137, oom=False, started_at="2026"),
             {"status": "exited", "exit_code": 137, "oom": False, "started_at": "2026"},
+        ),
+        (StartsSeen(5, {"t": [(0, 0, 9)]}), {"began_ns": 5, "topics": {"t": [[0, 0, 9]]}}),
+        (
+            LeadingSeen(5, 6, {"t": [(0, 1, 2, 0)]}),
+            {"began_ns": 5, "asked_ns": 6, "topics": {"t": [[0, 1, 2, 0]]}},
         ),
         (FoldersSeen(5, [("t-0", "id")]), {"began_ns": 5, "folders": [["t-0", "id"]]}),
         (TopicConfigsSeen(5, {"t": {"a": "b"}}), {"began_ns": 5, "topics": {"t": {"a": "b"}}}),
