@@ -8,9 +8,9 @@ import msgspec
 
 from checkers import groups, registers
 from checkers.administration import descriptions, elections, reassignments
-from checkers.evidence.setup import Setup, setup_of
 from checkers.groups import erasures
 from checkers.history.operations import History
+from checkers.history.setup import Setup, setup_of
 from checkers.history.shapes import LASTED
 from checkers.kraft import metadata, quorum
 from checkers.logs import listed, log, partitions

@@ -24,7 +24,8 @@ from checkers.columns.tables import (
 from checkers.evidence.topic_partitions import partitions_of
 from checkers.history.journals import is_unheard
 from checkers.history.operations import FAIL, INFO, INVOKE, OK, History, Operation, once
-from checkers.history.shapes import Setup, Topic, is_answered, polls_of, sends_of
+from checkers.history.setup import Setup, Topic
+from checkers.history.shapes import is_answered, polls_of, sends_of
 
 # Plain integers, because an array of an enumeration's members takes four times as long to make.
 _OUTCOMES = {"ok": int(Outcome.OK), "fail": int(Outcome.FAIL), "info": int(Outcome.INFO)}

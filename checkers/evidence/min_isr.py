@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 import msgspec
 
 from checkers.evidence.metadata_log import append_times, farthest
-from checkers.evidence.setup import setup_of
 from checkers.history.operations import History, once
+from checkers.history.setup import setup_of
 
 CONFIG = "min.insync.replicas"
 CONFIG_RECORD = "CONFIG_RECORD"

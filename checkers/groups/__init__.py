@@ -30,6 +30,7 @@ from checkers.groups.loading import Groups, groups_of
 from checkers.groups.outsiders import find_deleted, find_outsiders
 from checkers.groups.settling import find_stuck, unsettled
 from checkers.history.operations import History
+from checkers.history.setup import told_setup
 from checkers.history.sources import untold_damage
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of
@@ -88,11 +89,10 @@ def check_groups(history: History) -> CheckerResult:
 
 
 def _expected(history: History) -> _Expected:
-    setup = next(iter(history.of("setup")), None)
-    workload = {} if setup is None else setup.value.get("workload", {})
-    if workload.get("kind") != KIND:
+    workload = told_setup(history).workload
+    if workload.kind != KIND or isinstance(workload.groups, int):
         return _Expected()
-    return _Expected(tuple(workload.get("groups", ())), int(workload.get("session_ms", 0)))
+    return _Expected(workload.groups, workload.session_ms)
 
 
 def _events(groups: Groups, group: str) -> Iterator[Found]:

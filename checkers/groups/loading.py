@@ -8,10 +8,12 @@ from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any, NamedTuple
 
+import msgspec
 import numpy as np
 
 from checkers.columns.tables import NONE, Integers
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, OperationType
+from checkers.history.setup import Setup
 
 READ_UNCOMMITTED = "read_uncommitted"
 Membership = tuple[str, int]
@@ -215,7 +217,7 @@ class _Loader:
 
     def setup(self, operation: Operation) -> None:
         """Note which groups are of KIP-848's protocol."""
-        self.groups.modern = frozenset(operation.value.get("workload", {}).get("modern", ()))
+        self.groups.modern = frozenset(msgspec.convert(operation.value, Setup).workload.modern)
 
     def poll(self, operation: Operation) -> None:
         """Take a poll; those without a group are another reader's."""

@@ -22,6 +22,7 @@ from checkers.history.observed import (
 )
 from checkers.history.operations import Operation, OperationType
 from checkers.history.replicas import FoldersSeen, MetadataLogSeen, ReplicaSeen, columns_problem
+from checkers.history.setup import Setup
 from checkers.history.shapes import (
     END,
     OPENED,
@@ -44,7 +45,6 @@ from checkers.history.shapes import (
     Polled,
     Sent,
     SentRun,
-    Setup,
     StartSeen,
     Txn,
     TxnPoll,

@@ -6,13 +6,13 @@ it may have written (operators, scripts) nothing can be known.
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from checkers.history.operations import History, Operation, once
+from checkers.history.setup import SETUP, Setup, Workload
 from checkers.history.shapes import OPENED
 
 NEMESIS = "nemesis"
@@ -43,31 +43,6 @@ class Run(msgspec.Struct, frozen=True):
     operations: Sequence[Operation]
     names: Mapping[str, int]
     listed: Sequence[str] = ()
-
-
-class _Nodes(msgspec.Struct, frozen=True):
-    name: str
-    roles: tuple[str, ...] = ()
-
-
-class _Workload(msgspec.Struct, frozen=True):
-    kind: str = "log"
-    durable_processes: tuple[int, ...] = ()
-    writers: int = 0
-    workers: int = 0
-
-
-class _Planned(msgspec.Struct, frozen=True):
-    """What of a set-up tells who writes."""
-
-    scenario: str = ""
-    nodes: tuple[_Nodes, ...] = ()
-    workload: _Workload = _Workload()
-    final_readers: int = 0
-    planned_faults: int | None = None
-    planned_gambits: int = 0
-    planned_blinks: int = 0
-    evidence: tuple[str, ...] = ()
 
 
 def journal_of(file: str) -> str | None:
@@ -163,7 +138,7 @@ def is_unheard(history: History) -> Callable[[NDArray[np.int64]], NDArray[np.boo
         A function of values that are integers from 0, shape (n,): worker times 10⁹, and a sequence.
     """
     planned = _told_of(history.operations)
-    workload = planned.workload if planned else _Workload()
+    workload = planned.workload if planned else Workload()
     workers, processes = workload.workers, next(iter(workload.durable_processes), 0)
 
     def unheard(values: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -178,14 +153,14 @@ def is_unheard(history: History) -> Callable[[NDArray[np.int64]], NDArray[np.boo
     return unheard
 
 
-def _sender(workload: _Workload, processes: int, worker: int) -> str:
+def _sender(workload: Workload, processes: int, worker: int) -> str:
     """Name of the journal in which a worker tells what it sends."""
     if workload.kind == "bulk" and worker < processes and workload.writers:
         return f"bulk-{worker % workload.writers}"
     return f"worker-{worker}"
 
 
-def _observers(planned: _Planned) -> Iterator[str]:
+def _observers(planned: Setup) -> Iterator[str]:
     yield "nodes"
     yield "observer-quorum-state"
     for node in planned.nodes:
@@ -195,7 +170,7 @@ def _observers(planned: _Planned) -> Iterator[str]:
             yield f"observer-partitions-{node.name}"
 
 
-def _load(workload: _Workload, processes: int) -> Iterator[str]:
+def _load(workload: Workload, processes: int) -> Iterator[str]:
     if workload.kind == "bulk":
         yield from (f"bulk-{number}" for number in range(min(workload.writers, _WORKERS_MAX)))
         return
@@ -203,16 +178,16 @@ def _load(workload: _Workload, processes: int) -> Iterator[str]:
     yield from (f"worker-{number}" for number in range(certain))
 
 
-def _planned_of(operations: Sequence[Operation]) -> _Planned | None:
+def _planned_of(operations: Sequence[Operation]) -> Setup | None:
     """What the set-up tells, where it is one of krucible's own runs; None where it can't be read."""
     planned = _told_of(operations)
     return planned if planned is not None and planned.scenario else None
 
 
-def _told_of(operations: Sequence[Operation]) -> _Planned | None:
+def _told_of(operations: Sequence[Operation]) -> Setup | None:
     """What the set-up tells; None where there is none, or it can't be read."""
-    value: Any = next((operation.value for operation in operations if operation.f == "setup"), None)
+    value = next((operation.value for operation in operations if operation.f == SETUP), None)
     try:
-        return msgspec.convert(value, _Planned)
+        return msgspec.convert(value, Setup)
     except msgspec.ValidationError:
         return None

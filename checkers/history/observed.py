@@ -134,9 +134,37 @@ Entries = list[tuple[int, int]]
 """Epochs and their first offsets, ascending."""
 
 
-class LeaderEpochsSeen(msgspec.Struct, frozen=True):
-    """What one replica noted of its partition's leader epochs."""
+class LeaderEpochsSeen(msgspec.Struct, frozen=True, kw_only=True):
+    """What one replica noted of its partition's leader epochs.
 
+    Attributes:
+        began_ns: when reading began.
+        node: whose replica it is.
+        topic: its topic.
+        partition: its number.
+        directory_id: id of the log directory where it lies; None where that can't be read.
+        entries: what it noted.
+    """
+
+    began_ns: int = 0
+    node: str = ""
     topic: str
     partition: int
+    directory_id: str | None = None
     entries: Entries
+
+
+class NodeSeen(msgspec.Struct, frozen=True):
+    """How a node's container was, as the engine told.
+
+    Attributes:
+        status: such as ``running``, ``paused`` or ``exited``.
+        exit_code: of its last process.
+        oom: whether the kernel killed it for want of memory.
+        started_at: when its process was started, ISO 8601.
+    """
+
+    status: str
+    exit_code: int | None = None
+    oom: bool = False
+    started_at: str | None = None

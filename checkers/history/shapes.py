@@ -4,11 +4,30 @@ The fields are those of docs/histories.md.  Fields that no checker reads are not
 are passed over, so that a newer journal of the same format version stays readable.
 """
 
-from typing import Annotated, Any, Literal
+from enum import StrEnum
+from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
+from msgspec import UNSET, UnsetType
 
 from checkers.history.operations import Operation
+
+
+class Isolation(StrEnum):
+    """Values of Kafka's property ``isolation.level``."""
+
+    READ_UNCOMMITTED = "read_uncommitted"
+    READ_COMMITTED = "read_committed"
+
+
+_T = TypeVar("_T")
+
+
+def written(default: _T) -> _T:
+    """The default of a field that is written in any case: msgspec omits only defaults that it can compare."""
+    made: _T = msgspec.field(default_factory=lambda: default)
+    return made
+
 
 LARGEST = 2**62
 """Largest time, offset or position that is believed, so that sums of two still fit 64 bits."""
@@ -16,7 +35,6 @@ LARGEST = 2**62
 Offset = Annotated[int, msgspec.Meta(ge=0, le=LARGEST)]
 Partition = Annotated[int, msgspec.Meta(ge=0, lt=2**31)]
 SendOutcome = Literal["ok", "fail", "info"]
-Isolation = Literal["read_uncommitted", "read_committed"]
 
 Sent = list[tuple[Partition, Any]]
 Answered = list[tuple[Partition, Any, Offset | None, SendOutcome]]
@@ -81,7 +99,7 @@ class Txn(msgspec.Struct, frozen=True):
     client: str
     mops: list[TxnSend | TxnOffsets | TxnPoll]
     consumed: Consumed = []
-    isolation: Isolation = "read_committed"
+    isolation: Isolation = Isolation.READ_COMMITTED
     assigned: list[tuple[Partition, Offset]] | None = None
     ending_ns: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] | None = None
 
@@ -106,22 +124,26 @@ class DeathSeen(msgspec.Struct, frozen=True):
     said: str
 
 
-class StartSeen(msgspec.Struct, frozen=True):
-    """What a start came to; fields as in docs/histories.md."""
+class StartSeen(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a start came to; fields as in docs/histories.md.
+
+    Attributes:
+        died: nodes that ended during a start that did not become ready; None where it did.
+    """
 
     ready: bool
-    took_s: float
     waited_for: str | None = None
-    load_per_cpu: float = 0.0
+    took_s: float
+    load_per_cpu: float | None = None
     sentences: tuple[str, ...] = ()
-    died: tuple[DeathSeen, ...] = ()
+    died: tuple[DeathSeen, ...] | None = None
 
 
 Membership = tuple[str, Annotated[int, msgspec.Meta(ge=0, lt=2**31)]]
 """Id of a group's member, and the group's generation."""
 
 
-class PollAsked(msgspec.Struct, frozen=True):
+class PollAsked(msgspec.Struct, frozen=True, omit_defaults=True):
     """Who polls, and at which isolation."""
 
     client: str
@@ -134,22 +156,31 @@ class GroupPollAsked(PollAsked, frozen=True):
     group: str | None = None
 
 
-class Polled(PollAsked, frozen=True):
-    """What a poll returned, and where its consumer was to begin if its group assigned it anew."""
+class Polled(GroupPollAsked, frozen=True, kw_only=True):
+    """What a poll returned.
+
+    Attributes:
+        records: by stretches of one partition, in the order in which they were returned.
+        assigned: where the consumer was to begin if its group assigned it anew.
+        membership: of the member, where the group told; None where it told that there is none.
+    """
 
     records: Records
     assigned: list[tuple[Partition, Offset]] | None = None
-    group: str | None = None
-    membership: Membership | None = None
+    membership: Membership | UnsetType | None = UNSET
 
 
-class Committing(msgspec.Struct, frozen=True):
-    """Where a group is to go on, by a member or, as an outsider, by somebody who is none."""
+class Committing(msgspec.Struct, frozen=True, kw_only=True):
+    """Where a group is to go on, by a member or, as an outsider, by somebody who is none.
 
+    A member's commit does not tell of `outsider`.
+    """
+
+    client: str | UnsetType = UNSET
     topic: str
     offsets: list[tuple[Partition, Offset]]
     membership: Membership | None = None
-    outsider: bool = False
+    outsider: bool | UnsetType = UNSET
 
 
 class FinalReadAsked(PollAsked, frozen=True):
@@ -164,7 +195,7 @@ class FinalReadPart(FinalReadAsked, frozen=True):
     start: Offset | None = None
     end: Offset | None = None
     position: Offset | None = None
-    records: Records = []
+    records: Records = written([])
 
 
 class FinalRead(FinalReadAsked, frozen=True):
@@ -174,77 +205,6 @@ class FinalRead(FinalReadAsked, frozen=True):
     end: Offset
     position: Offset
     records: Records
-
-
-class Topic(msgspec.Struct, frozen=True):
-    """A topic that the run created; its config is what overrides the cluster's.
-
-    `loaded` tells whether the load itself writes records to every partition of it.
-    """
-
-    name: str
-    partitions: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
-    config: dict[str, Any] = {}
-    loaded: bool = True
-
-    @property
-    def cleanup(self) -> frozenset[str]:
-        """What becomes of old records: ``delete`` unless ``cleanup.policy`` says otherwise, ``compact``."""
-        return frozenset(part.strip() for part in str(self.config.get("cleanup.policy", "delete")).split(","))
-
-
-class Workload(msgspec.Struct, frozen=True):
-    """How the producers were configured; Kafka's own defaults (KIP-679) where the history is silent.
-
-    Attributes:
-        kind: its name.
-        acks: what they wait for.
-        idempotent: whether they are idempotent.
-        pipelined: whether they have several batches on their way to one partition at once.
-        consumers: how many consumers poll beside them; none where the history is silent.
-        workers: by how much the numbers of a process and its successor differ; 0 where nobody succeeds.
-        durable_processes: processes whose producers, with their successors', are idempotent and use acks=all.
-        keys: in compacted topics, the key of a record is its value modulo this.
-        tombstones: one record in so many of a key is a tombstone there (`columns.Tombstones`); 0: none is.
-        transaction_timeout_ms: after so long the coordinator aborts what nobody ended; None: not known.
-    """
-
-    kind: str = "log"
-    acks: str | int = "all"
-    idempotent: bool = True
-    pipelined: bool = False
-    consumers: int = 0
-    workers: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
-    durable_processes: tuple[int, ...] = ()
-    keys: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] | None = None
-    tombstones: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
-    transaction_timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] | None = None
-
-    def is_durable(self, process: int | str) -> bool:
-        """Whether a process, or one that it succeeds, is among the durable ones."""
-        if isinstance(process, str) or not self.workers:
-            return process in self.durable_processes
-        return process % self.workers in {number % self.workers for number in self.durable_processes}
-
-
-class NamedNode(msgspec.Struct, frozen=True):
-    """A node's name, its ``node.id`` and its ``process.roles``."""
-
-    name: str
-    id: int
-    roles: tuple[str, ...] = ()
-
-
-class Setup(msgspec.Struct, frozen=True):
-    """What the run was made of, as far as the log checker and licences read it."""
-
-    kafka_version: str = ""
-    nodes: tuple[NamedNode, ...] = ()
-    features: dict[str, int] = {}
-    topics: tuple[Topic, ...] = ()
-    config: dict[str, Any] = {}
-    node_config: dict[str, dict[str, Any]] = {}
-    workload: Workload = Workload()
 
 
 class Fault(msgspec.Struct, frozen=True):
@@ -257,10 +217,15 @@ class Fault(msgspec.Struct, frozen=True):
     silences: bool | None = None
 
 
-class GambitEnded(msgspec.Struct, frozen=True):
-    """How far a gambit came, and which faults it tried."""
+class GambitBegan(msgspec.Struct, frozen=True):
+    """Of which kind a gambit is."""
 
     kind: str
+
+
+class GambitEnded(GambitBegan, frozen=True):
+    """How far a gambit came, and which faults it tried."""
+
     planned: int
     made: int
     faults: tuple[str, ...]
@@ -272,7 +237,13 @@ class JournalOpened(msgspec.Struct, frozen=True):
     role: str | None = None
 
 
-class JournalEnded(msgspec.Struct, frozen=True):
+class HarnessFailed(msgspec.Struct, frozen=True):
+    """What hit the harness itself, as one line."""
+
+    error: str
+
+
+class JournalEnded(msgspec.Struct, frozen=True, omit_defaults=True):
     """How many lines a journal has, the first and this last one among them.
 
     Attributes:

@@ -10,7 +10,7 @@ on single records, and is judged beside them (`checkers.logs.log.licensing`).
 """
 
 from checkers.history.operations import History, once
-from checkers.history.shapes import Topic
+from checkers.history.setup import Topic
 from checkers.licences.decisions import decisions_of
 from checkers.licences.destroyed import last_wiped, unsynced, wiped
 from checkers.licences.disturbances import always, disturbances

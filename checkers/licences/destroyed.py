@@ -8,7 +8,7 @@ was in sync, or eligible, it is no licence that spared one of those: each has al
 from collections.abc import Iterator, Sequence
 
 from checkers.columns.tables import PartitionName
-from checkers.history.shapes import Topic
+from checkers.history.setup import Topic
 from checkers.licences.disks import (
     STRIKING,
     UNSYNCED,

@@ -16,7 +16,7 @@ from checkers.evidence.partition_changes import PartitionChanges, partition_chan
 from checkers.evidence.topic_partitions import possible_partitions
 from checkers.history.observed import PartitionsSeen
 from checkers.history.operations import History
-from checkers.history.shapes import Setup
+from checkers.history.setup import Setup, told_setup
 
 ELR_FEATURE = "eligible.leader.replicas.version"
 
@@ -38,12 +38,10 @@ class Facts:
     def __init__(self, history: History) -> None:
         self.history = history
 
-    @cached_property
+    @property
     def setup(self) -> Setup:
         """The set-up; an empty one where there is none."""
-        for operation in self.history.of("setup"):
-            return msgspec.convert(operation.value, Setup)
-        return Setup()
+        return told_setup(self.history)
 
     @cached_property
     def version(self) -> tuple[int, ...]:

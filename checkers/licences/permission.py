@@ -20,7 +20,7 @@ from checkers.evidence.administration import Request, requests_of
 from checkers.evidence.fates import Fate
 from checkers.evidence.metadata_log import Span
 from checkers.history.requested import NodeConfigured, TopicAltered
-from checkers.history.shapes import Topic
+from checkers.history.setup import Topic
 from checkers.licences.facts import Facts
 
 UNCLEAN_CONFIG = "unclean.leader.election.enable"
@@ -43,7 +43,7 @@ def topic_named(facts: Facts, name: str) -> Topic:
         if (change.topic, change.config) == (name, UNCLEAN_CONFIG) and change.value is not None
     ]
     config = {UNCLEAN_CONFIG: any(map(_meaning, told))} if told else {}
-    return Topic(name, 1, config=config)
+    return Topic(name=name, partitions=1, config=config)
 
 
 class _Setting(NamedTuple):

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
-from checkers.history.shapes import Topic
+from checkers.history.setup import Topic
 from checkers.licences.facts import Facts
 
 

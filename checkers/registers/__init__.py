@@ -25,6 +25,7 @@ import msgspec
 
 from checkers.evidence.coordinators import OFFSETS_TOPIC
 from checkers.history.operations import History
+from checkers.history.setup import Setup
 from checkers.history.sources import untold_damage
 from checkers.licences.internal import may_have_lost
 from checkers.registers.anomalies import ANOMALIES
@@ -39,18 +40,6 @@ from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import CheckerResult, result_of
 
 __all__ = ["ENTRY", "Judgeable", "applies", "check_registers", "judgeable", "losing_of", "obstacle_of"]
-
-
-class _Workload(msgspec.Struct, frozen=True):
-    """What feeds a run, as far as it matters here."""
-
-    kind: str = "log"
-
-
-class _Setup(msgspec.Struct, frozen=True):
-    """What a run was made of, as far as it matters here."""
-
-    workload: _Workload = _Workload()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +125,7 @@ def _workload_of(history: History) -> str:
     """Kind of the workload; ``log`` where the history does not say."""
     setups = compress(history.operations, map("setup".__eq__, map(attrgetter("f"), history.operations)))
     setup = next(setups, None)
-    return "log" if setup is None else msgspec.convert(setup.value, _Setup).workload.kind
+    return "log" if setup is None else msgspec.convert(setup.value, Setup).workload.kind
 
 
 def _figures(registers: Registers | None) -> dict[str, Any]:

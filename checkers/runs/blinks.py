@@ -10,8 +10,8 @@ from collections import Counter
 from collections.abc import Sequence
 
 from checkers.evidence.faults import FaultWindow
-from checkers.evidence.setup import Setup
 from checkers.history.operations import FAIL, History
+from checkers.history.setup import Setup
 from checkers.verdict.verdict import Assumption
 
 _SHARE_MIN = 1 / 4

@@ -5,8 +5,8 @@ from collections import defaultdict
 import numpy as np
 
 from checkers.columns.sends import acknowledged
-from checkers.evidence.setup import Setup
 from checkers.history.operations import OK, History
+from checkers.history.setup import Setup
 from checkers.verdict.verdict import Assumption
 
 

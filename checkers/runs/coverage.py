@@ -12,12 +12,11 @@ from checkers.evidence.faults import FaultWindow
 from checkers.evidence.leader_epochs import LEADER_EPOCHS
 from checkers.evidence.metadata_whole import begun_later, opaque_records, thinned_logs
 from checkers.evidence.processes import gone, not_running
-from checkers.evidence.setup import Setup
 from checkers.evidence.topic_partitions import partitions_of
 from checkers.history.operations import OK, History
 from checkers.history.replicas import EVIDENCE_FOLDERS, FOLDERS, METADATA_LOG, REPLICA
+from checkers.history.setup import Setup, told_setup
 from checkers.history.units import NS_PER_MS
-from checkers.logs.replicas.committed import meant_by
 from checkers.runs.told_coordinators import COORDINATORS, EVIDENCE_COORDINATORS
 from checkers.verdict.verdict import Assumption
 
@@ -181,7 +180,7 @@ def _epochs_noted(history: History) -> Assumption:
 
 def _folders_told(history: History, setup: Setup) -> Iterator[Assumption]:
     """Where folders were to be listed, those of all brokers were; runs of before tell of none."""
-    if EVIDENCE_FOLDERS in meant_by(history).evidence:
+    if EVIDENCE_FOLDERS in told_setup(history).evidence:
         told = {operation.node for operation in history.observed(FOLDERS)}
         brokers = (node.name for node in setup.nodes if "broker" in node.roles)
         yield _all_seen("folders-covered", "the folders on each broker's disks", [*sorted({*brokers} - told)])
@@ -189,7 +188,7 @@ def _folders_told(history: History, setup: Setup) -> Iterator[Assumption]:
 
 def _coordinators_told(history: History, setup: Setup) -> Iterator[Assumption]:
     """Where brokers were to be asked what they coordinate, those that run have told it."""
-    if EVIDENCE_COORDINATORS in meant_by(history).evidence:
+    if EVIDENCE_COORDINATORS in told_setup(history).evidence:
         told = {
             operation.node
             for operation in history.observed(COORDINATORS)

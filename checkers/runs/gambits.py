@@ -15,8 +15,8 @@ import numpy as np
 from checkers.columns.sends import calls_of
 from checkers.columns.tables import Integers
 from checkers.evidence.faults import FaultWindow
-from checkers.evidence.setup import Setup
 from checkers.history.operations import FAIL, INVOKE, OK, History, Operation
+from checkers.history.setup import Setup
 from checkers.history.shapes import GambitEnded
 from checkers.verdict.verdict import Assumption
 

@@ -18,8 +18,8 @@ from checkers.evidence.node_logs import (
     harmless_reason,
     log_lines,
 )
-from checkers.evidence.setup import Setup, setup_of
 from checkers.history.operations import History, Operation
+from checkers.history.setup import Setup, setup_of
 from checkers.verdict.entry import Entry
 from checkers.verdict.kinds import AnomalyKind, by_id
 from checkers.verdict.verdict import Anomaly, Assumption, CheckerResult, result_of

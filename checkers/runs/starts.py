@@ -59,10 +59,10 @@ def _found(operation: Operation, seen: StartSeen) -> Iterator[Anomaly]:
         witness=(operation.index,),
         explanation=[
             *(f"{sentence}." for sentence in seen.sentences),
-            f"The host had {seen.load_per_cpu:.1f} tasks for each CPU.",
+            f"The host had {seen.load_per_cpu or 0:.1f} tasks for each CPU.",
         ],
     )
-    for death in seen.died:
+    for death in seen.died or ():
         yield NODE_DIED_AT_START.found(
             f"{death.node} ended by itself with exit code {death.exit_code} during start {operation.key}.",
             subject=death.node,

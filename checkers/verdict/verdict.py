@@ -1,21 +1,24 @@
 """Verdicts: what a checker says of a history, and how several say it together."""
 
-from enum import StrEnum
 from typing import Any
 
 import msgspec
 
+from checkers.history.validity import Validity
+
+__all__ = [
+    "EXAMPLES_PER_ANOMALY",
+    "VERDICTS",
+    "Anomaly",
+    "Assumption",
+    "CheckerResult",
+    "Validity",
+    "Verdict",
+    "result_of",
+]
+
 EXAMPLES_PER_ANOMALY = 20
 """How many anomalies of one id a result lists; ``counts`` always has the exact number."""
-
-
-class Validity(StrEnum):
-    """The three values of a verdict, and a fourth one of a checker that had nothing to judge."""
-
-    VALID = "valid"
-    INVALID = "invalid"
-    UNKNOWN = "unknown"
-    NOT_EXERCISED = "not exercised"
 
 
 VERDICTS = (Validity.VALID, Validity.INVALID, Validity.UNKNOWN)

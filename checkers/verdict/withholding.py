@@ -16,6 +16,7 @@ import msgspec
 
 from checkers.history.journals import RUNNER, missing_journals
 from checkers.history.operations import History, once
+from checkers.history.setup import told_setup
 from checkers.history.shapes import OPENED
 from checkers.history.sources import Source, lacking_of
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity
@@ -278,12 +279,17 @@ def hole_of(history: History) -> Hole | None:
     setups = history.of("setup")
     if not setups and RUNNER in missing:
         return Hole(missing, None)
-    value = setups[0].value if setups else {}
-    workload = value.get("workload", {}) if isinstance(value, dict) else {}
-    kind = workload.get("kind", "log") if isinstance(workload, dict) else "log"
     roles = {str(o.key): o.value.get("role") for o in history.of(OPENED) if isinstance(o.value, dict)}
     deleters = frozenset(name for name in missing if roles.get(name) == _DELETER)
-    return Hole(missing, str(kind), deleters)
+    return Hole(missing, _kind_of(history), deleters)
+
+
+def _kind_of(history: History) -> str:
+    """Kind of the workload; ``log``, too, where the setup can't be read."""
+    try:
+        return told_setup(history).workload.kind
+    except msgspec.ValidationError:
+        return "log"
 
 
 def withheld(result: CheckerResult, hole: Hole | None) -> CheckerResult:

@@ -20,6 +20,10 @@ from harness.kafka.answers import PartitionAnswer
 from harness.record.events import Acknowledged, Event, PhaseBegan, Recorded, RunBegan, RunEnded
 
 REFRESH_PER_SECOND = 4
+_COUNTED = ("send", "txn", "write", "read", "poll", "final-read")
+"""Functions of which only the number of completions is shown."""
+_OBSERVED = frozenset({"quorum", "partitions", "node"})
+"""Keys of the observations that are shown."""
 _WORDS = {"inject": "inject", "heal": "heal", "recover": "recover"}
 
 
@@ -136,14 +140,18 @@ class Board:
             self._phase, self._limit_s = event.phase, event.limit_s
             self._phase_began = time.monotonic()
         elif isinstance(event, Recorded):
-            self._take_operation(event.operation)
+            written = event.written
+            if written.type is not OperationType.INVOKE:
+                self._counts[written.f, written.type.value] += 1
+            if _concerns(written):
+                self._take_operation(event.operation)
 
     def rows(self) -> list[tuple[str, str]]:
         """Label and text of each row of the panel."""
         phase_s = time.monotonic() - self._phase_began
         limit = f" of {self._limit_s:.0f} s" if self._limit_s else " s"
         rows = [("phase", f"{self._phase}  {phase_s:.0f}{limit}")]
-        for kind in ("send", "txn", "write", "read", "poll", "final-read"):
+        for kind in _COUNTED:
             counts = {name: self._counts[kind, name] for name in ("ok", "fail", "info")}
             if any(counts.values()):
                 rate = counts["ok"] / max(self.elapsed_s(), 1)
@@ -164,14 +172,12 @@ class Board:
                 )
             case PhaseBegan():
                 return f"{event.phase}{': ' if event.detail else ''}{event.detail}"
-            case Recorded():
-                return self._operation_news(event.operation)
+            case Recorded(written):
+                return self._operation_news(event.operation) if _concerns(written) else None
             case RunEnded() | Acknowledged():
                 return None
 
     def _take_operation(self, operation: Operation) -> None:
-        if operation.type is not OperationType.INVOKE:
-            self._counts[operation.f, operation.type.value] += 1
         if operation.f == "inject" and operation.type is not OperationType.INVOKE:
             self._faults[operation.key] = _fault_text(operation)
         if operation.f == "heal":
@@ -201,6 +207,13 @@ class Board:
             return None
         self._seen_news[subject] = text
         return text
+
+
+def _concerns(written: Operation) -> bool:
+    """Whether more of an operation is looked at than how it ended."""
+    if written.f == "observe":
+        return written.key in _OBSERVED
+    return written.f not in _COUNTED
 
 
 def _fault_text(operation: Operation) -> str:

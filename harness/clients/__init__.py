@@ -1,10 +1,10 @@
 """Two client libraries behind one small interface, and what their errors mean."""
 
+from checkers.history.shapes import Isolation
 from harness.clients.interface import (
     ClientFailedError,
     ClientKind,
     ConsumerOptions,
-    Isolation,
     LogConsumer,
     LogProducer,
     Message,

@@ -7,6 +7,7 @@ from typing import NamedTuple, Protocol
 import msgspec
 
 from checkers.history.operations import OperationType
+from checkers.history.shapes import Isolation
 
 
 class ClientKind(StrEnum):
@@ -14,13 +15,6 @@ class ClientKind(StrEnum):
 
     KAFKA_PYTHON = "kafka-python"
     CONFLUENT = "confluent-kafka"
-
-
-class Isolation(StrEnum):
-    """Values of Kafka's property ``isolation.level``."""
-
-    READ_UNCOMMITTED = "read_uncommitted"
-    READ_COMMITTED = "read_committed"
 
 
 VALUE_HEADER = "value"

@@ -2,8 +2,8 @@
 
 import threading
 from collections.abc import Mapping
-from typing import Any
 
+from checkers.history.observed import NodeSeen
 from harness.cluster.containers import NodeContainers
 from harness.errors import EngineError
 from harness.record.journal import Journal, Recorder
@@ -20,7 +20,7 @@ class NodeWatcher:
         self._recorder = Recorder(journal, "observer-nodes")
         self._stopping = threading.Event()
         self._failure: BaseException | None = None
-        self._seen: dict[str, dict[str, Any]] = {}
+        self._seen: dict[str, NodeSeen] = {}
         self._thread = threading.Thread(target=self._watch, name="observer-nodes", daemon=True)
 
     def start(self) -> None:
@@ -55,12 +55,7 @@ class NodeWatcher:
     def _look(self) -> None:
         for name, containers in self._containers.items():
             state = containers.state()
-            value = {
-                "status": state["Status"],
-                "exit_code": state["ExitCode"],
-                "oom": state["OOMKilled"],
-                "started_at": state["StartedAt"],
-            }
+            value = NodeSeen(state["Status"], state["ExitCode"], state["OOMKilled"], state["StartedAt"])
             if self._seen.get(name) != value:
                 self._seen[name] = value
                 self._recorder.observe("observe", "node", value, node=name)

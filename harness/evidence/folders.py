@@ -7,7 +7,7 @@ A folder is ``<topic>-<partition>``; where it ends otherwise, that tells what be
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from checkers.history.replicas import FOLDERS, METADATA_TOPIC
+from checkers.history.replicas import FOLDERS, METADATA_TOPIC, FoldersSeen
 from harness.kafka.segments.log_folder import topic_id_of
 from harness.record.journal import Recorder
 
@@ -22,7 +22,7 @@ def gather_folders(recorder: Recorder, disks: Mapping[str, Sequence[Path]]) -> N
     for node, directories in disks.items():
         began_ns = recorder.journal.clock.now_ns()
         found = sorted(row for directory in directories for row in folders_of(directory))
-        recorder.observe("observe", FOLDERS, {"began_ns": began_ns, "folders": found}, node=node)
+        recorder.observe("observe", FOLDERS, FoldersSeen(began_ns, found), node=node)
 
 
 def folders_of(disk: Path) -> Iterator[tuple[str, str]]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from checkers.evidence.leader_epochs import LEADER_EPOCHS
+from checkers.history.observed import LeaderEpochsSeen
 from checkers.history.replicas import METADATA_TOPIC
 from harness.cluster.homes import directory_id_of, disk_with
 from harness.record.journal import Recorder
@@ -36,14 +37,14 @@ def gather_leader_epochs(
             began_ns = recorder.journal.clock.now_ns()
             entries = read_checkpoint(disk / f"{topic}-{partition}" / CHECKPOINT)
             if entries is not None:
-                value = {
-                    "began_ns": began_ns,
-                    "node": node,
-                    "topic": topic,
-                    "partition": partition,
-                    "directory_id": _directory_id(disk),
-                    "entries": entries,
-                }
+                value = LeaderEpochsSeen(
+                    began_ns=began_ns,
+                    node=node,
+                    topic=topic,
+                    partition=partition,
+                    directory_id=_directory_id(disk),
+                    entries=entries,
+                )
                 recorder.observe("observe", LEADER_EPOCHS, value, node=node)
 
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from checkers.history.observed import TopicConfigsSeen
 from checkers.kraft.metadata.configs import TOPIC_CONFIGS
 from harness.clients.metadata_views import own_configs
 from harness.kafka.wire import Connection, WireError
@@ -28,4 +29,4 @@ def gather_configs(recorder: Recorder, listeners: Mapping[str, Address], topics:
                 told = own_configs(connection, names)
         except WireError:
             continue
-        recorder.observe("observe", TOPIC_CONFIGS, {"began_ns": began_ns, "topics": told}, node=node)
+        recorder.observe("observe", TOPIC_CONFIGS, TopicConfigsSeen(began_ns, told), node=node)

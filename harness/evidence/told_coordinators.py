@@ -12,6 +12,7 @@ from kafka.protocol.admin import (
     ListTransactionsResponse,
 )
 
+from checkers.history.observed import CoordinatorsSeen
 from checkers.runs.told_coordinators import COORDINATORS, RELEASED_WITHIN_NS
 from harness.kafka.wire import Connection, WireError
 from harness.record.journal import Recorder
@@ -62,7 +63,9 @@ def _ask(recorder: Recorder, node: str, address: Address) -> Told:
             groups, ids = _groups(connection), _transactional_ids(connection)
     except WireError:
         return None, None
-    value = {"began_ns": began_ns, "groups": groups, "transactional_ids": ids}
+    value = CoordinatorsSeen(
+        began_ns, None if groups is None else tuple(groups), None if ids is None else tuple(ids)
+    )
     recorder.observe("observe", COORDINATORS, value, node=node)
     return groups, ids
 

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from checkers.history.operations import OperationType
+from checkers.history.shapes import GambitBegan, GambitEnded
 from harness.nemesis.background import Background
 from harness.nemesis.choosing import Chosen, asked_there, chosen_now, come_about, has_part, member_of
 from harness.nemesis.conditions import Seen
@@ -75,13 +76,8 @@ class GambitCourse:
         why = "the schedule is over" if late else self._moved(played)
         if not self._context.cancelled.is_set():
             self._context.nemesis.mend(played.faults)
-        told = {
-            "kind": gambit.kind,
-            "planned": len(gambit.moves),
-            "made": played.made,
-            "faults": played.faults,
-        }
-        with self._context.recorder.operation("gambit", name, {"kind": gambit.kind}) as outcome:
+        told = GambitEnded(gambit.kind, len(gambit.moves), played.made, tuple(played.faults))
+        with self._context.recorder.operation("gambit", name, GambitBegan(gambit.kind)) as outcome:
             ended = OperationType.FAIL if late else OperationType.INFO if why else OperationType.OK
             outcome.end(ended, told, why)
 

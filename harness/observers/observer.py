@@ -3,6 +3,8 @@
 import time
 from typing import Any
 
+import msgspec
+
 from harness.record.journal import Journals, Recorder
 from harness.workloads.worker import Worker
 
@@ -42,6 +44,16 @@ class Observer(Worker):
 
     def end(self) -> None:
         """Let go of what the observer holds."""
+
+    def record(self, key: str, node: str | None, value: msgspec.Struct) -> None:
+        """Record what was seen, whether or not it has changed.
+
+        Args:
+            key: of the observation.
+            node: which node told it; None where several did.
+            value: as readers of the history know it.
+        """
+        self._recorder.observe("observe", key, value, node)
 
     def tell(self, key: str, node: str | None, began_ns: int, seen: dict[str, Any]) -> None:
         """Record what was seen."""

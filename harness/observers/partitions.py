@@ -7,6 +7,7 @@ of: its metadata and its replicas are two things, and only the second ones serve
 import time
 from collections.abc import Mapping
 
+from checkers.history.observed import LeadingSeen
 from harness.clients.listing import ask_as_consumer
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.endpoint import Endpoint
@@ -82,7 +83,7 @@ class PartitionObserver(Observer):
             ]
             for name, answers in told.items()
         }
-        self.tell("leading", self._node, began_ns, {"asked_ns": asked_ns, "topics": topics})
+        self.record("leading", self._node, LeadingSeen(began_ns, asked_ns, topics))
 
     def end(self) -> None:
         """Close the connection."""

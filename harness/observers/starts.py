@@ -2,6 +2,7 @@
 
 from queue import Empty, SimpleQueue
 
+from checkers.history.observed import StartsSeen
 from harness.clients.listing import ask_for_starts
 from harness.kafka.endpoint import Endpoint
 from harness.kafka.wire import WireError
@@ -51,7 +52,11 @@ class StartsObserver(Observer):
         except WireError:
             return
         if told:
-            self.tell("starts", self._node, began_ns, {"topics": told})
+            self.record(
+                "starts",
+                self._node,
+                StartsSeen(began_ns, {topic: list(rows) for topic, rows in told.items()}),
+            )
 
     def end(self) -> None:
         """Close the connection."""

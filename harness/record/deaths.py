@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from checkers.history.operations import FORMAT_VERSION, History, JournalHeader, OperationType
-from checkers.history.shapes import FAILURE
+from checkers.history.shapes import FAILURE, HarnessFailed
 from harness.record.journal import Clock, Entry, Journal
 from harness.record.mishaps import FAILURES_FILE
 
@@ -60,7 +60,7 @@ def note_death(folder: Path, history: History, error: str) -> None:
     header = JournalHeader(FORMAT_VERSION, history.run, AFTERMATH, history.began_at)
     journal = Journal(folder / _AFTERMATH_FILE, header, Clock(0, lambda: last_ns))
     during = phases[-1] if phases else "the start"
-    journal.append(Entry(AFTERMATH, OperationType.OK, FAILURE, during, {"error": error}))
+    journal.append(Entry(AFTERMATH, OperationType.OK, FAILURE, during, HarnessFailed(error)))
     journal.end()
 
 

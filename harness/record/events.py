@@ -17,9 +17,21 @@ class PhaseBegan(msgspec.Struct, frozen=True):
 
 
 class Recorded(msgspec.Struct, frozen=True):
-    """An operation was written to the journal."""
+    """An operation was written to the journal.
 
-    operation: Operation
+    Attributes:
+        written: as the journal got it; its value may be a struct of `checkers.history`.
+    """
+
+    written: Operation
+
+    @property
+    def operation(self) -> Operation:
+        """The operation as a reader of the file gets it: whoever hears many asks `written` first."""
+        if not isinstance(self.written.value, msgspec.Struct):
+            return self.written
+        value = msgspec.json.decode(msgspec.json.encode(self.written.value))
+        return msgspec.structs.replace(self.written, value=value)
 
 
 class Acknowledged(msgspec.Struct, frozen=True):

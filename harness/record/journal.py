@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from checkers.history.operations import FORMAT_VERSION, JournalHeader, Operation, OperationType
-from checkers.history.shapes import END, OPENED
+from checkers.history.shapes import END, OPENED, JournalEnded, JournalOpened
 from harness.errors import KrucibleError
 from harness.record.events import Event, Listener, Recorded
 
@@ -60,7 +60,10 @@ class Clock:
 
 
 class Entry(NamedTuple):
-    """What an operation says, before the journal adds its index and time; fields as in `Operation`."""
+    """What an operation says, before the journal adds its index and time; fields as in `Operation`.
+
+    A value is a struct of `checkers.history`, or plain.
+    """
 
     process: int | str
     type: OperationType
@@ -141,8 +144,7 @@ class Journal:
         with self._lock, suppress(JournalError):  # a disk that is full has been told of
             if not self._outstanding:
                 lines = self._index + _FIRST_AND_LAST
-                value: dict[str, Any] = {"lines": lines, **({"journals": journals} if journals else {})}
-                entry = Entry(self.name, OperationType.OK, END, value=value)
+                entry = Entry(self.name, OperationType.OK, END, value=JournalEnded(lines, tuple(journals)))
                 self._put(entry, self.clock.now_ns())
                 self._close()
                 return lines
@@ -239,7 +241,7 @@ class Journals:
             known = name in self._roles
             self._roles.setdefault(name, role)
         if runner is not None and not known:
-            runner.append(Entry(RUNNER, OperationType.OK, OPENED, name, {"role": role}))
+            runner.append(Entry(RUNNER, OperationType.OK, OPENED, name, JournalOpened(role)))
 
     def header(self, name: str) -> JournalHeader:
         """First line of a journal of this run."""

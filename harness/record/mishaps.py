@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Protocol
 
+from checkers.history.shapes import FAILURE, HarnessFailed
 from harness.errors import KrucibleError
 from harness.record.journal import JournalError, Recorder, describe
 
@@ -69,7 +70,7 @@ class Mishaps:
         self._known.add(str(error))
         with suppress(OSError), (self._stage.folder / FAILURES_FILE).open("a", encoding="utf-8") as file:
             file.write("".join(traceback.format_exception(error)) + "\n")
-        self._stage.recorder.observe("harness-failure", during, {"error": describe(error)})
+        self._stage.recorder.observe(FAILURE, during, HarnessFailed(describe(error)))
         self._stage.tell(during, describe(error))
         self.failure = self.failure or self._explained(during, error)
 

@@ -45,8 +45,8 @@ class Tally:
                 with self._changed:
                     self._deleted.update((str(topic), partition) for partition, _ in below)
                 return
-            case Recorded(operation):
-                acked = _acknowledged(operation)
+            case Recorded(written) if written.f in _ACKNOWLEDGED:
+                acked = _acknowledged(event.operation)
             case Acknowledged(records):
                 acked = records
             case _:
@@ -65,6 +65,10 @@ class Tally:
             while self._acked < wanted and time.monotonic() < deadline and not cancelled.is_set():
                 self._changed.wait(0.1)
             return self._acked >= wanted
+
+
+_ACKNOWLEDGED = frozenset({"send", "txn", "write"})
+"""Functions of what acknowledges records or writes."""
 
 
 def _acknowledged(operation: Operation) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 import msgspec
 
+from checkers.history.shapes import DeathSeen, StartSeen
 from harness.cluster.cluster import Cluster
 from harness.evidence.node_logs import findings
 from harness.kafka.endpoint import Endpoint
@@ -56,11 +57,6 @@ class NodeTold(msgspec.Struct, frozen=True, kw_only=True):
     fatal: str | None = None
     complaints: tuple[str, ...] = ()
 
-    @property
-    def died(self) -> bool:
-        """Whether its process ended by itself, and its log says so."""
-        return self.exit_code is not None and self.fatal is not None
-
 
 class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     """Why a start came to nothing.
@@ -81,19 +77,20 @@ class Diagnosis(msgspec.Struct, frozen=True, kw_only=True):
     host: str | None
     nodes: dict[str, NodeTold]
 
-    def told(self) -> dict[str, Any]:
+    def told(self) -> StartSeen:
         """What the history has of it."""
-        return {
-            "waited_for": self.waited_for,
-            "took_s": self.waited_s,
-            "load_per_cpu": self.load_per_cpu,
-            "sentences": self.sentences,
-            "died": [
-                {"node": name, "exit_code": node.exit_code, "said": node.fatal}
+        return StartSeen(
+            ready=False,
+            waited_for=self.waited_for,
+            took_s=self.waited_s,
+            load_per_cpu=self.load_per_cpu,
+            sentences=self.sentences,
+            died=tuple(
+                DeathSeen(name, node.exit_code, node.fatal)
                 for name, node in self.nodes.items()
-                if node.died
-            ],
-        }
+                if node.exit_code is not None and node.fatal is not None
+            ),
+        )
 
 
 def diagnose(cluster: Cluster, error: NotReadyError, logs: Mapping[str, str]) -> Diagnosis:

@@ -43,7 +43,8 @@ from harness.run.beside import nothing
 from harness.run.execution import Execution
 from harness.run.healing import bench_of
 from harness.run.recovery import await_recovery, await_settled
-from harness.run.stage import OBSERVE_INTERVAL_MS, Stage, open_stage
+from harness.run.setup_record import OBSERVE_INTERVAL_MS
+from harness.run.stage import Stage, open_stage
 from harness.run.standby import Standby
 from harness.run.starting import ClusterNotReadyError
 from harness.run.watchdog import watched

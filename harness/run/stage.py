@@ -6,25 +6,22 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any
 
 import msgspec
 
 from checkers.history.identity import IDENTITY_FILE, encode_identity
-from checkers.runs.told_coordinators import EVIDENCE_COORDINATORS
+from checkers.history.setup import SETUP
 from harness.cluster.cluster import Cluster, Plan, make_mount_points, remove_run
 from harness.cluster.containers import RunContainers
 from harness.cluster.engine import Engine, compose_binary, connect, engine_facts
 from harness.cluster.images import KafkaImage, ensure_base, ensure_image
 from harness.cluster.logs import LOG_FILE, save_logs
 from harness.errors import KrucibleError
-from harness.evidence.disks import EVIDENCE
 from harness.kafka.answers import TopicAnswer
 from harness.kafka.sizes import TopicSizes
-from harness.kafka.topics import NewTopic, create_topic
-from harness.plan.chance import least_operations
+from harness.kafka.topics import create_topic
 from harness.plan.planning import RunPlan
-from harness.plan.schedule import blinks_of, encode, faults_alone, gambits_of
+from harness.plan.schedule import encode
 from harness.record.events import Event, Listener, PhaseBegan, RunBegan
 from harness.record.folder import SCHEDULE_FILE, create_run_folder
 from harness.record.journal import RUNNER, Clock, Journals, Recorder
@@ -33,18 +30,10 @@ from harness.record.ownership import this_process
 from harness.record.tally import Tally
 from harness.run.beside import beside, nothing
 from harness.run.identification import identify
-from harness.run.readiness import Readiness
+from harness.run.setup_record import setup_of_run, wanted_topics
 from harness.run.starting import start_ready
 from harness.seeded_bugs.seeding import with_bug
-from harness.vocabulary import Workload
-from harness.vocabulary.scenario import FixedSchedule, RandomSchedule
 from harness.vocabulary.topology import Topology
-from harness.workloads.context import final_readers_of, workers_of
-
-OBSERVE_INTERVAL_MS = 250
-CONTROLLER_FETCH_TIMEOUT_KEY = "controller.quorum.fetch.timeout.ms"
-CONTROLLER_FETCH_TIMEOUT_MS = 2_000
-"""Kafka's default."""
 
 
 class Stage:
@@ -123,7 +112,7 @@ def open_stage(
             cleanup.callback(_remove, client, asked, stage.ledger)
         stage.cluster, ready = start_ready(stage, client, asked, compose_binary(), cancelled)
         stage.topics = _create_topics(stage)
-        stage.recorder.observe("setup", None, _setup(stage, ready))
+        stage.recorder.observe(SETUP, None, setup_of_run(stage.plan, stage.topics, ready))
         yield stage
         stage.journals.close()
         stage.going = beside(cleanup.pop_all().close, "removal")
@@ -204,75 +193,4 @@ def _write_identity(stage: Stage, image: KafkaImage, engine: str) -> None:
 
 def _create_topics(stage: Stage) -> tuple[TopicAnswer, ...]:
     brokers = list(stage.cluster.observe_listeners.values())
-    return tuple(create_topic(brokers, topic) for topic in _wanted(stage.plan.scenario.workload))
-
-
-def _wanted(workload: Workload) -> Iterator[NewTopic]:
-    for topic in workload.topics:
-        yield NewTopic(
-            topic.name,
-            partitions=workload.partitions,
-            replication_factor=workload.replication_factor,
-            assignments=workload.assignments,
-            config={"min.insync.replicas": str(workload.min_insync_replicas), **topic.config},
-        )
-
-
-def _drawn(plan: RunPlan) -> dict[str, Any]:
-    """What the setup says of a schedule that chance drew; nothing of others."""
-    asked = plan.scenario.schedule
-    if not isinstance(asked, RandomSchedule):
-        return {}
-    acts = plan.schedule.acts if isinstance(plan.schedule, FixedSchedule) else ()
-    return {"drawn_faults": True, "operations_min": least_operations(asked, acts)}
-
-
-def _setup(stage: Stage, ready: Readiness) -> dict[str, Any]:
-    """The value of the ``setup`` operation; see docs/histories.md."""
-    plan, topology, workload = stage.plan, stage.plan.scenario.topology, stage.plan.scenario.workload
-    fetch_timeout = topology.config.get(CONTROLLER_FETCH_TIMEOUT_KEY, CONTROLLER_FETCH_TIMEOUT_MS)
-    expected = plan.expectation
-    topics = [
-        {
-            "name": made.name,
-            "topic_id": made.topic_id,
-            "partitions": new.partitions,
-            "replication_factor": new.replication_factor,
-            "config": new.config,
-            "loaded": asked.loaded,
-        }
-        for made, new, asked in zip(stage.topics, _wanted(workload), workload.topics, strict=True)
-    ]
-    return {
-        "kafka_version": plan.version,
-        "scenario": plan.options.scenario,
-        "seed": plan.options.seed,
-        "mode": topology.mode,
-        "quorum": topology.quorum,
-        "features": ready.features,
-        "nodes": [{"name": node.name, "id": node.id, "roles": node.roles} for node in topology.nodes()],
-        "topics": topics,
-        "config": topology.config,
-        "node_config": topology.node_config,
-        "node_versions": topology.node_versions,
-        "promises": plan.scenario.promises,
-        "workload": {
-            "workers": workers_of(workload),
-            "durable_processes": [workload.processes],
-            **msgspec.to_builtins(workload),
-        },
-        "controller_fetch_timeout_ms": int(fetch_timeout),
-        "observe_interval_ms": OBSERVE_INTERVAL_MS,
-        "assumptions": msgspec.to_builtins(plan.scenario.assumptions),
-        "planned_faults": len(faults_alone(plan.schedule)),
-        **({"planned_gambits": len(gambits)} if (gambits := gambits_of(plan.schedule)) else {}),
-        **({"planned_blinks": len(blinks)} if (blinks := blinks_of(plan.schedule)) else {}),
-        **_drawn(plan),
-        **({"seeded_bug": plan.options.seeded_bug} if plan.options.seeded_bug else {}),
-        "controls": workload.controls,
-        "final_readers": len(final_readers_of(workload)),
-        "evidence": (*EVIDENCE, EVIDENCE_COORDINATORS),
-        "ready": {name: value for name, value in msgspec.to_builtins(ready).items() if name != "features"},
-        "expected": expected.validity,
-        "expected_anomalies": expected.anomalies,
-    }
+    return tuple(create_topic(brokers, topic) for topic in wanted_topics(stage.plan.scenario.workload))

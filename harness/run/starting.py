@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 
 import msgspec
 
+from checkers.history.shapes import START, StartSeen
 from harness.cluster.cluster import DESCRIPTION_FILE, Cluster, Plan, remove_run, start_cluster
 from harness.cluster.composing import COMPOSE_FILE
 from harness.cluster.engine import Engine
@@ -92,7 +93,7 @@ def start_ready(
             stage.tell("start", f"start {number} did not become ready: {last.sentences[0]}; once more")
         else:
             took_s = round(time.monotonic() - began_s, 1)
-            stage.recorder.observe("start", str(number), {"ready": True, "took_s": took_s})
+            stage.recorder.observe(START, str(number), StartSeen(ready=True, took_s=took_s))
             return Started(cluster, ready)
     raise AssertionError("unreachable")
 
@@ -114,7 +115,7 @@ def _given_up(stage: Teller, cluster: Cluster, error: NotReadyError, number: int
     for node in cluster.nodes:
         state = cluster.disk(node) / QUORUM_STATE
         _if_there(state, lambda path, node=node: shutil.copy(path, cluster.home(node).folder / path.name))  # type: ignore[misc]  # bound at once
-    stage.recorder.observe("start", str(number), {"ready": False, **found.told()})
+    stage.recorder.observe(START, str(number), found.told())
     return found
 
 

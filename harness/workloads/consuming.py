@@ -1,12 +1,10 @@
 """Consumers of the log workload: all partitions, from where the last one stopped."""
 
-from typing import Any
-
 from checkers.history.operations import OperationType
+from checkers.history.shapes import Isolation, PollAsked, Polled, Records
 from harness.clients.interface import (
     ClientFailedError,
     ClientKind,
-    Isolation,
     LogConsumer,
     Message,
     ReadError,
@@ -96,7 +94,7 @@ class ConsumerWorker(Worker):
         return True
 
     def _poll_once(self, client: LogConsumer) -> bool:
-        who = {"client": self._kind, "isolation": self._isolation}
+        who = PollAsked(self._kind, self._isolation)
         self._recorder.invoke("poll", self.topic, who)
         try:
             messages = client.poll(POLL_WAIT_S)
@@ -106,16 +104,18 @@ class ConsumerWorker(Worker):
             return False
         for message in messages:
             self._positions[message.partition] = message.offset + 1
-        self._recorder.complete(OperationType.OK, {**who, "records": grouped(messages, self._codec)})
+        records = grouped(messages, self._codec)
+        told = Polled(client=self._kind, isolation=self._isolation, records=records)
+        self._recorder.complete(OperationType.OK, told)
         return True
 
 
-def grouped(messages: list[Message], codec: ValueCodec) -> list[list[Any]]:
+def grouped(messages: list[Message], codec: ValueCodec) -> Records:
     """Records as a history has them: ``[partition, [offset, …], [value, …]]``, in the order returned."""
-    stretches: list[list[Any]] = []
+    stretches: Records = []
     for message in messages:
         if not stretches or stretches[-1][0] != message.partition:
-            stretches.append([message.partition, [], []])
+            stretches.append((message.partition, [], []))
         stretches[-1][1].append(message.offset)
         stretches[-1][2].append(codec.decode(message.value))
     return stretches

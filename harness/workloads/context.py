@@ -6,10 +6,10 @@ from typing import Generic, Protocol, TypeVar
 
 import msgspec
 
+from checkers.history.shapes import Isolation
 from harness.clients.interface import (
     ClientKind,
     ConsumerOptions,
-    Isolation,
     LogConsumer,
     LogProducer,
     ProducerOptions,

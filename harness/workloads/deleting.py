@@ -8,9 +8,10 @@ from confluent_kafka import KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from checkers.history.operations import OperationType
+from checkers.history.shapes import Isolation
 from harness.clients.bounded import within
 from harness.clients.confluent import client_config
-from harness.clients.interface import ClientFailedError, ClientKind, Isolation, LogConsumer, ReadError
+from harness.clients.interface import ClientFailedError, ClientKind, LogConsumer, ReadError
 from harness.record.journal import Recorder, describe
 from harness.workloads.context import REQUEST_MS, Context, LogContext
 from harness.workloads.worker import CLOSE_BOUND_S, Worker

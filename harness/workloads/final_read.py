@@ -10,7 +10,10 @@ import time
 from threading import Event
 from typing import Any
 
+import msgspec
+
 from checkers.history.operations import OperationType
+from checkers.history.shapes import FinalRead, FinalReadAsked, FinalReadPart
 from harness.clients.interface import (
     ClientFailedError,
     LogConsumer,
@@ -151,11 +154,7 @@ class FinalReader(Worker):
         return failure
 
     def _read(self, partition: int, listed: dict[int, tuple[int, int]] | str) -> None:
-        who: dict[str, Any] = {
-            "client": self._kind,
-            "isolation": self._isolation,
-            "partition": partition,
-        }
+        who = FinalReadAsked(self._kind, self._isolation, partition)
         self._recorder.invoke("final-read", self._topic, who)
         if isinstance(listed, str) or partition not in listed:
             why = listed if isinstance(listed, str) else "not every broker saw a leader"
@@ -163,12 +162,12 @@ class FinalReader(Worker):
             return
         start, end = listed[partition]
         messages, position, failure = self._read_until(partition, start, end)
-        result = {**who, "start": start, "end": end, "position": position}
-        result["records"] = grouped(messages, self._context.codec)
+        told = (*msgspec.structs.astuple(who), start, end, position, grouped(messages, self._context.codec))
         if position >= end:
-            self._recorder.complete(OperationType.OK, result)
+            self._recorder.complete(OperationType.OK, FinalRead(*told))
         else:
-            self._recorder.complete(OperationType.INFO, result, failure or "the end was not reached in time")
+            why = failure or "the end was not reached in time"
+            self._recorder.complete(OperationType.INFO, FinalReadPart(*told), why)
 
     def _read_until(self, partition: int, start: int, end: int) -> tuple[list[Message], int, str | None]:
         """Records from start on until the end or the deadline, where that stopped, and the last error met."""

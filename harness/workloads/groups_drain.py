@@ -7,11 +7,12 @@ import time
 from collections.abc import Callable
 
 from checkers.history.operations import OperationType
+from checkers.history.shapes import Isolation
 from harness.clients.administrator import Answer
 from harness.clients.group import GroupMember, MemberOptions
 from harness.clients.group_opening import Join, join_group
 from harness.clients.group_outdated import remove_group
-from harness.clients.interface import ClientFailedError, Isolation, LogConsumer, ReadError
+from harness.clients.interface import ClientFailedError, LogConsumer, ReadError
 from harness.workloads.consuming import POLL_PAUSE_S
 from harness.workloads.groups import GroupsContext, kind_of, options_of
 from harness.workloads.groups_member import Membered

@@ -3,11 +3,14 @@
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from msgspec import UNSET
+
 from checkers.history.operations import OperationType
+from checkers.history.shapes import Committing, GroupPollAsked, Isolation, Polled
 from harness.clients.administrator import Answer
 from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions, Membership
 from harness.clients.group_opening import Join
-from harness.clients.interface import ClientFailedError, ClientKind, Isolation, ReadError
+from harness.clients.interface import ClientFailedError, ClientKind, ReadError
 from harness.record.journal import Recorder
 from harness.workloads.consuming import POLL_WAIT_S, grouped
 from harness.workloads.context import Context
@@ -64,14 +67,14 @@ class Membered(Worker):
 
     def poll_once(self, member: GroupMember) -> bool:
         """Poll, and keep in mind what is to be committed; whether this member may go on."""
-        asked = {"client": self._kind, "isolation": Isolation.READ_UNCOMMITTED, "group": self.group}
+        asked = GroupPollAsked(self._kind, Isolation.READ_UNCOMMITTED, self.group)
         self._recorder.invoke("poll", self._context.topic, asked)
         try:
             gathered = member.poll(POLL_WAIT_S)
         except ReadError as error:
             self._recorder.complete(OperationType.INFO, asked, str(error))
             return False
-        self._recorder.complete(OperationType.OK, {**asked, **self._told(gathered)})
+        self._recorder.complete(OperationType.OK, self._told(gathered))
         if gathered.assigned is not None:
             self._begin(gathered.assigned)
         elif gathered.membership is not None:
@@ -81,14 +84,16 @@ class Membered(Worker):
         self.pending = {p: offset for p, offset in (self.pending | after).items() if p in member.owned}
         return True
 
-    def _told(self, gathered: Gathered) -> dict[str, Any]:
-        told: dict[str, Any] = {"records": grouped(gathered.messages, self._codec)}
-        if gathered.assigned is not None:
-            told["assigned"] = [list(pair) for pair in gathered.assigned.starts.items()]
-            told["membership"] = gathered.assigned.membership
-        elif gathered.membership is not None:
-            told["membership"] = gathered.membership
-        return told
+    def _told(self, gathered: Gathered) -> Polled:
+        assigned = gathered.assigned
+        return Polled(
+            client=self._kind,
+            isolation=Isolation.READ_UNCOMMITTED,
+            group=self.group,
+            records=grouped(gathered.messages, self._codec),
+            assigned=None if assigned is None else list(assigned.starts.items()),
+            membership=(gathered.membership or UNSET) if assigned is None else assigned.membership,
+        )
 
     def _begin(self, assigned: Assigned) -> None:
         before, now = self.membership, assigned.membership
@@ -111,21 +116,29 @@ class Membered(Worker):
 
     def reset(self, offsets: Mapping[int, int], commit: Commit) -> OperationType:
         """Commit offsets as somebody who is no member; how that ended."""
-        return self._commit(offsets, {"membership": None, "outsider": True}, commit)
+        return self._commit(offsets, None, commit, outsider=True)
 
     def committed(
         self, offsets: Mapping[int, int], membership: Membership | None, commit: Commit
     ) -> OperationType:
         """Commit offsets as a member; how that ended."""
-        return self._commit(offsets, {"membership": membership}, commit)
+        return self._commit(offsets, membership, commit)
 
-    def _commit(self, offsets: Mapping[int, int], who: dict[str, Any], commit: Commit) -> OperationType:
-        value = {
-            "client": self._kind,
-            "topic": self._context.topic,
-            "offsets": [list(pair) for pair in offsets.items()],
-            **who,
-        }
+    def _commit(
+        self,
+        offsets: Mapping[int, int],
+        membership: Membership | None,
+        commit: Commit,
+        *,
+        outsider: bool = False,
+    ) -> OperationType:
+        value = Committing(
+            client=self._kind,
+            topic=self._context.topic,
+            offsets=list(offsets.items()),
+            membership=membership,
+            outsider=outsider or UNSET,
+        )
         self._recorder.invoke("commit", self.group, value)
         answer = commit(offsets)
         self._recorder.complete(answer.outcome, value, answer.error)

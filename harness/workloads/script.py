@@ -6,7 +6,8 @@ from contextlib import ExitStack, contextmanager
 from typing import Any, NamedTuple, TypeVar
 
 from checkers.history.operations import OperationType
-from harness.clients.interface import ClientFailedError, ClientKind, Isolation, ReadError
+from checkers.history.shapes import Isolation
+from harness.clients.interface import ClientFailedError, ClientKind, ReadError
 from harness.clients.raw_transactions import (
     Appended,
     ProducerState,

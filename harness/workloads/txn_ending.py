@@ -6,7 +6,8 @@ from contextlib import ExitStack
 from threading import Event
 from typing import Any
 
-from harness.clients.interface import ClientFailedError, ClientKind, Isolation, LogConsumer, ReadError
+from checkers.history.shapes import Isolation
+from harness.clients.interface import ClientFailedError, ClientKind, LogConsumer, ReadError
 from harness.workloads.context import Context
 
 Place = tuple[str, int]

@@ -11,7 +11,7 @@ import msgspec
 import pyarrow as pa
 
 import checkers
-from checkers.evidence.setup import Setup
+from checkers.history.setup import Setup
 from checkers.judge import reasons_of
 from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 from results.pipeline.columnar import rows

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from checkers.evidence.loading import columns_of
 from checkers.history.operations import History
-from checkers.history.shapes import Setup
+from checkers.history.setup import Setup
 from checkers.runs.availability import load_end_ns
 from results.pipeline.columnar import rows
 from results.pipeline.found import FoundRun, began_at

@@ -26,9 +26,9 @@ from checkers.columns.tables import Columns
 from checkers.evidence.faults import fault_windows
 from checkers.evidence.loading import columns_of
 from checkers.evidence.replicas import batches_of
-from checkers.evidence.setup import Setup
 from checkers.history.operations import History, Operation
 from checkers.history.reading import read_history
+from checkers.history.setup import Setup
 from checkers.history.sources import untold_damage
 from checkers.judge import CHECKERS, readable_setup, result_by, verdict_of
 from checkers.licences import Licences, licences_of

@@ -6,8 +6,8 @@ import msgspec
 import pytest
 
 from checkers.evidence.faults import fault_windows
-from checkers.evidence.setup import setup_of
 from checkers.history.operations import History, Operation, OperationType
+from checkers.history.setup import setup_of
 from checkers.runs.coverage import coverage_of
 from tests.checkers.conftest import SETUP, ns, tell
 

@@ -352,6 +352,7 @@ def final(kind: str, **changes: Any) -> list[str]:
             [line(0, f="setup", value={"topics": [{"name": "t", "partitions": 0}]})],
             "`$.topics[0].partitions`",
         ),
+        ([line(0, f="setup", value={"final_readers": "one"})], "`$.final_readers`"),
         ([line(0, f="phase", key=7)], "Expected `str`"),
         ([line(0, "invoke", "inject", key="f1", value={})], "missing required field `kind`"),
         ([line(0, key="partitions", value={"began_ns": 1, "topics": {"t": [[0]]}})], "`$.topics[...][0]`"),

@@ -232,7 +232,6 @@ def test_a_journal_of_format_1_without_an_operation_is_missed(tmp_path: Path) ->
             tuple(n for n in _ALL if n not in {"worker-0", "worker-1"}),
             {"workload": {"kind": "scripted-transactions", "durable_processes": [2]}},
         ),
-        (_PHASES, ("runner",), {"final_readers": "one"}),
     ],
 )
 def test_what_a_run_of_format_1_need_not_have_written_is_not_missed(

@@ -5,8 +5,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from checkers.evidence.setup import setup_of
-from checkers.history.operations import History, OperationType
+from checkers.history.operations import History, Operation, OperationType
+from checkers.history.setup import Setup, SetupOf, setup_of, told_setup
 from checkers.verdict.verdict import Validity
 
 Story = Callable[..., History]
@@ -34,3 +34,37 @@ def test_none(story: Story) -> None:
 def test_malformed(story: Story) -> None:
     with pytest.raises(msgspec.ValidationError, match="controller_fetch_timeout_ms"):
         setup_of(story("", setup={"controller_fetch_timeout_ms": "2 s"}))
+
+
+@pytest.mark.parametrize("name", ["kafka_version", "nodes", "assumptions", "observe_interval_ms"])
+def test_what_assumptions_are_judged_by_must_be_told(story: Story, name: str) -> None:
+    history = story("")
+    first = history.operations[0]
+    value = {field: told for field, told in first.value.items() if field != name}
+    operations = (msgspec.structs.replace(first, value=value), *history.operations[1:])
+    bare = msgspec.structs.replace(history, operations=operations)
+    with pytest.raises(msgspec.ValidationError, match=f"missing required field `{name}`"):
+        setup_of(bare)
+    assert told_setup(bare).expected is Validity.VALID
+
+
+def test_roles_of_each_node_must_be_told(story: Story) -> None:
+    history = story("", setup={"nodes": [{"name": "c1", "id": 1}]})
+    with pytest.raises(msgspec.ValidationError, match=r"`nodes\[0\]\.roles`"):
+        setup_of(history)
+    assert told_setup(history).names == {1: "c1"}
+
+
+@pytest.mark.parametrize("without_setup", [True, False])
+def test_one_that_says_nothing_has_defaults(story: Story, *, without_setup: bool) -> None:
+    history = story("1 phase load", without_setup=True)
+    if not without_setup:
+        told = Operation(0, 0, "runner", OperationType.OK, "setup")
+        history = msgspec.structs.replace(history, operations=(told, *history.operations))
+    assert told_setup(history) == Setup()
+
+
+def test_fields_that_may_be_absent_are_the_only_ones_that_are_omitted() -> None:
+    written = msgspec.to_builtins(SetupOf(workload={}, kafka_version="4", scenario="s", mode="m", quorum="q"))
+    absent = {"planned_gambits", "planned_blinks", "drawn_faults", "operations_min", "seeded_bug", "ready"}
+    assert set(SetupOf.__struct_fields__) - set(written) == absent

@@ -1,4 +1,4 @@
-"""A node that dies by itself under faults that are meant for it: it is found, and nothing else is lost."""
+"""A node that dies by itself while it is frozen: it can be healed, and faults that come later are refused."""
 
 import os
 import signal

@@ -4,9 +4,10 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 
 from checkers.history.operations import OperationType
+from checkers.history.shapes import Isolation
 from harness.clients.administrator import Answer
 from harness.clients.group import Assigned, Gathered, GroupMember, MemberOptions, Membership
-from harness.clients.interface import ClientKind, Isolation, LogConsumer, LogProducer, Message
+from harness.clients.interface import ClientKind, LogConsumer, LogProducer, Message
 from tests.harness.fake_log import FakeConsumer, FakeLog, FakeProducer, raise_if
 
 OK, FAIL, INFO = OperationType.OK, OperationType.FAIL, OperationType.INFO

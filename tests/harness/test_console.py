@@ -5,9 +5,11 @@ import io
 import pytest
 from rich.console import Console
 
+from checkers.history.observed import NodeSeen
 from checkers.history.operations import Operation, OperationType
+from checkers.history.shapes import GambitEnded, Isolation, Polled
 from checkers.verdict.verdict import Validity, Verdict
-from harness.campaigns.console import LineConsole, LiveConsole, console_for
+from harness.campaigns.console import Board, LineConsole, LiveConsole, console_for
 from harness.kafka.answers import PartitionAnswer
 from harness.record.events import Event, PhaseBegan, Recorded, RunBegan, RunEnded
 
@@ -92,3 +94,15 @@ def test_a_reader_that_has_gone_does_not_end_the_run() -> None:
             raise BrokenPipeError
 
     LineConsole(Gone()).hear(PhaseBegan("load"))
+
+
+def test_structs_that_were_written_are_shown_as_what_is_read_of_them() -> None:
+    board = Board()
+    ended = told(INFO, "gambit", "g1", GambitEnded("pause", 3, 1, ("f",)), error="nobody leads")
+    died = told(OK, "observe", "node", NodeSeen("exited", 137), node="n1")
+    polled = Polled(client="kafka-python", isolation=Isolation.READ_COMMITTED, records=[])
+    for event in (ended, died, told(OK, "poll", "log-0", polled)):
+        board.take(event)
+    assert board.news(died) == "node n1 exited with 137"
+    assert "ended early, nobody leads" in (board.news(ended) or "")
+    assert ("poll", "ok 1") in [(label, text.split("  ")[0]) for label, text in board.rows()]

@@ -14,6 +14,7 @@ import pytest
 
 from checkers.history.operations import JournalHeader, Operation, OperationType
 from checkers.history.reading import read_history
+from checkers.history.shapes import Isolation, Polled
 from harness.record.events import Event, Recorded
 from harness.record.journal import Clock, Entry, Journal, JournalError, Journals, Recorder, describe
 
@@ -291,3 +292,20 @@ def test_what_the_journals_of_a_run_say_of_themselves_is_what_is_read(journals: 
     assert (history.damage, history.lacking) == ((), frozenset())
     (journals.folder / "history-worker-0.jsonl").unlink()
     assert read_history(journals.folder).lacking == {"worker-0"}
+
+
+def test_who_hears_a_struct_hears_what_a_reader_of_the_file_reads(tmp_path: Path) -> None:
+    heard: list[Event] = []
+    journals = Journals(tmp_path, "abc", Clock(), heard.append)
+    journal = journals.open("worker-0")
+    value = Polled(client="kafka-python", isolation=Isolation.READ_COMMITTED, records=[(2, [7], ["x"])])
+    journal.append(Entry(0, OK, "poll", "log", value), time_ns=12)
+    event = heard[-1]
+    assert isinstance(event, Recorded)
+    assert [event.operation] == lines(journal)[1]
+    assert event.operation.value == {
+        "client": "kafka-python",
+        "isolation": "read_committed",
+        "records": [[2, [7], ["x"]]],
+    }
+    journals.close()

@@ -13,7 +13,8 @@ import msgspec
 import pytest
 
 from checkers.history.operations import Operation, OperationType
-from harness.clients import ClientFailedError, Isolation, ReadError, Record, Sent
+from checkers.history.shapes import Isolation
+from harness.clients import ClientFailedError, ReadError, Record, Sent
 from harness.record.journal import Clock, JournalError, Journals
 from harness.vocabulary import LogWorkload
 from harness.workloads import consuming, producing, worker

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from harness.clients import ClientFailedError, ClientKind, Isolation, Message, ReadError
+from checkers.history.shapes import Isolation
+from harness.clients import ClientFailedError, ClientKind, Message, ReadError
 from harness.record.journal import Clock, Journals
 from harness.vocabulary import LogWorkload, TxnWorkload, Workload
 from harness.workloads import txn_ending

@@ -20,8 +20,8 @@ from checkers.columns.tables import PartitionName
 from checkers.evidence.administration import requests_of
 from checkers.evidence.fates import counted, fate_of_election
 from checkers.evidence.partition_changes import PartitionState
-from checkers.evidence.setup import setup_of
 from checkers.history.operations import History
+from checkers.history.setup import setup_of
 from checkers.history.units import NS_PER_MS
 from checkers.licences.asked import allowed
 from checkers.licences.disks import DEAD, WIPE

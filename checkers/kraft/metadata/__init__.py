@@ -21,11 +21,9 @@ Where the disks of a majority of the voters were wiped, what was acknowledged ma
 Configs are registers too, which `checkers.registers` judges.
 """
 
-import msgspec
-
 from checkers.evidence.faults import fault_windows
-from checkers.evidence.setup import SetupNode
 from checkers.history.operations import History
+from checkers.history.setup import told_setup
 from checkers.history.sources import untold_damage
 from checkers.kraft.metadata.anomalies import ANOMALIES
 from checkers.kraft.metadata.findings import find_changed_ids, find_divergence, find_in_final, find_phantoms
@@ -85,29 +83,9 @@ def check_metadata(history: History) -> CheckerResult:
     )
 
 
-class _Workload(msgspec.Struct, frozen=True):
-    """What feeds a run, as far as it matters here."""
-
-    kind: str = "log"
-    recreated_share: float = 0.0
-
-
-class _Setup(msgspec.Struct, frozen=True):
-    """What a run was made of, as far as it matters here."""
-
-    nodes: tuple[SetupNode, ...] = ()
-    workload: _Workload = _Workload()
-
-
-def _setup_of(history: History) -> _Setup:
-    """The set-up; an empty one where there is none."""
-    told = next(iter(history.of("setup")), None)
-    return _Setup() if told is None else msgspec.convert(told.value, _Setup)
-
-
 def _assumptions(history: History, metadata: Metadata) -> list[Assumption]:
     """What a run needs in which topics come and go; of others nothing is asked."""
-    setup = _setup_of(history)
+    setup = told_setup(history)
     if not metadata.created and setup.workload.kind != WORKLOAD:
         return []
     figures = _figures(metadata)

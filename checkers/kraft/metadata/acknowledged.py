@@ -5,7 +5,7 @@ one that had made the thing what was asked for, and still held when it was asked
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import msgspec
 
@@ -16,6 +16,7 @@ from checkers.evidence.partition_changes import PartitionChanges, PartitionState
 from checkers.history.error_codes import ErrorCode
 from checkers.history.operations import OK, History, Operation
 from checkers.history.requested import PartitionsAdded, TopicAltered
+from checkers.history.setup import told_setup
 from checkers.kraft.metadata.lives import deleted_id, lives_of
 from checkers.kraft.metadata.loading import Change, Metadata, told_id
 from checkers.kraft.metadata.logged import Logged, Member, Record, TopicLogged
@@ -53,15 +54,6 @@ class Acknowledgement(NamedTuple):
     lacks: str | None = None
 
 
-class _Topic(msgspec.Struct, frozen=True):
-    """A topic of the set-up."""
-
-    name: str
-    topic_id: str | None = None
-    partitions: int = 0
-    config: dict[str, Any] = {}
-
-
 class _Made(msgspec.Struct, frozen=True):
     """What was asked of a topic that comes and goes."""
 
@@ -89,8 +81,7 @@ def acknowledgements(history: History, metadata: Metadata, log: Logged) -> list[
 
 def _of_setup(history: History, metadata: Metadata, log: Logged) -> Iterator[Acknowledgement]:
     for told in history.of("setup")[:1]:
-        for given in (told.value or {}).get("topics", ()):
-            topic = msgspec.convert(given, _Topic)
+        for topic in told_setup(history).topics:
             found = _named(log, topic.name, topic.topic_id)
             place = (0, told.time_ns, (told.index,))
             made = _creation(topic.name, place, found, _partitions(found, topic.partitions))

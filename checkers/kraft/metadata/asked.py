@@ -7,12 +7,12 @@ all that stands before it, was committed.
 
 from collections.abc import Iterator
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
 import numpy as np
 
 from checkers.history.operations import History
+from checkers.history.setup import Setup, told_setup
 from checkers.kraft.metadata.acknowledged import CONFIG_REGISTER
 from checkers.kraft.metadata.loading import Metadata
 from checkers.kraft.metadata.logged import Logged, Record
@@ -37,29 +37,20 @@ class Asked(NamedTuple):
     what: str
 
 
-class _Topic(msgspec.Struct, frozen=True):
-    name: str
-    config: dict[str, Any] = {}
-
-
-class _Setup(msgspec.Struct, frozen=True):
-    topics: tuple[_Topic, ...] = ()
-
-
 def asked_of(history: History, metadata: Metadata, log: Logged) -> list[Asked]:
     """Records of which it is certain that they stand behind a request, in the order of the log.
 
     Raises:
         msgspec.ValidationError: the set-up is not as docs/histories.md says.
     """
-    setup = msgspec.convert(next((o.value for o in history.of("setup")), None) or {}, _Setup)
+    setup = told_setup(history)
     found = [*_topics(setup, metadata, log), *_configs(history, setup, log)]
     return sorted(
         (asked for asked in found if asked.record.offset > NONE), key=lambda each: each.record.offset
     )
 
 
-def _topics(setup: _Setup, metadata: Metadata, log: Logged) -> Iterator[Asked]:
+def _topics(setup: Setup, metadata: Metadata, log: Logged) -> Iterator[Asked]:
     given = {topic.name for topic in setup.topics}
     for name, creations in metadata.created.items():
         if name not in given:
@@ -68,7 +59,7 @@ def _topics(setup: _Setup, metadata: Metadata, log: Logged) -> Iterator[Asked]:
                 yield Asked(topic.made, begin.time_ns, begin.index, f"the creation of topic {name}")
 
 
-def _configs(history: History, setup: _Setup, log: Logged) -> Iterator[Asked]:
+def _configs(history: History, setup: Setup, log: Logged) -> Iterator[Asked]:
     """Values of registers; of configs that are set otherwise, too, nobody knows by whom."""
     otherwise = {(topic.name, config) for topic in setup.topics for config in topic.config}
     otherwise |= {(str(operation.key), operation.value["config"]) for operation in history.of("alter-topic")}

@@ -26,6 +26,7 @@ from checkers.columns.tables import NEVER
 from checkers.evidence.faults import fault_windows
 from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_METADATA
+from checkers.history.setup import told_setup
 from checkers.history.sources import Source, lacking
 from checkers.kraft.metadata.acknowledged import Acknowledgement, acknowledgements
 from checkers.kraft.metadata.anomalies import METADATA_ACK_EARLY, METADATA_ACK_LOST, TOPIC_UNKNOWN
@@ -68,7 +69,7 @@ def judge_kept(history: History, metadata: Metadata) -> Kept:
     """
     log = logged(history)
     if log is None:
-        expected = any(EVIDENCE_METADATA in (o.value or {}).get("evidence", ()) for o in history.of("setup"))
+        expected = EVIDENCE_METADATA in told_setup(history).evidence
         return Kept(
             [], {}, "no metadata log tells whether what was acknowledged is kept" if expected else None
         )

@@ -11,9 +11,9 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from checkers.columns.tables import NEVER
 from checkers.evidence.metadata_log import AppendTimes, MetadataLog, Span, append_times, farthest
-from checkers.evidence.setup import setup_of
 from checkers.history.operations import History, once
 from checkers.history.replicas import METADATA_LOG, MetadataLogSeen, MetadataRecord
+from checkers.history.setup import setup_of
 from checkers.history.sources import Source, lacking
 from checkers.kraft.quorum.views import NONE
 from checkers.kraft.quorum.voter_sets import VOTERS_RECORD

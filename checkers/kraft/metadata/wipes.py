@@ -11,8 +11,8 @@ from collections.abc import Iterable
 import msgspec
 
 from checkers.evidence.faults import fault_windows
-from checkers.evidence.setup import setup_of
 from checkers.history.operations import History
+from checkers.history.setup import setup_of
 from checkers.kraft.quorum.changes import dynamic_since_ns
 from checkers.kraft.quorum.views import LeaderClaim, views_of
 from checkers.kraft.quorum.wipes import filled, wipes_of

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from checkers.evidence.faults import FaultWindow, fault_windows
 from checkers.evidence.log_ends import loaded_logs
-from checkers.evidence.setup import Setup, setup_of
 from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
+from checkers.history.setup import Setup, setup_of
 from checkers.kraft.quorum import answers, candidates, figures, votes
 from checkers.kraft.quorum.answers import Grounds, judge_answers
 from checkers.kraft.quorum.changes import VoterChange, dynamic_since_ns, voter_changes

@@ -8,7 +8,7 @@ in it of the vote, or of the leader that was elected.
 
 from collections.abc import Callable, Iterator, Sequence
 
-from checkers.evidence.setup import Setup
+from checkers.history.setup import Setup
 from checkers.kraft.quorum.run_away import PRE_VOTE_SINCE
 from checkers.kraft.quorum.views import NONE, StateFile
 from checkers.kraft.quorum.votes import SLACK_NS, Logs, Vote

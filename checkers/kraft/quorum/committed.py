@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import msgspec
 
-from checkers.evidence.setup import Setup
+from checkers.history.setup import Setup
 from checkers.kraft.quorum.views import NONE, LeaderClaim
 from checkers.kraft.quorum.wipes import Wipes
 from checkers.verdict.kinds import AnomalyKind

@@ -4,8 +4,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 import msgspec
 
-from checkers.evidence.setup import Setup
 from checkers.history.operations import INFO
+from checkers.history.setup import Setup
 from checkers.kraft.quorum.changes import ADD, REMOVE, VoterChange
 from checkers.kraft.quorum.views import StateFile
 from checkers.kraft.quorum.voter_sets import Flip, named

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 import msgspec
 
-from checkers.evidence.setup import Setup
+from checkers.history.setup import Setup
 from checkers.kraft.quorum.views import LeaderClaim, StateFile, Views
 from checkers.kraft.quorum.wipes import Wipes
 

@@ -14,9 +14,9 @@ import msgspec
 from checkers.columns.tables import NEVER
 from checkers.evidence.metadata_whole import thinned_logs
 from checkers.evidence.replicas import ReplicaLog, batches_of
-from checkers.evidence.setup import setup_of
 from checkers.history.operations import History, once
 from checkers.history.replicas import MetadataLogSeen
+from checkers.history.setup import setup_of
 from checkers.history.sources import Source, lacking
 from checkers.kraft.quorum.committed import METADATA_COMMITTED_LOST
 from checkers.kraft.quorum.views import NONE, LeaderClaim

@@ -12,8 +12,8 @@ import msgspec
 
 from checkers.evidence.faults import FaultWindow
 from checkers.evidence.log_ends import SLACK_NS, Loaded
-from checkers.evidence.setup import Setup
 from checkers.history.replicas import METADATA_TOPIC
+from checkers.history.setup import Setup
 from checkers.kraft.quorum.answers import END_REGRESSION
 from checkers.kraft.quorum.views import LeaderClaim
 from checkers.verdict.verdict import Anomaly

@@ -4,8 +4,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 
 from checkers.evidence.faults import FaultWindow
-from checkers.evidence.setup import Setup
 from checkers.history.operations import History, Operation
+from checkers.history.setup import Setup
 from checkers.kraft.quorum.changes import ADD, VoterChange
 from checkers.kraft.quorum.views import LeaderClaim
 from checkers.kraft.quorum.voter_sets import VoterSet, named

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from checkers.evidence.faults import FOREVER_NS
-from checkers.evidence.setup import Setup
+from checkers.history.setup import Setup
 from checkers.kraft.quorum.changes import ADD, REMOVE, VoterChange
 from checkers.kraft.quorum.explaining import joins_by_itself
 from checkers.kraft.quorum.views import NONE, LeaderClaim, StateFile, Views

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from checkers.evidence.faults import FaultWindow
-from checkers.evidence.setup import Setup
+from checkers.history.setup import Setup
 from checkers.kraft.quorum.changes import VoterChange
 from checkers.kraft.quorum.views import LeaderClaim, StateFile, Views
 from checkers.verdict.kinds import AnomalyKind

@@ -13,8 +13,8 @@ import msgspec
 from checkers.evidence.faults import FaultWindow
 from checkers.evidence.metadata_log import farthest
 from checkers.evidence.node_logs import moment, ns_between
-from checkers.evidence.setup import Setup
 from checkers.history.operations import History
+from checkers.history.setup import Setup
 from checkers.kraft.quorum.answers import Kept, Key, keep
 from checkers.kraft.quorum.rules import DOUBLE_VOTE
 from checkers.kraft.quorum.views import NONE, LeaderClaim

@@ -6,8 +6,8 @@ from typing import NamedTuple
 
 from checkers.evidence.faults import FaultWindow
 from checkers.evidence.processes import Span, gone, not_running
-from checkers.evidence.setup import Setup
 from checkers.history.operations import History
+from checkers.history.setup import Setup
 from checkers.history.units import NS_PER_MS
 from checkers.verdict.verdict import Assumption
 

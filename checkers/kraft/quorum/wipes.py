@@ -6,9 +6,9 @@ from typing import Any
 import msgspec
 
 from checkers.evidence.faults import FaultWindow
-from checkers.evidence.setup import Setup
 from checkers.history.operations import History
 from checkers.history.replicas import METADATA_TOPIC
+from checkers.history.setup import Setup
 from checkers.history.units import NS_PER_MS
 from checkers.kraft.quorum.views import NONE, LeaderClaim, StateFile
 from checkers.licences.disks import WIPE, hits

@@ -13,7 +13,7 @@ from checkers.evidence.loading import all_columns_of
 from checkers.evidence.partition_changes import PartitionChanges
 from checkers.history.observed import OffsetsAsked, OffsetsSeen
 from checkers.history.operations import INVOKE, History
-from checkers.history.shapes import Topic
+from checkers.history.setup import Topic
 from checkers.history.units import NS_PER_MS
 from checkers.licences import first_permit, licences_of
 from checkers.licences.facts import Facts
@@ -171,7 +171,7 @@ class Story:
     def topic(self, name: PartitionName) -> Topic:
         """The topic of a partition, as the run made it."""
         made = (each for each in self.facts.setup.topics if each.name == name.topic)
-        return next(made, Topic(name.topic, 1))
+        return next(made, Topic(name=name.topic, partitions=1))
 
     def led_from_ns(self, name: PartitionName, epoch: int) -> int:
         """By when the leader of an epoch certainly led; until then it may have followed, and truncated."""

@@ -1,12 +1,13 @@
 """Last stable offsets: none lies behind a record of a transaction that was certainly open."""
 
 from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from checkers.columns.tables import NEVER, NONE, PartitionName
 from checkers.history.operations import INFO, INVOKE, OK, History, Operation, once
+from checkers.history.setup import told_setup
 from checkers.history.shapes import sends_of
 from checkers.licences.decisions import decisions_of
 from checkers.logs.listed.anomalies import STABLE_AHEAD
@@ -98,8 +99,7 @@ class _Ends:
     """Tells when a transaction may have ended at the earliest."""
 
     def __init__(self, history: History) -> None:
-        setup: Any = next((o.value for o in history.of("setup")), {})
-        self._timeout_ms = setup.get("workload", {}).get("transaction_timeout_ms")
+        self._timeout_ms = told_setup(history).workload.transaction_timeout_ms
         self._inits = _calls(history.of("init-transactions"))
         self._aborts = [o for o in history.of("abort-transaction") if o.type is INVOKE]
 

@@ -28,6 +28,7 @@ from checkers.evidence.loading import columns_of
 from checkers.evidence.metadata_log import append_times, farthest
 from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_METADATA
+from checkers.history.setup import told_setup
 from checkers.history.units import NS_PER_S
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import Found, Records
@@ -51,7 +52,6 @@ from checkers.logs.partitions.topics_told import topics_told
 from checkers.logs.partitions.views import contradictions
 from checkers.logs.partitions.walk import Walk
 from checkers.logs.partitions.zones import Zone, below_min_isr, member_down
-from checkers.logs.replicas.committed import meant_by
 from checkers.verdict.entry import Entry
 from checkers.verdict.verdict import CheckerResult, result_of
 
@@ -110,7 +110,7 @@ def _doubt(history: History) -> str | None:
     """Why not all that the metadata log had can be judged."""
     log = farthest(history)
     if log is None:
-        meant = EVIDENCE_METADATA in meant_by(history).evidence
+        meant = EVIDENCE_METADATA in told_setup(history).evidence
         return "no metadata log that could be read tells how partitions stood" if meant else None
     if log.seen.log_start:
         return f"the metadata log begins at offset {log.seen.log_start}: what stood before it is not judged"

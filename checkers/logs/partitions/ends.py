@@ -12,7 +12,7 @@ import numpy as np
 
 from checkers.columns.tables import Columns, Integers, PartitionName
 from checkers.evidence.log_ends import SLACK_NS, Loaded, Shrunk, loaded_logs, shrunk_isrs
-from checkers.evidence.setup import setup_of
+from checkers.history.setup import setup_of
 from checkers.licences.disks import STRIKING, hits
 from checkers.licences.facts import Facts
 from checkers.logs.partitions.acknowledged import acknowledged

@@ -6,9 +6,9 @@ from checkers.evidence.metadata_log import MetadataLog, append_times, farthest
 from checkers.evidence.metadata_whole import thinned_logs
 from checkers.evidence.min_isr import CONFIG_RECORD, min_isr_of
 from checkers.evidence.partition_changes import REMOVED, PartitionState, Replay, Step
-from checkers.evidence.setup import setup_of
 from checkers.history.operations import History
 from checkers.history.replicas import MetadataRecord
+from checkers.history.setup import setup_of
 from checkers.logs.partitions.anomalies import (
     CHANGE_OF_NOTHING,
     EPOCH_WENT_BACK,

@@ -10,6 +10,7 @@ from checkers.evidence.administration import requests_of
 from checkers.evidence.topic_partitions import partitions_of
 from checkers.history.operations import FAIL, INVOKE, History, Operation
 from checkers.history.replicas import EVIDENCE_REPLICAS
+from checkers.history.setup import told_setup
 
 COMPACT = "compact"
 
@@ -58,52 +59,6 @@ class MetadataEnd(NamedTuple):
     op: int
 
 
-class _Node(msgspec.Struct, frozen=True):
-    name: str
-    id: int
-
-
-class _Topic(msgspec.Struct, frozen=True):
-    name: str
-    config: dict[str, Any] = {}
-    topic_id: str | None = None
-
-
-class Meant(msgspec.Struct, frozen=True):
-    """What the setup says that concerns replicas; see docs/histories.md.
-
-    Attributes:
-        evidence: what the run means to gather.
-        nodes: every Kafka process.
-        topics: the run's topics.
-        config: Kafka properties of every node.
-        node_config: those of single nodes, by their names.
-    """
-
-    evidence: tuple[str, ...] = ()
-    nodes: tuple[_Node, ...] = ()
-    topics: tuple[_Topic, ...] = ()
-    config: dict[str, Any] = {}
-    node_config: dict[str, dict[str, Any]] = {}
-
-    @property
-    def names(self) -> dict[int, str]:
-        """Node names by id."""
-        return {node.id: node.name for node in self.nodes}
-
-    def is_of_topic(self, partition: PartitionName, topic_id: str | None) -> bool:
-        """Whether a log is of the topic that the run created, and not of another one of that name."""
-        ids = {topic.topic_id for topic in self.topics if topic.name == partition.topic}
-        return topic_id is None or topic_id in ids or not ids - {None}
-
-    def compacted(self, partition: PartitionName) -> bool:
-        """Whether batches of that partition may be rewritten."""
-        configs = [topic.config for topic in self.topics if topic.name == partition.topic]
-        policies = [config.get("cleanup.policy") for config in configs]
-        policy = next((text for text in policies if text), self.config.get("log.cleanup.policy", ""))
-        return COMPACT in str(policy)
-
-
 class _Recovered(msgspec.Struct, frozen=True):
     topic: str
     partition: int
@@ -128,24 +83,13 @@ class _Quorum(msgspec.Struct, frozen=True):
     observers: tuple[tuple[Any, ...], ...] = ()
 
 
-def meant_by(history: History) -> Meant:
-    """What the history's setup says; nothing where there is none.
-
-    Raises:
-        msgspec.ValidationError: the setup is not as docs/histories.md says.
-    """
-    for operation in history.of("setup"):
-        return msgspec.convert(operation.value, Meant)
-    return Meant()
-
-
 def meant_partitions(history: History) -> frozenset[PartitionName]:
     """Partitions whose replicas the run means to read, added ones too.
 
     Raises:
         msgspec.ValidationError: an operation is not as docs/histories.md says.
     """
-    meant = EVIDENCE_REPLICAS in meant_by(history).evidence
+    meant = EVIDENCE_REPLICAS in told_setup(history).evidence
     return frozenset(each.name for each in partitions_of(history) if meant)
 
 

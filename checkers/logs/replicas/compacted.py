@@ -23,6 +23,7 @@ from checkers.evidence.loading import all_columns_of
 from checkers.evidence.partition_changes import partition_changes
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import OK, History
+from checkers.history.setup import told_setup
 from checkers.licences import licences_of
 from checkers.logs.replicas.anomalies import (
     COMPACTED_AWAY,
@@ -31,7 +32,6 @@ from checkers.logs.replicas.anomalies import (
     ON_DISK_NOT_READ,
     REPLICA_DIVERGENCE,
 )
-from checkers.logs.replicas.committed import meant_by
 from checkers.logs.replicas.deleted_keys import Newest, find_deleted_keys, known_of, without_expired
 from checkers.logs.replicas.returned import FinalRead, due, final_reads, truncated_since
 from checkers.logs.replicas.together import Stretch
@@ -283,7 +283,7 @@ def _leader_since(
     if len(led) != 1:
         return None, NONE
     ((leader, epoch),) = led
-    name = meant_by(history).names.get(leader)
+    name = told_setup(history).names.get(leader)
     return next((log for log in logs if log.node == name), None), epoch
 
 

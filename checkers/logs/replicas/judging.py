@@ -34,18 +34,12 @@ from checkers.evidence.leader_epochs import Noted, checkpoints_of
 from checkers.evidence.partition_changes import PartitionChanges, partition_changes
 from checkers.evidence.replicas import Batches, ReplicaLog, batches_of
 from checkers.history.operations import History
+from checkers.history.setup import Setup, told_setup
 from checkers.history.sources import Source, lacking
 from checkers.logs.replicas.alone import Finds, find_alone, open_transactions
 from checkers.logs.replicas.anomalies import ANOMALIES, REPLICA_DIVERGENCE
 from checkers.logs.replicas.clients import find_against_clients
-from checkers.logs.replicas.committed import (
-    End,
-    InSync,
-    Meant,
-    committed_ends,
-    meant_by,
-    meant_partitions,
-)
+from checkers.logs.replicas.committed import End, InSync, committed_ends, meant_partitions
 from checkers.logs.replicas.compacted import find_in_compacted
 from checkers.logs.replicas.epochs import (
     epochs_told,
@@ -113,7 +107,7 @@ def check_replicas(history: History) -> CheckerResult:
     Raises:
         msgspec.ValidationError, ValueError: the history is not as docs/histories.md says.
     """
-    batches, meant = batches_of(history), meant_by(history)
+    batches, meant = batches_of(history), told_setup(history)
     findings = _Findings()
     for log in (*batches.logs, *batches.metadata_logs):
         _judge_alone(log, findings)
@@ -243,7 +237,7 @@ def _judge_partition(
 
 def _judge_left(
     history: History,
-    meant: Meant,
+    meant: Setup,
     synced: InSync,
     logs: tuple[ReplicaLog, Batches],
     findings: _Findings,
@@ -278,12 +272,12 @@ def _judge_elections(
     partition: PartitionName,
     batches: Batches,
     notes: Sequence[Noted],
-    against: tuple[Meant, PartitionChanges],
+    against: tuple[Setup, PartitionChanges],
     findings: _Findings,
 ) -> None:
     """Look for leader epochs that no election began."""
     meant, changes = against
-    logs = [log for log in batches.of(partition) if meant.is_of_topic(partition, log.seen.topic_id)]
+    logs = [log for log in batches.of(partition) if meant.is_of_topic(partition.topic, log.seen.topic_id)]
     if partition not in changes.states:
         return
     found = list(find_unelected(partition, [*logs, *notes], changes))
@@ -355,7 +349,7 @@ def _unread(batches: Batches, partition: PartitionName, node: str) -> str:
     )
 
 
-def _judge_metadata(history: History, logs: Sequence[ReplicaLog], meant: Meant, findings: _Findings) -> None:
+def _judge_metadata(history: History, logs: Sequence[ReplicaLog], meant: Setup, findings: _Findings) -> None:
     """Compare every node's metadata log with that of the leader who told what is committed."""
     compared = compare_metadata_logs(history, logs, meant)
     findings.doubts += compared.doubts

@@ -18,14 +18,15 @@ from checkers.evidence.loading import columns_of
 from checkers.evidence.partition_changes import PartitionChanges, partition_changes
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
+from checkers.history.setup import Setup
 from checkers.history.sources import Source, lacking
 from checkers.logs.replicas.anomalies import REPLICA_DIVERGENCE
-from checkers.logs.replicas.committed import InSync, Meant, in_sync
+from checkers.logs.replicas.committed import InSync, in_sync
 from checkers.logs.replicas.together import Stretch, find_divergence, find_short
 from checkers.verdict.verdict import Anomaly
 
 
-def members_of(history: History, meant: Meant) -> dict[PartitionName, InSync]:
+def members_of(history: History, meant: Setup) -> dict[PartitionName, InSync]:
     """Who is in sync at the end by brokers' views, unless the metadata log denies it, and by that log.
 
     Where views were lost and the metadata log does not tell of a partition, nobody knows, and it is left out.
@@ -80,7 +81,7 @@ def find_in_left(
     yield from find_divergence(REPLICA_DIVERGENCE, reference, log, both)
 
 
-def is_due(history: History, meant: Meant, partition: PartitionName, node: str, op: int) -> bool:
+def is_due(history: History, meant: Setup, partition: PartitionName, node: str, op: int) -> bool:
     """Whether a node certainly was in the ISR when recovery ended, and no fault hit it later."""
     changes, at_ns = partition_changes(history), history.operations[op].time_ns
     struck = any(window.concerns(node) and window.overlaps(at_ns, NEVER) for window in fault_windows(history))
@@ -91,7 +92,7 @@ def is_due(history: History, meant: Meant, partition: PartitionName, node: str, 
 
 
 def _by_log(
-    partition: PartitionName, known: InSync, changes: PartitionChanges, meant: Meant, since_ns: int
+    partition: PartitionName, known: InSync, changes: PartitionChanges, meant: Setup, since_ns: int
 ) -> InSync:
     sets = [
         {meant.names.get(number, str(number)) for number in state.isr}

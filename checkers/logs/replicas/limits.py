@@ -2,11 +2,11 @@
 
 from typing import NamedTuple
 
-from checkers.columns.tables import PartitionName
 from checkers.evidence.faults import fault_windows
 from checkers.history.operations import FAIL, History
+from checkers.history.setup import Setup
 from checkers.licences.disks import UNSYNCED
-from checkers.logs.replicas.committed import COMPACT, Meant
+from checkers.logs.replicas.committed import COMPACT
 
 _POLICY = "cleanup.policy"
 _RETENTION = frozenset({"retention.ms", "retention.bytes"})
@@ -29,7 +29,7 @@ class Limits(NamedTuple):
     forgetting: bool
 
 
-def limits_of(history: History, meant: Meant) -> Limits:
+def limits_of(history: History, meant: Setup) -> Limits:
     """What faults and configs of a history limit; a config that was altered counts all the time.
 
     Raises:
@@ -39,7 +39,7 @@ def limits_of(history: History, meant: Meant) -> Limits:
     anybody = tuple(meant.names.values())
     struck = (window.targets or anybody for window in fault_windows(history) if window.kind in UNSYNCED)
     of_topics = {topic.name for topic in meant.topics if not _RETENTION.isdisjoint(topic.config)}
-    rewritten = {topic.name for topic in meant.topics if meant.compacted(PartitionName(topic.name, 0))}
+    rewritten = {topic.name for topic in meant.topics if meant.is_compacted(topic.name)}
     of_nodes = [meant.config, *meant.node_config.values()]
     return Limits(
         unsynced=frozenset(node for targets in struck for node in targets),

@@ -18,10 +18,11 @@ from checkers.evidence.faults import fault_windows
 from checkers.evidence.replicas import ReplicaLog
 from checkers.history.operations import History
 from checkers.history.replicas import EVIDENCE_METADATA, MetadataLogSeen
+from checkers.history.setup import Setup
 from checkers.licences.disks import WIPE
 from checkers.logs.replicas.alone import Finds
 from checkers.logs.replicas.anomalies import METADATA_DIVERGENCE
-from checkers.logs.replicas.committed import Meant, MetadataEnd, metadata_end
+from checkers.logs.replicas.committed import MetadataEnd, metadata_end
 from checkers.logs.replicas.gaps import find_missing_offsets
 from checkers.logs.replicas.limits import limits_of
 from checkers.logs.replicas.together import Stretch, batches_within, find_divergence
@@ -44,7 +45,7 @@ class Compared(NamedTuple):
     batches: list[int]
 
 
-def compare_metadata_logs(history: History, logs: Sequence[ReplicaLog], meant: Meant) -> Compared:
+def compare_metadata_logs(history: History, logs: Sequence[ReplicaLog], meant: Setup) -> Compared:
     """Compare every node's metadata log with the leader's; nothing is compared where that is not known.
 
     Raises:
@@ -78,7 +79,7 @@ def _in_one_piece(log: ReplicaLog, unsynced: frozenset[str]) -> bool:
     return not log.seen.corrupt and (log.node not in unsynced or log.seen.segments <= 1)
 
 
-def _unread(meant: Meant, readable: Mapping[str, ReplicaLog]) -> Iterator[str]:
+def _unread(meant: Setup, readable: Mapping[str, ReplicaLog]) -> Iterator[str]:
     """Nodes of which no metadata log is known although it was to be gathered."""
     if EVIDENCE_METADATA in meant.evidence:
         for node in meant.nodes:

@@ -13,7 +13,7 @@ from checkers.columns.tables import NEVER, PartitionName
 from checkers.evidence.leader_epochs import Noted
 from checkers.evidence.partition_changes import partition_changes
 from checkers.history.operations import INVOKE, History
-from checkers.logs.replicas.committed import Meant
+from checkers.history.setup import Setup
 from checkers.logs.replicas.epochs import find_different_starts, find_disordered
 from checkers.logs.replicas.limits import Limits
 from checkers.logs.replicas.together import Stretch
@@ -24,7 +24,7 @@ _CLOSING = ("log.roll.", "log.segment.", "offsets.topic.segment.", "transaction.
 _EVERYTHING = 2**62
 
 
-def find_in_own(history: History, notes: Sequence[Noted], meant: Meant, limits: Limits) -> Iterator[Anomaly]:
+def find_in_own(history: History, notes: Sequence[Noted], meant: Setup, limits: Limits) -> Iterator[Anomaly]:
     """Find what is wrong with the notes of one partition's replicas.
 
     Args:
@@ -48,7 +48,7 @@ def find_in_own(history: History, notes: Sequence[Noted], meant: Meant, limits: 
 
 
 def _steady(
-    history: History, partition: PartitionName, meant: Meant
+    history: History, partition: PartitionName, meant: Setup
 ) -> tuple[str, frozenset[str], Stretch] | None:
     """Who led since recovery ended, and who was in sync with it; None where others led, or nobody knows."""
     changes = partition_changes(history)
@@ -66,7 +66,7 @@ def _steady(
     return leader, nodes, Stretch(0, _EVERYTHING, witness, reason)
 
 
-def _closes_early(meant: Meant) -> bool:
+def _closes_early(meant: Setup) -> bool:
     """Whether any node was told to close segments earlier than it does by default."""
     configs = [meant.config, *meant.node_config.values()]
     return any(name.startswith(_CLOSING) for config in configs for name in config)

@@ -10,8 +10,8 @@ Not judged are errors that are retriable (CONCURRENT_TRANSACTIONS), that librari
 initialisations.
 """
 
-from checkers.evidence.setup import Setup, setup_of
 from checkers.history.operations import INVOKE, History
+from checkers.history.setup import Setup, setup_of
 from checkers.history.sources import Source, lacking
 from checkers.transactional.client_errors.anomalies import ANOMALIES
 from checkers.transactional.client_errors.fencing import refusals, refused_transactions

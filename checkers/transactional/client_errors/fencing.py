@@ -22,8 +22,8 @@ from checkers.evidence.producers import (
     is_decided,
     transactions,
 )
-from checkers.evidence.setup import Setup
 from checkers.history.operations import FAIL, History, once
+from checkers.history.setup import Setup
 from checkers.history.shapes import sends_of
 from checkers.history.units import NS_PER_MS
 from checkers.licences.decisions import lost_state

@@ -26,8 +26,8 @@ from typing import Any
 import msgspec
 
 from checkers.columns.tables import PartitionName
-from checkers.evidence.setup import Setup
 from checkers.history.operations import INVOKE, OK, History, Operation, once
+from checkers.history.setup import Setup
 from checkers.history.shapes import is_answered, sends_of
 from checkers.licences import licences_of
 from checkers.transactional.client_errors.anomalies import SEQUENCE_LOST

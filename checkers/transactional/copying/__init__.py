@@ -20,6 +20,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Booleans, Integers, PartitionName
 from checkers.history.operations import FAIL, OK, History
+from checkers.history.setup import told_setup
 from checkers.history.sources import untold_damage
 from checkers.transactional.copying.anomalies import ANOMALIES, DUPLICATED, LOST, WITHOUT_OFFSETS
 from checkers.transactional.copying.excuses import Excuses, Found
@@ -89,8 +90,7 @@ def check_copying(history: History) -> CheckerResult:
 
 
 def _means_to_copy(history: History) -> bool:
-    setup = next(iter(history.of("setup")), None)
-    return setup is not None and setup.value.get("workload", {}).get("kind") == "copy"
+    return told_setup(history).workload.kind == "copy"
 
 
 def _matched(copying: Copying) -> Matched:

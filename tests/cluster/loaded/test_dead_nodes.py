@@ -1,7 +1,5 @@
 """A node that dies by itself under faults that are meant for it: it is found, and nothing else is lost."""
 
-import os
-import signal
 from pathlib import Path
 
 import msgspec
@@ -13,7 +11,6 @@ from checkers.history.operations import OperationType
 from checkers.history.reading import read_history
 from checkers.verdict.verdict import Validity
 from harness.cli import invoke
-from harness.cluster.containers import NodeContainers
 from harness.nemesis.nemesis import Nemesis
 from harness.plan import planning
 from harness.plan.catalogue import load_scenario
@@ -38,6 +35,7 @@ from harness.vocabulary import (
 from harness.vocabulary.administration import Member, broker
 from harness.vocabulary.gambits import Blow, Strike
 from results.store import find_run, load_verdict
+from tests.cluster.test_dead_nodes import end
 
 pytestmark = pytest.mark.cluster
 DEAD = broker(3)
@@ -56,11 +54,6 @@ AFTERWARDS = (Step(9_000, 5_000, LostAnswers(Member(Role.BROKER, 1))),)
 SCHEDULE = FixedSchedule(
     (*(Step(500, 5_000, fault) for fault in FOR_THE_DEAD), *AFTERWARDS), 15_000, gambits=(GAMBIT,)
 )
-
-
-def end(node: NodeContainers) -> None:
-    """End the node's process as nobody in the history does."""
-    os.kill(node.state()["Pid"], signal.SIGKILL)
 
 
 def test_a_node_that_dies_by_itself_is_what_a_run_tells(

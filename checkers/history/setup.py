@@ -1,0 +1,267 @@
+"""The setup operation of a history: what was started, with what load, and what was expected of it.
+
+The harness writes a `SetupOf`, checkers read a `Setup`.  Every field has a default, since histories of others
+and of older runs lack some; `setup_of` refuses those that lack what assumptions are judged by.
+"""
+
+import re
+from typing import Annotated, Any, Generic, TypeVar
+
+import msgspec
+
+from checkers.history.operations import OK, History, once
+from checkers.history.shapes import LARGEST, written
+from checkers.history.validity import Validity
+
+SETUP = "setup"
+"""Function by which the runner tells what the run is made of."""
+
+_W = TypeVar("_W")
+_COMPACT = "compact"
+
+
+class SetupNode(msgspec.Struct, frozen=True):
+    """One Kafka process: its name in the history, its ``node.id`` and its ``process.roles``."""
+
+    name: str
+    id: int
+    roles: tuple[str, ...] = ()
+
+
+class Topic(msgspec.Struct, frozen=True, kw_only=True):
+    """A topic that the run created.
+
+    Attributes:
+        name: its name.
+        topic_id: the id that Kafka gave it; None where the history does not tell.
+        partitions: how many it has when it is created.
+        replication_factor: replicas of each; 0 where the history does not tell.
+        config: what overrides the cluster's configuration.
+        loaded: whether the load itself writes records to every partition of it.
+    """
+
+    name: str
+    topic_id: str | None = None
+    partitions: Annotated[int, msgspec.Meta(ge=1, le=1_000_000)]
+    replication_factor: int = 0
+    config: dict[str, Any] = {}
+    loaded: bool = True
+
+    @property
+    def cleanup(self) -> frozenset[str]:
+        """What becomes of old records: ``delete`` unless ``cleanup.policy`` says otherwise, ``compact``."""
+        return frozenset(part.strip() for part in str(self.config.get("cleanup.policy", "delete")).split(","))
+
+
+class Workload(msgspec.Struct, frozen=True):
+    """How the load was configured; Kafka's own defaults (KIP-679) where the history is silent.
+
+    Attributes:
+        kind: its name.
+        acks: what producers wait for.
+        idempotent: whether they are idempotent.
+        pipelined: whether they have several batches on their way to one partition at once.
+        consumers: how many consumers poll beside them; none where the history is silent.
+        workers: by how much the numbers of a process and its successor differ; 0 where nobody succeeds.
+        durable_processes: processes whose producers, with their successors', are idempotent and use acks=all.
+        keys: in compacted topics, the key of a record is its value modulo this.
+        tombstones: one record in so many of a key is a tombstone there (`columns.Tombstones`); 0: none is.
+        transaction_timeout_ms: after so long the coordinator aborts what nobody ended; None: not known.
+        writers: OS processes that produce, in a bulk load.
+        groups: ids of the groups that must be drained; of the workload ``offsets``, how many it has.
+        modern: those of them that are of KIP-848's protocol.
+        session_ms: after so long without a heartbeat a group goes on without the member.
+        recreated_share: how many topics are created under a name that was there before, as a share of all.
+    """
+
+    kind: str = "log"
+    acks: str | int = "all"
+    idempotent: bool = True
+    pipelined: bool = False
+    consumers: int = 0
+    workers: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
+    durable_processes: tuple[int, ...] = ()
+    keys: Annotated[int, msgspec.Meta(ge=1, le=LARGEST)] | None = None
+    tombstones: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] = 0
+    transaction_timeout_ms: Annotated[int, msgspec.Meta(ge=0, le=LARGEST)] | None = None
+    writers: int = 0
+    groups: tuple[str, ...] | int = ()
+    modern: tuple[str, ...] = ()
+    session_ms: int = 0
+    recreated_share: float = 0.0
+
+    def is_durable(self, process: int | str) -> bool:
+        """Whether a process, or one that it succeeds, is among the durable ones."""
+        if isinstance(process, str) or not self.workers:
+            return process in self.durable_processes
+        return process % self.workers in {number % self.workers for number in self.durable_processes}
+
+
+class RequiredNumbers(msgspec.Struct, frozen=True):
+    """Numbers without which a verdict means nothing.
+
+    Attributes:
+        acked_before: records acknowledged before each fault, at least.
+        acked_after: records acknowledged after each fault's heal, at least.
+        invoked_during: records whose sending began during each fault, at least.
+        fault_held_ms: how long each fault is in force, at least.
+        recovery_ms: how long recovery may take after healing.
+        why_lowered: the reason, where the scenario lowered one of them.
+    """
+
+    acked_before: int
+    acked_after: int
+    invoked_during: int
+    fault_held_ms: int
+    recovery_ms: int
+    why_lowered: str | None = None
+
+
+class ReadyAfter(msgspec.Struct, frozen=True):
+    """How long each step of the cluster's start took, seconds since the waiting for it began."""
+
+    controller_s: float
+    brokers_s: float
+    write_s: float
+
+
+class SetupOf(msgspec.Struct, Generic[_W], frozen=True, kw_only=True, omit_defaults=True):
+    """The value of a setup operation, in the order in which its fields are written.
+
+    Attributes:
+        kafka_version: e.g. ``4.3.1``.
+        scenario: name of the scenario that krucible ran; empty where it did not.
+        seed: what fixed its schedule.
+        mode: whether nodes are brokers and controllers in one.
+        quorum: whether the quorum's voters are fixed by configuration.
+        features: finalized feature levels when the load began.
+        nodes: every Kafka process of the cluster.
+        topics: every topic that the run created for its workload.
+        config: properties that the scenario gave to every node.
+        node_config: node name to properties that override these there.
+        node_versions: node name to the Kafka version of that node, where it is another one.
+        promises: KIPs that this run holds Kafka to although its version does not keep them yet.
+        workload: how producers and consumers were configured.
+        controller_fetch_timeout_ms: Kafka's ``controller.quorum.fetch.timeout.ms``.
+        observe_interval_ms: how often observers ask.
+        assumptions: the scenario's numbers.
+        planned_faults: how many faults the schedule has beside gambits and blinks; None where the run did
+            not say.
+        planned_gambits: how many gambits it has.
+        planned_blinks: how many blinks it has.
+        drawn_faults: whether chance drew the schedule's faults, and not the scenario.
+        operations_min: kind of drawn admin operations to how many of them must have been answered; None where
+            chance drew nothing.
+        seeded_bug: name of the bug that was put into Kafka; empty if it ran as it was released.
+        controls: names of the scripts that must have been played as they are written.
+        final_readers: how many pairs of client and isolation level read everything at the end, at least.
+        evidence: what the run means to gather at its end.
+        ready: how long the cluster took to become ready.
+        expected: what the scenario expects of this version, if anything.
+        expected_anomalies: ids of which at least one is to be found where invalid is expected; where valid,
+            those that may be found all the same.
+    """
+
+    kafka_version: str = ""
+    scenario: str = ""
+    seed: int = written(0)
+    mode: str = ""
+    quorum: str = ""
+    features: dict[str, int] = written({})
+    nodes: tuple[SetupNode, ...] = written(())
+    topics: tuple[Topic, ...] = written(())
+    config: dict[str, Any] = written({})
+    node_config: dict[str, dict[str, Any]] = written({})
+    node_versions: dict[str, str] = written({})
+    promises: tuple[str, ...] = written(())
+    workload: _W
+    controller_fetch_timeout_ms: int = written(0)
+    observe_interval_ms: int = written(0)
+    assumptions: RequiredNumbers = written(RequiredNumbers(0, 0, 0, 0, 0))
+    planned_faults: int | None = written(None)
+    planned_gambits: int = 0
+    planned_blinks: int = 0
+    drawn_faults: bool = False
+    operations_min: dict[str, int] | None = None
+    seeded_bug: str = ""
+    controls: tuple[str, ...] = written(())
+    final_readers: int = written(0)
+    evidence: tuple[str, ...] = written(())
+    ready: ReadyAfter | None = None
+    expected: Validity | None = written(None)
+    expected_anomalies: tuple[str, ...] = written(())
+
+    @property
+    def oldest_version(self) -> tuple[int, ...]:
+        """The oldest Kafka version of any node as numbers, e.g. (4, 3, 1)."""
+        versions = (self.kafka_version, *self.node_versions.values())
+        return min(tuple(int(number) for number in re.findall(r"\d+", text)[:3]) for text in versions)
+
+    @property
+    def names(self) -> dict[int, str]:
+        """Names of all nodes by id."""
+        return {node.id: node.name for node in self.nodes}
+
+    @property
+    def controllers(self) -> dict[int, str]:
+        """Names of the nodes with the role of a controller, by id."""
+        return {node.id: node.name for node in self.nodes if "controller" in node.roles}
+
+    def is_set(self, name: str, node: str) -> bool:
+        """Whether the scenario gave a node the property ``name=true``."""
+        value = self.node_config.get(node, {}).get(name, self.config.get(name))
+        return str(value).lower() == "true"
+
+    def is_of_topic(self, topic: str, topic_id: str | None) -> bool:
+        """Whether a log is of the topic that the run created, and not of another one of that name."""
+        ids = {made.topic_id for made in self.topics if made.name == topic}
+        return topic_id is None or topic_id in ids or not ids - {None}
+
+    def is_compacted(self, topic: str) -> bool:
+        """Whether batches of a topic may be rewritten."""
+        policies = [made.config.get("cleanup.policy") for made in self.topics if made.name == topic]
+        policy = next((text for text in policies if text), self.config.get("log.cleanup.policy", ""))
+        return _COMPACT in str(policy)
+
+
+class Setup(SetupOf[Workload], frozen=True, kw_only=True):
+    """A setup as it is read: of a workload, only what checkers ask for."""
+
+    workload: Workload = Workload()
+
+
+_REQUIRED = ("kafka_version", "nodes", "controller_fetch_timeout_ms", "observe_interval_ms", "assumptions")
+
+
+@once
+def told_setup(history: History) -> Setup:
+    """What the history's first setup says; nothing but defaults where there is none.
+
+    Raises:
+        msgspec.ValidationError: a field is of another type than docs/histories.md says.
+    """
+    for operation in history.of(SETUP):
+        return msgspec.convert({} if operation.value is None else operation.value, Setup)
+    return Setup()
+
+
+@once
+def setup_of(history: History) -> Setup | None:
+    """The run's setup, with all that assumptions are judged by; None if the history has none.
+
+    Raises:
+        msgspec.ValidationError: a field is missing or of another type than docs/histories.md says.
+    """
+    for operation in history.of(SETUP):
+        if operation.type is OK:
+            setup = msgspec.convert(operation.value, Setup)
+            _require_whole(operation.value)
+            return setup
+    return None
+
+
+def _require_whole(value: dict[str, Any]) -> None:
+    missing = [name for name in _REQUIRED if name not in value]
+    missing += [f"nodes[{n}].roles" for n, node in enumerate(value.get("nodes", ())) if "roles" not in node]
+    if missing:
+        raise msgspec.ValidationError(f"Object missing required field `{missing[0]}`")

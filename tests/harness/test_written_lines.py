@@ -1,0 +1,104 @@
+"""Structs that recorders take are written as the dictionaries were that they stand for."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from checkers.history.observed import (
+    CoordinatorsSeen,
+    LeaderEpochsSeen,
+    LeadingSeen,
+    NodeSeen,
+    StartsSeen,
+    TopicConfigsSeen,
+)
+from checkers.history.replicas import FoldersSeen
+from checkers.history.shapes import (
+    Committing,
+    DeathSeen,
+    FinalRead,
+    FinalReadAsked,
+    FinalReadPart,
+    GambitEnded,
+    GroupPollAsked,
+    HarnessFailed,
+    Isolation,
+    JournalEnded,
+    JournalOpened,
+    PollAsked,
+    Polled,
+    StartSeen,
+)
+
+KIND, ISOLATION = "kafka-python", Isolation.READ_COMMITTED
+WHO: dict[str, Any] = {"client": "kafka-python", "isolation": "read_committed"}
+GROUP: dict[str, Any] = WHO | {"group": "g"}
+RECORDS: list[tuple[int, list[int], list[Any]]] = [(2, [7, 8], [3, "x"])]
+READ: dict[str, Any] = {"partition": 2, "start": 0, "end": 9, "position": 9, "records": RECORDS}
+COMMIT: dict[str, Any] = {"client": KIND, "topic": "t", "offsets": [(0, 4)]}
+
+
+def polled(**more: Any) -> Polled:
+    return Polled(client=KIND, isolation=ISOLATION, records=RECORDS, **more)
+
+
+@pytest.mark.parametrize(
+    ("value", "before"),
+    [
+        (PollAsked(KIND, ISOLATION), WHO),
+        (polled(), WHO | {"records": RECORDS}),
+        (GroupPollAsked(KIND, ISOLATION, "g"), GROUP),
+        (polled(group="g"), GROUP | {"records": RECORDS}),
+        (
+            polled(group="g", assigned=[(0, 4)], membership=None),
+            GROUP | {"records": RECORDS, "assigned": [(0, 4)], "membership": None},
+        ),
+        (polled(group="g", membership=("m", 3)), GROUP | {"records": RECORDS, "membership": ("m", 3)}),
+        (FinalReadAsked(KIND, ISOLATION, 2), WHO | {"partition": 2}),
+        (FinalRead(KIND, ISOLATION, 2, 0, 9, 9, RECORDS), WHO | READ),
+        (FinalReadPart(KIND, ISOLATION, 2, 0, 9, 9, []), WHO | READ | {"records": []}),
+        (
+            Committing(client=KIND, topic="t", offsets=[(0, 4)], membership=("m", 3)),
+            COMMIT | {"membership": ("m", 3)},
+        ),
+        (
+            Committing(client=KIND, topic="t", offsets=[(0, 4)], membership=None, outsider=True),
+            COMMIT | {"membership": None, "outsider": True},
+        ),
+        (JournalOpened(None), {"role": None}),
+        (JournalEnded(7), {"lines": 7}),
+        (JournalEnded(7, (("w", None, 3),)), {"lines": 7, "journals": [("w", None, 3)]}),
+        (StartSeen(ready=True, took_s=2.5), {"ready": True, "took_s": 2.5}),
+        (
+            StartSeen(ready=False, waited_for="a", took_s=2.5, load_per_cpu=0.0, sentences=("a",), died=()),
+            {"ready": False, "waited_for": "a", "took_s": 2.5, "load_per_cpu": 0.0}
+            | {"sentences": ["a"], "died": []},
+        ),
+        (DeathSeen("n1", 1, "FATAL"), {"node": "n1", "exit_code": 1, "said": "FATAL"}),
+        (GambitEnded("k", 3, 2, ("f",)), {"kind": "k", "planned": 3, "made": 2, "faults": ["f"]}),
+        (HarnessFailed("e"), {"error": "e"}),
+        (
+            NodeSeen("exited", 137, oom=False, started_at="2026"),
+            {"status": "exited", "exit_code": 137, "oom": False, "started_at": "2026"},
+        ),
+        (StartsSeen(5, {"t": [(0, 0, 9)]}), {"began_ns": 5, "topics": {"t": [[0, 0, 9]]}}),
+        (
+            LeadingSeen(5, 6, {"t": [(0, 1, 2, 0)]}),
+            {"began_ns": 5, "asked_ns": 6, "topics": {"t": [[0, 1, 2, 0]]}},
+        ),
+        (FoldersSeen(5, [("t-0", "id")]), {"began_ns": 5, "folders": [["t-0", "id"]]}),
+        (TopicConfigsSeen(5, {"t": {"a": "b"}}), {"began_ns": 5, "topics": {"t": {"a": "b"}}}),
+        (CoordinatorsSeen(5, ("g",), None), {"began_ns": 5, "groups": ["g"], "transactional_ids": None}),
+        (
+            LeaderEpochsSeen(
+                began_ns=5, node="n1", topic="t", partition=0, directory_id=None, entries=[(0, 1)]
+            ),
+            {"began_ns": 5, "node": "n1", "topic": "t", "partition": 0, "directory_id": None}
+            | {"entries": [[0, 1]]},
+        ),
+    ],
+)
+def test_a_value_is_written_as_before(value: msgspec.Struct, before: dict[str, Any]) -> None:
+    assert msgspec.json.encode(value) == msgspec.json.encode(before)
+    assert msgspec.json.decode(msgspec.json.encode(before), type=type(value)) == value
