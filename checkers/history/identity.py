@@ -19,12 +19,14 @@ class ImageIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=Tru
         source: where it came from: ``registry``, ``maven``, ``tarball``.
         digest: the engine's digest of it, e.g. ``sha256:…``.
         checksums: file name to checksum of what it was built from.
+        tools: version of Kafka's command-line tools in it, if that is another one; otherwise empty.
     """
 
     reference: str
     source: str = ""
     digest: str = ""
     checksums: dict[str, str] = {}
+    tools: str = ""
 
 
 class HostIdentity(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

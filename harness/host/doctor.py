@@ -137,7 +137,7 @@ def _image(one: ImageAsked, found: Survey) -> Check:
     """Whether an image is here or can be made."""
     name = f"Kafka {one.version}"
     if found.cached:
-        return Check(name, State.OK, found.cached.reference)
+        return Check(name, State.OK, f"{found.cached.reference}{found.cached.tools_note}")
     ways = "; ".join(f"{source.value}: {why_not or 'can'}" for source, why_not in found.ways.items())
     if found.hopeless:
         return Check(name, State.MISSING, f"not here yet; {ways}", mend_of(*one))
@@ -208,7 +208,8 @@ def _base(mend: str, *, has_base: bool) -> Check:
 def _kafka(version: str, found: Survey, mend: str) -> Check:
     name = f"image of Kafka {version}"
     if found.cached:
-        return Check(name, State.OK, f"{found.cached.reference}, from {found.cached.source.value}")
+        image = found.cached
+        return Check(name, State.OK, f"{image.reference}, from {image.source.value}{image.tools_note}")
     ways = "; ".join(f"{source.value}: {why_not or 'can'}" for source, why_not in found.ways.items())
     missing = missing_for_images(jars=found.wants_jars)
     if found.registry_answers or not missing:

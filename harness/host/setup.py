@@ -47,7 +47,7 @@ def setup(version: str, source: str = Source.AUTO, say: Say = print, given: str 
             install(missing_for_images(jars=ways.wants_jars), say)
         ensure_base(say, client)
         image = _image(partial(ensure_image, version, source, say, client, given), ways, say)
-    say(f"ready: Kafka {image.version} from {image.source.value}, {image.reference}")
+    say(f"ready: Kafka {image.version} from {image.source.value}, {image.reference}{image.tools_note}")
     return image
 
 

@@ -39,6 +39,7 @@ def identify(plan: RunPlan, run: str, began_at: str, image: KafkaImage, engine: 
             source=image.source,
             digest=image.digest,
             checksums={"jars": image.checksums, **({"upstream": image.upstream} if image.upstream else {})},
+            tools=image.tools,
         ),
         features=topology.features,
         host=_host(engine),

@@ -31,6 +31,8 @@ from harness.workloads.worker import Worker, join_all
 _POLL_WAIT_S = 0.5
 _PAUSE_S = 0.1
 _SHARE_FOR_LEADERS = 0.5
+_LEADERS_UNRECOVERED_S = 5.0
+"""Recovery has waited in vain already: what has no leader after that gets none in another minute."""
 _SHARE_FOR_TRANSACTIONS = 0.6
 _OFFSETS_TIMEOUT_S = 5.0
 _ASK_TIMEOUT_S = 1.5
@@ -40,7 +42,7 @@ AnyContext = Context[Any]
 
 
 def final_readers(
-    context: AnyContext, deadline: float, dead: frozenset[Address] = frozenset()
+    context: AnyContext, deadline: float, dead: frozenset[Address] = frozenset(), *, recovered: bool = True
 ) -> list[Worker]:
     """Workers that read all partitions of all topics, one for each client and isolation level, in parallel.
 
@@ -50,9 +52,12 @@ def final_readers(
         context: the run's.
         deadline: time of the monotonic clock at which they end.
         dead: OBSERVE listeners of brokers whose processes have ended by themselves.
+        recovered: whether all partitions recovered in time; if not, their leaders are awaited only briefly.
     """
     now = time.monotonic()
-    missing = leaderless(context, now + (deadline - now) * _SHARE_FOR_LEADERS, dead)
+    share_s = (deadline - now) * _SHARE_FOR_LEADERS
+    leaders_s = share_s if recovered else min(share_s, _LEADERS_UNRECOVERED_S)
+    missing = leaderless(context, now + leaders_s, dead)
     await_ended(context, time.monotonic() + (deadline - time.monotonic()) * _SHARE_FOR_TRANSACTIONS, missing)
     return [FinalReader(context, index, deadline, missing) for index in range(len(context.final_readers))]
 

@@ -129,7 +129,8 @@ def _image(run: Run) -> str:
     image = run.identity.image if run.identity else None
     if image is None:
         return ""
-    told = [image.reference, image.digest, f"from {image.source}" if image.source else ""]
+    tools = f"with the tools of {image.tools}" if image.tools else ""
+    told = [image.reference, image.digest, f"from {image.source}" if image.source else "", tools]
     return ", ".join([*filter(None, told), *([f"jars {run.content}"] if run.image_checksums else [])])
 
 

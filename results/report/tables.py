@@ -141,6 +141,7 @@ def identity_rows(identity: RunIdentity, limits: Limits) -> tuple[tuple[str, str
         ("Kafka", identity.kafka_version),
         ("Image", f"{image.reference} ({image.source})" if image else None),
         ("Digest", image.digest if image else None),
+        ("Tools", image.tools if image else None),
         ("Feature levels", _pairs(identity.features)),
         ("Seed", str(identity.seed)),
         ("Options", _pairs(identity.options)),

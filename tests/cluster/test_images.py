@@ -1,5 +1,6 @@
 """Images on a real engine: every version boots from artifacts, as any user, with its class archive in use."""
 
+import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,10 +10,11 @@ import docker
 import pytest
 from docker.models.containers import Container
 
-from harness.cluster.images import KafkaImage, base_if_cached, ensure_base, ensure_image
+from harness.cluster.images import KafkaImage, artifacts, base_if_cached, ensure_base, ensure_image, maven
 from harness.cluster.images.artifacts import ArtifactsProvider
 from harness.cluster.images.registry import RegistryProvider
 from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, parse_version
+from tests.cluster.conftest import Jars
 from tests.harness.waiting import wait_until
 from tests.sharing import SHARES
 
@@ -22,6 +24,13 @@ LABELS = {"krucible.test": "images"}
 NOBODY_IN_PARTICULAR = "12345:54321"
 STARTED = "Kafka Server started"
 BOOT_LIMIT_S = 180
+SHOWN_CLASS_PATHS = """
+cd /opt/krucible
+for file in kafka.args storage.args; do
+    echo $file "$(tr : '\\n' < $file | grep -c -e ^/opt/krucible/tools/ -e /kafka-tools-[0-9])"
+done
+java @tools.args org.apache.kafka.tools.TopicCommand --version
+"""
 LOADED = "/tmp/loaded.txt"  # noqa: S108 - a path inside a container of our own
 ARCHIVED_CLASSES_MIN = 3000
 STATIC = """
@@ -86,7 +95,7 @@ def shell(container: Container, command: str) -> str:
     return output.decode().strip()
 
 
-@pytest.mark.parametrize("version", ["3.6.2", "3.7.1", "3.9.0", "4.1.1", "4.3.1"])
+@pytest.mark.parametrize("version", ["3.6.2", "3.7.1", "3.9.0", "4.1.1", "4.3.1", "4.4.0"])
 def test_a_version_boots_from_artifacts_and_survives_a_restart(
     engine: docker.DockerClient, tmp_path: Path, version: str
 ) -> None:
@@ -128,6 +137,32 @@ def test_an_image_tells_what_is_in_it(engine: docker.DockerClient) -> None:
     assert int(said) > 40
     assert len(image.checksums) == 64
     assert image.java.startswith("17.")
+
+
+def test_tools_of_an_earlier_version_run_in_a_class_path_of_their_own(
+    engine: docker.DockerClient, jars: Jars, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lacking_tools = shutil.copytree(
+        jars("4.3.1"), tmp_path / "4.3.1", ignore=lambda *_: ("kafka-tools-4.3.1.jar",)
+    )
+    folders = {"4.3.1": lacking_tools, "4.1.1": jars("4.1.1")}
+    monkeypatch.setattr(maven, "resolve", lambda version, _progress: folders[version])
+    monkeypatch.setattr(maven, "tools_version", {lacking_tools: "4.1.1"}.get)
+    monkeypatch.setattr(artifacts, "REPOSITORY", "krucible/test-tools")
+    image = ArtifactsProvider(engine).obtain("4.3.1", print)
+    try:
+        assert image.tools == "4.1.1"
+        said = engine.containers.run(
+            image.reference,
+            entrypoint=["sh", "-c", SHOWN_CLASS_PATHS],
+            remove=True,
+            network_mode="none",
+            hostname="localhost",
+            labels=LABELS,
+        )
+        assert said.decode().splitlines() == ["kafka.args 0", "storage.args 0", "4.1.1"]
+    finally:
+        engine.images.remove(image.reference, force=True)
 
 
 def test_an_image_that_is_here_is_neither_pulled_nor_built(

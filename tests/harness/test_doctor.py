@@ -2,6 +2,7 @@
 
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -50,6 +51,14 @@ def shown(report: DoctorReport) -> str:
     stream = io.StringIO()
     show(report, Console(file=stream, width=160))
     return stream.getvalue()
+
+
+def test_tools_of_an_earlier_version_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    borrowed = replace(IMAGE, tools="4.1.1")
+    monkeypatch.setattr(module, "survey", lambda *_: Survey(borrowed, {}))
+    told = "krucible/kafka:4.3.1-x, from artifacts, with the tools of 4.1.1"
+    assert check(doctor("4.3.1"), "image of Kafka 4.3.1").found == told
+    assert told in shown(doctor("4.3.1"))
 
 
 def test_a_healthy_host_is_ready_for_every_fault() -> None:

@@ -1,7 +1,9 @@
 """A run knows what it was asked; its report tells nobody where krucible is installed."""
 
 import sys
+from dataclasses import replace
 
+import msgspec
 import pytest
 
 from harness.cluster.images import KafkaImage, Source
@@ -22,6 +24,19 @@ def test_the_command_is_recorded_as_it_was_typed(monkeypatch: pytest.MonkeyPatch
     assert identity.image.reference == IMAGE.reference
     assert identity.host is not None
     assert identity.host.cpus >= 1
+
+
+def test_tools_of_an_earlier_version_are_recorded() -> None:
+    plan = plan_run(RunOptions(scenario="smoke/partition", seed=7))
+    own, borrowed = (
+        identify(plan, "r", "2026-01-01T00:00:00Z", image, "20.10").image
+        for image in (IMAGE, replace(IMAGE, tools="4.1.1"))
+    )
+    assert own is not None
+    assert borrowed is not None
+    assert (own.tools, borrowed.tools) == ("", "4.1.1")
+    assert own.checksums == borrowed.checksums
+    assert b"tools" not in msgspec.json.encode(own), "a run with tools of its own version is told otherwise"
 
 
 def test_a_seeded_bug_is_recorded() -> None:

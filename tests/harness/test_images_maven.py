@@ -16,6 +16,25 @@ NOT_FOUND = (
 )
 
 
+WITHOUT_TOOLS = """
+echo "$@" >> "$0.calls"
+version=$(sed -n 's|.*<artifactId>kafka-tools</artifactId><version>\\([^<]*\\)</version>.*|\\1|p' pom.xml)
+echo "$version" >> "$0.tools"
+if [ "$version" = 5.1.0 ]; then
+    mkdir libs; touch libs/half-done.jar
+    echo "[ERROR] Could not find artifact org.apache.kafka:kafka-tools:jar:5.1.0 in central"
+    exit 1
+fi
+mkdir libs
+case $version in
+"") touch libs/kafka_2.13-5.1.0.jar ;;
+"[4.0.0,5.1.0)") grep -q '<artifactId>\\*</artifactId>' pom.xml && touch libs/kafka-tools-5.0.2.jar ;;
+*) touch "libs/kafka_2.13-$version.jar" "libs/kafka-tools-$version.jar" ;;
+esac
+"""
+"""A Maven for which Kafka 5.1.0 has no tools, and 5.0.2 is the newest version before it that has some."""
+
+
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -86,6 +105,44 @@ def test_an_unknown_version_is_a_usage_error(cache: Path, install_mvn: Path) -> 
     with pytest.raises(UsageError, match=r"there is no Kafka 9\.9\.9") as caught:
         maven.resolve("9.9.9", str)
     assert caught.value.got.startswith("Failed to execute goal")
+    assert list((cache / "jars").iterdir()) == []
+
+
+def test_without_tools_of_its_own_a_version_is_resolved_and_the_newest_earlier_ones_are_named(
+    cache: Path, install_mvn: Path
+) -> None:
+    script(install_mvn / "mvn", WITHOUT_TOOLS)
+    said: list[str] = []
+    folder = maven.resolve("5.1.0", said.append)
+    assert folder == cache / "jars" / "5.1.0"
+    assert [jar.name for jar in folder.glob("*.jar")] == ["kafka_2.13-5.1.0.jar"], "tools are mixed in"
+    assert maven.tools_version(folder) == "5.0.2"
+    assert (install_mvn / "mvn.tools").read_text().splitlines() == ["5.1.0", "[4.0.0,5.1.0)", ""]
+    assert said[1] == "Kafka 5.1.0 has no kafka-tools; looking for the newest earlier one"
+    assert [each.name for each in folder.parent.iterdir()] == ["5.1.0"], "the work folder is still there"
+
+    tools = maven.resolve(maven.tools_version(folder), str)
+    assert {jar.name for jar in tools.iterdir()} == {"kafka_2.13-5.0.2.jar", "kafka-tools-5.0.2.jar"}
+    assert maven.tools_version(tools) == ""
+
+
+def test_where_no_earlier_version_has_tools_either_nothing_is_kept(cache: Path, install_mvn: Path) -> None:
+    refuses = (
+        "if grep -q '\\[4.0.0,' pom.xml; then echo '[ERROR] No versions available'; exit 1; fi\n"
+        "echo '[ERROR] Could not find artifact org.apache.kafka:kafka-tools:jar:5.1.0'; exit 1"
+    )
+    script(install_mvn / "mvn", refuses)
+    with pytest.raises(KrucibleError, match=r"could not resolve kafka-tools before 5\.1\.0") as caught:
+        maven.resolve("5.1.0", str)
+    assert caught.value.got == "No versions available"
+    assert list((cache / "jars").iterdir()) == []
+
+
+def test_a_version_that_lacks_broker_and_tools_does_not_exist(cache: Path, install_mvn: Path) -> None:
+    said = "kafka_2.13:jar:9.9.9, kafka-tools:jar:9.9.9: Could not find artifact kafka_2.13:jar:9.9.9"
+    script(install_mvn / "mvn", f"echo '[ERROR] {said}'; exit 1")
+    with pytest.raises(UsageError, match=r"there is no Kafka 9\.9\.9"):
+        maven.resolve("9.9.9", str)
     assert list((cache / "jars").iterdir()) == []
 
 

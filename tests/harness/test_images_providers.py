@@ -59,9 +59,26 @@ def test_artifacts_are_built_on_the_base_without_a_network_labelled_and_found_ag
     assert (image.version, image.source, image.java) == ("4.3.1", Source.ARTIFACTS, "17.0.21")
     assert image.reference.startswith("krucible/kafka:4.3.1-")
     assert image.checksums == maven.checksums([hashlib.sha512(b"jar").hexdigest()])
-    assert image.upstream == ""
+    assert (image.upstream, image.tools, image.tools_note) == ("", "", "")
     assert provider.obtain("4.3.1", str) == provider.cached("4.3.1") == image
     assert len(engine.built) == 2, "an image that is here was built again"
+
+
+def test_tools_of_an_earlier_version_lie_beside_kafkas_jars_and_are_told(
+    engine: FakeEngine, jars: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    earlier = tmp_path / "earlier"
+    earlier.mkdir()
+    (earlier / "kafka-tools-4.1.1.jar").write_bytes(b"tools")
+    folders = {"4.3.1": jars, "4.1.1": earlier}
+    monkeypatch.setattr(maven, "resolve", lambda version, _progress: folders[version])
+    monkeypatch.setattr(maven, "tools_version", lambda folder: "4.1.1" if folder == jars else "")
+    image = ArtifactsProvider(engine.client).obtain("4.3.1", str)
+    files = [file for file in engine.built[0].files if file.endswith(".jar")]
+    assert files == ["krucible/tools/kafka-tools-4.1.1.jar", f"libs/{JAR}"]
+    assert (image.version, image.tools) == ("4.3.1", "4.1.1")
+    assert image.tools_note == ", with the tools of 4.1.1"
+    assert image.checksums == maven.checksums(maven.jar_sums(jars)), "the sum is that of Kafka's jars alone"
 
 
 def test_an_image_with_other_jars_than_it_was_built_from_is_refused(engine: FakeEngine, jars: Path) -> None:

@@ -135,13 +135,15 @@ class Play:
         self.reached: list[str] = []
         self.raised: dict[str, Exception] = {}
         self.awaited: dict[str, threading.Event] = {}
+        self.recovers = True
+        self.told: dict[str, bool] = {}
         self.stage = MagicMock(folder=folder, going=nothing())
         self.nemesis = SimpleNamespace(heal_all=lambda: self.reach("heal"))
         execution = SimpleNamespace(carry_out=lambda _schedule: self.reach("schedule"), nemesis=self.nemesis)
         monkeypatch.setattr(runner, "Execution", lambda *_: execution)
         monkeypatch.setattr(runner, "_context", lambda _stage: None)
         for name in ("lift", "recover", "settle", "read_everything", "gather_evidence"):
-            monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name: self.reach(name))
+            monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name, **told: self.do(name, **told))
         for name in ("observed", "loaded"):
             monkeypatch.setattr(runner, f"_{name}", lambda *_, name=name: self.around(name))
         monkeypatch.setattr(runner, "open_stage", lambda *_, **__: self.opened())
@@ -152,6 +154,11 @@ class Play:
         self.reached.append(name)
         if name in self.raised:
             raise self.raised[name]
+
+    def do(self, name: str, **told: bool) -> bool:
+        self.reach(name)
+        self.told |= told
+        return self.recovers
 
     @contextmanager
     def around(self, name: str) -> Iterator[MagicMock]:
@@ -188,6 +195,20 @@ ALL = [
 def test_a_run_in_order(play: Play) -> None:
     assert play.play() is None
     assert play.reached == ALL
+
+
+@pytest.mark.parametrize("recovers", [True, False])
+def test_the_final_read_knows_whether_all_recovered(play: Play, *, recovers: bool) -> None:
+    play.recovers = recovers
+    assert play.play() is None
+    assert play.told == {"recovered": recovers}
+
+
+def test_a_recovery_that_could_not_be_looked_at_shortens_no_final_read(play: Play) -> None:
+    play.raised["recover"] = DIED
+    play.recovers = False
+    assert play.play() is DIED
+    assert play.told == {"recovered": True}
 
 
 @pytest.mark.parametrize(

@@ -105,6 +105,23 @@ def test_where_every_broker_is_dead_nobody_is_asked_for_records(bench: Bench) ->
     assert told == {(INFO, "not every broker saw a leader")}
 
 
+@pytest.mark.parametrize(("recovered", "waited_s"), [(True, 60.0), (False, 5.0)])
+def test_leaders_are_awaited_briefly_where_recovery_has_waited_in_vain(
+    bench: Bench, *, recovered: bool, waited_s: float
+) -> None:
+    def a_second_later(_request: object) -> object:
+        bench.time.go_on(1.0)
+        return metadata_answer([1], [(1, 0), (-1, 0), (1, 0)])
+
+    bench.node.answers[METADATA] = a_second_later
+    began = bench.time.monotonic()
+    readers = final_readers(bench.context, began + 120.0, recovered=recovered)
+    assert bench.time.monotonic() - began == waited_s
+    assert end_by(readers, began + 120.0) == []
+    told = {(read.value["partition"], read.type) for read in bench.completions()}
+    assert told == {(0, OK), (1, INFO), (2, OK)}, "what has a leader is read in either case"
+
+
 def test_what_brokers_tell_of_is_read_whoever_added_it(bench: Bench) -> None:
     bench.log.partitions.append([b"run:91"])
     bench.lead(1, 1, 1, 1)

@@ -221,6 +221,19 @@ def test_the_guide_says_of_the_example_what_its_json_says() -> None:
     assert f"own durations is {own} minutes too, and {outside} % of it was outside load" in guide
 
 
+def test_tools_of_another_version_are_part_of_what_an_image_is_called() -> None:
+    ran = run()
+    assert ran.outcome is not None
+    assert ran.identity is not None
+    assert ran.identity.image is not None
+    image = msgspec.structs.replace(ran.identity.image, tools="4.1.1")
+    identity = msgspec.structs.replace(ran.identity, image=image)
+    outcome = msgspec.structs.replace(ran.outcome, identity=identity)
+    borrowed = said((msgspec.structs.replace(ran, outcome=outcome),))
+    assert ", from maven, with the tools of 4.1.1, jars " in borrowed.candidate.images[0]
+    assert "with the tools" not in said((ran,)).candidate.images[0]
+
+
 def test_the_json_holds_every_run() -> None:
     data = json.loads(encode_qualification(bad()))
     assert len(data["runs"]) == 6

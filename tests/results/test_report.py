@@ -17,7 +17,7 @@ from results.report import render_report, write_report
 from results.report.findings import findings_of
 from results.report.frame import GUTTER, PLOT, Frame, nice_step
 from results.report.limits import PAGE_BYTES_MAX, STEPS
-from results.report.tables import log_table
+from results.report.tables import identity_rows, log_table
 from results.report.timeline import timeline
 from results.report.witness import witnessed
 from tests.results.story import MS, Run, S, Story
@@ -231,7 +231,7 @@ def hostile_identity(text: str) -> RunIdentity:
         reproduce=text,
         argv=(text,),
         krucible_commit=text,
-        image=ImageIdentity(reference=text, source=text, digest=text, checksums={text: text}),
+        image=ImageIdentity(reference=text, source=text, digest=text, checksums={text: text}, tools=text),
         features={text: 1},
         host=HostIdentity(kernel=text, engine=text),
         config={text: text},
@@ -239,6 +239,13 @@ def hostile_identity(text: str) -> RunIdentity:
         node_files=(NodeFileIdentity(source=text, destination=text),),
         options={text: text},
     )
+
+
+def test_tools_of_another_version_are_told_and_kafkas_own_are_not() -> None:
+    borrowed = hostile_identity("4.1.1")
+    own = msgspec.structs.replace(borrowed, image=ImageIdentity(reference="krucible/kafka:4.3.1"))
+    assert ("Tools", "4.1.1") in identity_rows(borrowed, STEPS[0])
+    assert "Tools" not in dict(identity_rows(own, STEPS[0]))
 
 
 @pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))

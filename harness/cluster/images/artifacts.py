@@ -49,13 +49,16 @@ class ArtifactsProvider:
     def _build(self, version: str, progress: Progress) -> KafkaImage:
         base = ensure_base(progress, self._client)
         jars = maven.resolve(version, progress)
+        other = maven.tools_version(jars)
+        tools = maven.resolve(other, progress) if other else None
         progress(f"building the image of Kafka {version}")
-        with context(version, jars) as folder:
+        with context(version, jars, tools) as folder:
             built = build(self._client, folder, arguments={"BASE": base}, network="none", progress=progress)
         labels = {
             Label.VERSION: version,
             Label.SOURCE: self.source.value,
             Label.RECIPE: self._recipe(version),
+            **({Label.TOOLS: other} if other else {}),
         }
         image = finish(self._client, built, self.reference(version), labels, progress)
         expected = maven.checksums(maven.jar_sums(jars))

@@ -36,25 +36,38 @@ def find(client: DockerClient, reference: str) -> KafkaImage | None:
         upstream=labels.get(Label.UPSTREAM, ""),
         java=labels[Label.JAVA],
         checksums=labels[Label.CHECKSUMS],
+        tools=labels.get(Label.TOOLS, ""),
     )
 
 
 @contextmanager
-def context(version: str, jars: Path | None) -> Iterator[Path]:
-    """A folder to build a Kafka image from; `jars` is None where the base holds them already."""
+def context(version: str, jars: Path | None, tools: Path | None = None) -> Iterator[Path]:
+    """A folder to build a Kafka image from.
+
+    Args:
+        version: Kafka's.
+        jars: of Kafka; None if the base holds them already.
+        tools: jars of an earlier version's tools; None if `jars` or the base have tools.
+    """
     with tempfile.TemporaryDirectory(prefix="krucible-image-") as name:
         folder = Path(name)
         (folder / "Dockerfile").write_bytes(recipe_bytes("Dockerfile"))
-        (folder / "libs").mkdir()
-        for jar in sorted(jars.glob("*.jar")) if jars else ():
-            shutil.copy2(jar, folder / "libs")
         ours = folder / "krucible"
         ours.mkdir()
+        _copy_jars(jars, folder / "libs")
+        if tools:
+            _copy_jars(tools, ours / "tools")
         for script in ENTRY_FILES:
             (ours / script).write_bytes(recipe_bytes(script))
             (ours / script).chmod(0o755)
         (ours / "logging.properties").write_bytes(recipe_bytes(logging_recipe(version)))
         yield folder
+
+
+def _copy_jars(source: Path | None, target: Path) -> None:
+    target.mkdir()
+    for jar in sorted(source.glob("*.jar")) if source else ():
+        shutil.copy2(jar, target)
 
 
 def build(

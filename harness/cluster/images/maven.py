@@ -1,4 +1,8 @@
-"""Kafka's jars from Maven Central, with checksums required."""
+"""Kafka's jars from Maven Central, with checksums required.
+
+A version may lack the artifact of its command-line tools.  Then its jars are resolved without it, and a file
+beside them names the newest earlier version that has one.
+"""
 
 import hashlib
 import os
@@ -19,15 +23,28 @@ from harness.vocabulary.version import FIRST_LOG4J2, parse_version
 RESOLVE_LIMIT_S = 900
 DEPENDENCY_PLUGIN = "org.apache.maven.plugins:maven-dependency-plugin:2.8"
 
+_TOOLS = "kafka-tools"
+_TOOLS_FILE = "tools-version"
+_NOTHING_ELSE = (
+    "<exclusions><exclusion><groupId>*</groupId><artifactId>*</artifactId></exclusion></exclusions>"
+)
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 
 
 class Coordinate(NamedTuple):
-    """An artifact of Maven's."""
+    """An artifact of Maven's.
+
+    Attributes:
+        group: of whom.
+        artifact: its name.
+        version: one, or a range such as ``[4.0.0,4.4.0)``, of which Maven takes the newest that exists.
+        alone: whether what it depends on is left out.
+    """
 
     group: str
     artifact: str
     version: str
+    alone: bool = False
 
 
 def coordinates(version: str) -> tuple[Coordinate, ...]:
@@ -38,7 +55,7 @@ def coordinates(version: str) -> tuple[Coordinate, ...]:
     """
     kafka = (
         Coordinate("org.apache.kafka", "kafka_2.13", version),
-        Coordinate("org.apache.kafka", "kafka-tools", version),
+        Coordinate("org.apache.kafka", _TOOLS, version),
     )
     if parse_version(version) >= FIRST_LOG4J2:
         names = ("log4j-slf4j-impl", "log4j-1.2-api", "log4j-api", "log4j-core")
@@ -54,8 +71,8 @@ def pom(wanted: Iterable[Coordinate]) -> str:
     """A project that depends on what is wanted and is nothing else."""
     dependencies = "".join(
         f"    <dependency><groupId>{escape(group)}</groupId><artifactId>{escape(artifact)}</artifactId>"
-        f"<version>{escape(version)}</version></dependency>\n"
-        for group, artifact, version in wanted
+        f"<version>{escape(version)}</version>{_NOTHING_ELSE if alone else ''}</dependency>\n"
+        for group, artifact, version, alone in wanted
     )
     return (
         "<project>\n"
@@ -74,6 +91,8 @@ def maven_missing() -> str | None:
 
 def resolve(version: str, progress: Progress) -> Path:
     """The folder with all jars of a version, resolved once and kept in the cache.
+
+    If the version has no tools, `tools_version` says whose are to be used.
 
     Raises:
         UsageError: if there is no such version.
@@ -99,11 +118,55 @@ def _resolve_version(version: str, folder: Path, progress: Progress) -> None:
     progress(f"resolving Kafka {version} with Maven")
     work = folder.with_name(f"{version}.{os.getpid()}")
     try:
-        if refusal := _copy_dependencies(f"Kafka {version}", coordinates(version), work):
-            raise _refused(version, refusal)
-        (work / "libs").rename(folder)
+        _resolve_into(work, version, progress).rename(folder)
     finally:
         shutil.rmtree(work, ignore_errors=True)
+
+
+def _resolve_into(work: Path, version: str, progress: Progress) -> Path:
+    """The folder of jars, below the work folder; without tools and with a note if the version has none."""
+    what, wanted = f"Kafka {version}", coordinates(version)
+    refusal = _copy_dependencies(what, wanted, work / "whole")
+    if not refusal:
+        return work / "whole" / "libs"
+    if not _lacks_tools(version, refusal):
+        raise _refused(version, refusal)
+    other = _newest_tools_before(version, work / "earlier", progress)
+    if refusal := _copy_dependencies(what, [o for o in wanted if o.artifact != _TOOLS], work / "broker"):
+        raise _refused(version, refusal)
+    libs = work / "broker" / "libs"
+    (libs / _TOOLS_FILE).write_text(other)
+    return libs
+
+
+def tools_version(folder: Path) -> str:
+    """The earlier version whose tools belong to resolved jars; empty if these have tools themselves."""
+    note = folder / _TOOLS_FILE
+    return note.read_text() if note.exists() else ""
+
+
+def _lacks_tools(version: str, refusal: str) -> bool:
+    """Whether Maven has this version of Kafka, and only its tools are missing."""
+    return _is_missing(_TOOLS, version, refusal) and not _is_missing("kafka_2.13", version, refusal)
+
+
+def _is_missing(artifact: str, version: str, refusal: str) -> bool:
+    return f"{artifact}:jar:{version}" in _COLOUR.sub("", refusal) and "Could not find artifact" in refusal
+
+
+def _newest_tools_before(version: str, work: Path, progress: Progress) -> str:
+    """The newest version before this one that has tools; versions before the previous major are not tried.
+
+    Raises:
+        KrucibleError: if there is none.
+    """
+    progress(f"Kafka {version} has no {_TOOLS}; looking for the newest earlier one")
+    first = f"{max(parse_version(version)[0] - 1, 0)}.0.0"
+    earlier = Coordinate("org.apache.kafka", _TOOLS, f"[{first},{version})", alone=True)
+    if refusal := _copy_dependencies(f"{_TOOLS} before {version}", [earlier], work):
+        raise _unresolved(f"{_TOOLS} before {version}", refusal)
+    jar = next((work / "libs").glob(f"{_TOOLS}-*.jar"))
+    return jar.stem.removeprefix(f"{_TOOLS}-")
 
 
 def resolve_jar(wanted: Coordinate, sha512: str, progress: Progress) -> Path:
@@ -182,11 +245,10 @@ def _copy_dependencies(what: str, wanted: Iterable[Coordinate], work: Path) -> s
 
 
 def _refused(version: str, output: str) -> KrucibleError:
-    plain, reason = _reason_in(output)
-    if f"kafka_2.13:jar:{version}" in plain and "Could not find artifact" in plain:
+    if _is_missing("kafka_2.13", version, output):
         return UsageError(
             f"there is no Kafka {version}",
-            got=reason,
+            got=_reason_in(output),
             expected="a version that Apache Kafka has released, e.g. 4.3.1",
         )
     return _unresolved(f"Kafka {version}", output)
@@ -195,18 +257,18 @@ def _refused(version: str, output: str) -> KrucibleError:
 def _unresolved(what: str, output: str) -> KrucibleError:
     return KrucibleError(
         f"Maven could not resolve {what}",
-        got=_reason_in(output)[1],
+        got=_reason_in(output),
         next_step="check the network and ~/.m2/settings.xml, then try again",
     )
 
 
-def _reason_in(output: str) -> tuple[str, str]:
-    """What Maven said without its colours, and the first error of it."""
+def _reason_in(output: str) -> str:
+    """The first error that Maven told, without its colours."""
     plain = _COLOUR.sub("", output)
     errors = (
         line.removeprefix("[ERROR]").strip() for line in plain.splitlines() if line.startswith("[ERROR]")
     )
-    return plain, next(filter(None, errors), plain.strip()[-500:])
+    return next(filter(None, errors), plain.strip()[-500:])
 
 
 def jar_sums(folder: Path) -> list[str]:

@@ -30,6 +30,7 @@ class Label(StrEnum):
     RECIPE = "krucible.image.recipe"
     UPSTREAM = "krucible.image.upstream"
     JAVA = "krucible.image.java"
+    TOOLS = "krucible.image.tools"
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class KafkaImage:
     Every image holds ``/opt/krucible``: `RUN_NODE` as entry point, the class-data-sharing archives
     ``kafka.jsa`` and ``storage.jsa``, Java's argument files ``kafka.args``, ``storage.args`` and
     ``tools.args`` (run a tool of Kafka's with ``java @/opt/krucible/tools.args CLASS …``), and
-    ``jars.sha512``, a line for each jar.
+    ``jars.sha512``, a line for each of Kafka's jars.
 
     Attributes:
         reference: name and tag, e.g. ``krucible/kafka:4.3.1-0f2a77c1b9d0``.
@@ -50,6 +51,7 @@ class KafkaImage:
             artifacts.
         java: version of the JVM, e.g. ``17.0.21``.
         checksums: SHA-256 over the sorted SHA-512 sums of the jars, hexadecimal.
+        tools: version of the command-line tools if it is an earlier one than Kafka's; otherwise empty.
     """
 
     reference: str
@@ -59,3 +61,9 @@ class KafkaImage:
     upstream: str
     java: str
     checksums: str
+    tools: str = ""
+
+    @property
+    def tools_note(self) -> str:
+        """What to add to a line about the image: empty if the tools are of Kafka's own version."""
+        return f", with the tools of {self.tools}" if self.tools else ""
