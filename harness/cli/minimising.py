@@ -119,7 +119,8 @@ def _told(work: Minimising, best: Scenario, start: Start, recorded: Recorded, ke
     measured = (
         "runs after the search" if fresh else "the runs by which it was chosen, a rate that is too high"
     )
-    left = "nothing smaller is left to try" if work.complete else "smaller ones are left to try"
+    left = "nothing smaller is left to try" if work.complete else "its rate is to be measured yet"
+    left = left if work.searched else "smaller ones are left to try"
     return [
         f"minimised  {start.wanted}: {found}",
         f"rate       of {measured}; the interval is Wilson's of 95 %",

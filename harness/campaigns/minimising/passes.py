@@ -158,7 +158,9 @@ def clients(scenario: Scenario) -> Trials:
     """One client of each kind, or half as many."""
     workload = scenario.workload
     has = {name: getattr(workload, name) for name in _CLIENTS if hasattr(workload, name)}
-    for sizes in (dict.fromkeys(has, _SMALLEST), {name: max(count // 2, 1) for name, count in has.items()}):
+    halves = {name: max(count // 2, _SMALLEST) for name, count in has.items()}
+    ways = (("one client of each kind", dict.fromkeys(has, _SMALLEST)), ("half the clients", halves))
+    for told, sizes in ways:
         fewer = {name: size for name, size in sizes.items() if size < has[name]}
         if not fewer:
             continue
@@ -168,7 +170,6 @@ def clients(scenario: Scenario) -> Trials:
             for name, of in bounds.items()
             if of in fewer and hasattr(workload, name)
         }
-        told = ", ".join(f"{count} {name}" for name, count in fewer.items())
         if (yield Trial(replace(scenario, workload=replace(workload, **fewer, **bounded)), told)):
             return
 

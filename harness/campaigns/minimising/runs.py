@@ -60,7 +60,8 @@ class Minimising:
 
     Attributes:
         search: how far the search has come.
-        complete: whether nothing is left to run.
+        searched: whether nothing smaller is left to try.
+        complete: whether the rate is measured, too.
     """
 
     def __init__(
@@ -79,7 +80,7 @@ class Minimising:
         self._longest_s = self._last_s = 0.0
         self._failed_before = False
         self.search = Search(start.trials, PASSES)
-        self.complete = False
+        self.searched = self.complete = False
 
     def go_on(self) -> None:
         """Run what the search asks for, then what measures the rate, as far as the budget goes.
@@ -89,9 +90,9 @@ class Minimising:
         """
         with Series(self._runs, self._cancelled) as series:
             venue = Venue(self._runs, series=series)
-            searched = self._within(lambda: self._search(venue))
+            self.searched = self._within(lambda: self._search(venue))
             confirmed = self._within(lambda: self._confirm(venue))
-        self.complete = searched and confirmed
+        self.complete = self.searched and confirmed
         if not self.complete:
             why = "interrupted" if self._cancelled.is_set() else "the budget is spent"
             click.echo(f"minimise   {why}; the same command goes on", err=True)
