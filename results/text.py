@@ -57,6 +57,8 @@ def closing_lines(
     lines += [Line("folder", place), Line("report", f"{place}/{REPORT_FILE}   (open it in a browser)")]
     if identity is not None:
         lines.append(Line("reproduce", clean(identity.reproduce, 2_000)))
+    if identity is not None and verdict.validity is Validity.INVALID:
+        lines.append(Line("minimise", f"krucible minimise {clean(shlex.quote(str(folder)), _PATH_MAX)}"))
     lines.append(Line("next", _next_command(folder, verdict)))
     return tuple(lines)
 

@@ -59,6 +59,11 @@ COMMANDS = {
         "replay",
         "Carry out the recorded schedule of RUN again, and tell how often its finding comes back.",
     ),
+    "minimise": Entry(
+        "harness.cli.minimising",
+        "minimise",
+        "Make a red RUN smaller: run it again with fewer faults, as long as its anomaly comes back.",
+    ),
     "summary": Entry(
         "harness.cli.summing",
         "summary",

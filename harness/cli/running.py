@@ -21,6 +21,7 @@ from harness.errors import UsageError
 from harness.plan.chance import KINDS
 from harness.plan.gambits import GAMBITS
 from harness.plan.planning import RunOptions, plan_run
+from harness.plan.scenario_files import is_file, name_of
 
 _SEEDS = 100_000
 
@@ -65,9 +66,15 @@ _SEEDS = 100_000
 def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **given: Any) -> int:
     """Run SCENARIO and judge it.
 
+    SCENARIO is a name (krucible list --scenarios) or a Python file with a SCENARIO, such as one that
+    krucible minimise wrote.  The file is executed.
+
     The last lines say the verdict, where everything lies, and the one line that runs it again.
     """
     on_hosts = asked_hosts(given)
+    if is_file(scenario):
+        file = Path(scenario).resolve()
+        scenario, given["scenario_file"] = name_of(file), str(file)
     if seeds is not None and seed is not None:
         raise UsageError("--seed and --seeds exclude each other", next_step="drop one of them")
     if seeds is not None:

@@ -2,6 +2,7 @@
 
 import shlex
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import msgspec
@@ -13,6 +14,7 @@ from harness.plan.blinks import BLINKS
 from harness.plan.catalogue import expectation_for, load_scenario
 from harness.plan.chance import DISKS, KINDS, LEAD_MS, OPERATIONS, TAIL_MS
 from harness.plan.gambits import GAMBITS
+from harness.plan.scenario_files import load_file
 from harness.plan.schedule import Planned, faults_of, plan, problems_of
 from harness.seeded_bugs.catalogue import bug_named
 from harness.vocabulary.scenario import Expectation, Majority, RandomSchedule, Scenario
@@ -27,11 +29,16 @@ DURATION_S_MIN = 20
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What can be asked of a run; None leaves it to the scenario.
 
-    Every field but the first two is an option of ``krucible run`` under the same name.
+    Every field but the first three is an option of ``krucible run`` under the same name.
+
+    Attributes:
+        scenario: its name.
+        scenario_file: where it is written, if not in the catalogue; the command names this in its place.
     """
 
     scenario: str
     seed: int
+    scenario_file: str | None = None
     kafka_version: str | None = None
     duration_s: int | None = None
     fault: tuple[str, ...] = ()
@@ -105,7 +112,7 @@ def plan_run(options: RunOptions) -> RunPlan:
     Raises:
         UsageError: if anything does not fit, with everything that doesn't.
     """
-    scenario = load_scenario(options.scenario)
+    scenario = scenario_of(options)
     version = options.kafka_version or scenario.kafka_version
     problems = _version_problems(version, scenario)
     if problems:
@@ -115,7 +122,7 @@ def plan_run(options: RunOptions) -> RunPlan:
     problems += _schedule_problems(options, scenario)
     if problems:
         raise _misfit(options, problems)
-    schedule = plan(scenario.schedule, scenario.topology, options.seed)
+    schedule = _planned(scenario, options.seed)
     if problems := problems_of(schedule):
         raise _misfit(options, problems)
     reasons = {fault.unavailable_because(scenario.topology) for fault in faults_of(schedule)}
@@ -126,6 +133,25 @@ def plan_run(options: RunOptions) -> RunPlan:
     # Named even where it was not asked for: another krucible may have another default.
     reproduce = reproduce_line(msgspec.structs.replace(options, kafka_version=version))
     return RunPlan(options, scenario, version, schedule, expectation, reproduce)
+
+
+def scenario_of(options: RunOptions) -> Scenario:
+    """The scenario that was asked for, as it is written.
+
+    Raises:
+        UsageError: if there is none.
+    """
+    if options.scenario_file is not None:
+        return load_file(Path(options.scenario_file))
+    return load_scenario(options.scenario)
+
+
+def _planned(scenario: Scenario, seed: int) -> Planned:
+    """What the seed makes of the schedule; draws that were kept stay."""
+    schedule = scenario.schedule
+    if scenario.keeps_draws and not isinstance(schedule, RandomSchedule):
+        return schedule
+    return plan(schedule, scenario.topology, seed)
 
 
 def _expectation(scenario: Scenario, options: RunOptions, version: str) -> Expectation:
@@ -144,10 +170,10 @@ def reproduce_line(options: RunOptions, seeds: range | None = None) -> str:
         seeds: these, instead of the one of the options.
     """
     chosen = ["--seed", str(options.seed)] if seeds is None else ["--seeds", f"{seeds[0]}..{seeds[-1]}"]
-    words = ["krucible", "run", options.scenario, *chosen]
+    words = ["krucible", "run", options.scenario_file or options.scenario, *chosen]
     given: dict[str, Any] = msgspec.to_builtins(options)
     for name, value in given.items():
-        if name not in ("scenario", "seed"):
+        if name not in ("scenario", "seed", "scenario_file"):
             words += option_words(name, value)
     return shlex.join(words)
 
@@ -295,6 +321,8 @@ def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
     found = _drawing_problems(schedule) if isinstance(schedule, RandomSchedule) else []
     if options.fault and not isinstance(schedule, RandomSchedule):
         found.append(f"{options.scenario} has faults of its own; drop --fault")
+    if scenario.keeps_draws and isinstance(schedule, RandomSchedule):
+        found.append("a random schedule is drawn whole, so it has no draws to keep; drop keeps_draws")
     found += _gambit_problems(options)
     if options.duration_s is None:
         return found
@@ -313,7 +341,7 @@ def _schedule_problems(options: RunOptions, scenario: Scenario) -> list[str]:
 
 def _gambit_problems(options: RunOptions) -> list[str]:
     """Gambits that a scenario does not draw: each needs a topology, a load and bounds that fit it."""
-    schedule = load_scenario(options.scenario).schedule
+    schedule = scenario_of(options).schedule
     drawn = schedule.gambits if isinstance(schedule, RandomSchedule) else {}
     expected = ", ".join(drawn) or "none"
     odd = sorted(set(options.gambit) - drawn.keys())

@@ -134,7 +134,7 @@ def replay_line(folder: Path, instead: Instead, *, symbolic: bool) -> str:
 
 def _options(recorded: Recorded, instead: Instead) -> RunOptions:
     identity = recorded.identity
-    if identity.scenario not in scenario_names():
+    if identity.scenario not in scenario_names() and "scenario_file" not in identity.options:
         raise _gone(recorded)
     given = {
         "scenario": identity.scenario,

@@ -156,6 +156,8 @@ class Scenario(msgspec.Struct, frozen=True):
         ticket: Kafka's ticket, or the KIPs whose promises it tries.
         promises: KIPs that Kafka is held to here even where its version does not keep them yet, so that a red
             control is red; checkers say which they know.
+        keeps_draws: whether the draws of its fixed or scripted schedule stay as they are written, as in one
+            that a run carried out; by default the seed decides them.
     """
 
     summary: str
@@ -169,3 +171,4 @@ class Scenario(msgspec.Struct, frozen=True):
     assumptions: Assumptions = Assumptions()
     ticket: str | None = None
     promises: tuple[str, ...] = ()
+    keeps_draws: bool = False

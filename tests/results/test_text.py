@@ -26,11 +26,12 @@ def test_a_red_run_says_what_why_how_much_where_and_what_next(red_run: Run) -> N
     assert lines[4].startswith("           1 offsets-reused (legal): offset 77")
     assert lines[5].startswith("           1 zombie-leader: n1 still answered")
     assert "3 faults, 3 proven; longest unavailability 2.3 s" in text_of(red_run)
-    assert lines[-5:] == [
+    assert lines[-6:] == [
         "run        smoke/partition · Kafka 4.3.1 · seed 7",
         f"folder     {FOLDER}",
         f"report     {FOLDER}/report.html   (open it in a browser)",
         "reproduce  krucible run smoke/partition --kafka-version 4.3.1 --seed 7",
+        f"minimise   krucible minimise {FOLDER}",
         f"next       krucible report {FOLDER}   (its anomalies say what happened)",
     ]
 

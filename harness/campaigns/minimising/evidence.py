@@ -1,0 +1,76 @@
+"""Whether an anomaly comes back often enough, by as few runs as that takes: Wald's sequential test.
+
+A. Wald, "Sequential Tests of Statistical Hypotheses", Annals of Mathematical Statistics 16 (1945), 117-186.
+After each run the odds of what was seen, under "it comes back at least `Level.high` of the time" against
+"at most `Level.low`", are compared with two bounds that follow from the share of wrong decisions.
+"""
+
+import math
+from collections import Counter
+from enum import StrEnum
+from typing import NamedTuple
+
+ERROR = 0.2
+"""Share of wrong decisions at each end of a level, at most (before tests are cut off at `RUNS_MAX`)."""
+RUNS_MAX = 12
+"""A test is cut off then, and the likelier side wins."""
+UNDECIDED_MAX = 2
+"""A candidate of which so many runs come to no verdict is given up."""
+
+
+class Outcome(StrEnum):
+    """What one run says about the anomaly that is looked for."""
+
+    SHOWN = "shown"
+    MISSED = "missed"
+    UNDECIDED = "undecided"
+
+
+class Level(NamedTuple):
+    """A test: how often an anomaly must come back, and how often is too seldom.
+
+    Attributes:
+        low: a candidate that shows it this often, or less, is kept wrongly with a chance of `ERROR` at most.
+        high: one that shows it this often, or more, is dropped wrongly with a chance of `ERROR` at most.
+    """
+
+    low: float
+    high: float
+
+    def told(self) -> str:
+        """Both bounds, for people."""
+        return (
+            f"kept if it comes back {self.high:.0%} of the time, dropped if {self.low:.0%} "
+            f"(each wrong at most {ERROR:.0%} of the time)"
+        )
+
+
+LEVELS = (Level(0.5, 0.9), Level(0.2, 0.5), Level(0.05, 0.25))
+"""From an anomaly that nearly always comes back to one that seldom does."""
+
+
+class Evidence:
+    """What the runs of one candidate showed."""
+
+    def __init__(self) -> None:
+        self._counts: Counter[Outcome] = Counter()
+
+    def add(self, outcome: Outcome) -> None:
+        """Take one more run into account."""
+        self._counts[outcome] += 1
+
+    def decision(self, level: Level) -> bool | None:
+        """Whether the candidate shows the anomaly often enough; None: another run is needed."""
+        odds = self._log_odds(level)
+        bound = math.log((1 - ERROR) / ERROR)
+        if odds >= bound:
+            return True
+        if odds <= -bound or self._counts[Outcome.UNDECIDED] >= UNDECIDED_MAX:
+            return False
+        return odds > 0 if self._counts.total() >= RUNS_MAX else None
+
+    def _log_odds(self, level: Level) -> float:
+        shown, missed = self._counts[Outcome.SHOWN], self._counts[Outcome.MISSED]
+        return shown * math.log(level.high / level.low) + missed * math.log(
+            (1 - level.high) / (1 - level.low)
+        )

@@ -1,0 +1,251 @@
+"""Ways to make a scenario smaller: fewer pieces, less time, shorter holds, fewer nodes and clients.
+
+Each is pure: it yields smaller scenarios and is sent whether they were kept.
+"""
+
+from collections.abc import Callable, Generator, Iterable, Iterator
+from typing import TypeVar
+
+from msgspec.structs import replace
+
+from harness.campaigns.minimising.fitting import fits
+from harness.campaigns.minimising.pieces import (
+    KINDS,
+    pieces_of,
+    removable_moves,
+    with_moves,
+    with_pieces,
+)
+from harness.campaigns.minimising.search import Pass, Trial
+from harness.campaigns.minimising.subsets import needed
+from harness.plan.chance import LEAD_MS, TAIL_MS
+from harness.plan.schedule import Planned
+from harness.vocabulary.gambits import Gambit
+from harness.vocabulary.scenario import FixedSchedule, Scenario, Step, TimedOperation
+from harness.vocabulary.topology import Mode
+
+_GAP_MS = 2_000
+"""Between the end of what came before and the next fault, where nothing else is there."""
+_WORTH_MS = 2_000
+"""A schedule that is shorter by less is not worth a run."""
+_CLIENTS = ("producers", "consumers", "transactors", "clients", "creators", "viewers", "members", "writers")
+_SMALLEST = 1
+_QUORUM = 3
+Trials = Generator[Trial, bool, None]
+_Kept = TypeVar("_Kept")
+_Timed = TypeVar("_Timed", Step, TimedOperation, Gambit)
+
+
+def groups(scenario: Scenario) -> Trials:
+    """Leave out everything, or everything of a kind, at once."""
+    schedule = scenario.schedule
+    if not isinstance(schedule, FixedSchedule):
+        return
+    if pieces_of(schedule) and (yield _with(scenario, with_pieces(schedule, ()), "no fault at all")):
+        return
+    for kind in KINDS:
+        mine = pieces_of(schedule)
+        rest = tuple(piece for piece in mine if piece.kind != kind)
+        if 0 < len(rest) < len(mine):
+            smaller = with_pieces(schedule, rest)
+            if (yield _with(scenario, smaller, f"no {kind}")):
+                schedule = smaller
+
+
+def pieces(scenario: Scenario) -> Trials:
+    """Leave out faults, operations, gambits, blinks, moves of a script: those that are not needed."""
+    schedule = planned_of(scenario)
+    all_of_them = pieces_of(schedule)
+    asking = needed(all_of_them)
+    yield from _answered(
+        asking,
+        lambda kept: _with(
+            scenario, with_pieces(schedule, kept), f"{len(kept)} of {len(all_of_them)} pieces of the schedule"
+        ),
+    )
+
+
+def moves(scenario: Scenario) -> Trials:
+    """Leave out the moves of each gambit that are not needed."""
+    schedule = scenario.schedule
+    if not isinstance(schedule, FixedSchedule):
+        return
+    gambits = list(schedule.gambits)
+    for place, gambit in enumerate(gambits):
+        all_of_them = removable_moves(gambit)
+
+        def smaller(
+            kept: tuple[int, ...], place: int = place, gambit: Gambit = gambit, whole: int = len(all_of_them)
+        ) -> Trial:
+            gambits[place] = with_moves(gambit, kept)
+            told = f"{len(kept)} of {whole} moves of gambit {gambit.kind}"
+            return _with(scenario, replace(schedule, gambits=tuple(gambits)), told)
+
+        gambits[place] = with_moves(gambit, (yield from _answered(needed(all_of_them), smaller)))
+
+
+def time(scenario: Scenario) -> Trials:
+    """Leave out time in which nothing happens: all of it, or what comes after the last fault."""
+    schedule = scenario.schedule
+    if not isinstance(schedule, FixedSchedule):
+        return
+    for shorter in (_without_gaps(schedule), replace(schedule, duration_ms=_end_ms(schedule) + TAIL_MS)):
+        if schedule.duration_ms - shorter.duration_ms >= _WORTH_MS and (
+            yield _with(scenario, shorter, f"{shorter.duration_ms / 1_000:.0f} s")
+        ):
+            return
+
+
+def holds(scenario: Scenario) -> Trials:
+    """Hold each fault for as short as the assumptions of the scenario allow, or half as long."""
+    schedule = scenario.schedule
+    if not isinstance(schedule, FixedSchedule):
+        return
+    least_ms = scenario.assumptions.fault_held_ms
+    steps = schedule.steps
+    shortest = tuple(replace(step, hold_ms=min(step.hold_ms, least_ms)) for step in steps)
+    if shortest == steps or (
+        yield _with(scenario, replace(schedule, steps=shortest), f"faults held for {least_ms} ms")
+    ):
+        return
+    for place, step in enumerate(steps):
+        for hold_ms in (least_ms, step.hold_ms // 2):
+            if not least_ms <= hold_ms < step.hold_ms:
+                continue
+            smaller = (*steps[:place], replace(step, hold_ms=hold_ms), *steps[place + 1 :])
+            told = f"fault {place + 1} held for {hold_ms} ms"
+            if (yield _with(scenario, replace(schedule, steps=smaller), told)):
+                steps = smaller
+                break
+
+
+def nodes(scenario: Scenario) -> Trials:
+    """Fewer controllers, and as few brokers as there are copies of a partition."""
+    topology, copies = scenario.topology, max(scenario.workload.replication_factor, _SMALLEST)
+    if topology.mode is Mode.COMBINED:
+        ways: tuple[tuple[tuple[str, ...], tuple[int, ...]], ...] = ((("controllers", "brokers"), (copies,)),)
+    else:
+        ways = ((("controllers",), (_QUORUM, _SMALLEST)), (("brokers",), (copies,)))
+    for names, sizes in ways:
+        for size in sizes:
+            if any(size >= getattr(topology, name) for name in names):
+                continue
+            voters = topology.initial_voters
+            smaller = replace(
+                topology,
+                initial_voters=min(voters, size) if voters is not None and "controllers" in names else voters,
+                **dict.fromkeys(names, size),
+            )
+            trial = Trial(replace(scenario, topology=smaller), f"{size} {' and '.join(names)}")
+            if not fits(trial.scenario) or not (yield trial):
+                break
+            scenario, topology = trial.scenario, smaller
+
+
+def partitions(scenario: Scenario) -> Trials:
+    """Topics with one partition, or half as many."""
+    workload = scenario.workload
+    if workload.assignments:
+        return
+    for count in dict.fromkeys((_SMALLEST, workload.partitions // 2)):
+        smaller = replace(scenario, workload=replace(workload, partitions=count))
+        told = f"{count} {'partition' if count == 1 else 'partitions'}"
+        if 0 < count < workload.partitions and fits(smaller) and (yield Trial(smaller, told)):
+            return
+
+
+def clients(scenario: Scenario) -> Trials:
+    """One client of each kind, or half as many."""
+    workload = scenario.workload
+    has = {name: getattr(workload, name) for name in _CLIENTS if hasattr(workload, name)}
+    halves = {name: max(count // 2, _SMALLEST) for name, count in has.items()}
+    ways = (("one client of each kind", dict.fromkeys(has, _SMALLEST)), ("half the clients", halves))
+    for told, sizes in ways:
+        fewer = {name: size for name, size in sizes.items() if size < has[name]}
+        if not fewer:
+            continue
+        bounds = {"subscribed": "consumers", "lapsing": "transactors"}
+        bounded = {
+            name: min(getattr(workload, name), fewer[of])
+            for name, of in bounds.items()
+            if of in fewer and hasattr(workload, name)
+        }
+        if (yield Trial(replace(scenario, workload=replace(workload, **fewer, **bounded)), told)):
+            return
+
+
+PASSES: tuple[Pass, ...] = (
+    groups,
+    time,
+    pieces,
+    moves,
+    time,
+    holds,
+    time,
+    nodes,
+    partitions,
+    clients,
+)
+"""What takes most away comes first: each run after it is shorter."""
+
+
+def planned_of(scenario: Scenario) -> Planned:
+    """The schedule of a scenario that was planned; see `Scenario.keeps_draws`.
+
+    Raises:
+        TypeError: it is to be drawn yet.
+    """
+    if not isinstance(scenario.schedule, Planned):
+        raise TypeError("a random schedule is drawn before it is made smaller")
+    return scenario.schedule
+
+
+def _answered(
+    asking: Generator[_Kept, bool, _Kept], smaller: Callable[[_Kept], Trial]
+) -> Generator[Trial, bool, _Kept]:
+    """Hand on questions about pieces as trials; trials that nothing could run are not kept."""
+    try:
+        kept = next(asking)
+        while True:
+            trial = smaller(kept)
+            kept = asking.send((yield trial) if fits(trial.scenario) else False)
+    except StopIteration as end:
+        found: _Kept = end.value
+        return found
+
+
+def _with(scenario: Scenario, schedule: Planned, told: str) -> Trial:
+    return Trial(replace(scenario, schedule=schedule), told)
+
+
+def _spans(schedule: FixedSchedule) -> Iterator[tuple[int, int]]:
+    """When each piece begins and ends, in ms."""
+    yield from ((step.at_ms, step.at_ms + step.hold_ms) for step in (*schedule.steps, *schedule.blinks))
+    yield from ((act.at_ms, act.at_ms) for act in schedule.acts)
+    yield from ((gambit.at_ms, gambit.at_ms + gambit.lasts_ms) for gambit in schedule.gambits)
+
+
+def _end_ms(schedule: FixedSchedule) -> int:
+    return max((end for _begin, end in _spans(schedule)), default=LEAD_MS)
+
+
+def _without_gaps(schedule: FixedSchedule) -> FixedSchedule:
+    """The schedule with pieces that begin sooner, in their order, and that ends soon after the last."""
+    sooner: dict[int, int] = {}
+    end, saved = LEAD_MS - _GAP_MS, 0
+    for begin, over in sorted(_spans(schedule)):
+        saved += max(begin - end - _GAP_MS, 0)
+        sooner[begin] = saved
+        end = max(end, over)
+    shifted = replace(
+        schedule,
+        steps=tuple(_shifted(schedule.steps, sooner)),
+        blinks=tuple(_shifted(schedule.blinks, sooner)),
+        acts=tuple(_shifted(schedule.acts, sooner)),
+        gambits=tuple(_shifted(schedule.gambits, sooner)),
+    )
+    return replace(shifted, duration_ms=_end_ms(shifted) + TAIL_MS)
+
+
+def _shifted(pieces: Iterable[_Timed], sooner: dict[int, int]) -> Iterator[_Timed]:
+    return (replace(piece, at_ms=piece.at_ms - sooner[piece.at_ms]) for piece in pieces)

@@ -1,0 +1,104 @@
+"""What a schedule consists of, and the same schedule with fewer pieces; pure."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from harness.plan.schedule import Planned
+from harness.vocabulary.gambits import Choice, Gambit, GambitMove, Mend, Strike
+from harness.vocabulary.moves import Heal, Inject, Move, Perform, ScriptedSchedule
+from harness.vocabulary.scenario import FixedSchedule
+
+FAULTS, OPERATIONS, GAMBITS, BLINKS, MOVES = "faults", "operations", "gambits", "blinks", "moves"
+KINDS = (BLINKS, OPERATIONS, GAMBITS, FAULTS)
+"""Of the pieces of a fixed schedule; those that are many and matter seldom come first."""
+
+
+class Piece(NamedTuple):
+    """One piece of a schedule: its kind, and its place among those of that kind."""
+
+    kind: str
+    place: int
+
+
+def pieces_of(schedule: Planned) -> tuple[Piece, ...]:
+    """Everything that can be left out by itself; of a script a fault with its heal is one piece."""
+    if isinstance(schedule, ScriptedSchedule):
+        return tuple(
+            Piece(_kind_of(move), place)
+            for place, move in enumerate(schedule.moves)
+            if not isinstance(move, Heal)
+        )
+    sizes = {
+        FAULTS: len(schedule.steps),
+        OPERATIONS: len(schedule.acts),
+        GAMBITS: len(schedule.gambits),
+        BLINKS: len(schedule.blinks),
+    }
+    return tuple(Piece(kind, place) for kind in KINDS for place in range(sizes[kind]))
+
+
+def with_pieces(schedule: Planned, pieces: Iterable[Piece]) -> Planned:
+    """The schedule with these of its pieces alone."""
+    kept = set(pieces)
+    if isinstance(schedule, ScriptedSchedule):
+        return replace(schedule, moves=tuple(_kept_moves(schedule, {piece.place for piece in kept})))
+    return replace(
+        schedule,
+        steps=tuple(each for place, each in enumerate(schedule.steps) if Piece(FAULTS, place) in kept),
+        acts=tuple(each for place, each in enumerate(schedule.acts) if Piece(OPERATIONS, place) in kept),
+        gambits=tuple(each for place, each in enumerate(schedule.gambits) if Piece(GAMBITS, place) in kept),
+        blinks=tuple(each for place, each in enumerate(schedule.blinks) if Piece(BLINKS, place) in kept),
+    )
+
+
+def counts_of(schedule: Planned) -> dict[str, int]:
+    """How many pieces of each kind a schedule has; moves of gambits beside gambits."""
+    counts = Counter(piece.kind for piece in pieces_of(schedule))
+    if isinstance(schedule, FixedSchedule):
+        counts[MOVES] = sum(len(gambit.moves) for gambit in schedule.gambits)
+    return {kind: count for kind, count in sorted(counts.items()) if count}
+
+
+def removable_moves(gambit: Gambit) -> tuple[int, ...]:
+    """Places of the moves that can be left out: without those who are chosen others would mean nobody."""
+    return tuple(place for place, move in enumerate(gambit.moves) if not isinstance(move, Choice))
+
+
+def with_moves(gambit: Gambit, places: Iterable[int]) -> Gambit:
+    """The gambit with its choices and these moves; nothing is mended that did not begin."""
+    kept = set(places)
+    moves: list[GambitMove] = []
+    begun: set[str] = set()
+    for place, move in enumerate(gambit.moves):
+        if not isinstance(move, Choice) and place not in kept:
+            continue
+        if isinstance(move, Strike):
+            begun |= {blow.name for blow in move.blows}
+        if isinstance(move, Mend):
+            names = tuple(name for name in move.names if name in begun)
+            if not names:
+                continue
+            move = replace(move, names=names)  # noqa: PLW2901 - the same move with less to do
+        moves.append(move)
+    return replace(gambit, moves=tuple(moves))
+
+
+def _kind_of(move: Move) -> str:
+    if isinstance(move, Inject):
+        return FAULTS
+    return OPERATIONS if isinstance(move, Perform) else MOVES
+
+
+def _kept_moves(schedule: ScriptedSchedule, places: set[int]) -> Iterator[Move]:
+    begun: set[str] = set()
+    for place, move in enumerate(schedule.moves):
+        if isinstance(move, Heal):
+            if move.name in begun:
+                yield move
+        elif place in places:
+            if isinstance(move, Inject):
+                begun.add(move.name)
+            yield move

@@ -1,0 +1,197 @@
+"""Has the runs of a minimisation made: each is an ordinary run of a scenario file, kept in the store."""
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+from msgspec.structs import replace
+
+from checkers.history.reading import HistoryError
+from checkers.verdict.verdict import Validity
+from harness.campaigns.making import run_one
+from harness.campaigns.minimising.evidence import Outcome
+from harness.campaigns.minimising.passes import PASSES
+from harness.campaigns.minimising.search import Search, Trial, key_of
+from harness.campaigns.minimising.starting import Start, shows
+from harness.campaigns.minimising.state import CANDIDATES, RESULT_FILE, Kept, Tried
+from harness.campaigns.series import Series, Venue
+from harness.errors import KrucibleError, disk_errors_told
+from harness.plan.planning import RunPlan, plan_run
+from harness.plan.scenario_files import name_of
+from harness.plan.writing import write_scenario
+from harness.vocabulary.scenario import Scenario
+from results.store import StoreError, write_whole
+
+
+class Budget(NamedTuple):
+    """How much a command may run.
+
+    Attributes:
+        limit_s: no run begins that would end later, by the longest one so far; the search leaves time for
+            the runs that measure the rate.
+        runs_max: so many runs; None: there is no such limit.
+        confirming: how many runs measure the rate of what the search chose.
+    """
+
+    limit_s: float
+    runs_max: int | None
+    confirming: int
+
+
+class SpentError(Exception):
+    """The budget allows no further run, or the command was interrupted."""
+
+
+class Minimising:
+    """One command's work on a minimisation.
+
+    Args:
+        start: what to start from.
+        kept: what was run already.
+        runs: the store.
+        budget: how much may be run.
+        cancelled: when set, the run that is under way is the last one, and does not count.
+        replay_of: id of the red run.
+
+    Attributes:
+        search: how far the search has come.
+        searched: whether nothing smaller is left to try.
+        complete: whether the rate is measured, too.
+    """
+
+    def __init__(
+        self,
+        start: Start,
+        kept: Kept,
+        runs: Path,
+        *,
+        budget: Budget,
+        cancelled: threading.Event,
+        replay_of: str,
+    ) -> None:
+        self._start, self._kept, self._runs, self._budget = start, kept, runs, budget
+        self._cancelled, self._replay_of = cancelled, replay_of
+        self._began, self._made = time.monotonic(), 0
+        self._longest_s = self._last_s = 0.0
+        self._failed_before = False
+        self.search = Search(start.trials, PASSES)
+        self.searched = self.complete = False
+
+    def go_on(self) -> None:
+        """Run what the search asks for, then what measures the rate, as far as the budget goes.
+
+        Raises:
+            KrucibleError: the harness failed twice, one run after the other; all runs before are kept.
+        """
+        with Series(self._runs, self._cancelled) as series:
+            venue = Venue(self._runs, series=series)
+            self.searched = self._within(lambda: self._search(venue))
+            confirmed = self._within(lambda: self._confirm(venue))
+        self.complete = self.searched and confirmed
+        if not self.complete:
+            why = "interrupted" if self._cancelled.is_set() else "the budget is spent"
+            click.echo(f"minimise   {why}; the same command goes on", err=True)
+
+    def outcomes(self, scenario: Scenario) -> tuple[list[Outcome], bool]:
+        """What the runs of a scenario showed: those after the search, else those by which it was chosen."""
+        key = key_of(scenario)
+        confirming = self._kept.outcomes(key, confirming=True)
+        return (confirming, True) if confirming else (self._kept.outcomes(key), False)
+
+    def write_result(self, docstring: str) -> Path:
+        """Write the smallest scenario so far.
+
+        Raises:
+            ValueError: there is none yet.
+        """
+        if self.search.best is None:
+            raise ValueError("no scenario shows the anomaly")
+        path = self._kept.folder / RESULT_FILE
+        with disk_errors_told():
+            write_whole(path, write_scenario(self.search.best, docstring).encode())
+        return path
+
+    @staticmethod
+    def _within(action: Callable[[], None]) -> bool:
+        """Whether the budget was enough for an action."""
+        try:
+            action()
+        except SpentError:
+            return False
+        return True
+
+    def _search(self, venue: Venue) -> None:
+        """Feed the search with what is known, and then with new runs."""
+        asking, used = self.search.asking(), dict[str, int]()
+        try:
+            trial = next(asking)
+            while True:
+                key = key_of(trial.scenario)
+                known = self._kept.outcomes(key)
+                place = used.get(key, 0)
+                outcome = known[place] if place < len(known) else self._run(trial, venue, confirming=False)
+                used[key] = place + 1
+                trial = asking.send(outcome)
+        except StopIteration:
+            return
+
+    def _confirm(self, venue: Venue) -> None:
+        best = self.search.best
+        if best is None:
+            return
+        while len(self._kept.outcomes(key_of(best), confirming=True)) < self._budget.confirming:
+            self._run(Trial(best, "how often it comes back"), venue, confirming=True)
+
+    def _run(self, trial: Trial, venue: Venue, *, confirming: bool) -> Outcome:
+        """What one more run shows; a run in which the harness failed is made again, once."""
+        while True:
+            self._require_budget(confirming=confirming)
+            plan = self._plan(trial)
+            click.echo(f"minimise   run {len(self._kept.state.tried) + 1}: {trial.told}", err=True)
+            began = time.monotonic()
+            self._made += 1
+            try:
+                with contextlib.redirect_stdout(sys.stderr):
+                    folder, verdict = run_one(plan, venue, self._cancelled)
+            except (HistoryError, KrucibleError, StoreError) as error:
+                if self._failed_before or self._cancelled.is_set():
+                    raise
+                self._failed_before = True
+                click.echo(f"krucible: the run failed, it is made again: {error}", err=True)
+                continue
+            if self._cancelled.is_set():
+                raise SpentError
+            self._failed_before = False
+            self._last_s = time.monotonic() - began
+            self._longest_s = max(self._longest_s, self._last_s)
+            outcome = Outcome.SHOWN if shows(verdict, self._start.wanted) else Outcome.MISSED
+            if outcome is Outcome.MISSED and verdict.validity is Validity.UNKNOWN:
+                outcome = Outcome.UNDECIDED
+            self._kept.add(Tried(key_of(trial.scenario), outcome, str(folder), confirming))
+            click.echo(f"minimise   {self._start.wanted} was {outcome}: {folder}", err=True)
+            return outcome
+
+    def _require_budget(self, *, confirming: bool) -> None:
+        """Refuse another run where none may begin."""
+        reserved_s = 0.0 if confirming else self._budget.confirming * self._last_s
+        ends_s = time.monotonic() - self._began + self._longest_s + reserved_s
+        spent = self._budget.runs_max is not None and self._made >= self._budget.runs_max
+        if self._cancelled.is_set() or spent or ends_s > self._budget.limit_s:
+            raise SpentError
+
+    def _plan(self, trial: Trial) -> RunPlan:
+        """The run of a trial, from a file that is written for it."""
+        folder = self._kept.folder / CANDIDATES
+        path = (folder / f"{self._start.wanted}-{key_of(trial.scenario)}.py").resolve()
+        told = f"A candidate: {trial.told}, to find out whether {self._start.wanted} comes back."
+        with disk_errors_told():
+            folder.mkdir(parents=True, exist_ok=True)
+            if not path.exists():
+                write_whole(path, write_scenario(trial.scenario, told).encode())
+        options = replace(self._start.options, scenario=name_of(path), scenario_file=str(path))
+        return replace(plan_run(options), replay_of=self._replay_of)

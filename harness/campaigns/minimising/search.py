@@ -1,0 +1,100 @@
+"""Looks for the smallest scenario that still shows an anomaly: asks for runs, and is told what they showed.
+
+Nothing is run here: the same outcomes lead to the same questions, so that a search can be taken up again
+from the outcomes that were recorded.
+"""
+
+import hashlib
+from collections.abc import Callable, Generator, Sequence
+from typing import NamedTuple
+
+from harness.campaigns.minimising.evidence import LEVELS, Evidence, Level, Outcome
+from harness.plan.writing import write_scenario
+from harness.vocabulary.scenario import Scenario
+
+_DIGITS = 8
+
+
+class Trial(NamedTuple):
+    """A scenario that may show the anomaly, and in a few words what it is."""
+
+    scenario: Scenario
+    told: str
+
+
+Pass = Callable[[Scenario], Generator[Trial, bool, None]]
+"""Ways to make a scenario smaller: yields smaller ones, and is sent whether each was kept."""
+Asking = Generator[Trial, Outcome, None]
+"""Yields what to run, once each time, and is sent what the run showed."""
+
+
+def key_of(scenario: Scenario) -> str:
+    """What tells a scenario from others, the same whenever it is asked for."""
+    return hashlib.sha256(write_scenario(scenario, "").encode()).hexdigest()[:_DIGITS]
+
+
+class Search:
+    """One search.
+
+    Args:
+        starts: scenarios to start from; the first that shows the anomaly is taken.
+        passes: are tried one after the other.
+
+    Attributes:
+        best: the smallest scenario so far that shows the anomaly; None: none does yet.
+        level: how often it must come back, by what the start showed.
+        kept: what each step took away, in order.
+    """
+
+    def __init__(self, starts: Sequence[Trial], passes: Sequence[Pass]) -> None:
+        self._starts = starts
+        self._passes = passes
+        self._decided: dict[str, bool] = {}
+        self.best: Scenario | None = None
+        self.level = LEVELS[0]
+        self.kept: list[str] = []
+
+    def asking(self) -> Asking:
+        """The runs that are needed, one at a time; at the end nothing smaller is left to try."""
+        for start in self._starts:
+            level = yield from _level_of(start)
+            if level is not None:
+                self.best, self.level = start.scenario, level
+                self._decided[key_of(start.scenario)] = True
+                break
+        if self.best is None:
+            return
+        for each in self._passes:
+            yield from self._carry_out(each(self.best))
+
+    def _carry_out(self, trials: Generator[Trial, bool, None]) -> Asking:
+        try:
+            trial = next(trials)
+            while True:
+                trial = trials.send((yield from self._judged(trial)))
+        except StopIteration:
+            return
+
+    def _judged(self, trial: Trial) -> Generator[Trial, Outcome, bool]:
+        """Whether a trial shows the anomaly often enough; one that was judged before is not run again."""
+        key = key_of(trial.scenario)
+        if key not in self._decided:
+            evidence = Evidence()
+            while (decision := evidence.decision(self.level)) is None:
+                evidence.add((yield trial))
+            self._decided[key] = decision
+            if decision:
+                self.best = trial.scenario
+                self.kept.append(trial.told)
+        return self._decided[key]
+
+
+def _level_of(start: Trial) -> Generator[Trial, Outcome, Level | None]:
+    """The strictest level that a start reaches; None where it shows the anomaly too seldom."""
+    evidence = Evidence()
+    for level in LEVELS:
+        while (decision := evidence.decision(level)) is None:
+            evidence.add((yield start))
+        if decision:
+            return level
+    return None

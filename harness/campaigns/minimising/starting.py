@@ -1,0 +1,119 @@
+"""From a red run to what a search starts from: its anomaly, its scenarios, and the options of each run."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from msgspec.structs import replace
+
+from checkers.verdict.verdict import Anomaly, Validity, Verdict
+from harness.campaigns.minimising.search import Trial
+from harness.errors import UsageError
+from harness.plan.planning import RunOptions
+from harness.plan.replaying_plan import Instead, Recorded, Replay, is_resolved, plan_replay
+from harness.seeded_bugs.catalogue import seeded_bugs
+from harness.vocabulary.scenario import Expectation, Scenario
+
+
+class Start(NamedTuple):
+    """What a search starts from.
+
+    Attributes:
+        wanted: id of the anomaly that is to come back.
+        whole: the scenario of the run, with the schedule that it planned.
+        trials: what the search may start from; the first that shows the anomaly is taken.
+        options: of every run, but for scenario and file.
+    """
+
+    wanted: str
+    whole: Scenario
+    trials: tuple[Trial, ...]
+    options: RunOptions
+
+
+def start_of(recorded: Recorded, verdict: Verdict, asked: str | None) -> Start:
+    """What to start from.
+
+    Args:
+        recorded: the run.
+        verdict: its verdict.
+        asked: the anomaly that is to come back; None: the first that the run shows.
+
+    Raises:
+        UsageError: the run is not red, does not have that anomaly, or can't be carried out again.
+    """
+    wanted = _wanted(recorded, verdict, asked)
+    planned = plan_replay(recorded, Instead(), symbolic=True)
+    executed = plan_replay(recorded, Instead(), symbolic=False)
+    whole = _scenario(planned, recorded, wanted)
+    trials = [
+        *(
+            []
+            if is_resolved(recorded.identity)
+            else [Trial(whole, "the whole schedule, roles resolved anew")]
+        ),
+        Trial(_scenario(executed, recorded, wanted), "the whole schedule, at the same nodes"),
+    ]
+    given = planned.plan.options
+    options = RunOptions(
+        scenario=given.scenario,
+        seed=given.seed,
+        kafka_version=planned.plan.version,
+        seeded_bug=given.seeded_bug,
+        image_source=given.image_source,
+        kafka_tarball=given.kafka_tarball,
+        kafka_image=given.kafka_image,
+    )
+    return Start(wanted, whole, tuple(trials), options)
+
+
+def shows(verdict: Verdict, wanted: str) -> bool:
+    """Whether a verdict has an anomaly against what is promised."""
+    return any(anomaly.id == wanted for anomaly in _illegal(verdict))
+
+
+def _wanted(recorded: Recorded, verdict: Verdict, asked: str | None) -> str:
+    where, illegal = str(recorded.folder), sorted(_illegal(verdict), key=_moment)
+    found = list(dict.fromkeys(anomaly.id for anomaly in illegal))
+    if verdict.validity is not Validity.INVALID or not found:
+        raise UsageError(
+            "only a run that is invalid can be minimised",
+            got=f"the verdict {verdict.validity}",
+            expected="an anomaly that is to come back",
+            where=where,
+            next_step="krucible list names the runs with their verdicts",
+        )
+    if asked is not None and asked not in found:
+        raise UsageError(
+            "that run does not show that anomaly",
+            got=asked,
+            expected=", ".join(found),
+            where=where,
+            next_step="name one of them, or drop --anomaly",
+        )
+    bug = seeded_bugs().get(recorded.identity.seeded_bug)
+    likely = [each for each in found if bug is not None and each in bug.anomalies]
+    return asked or (likely or found)[0]
+
+
+def _scenario(replay: Replay, recorded: Recorded, wanted: str) -> Scenario:
+    """What a replay carries out, as a scenario of its own."""
+    identity, plan = recorded.identity, replay.plan
+    expected = Expectation(Validity.INVALID, (wanted,), why=f"run {identity.run} of {identity.scenario}")
+    return replace(
+        plan.scenario,
+        summary=f"{wanted}, minimised from a run of {identity.scenario}.",
+        schedule=plan.schedule,
+        kafka_version=plan.version,
+        keeps_draws=True,
+        # With a bug in it the bug's anomalies are expected; without it nothing is.
+        expectations=() if plan.options.seeded_bug else (expected,),
+    )
+
+
+def _illegal(verdict: Verdict) -> Iterator[Anomaly]:
+    return (anomaly for result in verdict.results for anomaly in result.anomalies if anomaly.illegal)
+
+
+def _moment(anomaly: Anomaly) -> tuple[bool, int, str]:
+    """Those without a time come last."""
+    return anomaly.time_ns is None, anomaly.time_ns or 0, anomaly.id

@@ -1,0 +1,97 @@
+"""What a minimisation has run so far, beside the run that it makes smaller; written whole after every run."""
+
+import shlex
+from pathlib import Path
+
+import msgspec
+
+from harness.campaigns.minimising.evidence import Outcome
+from harness.errors import KrucibleError, disk_errors_told
+from results.store import RunUnreadableError, load_record, save_record
+
+FOLDER = "minimised"
+STATE_FILE = "state.json"
+RESULT_FILE = "scenario.py"
+CANDIDATES = "candidates"
+
+
+class Tried(msgspec.Struct, frozen=True):
+    """One run that was made.
+
+    Attributes:
+        key: of the scenario that was run.
+        outcome: what it showed.
+        folder: the run's.
+        confirming: whether it was made after the search, to measure the rate of what the search chose.
+    """
+
+    key: str
+    outcome: Outcome
+    folder: str
+    confirming: bool = False
+
+
+class State(msgspec.Struct, frozen=True):
+    """What a minimisation of one run for one anomaly has run so far.
+
+    Attributes:
+        run: id of the run.
+        wanted: the anomaly.
+        tried: every run, in order.
+    """
+
+    run: str
+    wanted: str
+    tried: tuple[Tried, ...] = ()
+
+
+class Kept:
+    """The state of a minimisation on disk.
+
+    Args:
+        run_folder: of the run that is made smaller.
+        run: its id.
+        wanted: the anomaly that is to come back.
+
+    Attributes:
+        folder: everything of this minimisation.
+
+    Raises:
+        KrucibleError: what was kept can't be read, or is of another run.
+    """
+
+    def __init__(self, run_folder: Path, run: str, wanted: str) -> None:
+        self.folder = run_folder / FOLDER / wanted
+        self._path = self.folder / STATE_FILE
+        self.state = State(run, wanted)
+        if self._path.exists():
+            self.state = self._read()
+
+    def outcomes(self, key: str, *, confirming: bool = False) -> list[Outcome]:
+        """What the runs of a scenario showed, in order."""
+        return [each.outcome for each in self.state.tried if (each.key, each.confirming) == (key, confirming)]
+
+    def add(self, tried: Tried) -> None:
+        """Keep one more run."""
+        self.state = msgspec.structs.replace(self.state, tried=(*self.state.tried, tried))
+        with disk_errors_told():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            save_record(self._path, self.state)
+
+    def _read(self) -> State:
+        try:
+            state = load_record(self._path, State)
+        except RunUnreadableError as error:
+            raise self._refused(str(error)) from error
+        if (state.run, state.wanted) != (self.state.run, self.state.wanted):
+            raise self._refused(f"it is of run {state.run}, for {state.wanted}")
+        return state
+
+    def _refused(self, got: str) -> KrucibleError:
+        return KrucibleError(
+            "what the minimisation has done so far can't be used",
+            got=got,
+            expected=f"the runs that were made to minimise {self.state.run} for {self.state.wanted}",
+            where=str(self._path),
+            next_step=f"repair it, or begin anew: rm {shlex.quote(str(self._path))}",
+        )

@@ -1,0 +1,87 @@
+"""Scenarios from files that are not in the catalogue: Python files with a ``SCENARIO`` in the vocabulary."""
+
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from harness.errors import UsageError
+from harness.vocabulary.scenario import Scenario
+
+SUFFIX = ".py"
+FOLDER = "files"
+"""Where runs of such scenarios are kept in a store: they have the names ``files/…``."""
+_NAME = "SCENARIO"
+_ODD = re.compile(r"[^A-Za-z0-9.]+")
+_NEXT_STEP = "write it as docs/write-a-scenario.md says, or name a scenario: krucible list --scenarios"
+
+
+def is_file(scenario: str) -> bool:
+    """Whether what was typed means a file: no scenario of the catalogue has such a name."""
+    return scenario.endswith(SUFFIX)
+
+
+def name_of(path: Path) -> str:
+    """The name that a file's scenario has in the store, such as ``files/lost-writes``."""
+    return f"{FOLDER}/{_ODD.sub('-', path.stem).strip('-.') or 'scenario'}"
+
+
+def load_file(path: Path) -> Scenario:
+    """The scenario of a file, which is executed.
+
+    Raises:
+        UsageError: there is no such file, it can't be executed, or it has no scenario that can be run.
+    """
+    scenario = _executed(path).get(_NAME)
+    if not isinstance(scenario, Scenario):
+        found = "none" if scenario is None else f"a value of type {type(scenario).__name__}"
+        raise _refused(path, f"{_NAME} is {found}", f"{_NAME} = Scenario(…), from harness.vocabulary")
+    if problems := list(_problems(scenario)):
+        raise _refused(path, "\n            ".join(problems), "values of the types that the vocabulary has")
+    return scenario
+
+
+def _executed(path: Path) -> dict[str, Any]:
+    if not path.is_file():
+        raise _refused(path, "there is no such file", f"a Python file with a {_NAME}")
+    try:
+        return runpy.run_path(str(path), run_name=path.stem)
+    except SyntaxError as error:
+        raise _refused(path, f"line {error.lineno}: {error.msg}", "Python that can be read") from error
+    except (Exception, SystemExit) as error:
+        got = f"{_line_of(error, path)}{type(error).__name__}: {error}"
+        raise _refused(path, got, "Python that can be executed") from error
+
+
+def _line_of(error: BaseException, path: Path) -> str:
+    """The last line of the file that was being executed."""
+    found, trace = "", error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            found = f"line {trace.tb_lineno}: "
+        trace = trace.tb_next
+    return found
+
+
+def _problems(scenario: Scenario) -> Iterator[str]:
+    """Values of wrong types: frozen values take anything when they are made."""
+    for field in msgspec.structs.fields(scenario):
+        value = getattr(scenario, field.name)
+        expected = type(value) if isinstance(value, msgspec.Struct) else field.type
+        try:
+            msgspec.convert(msgspec.to_builtins(value), expected)
+        except (msgspec.ValidationError, TypeError) as error:
+            yield f"{field.name}: {error}"
+
+
+def _refused(path: Path, got: str, expected: str) -> UsageError:
+    return UsageError(
+        "that file has no scenario to run",
+        got=got,
+        expected=expected,
+        where=str(path),
+        next_step=_NEXT_STEP,
+    )
