@@ -200,6 +200,7 @@ _SHAPES: dict[tuple[str, OperationType], Shape] = {
     ("alter-reassignments", _Type.OK): Shape(None, requested.PartitionsAnswered),
     ("alter-topic", _Type.INVOKE): Shape(str, requested.TopicAltered),
     ("create-partitions", _Type.INVOKE): Shape(str, requested.PartitionsAdded),
+    ("late-heartbeat", _Type.INVOKE): Shape(int, requested.HeartbeatSent),
     ("configure", _Type.INVOKE): Shape(str, requested.NodeConfigured),
     ("write", _Type.INVOKE): Shape(str, Any),
     ("read", _Type.INVOKE): Shape(str, None),

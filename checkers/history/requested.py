@@ -46,6 +46,13 @@ class PartitionsAdded(msgspec.Struct, frozen=True):
     count: Annotated[int, msgspec.Meta(ge=1, le=PARTITIONS_MAX)]
 
 
+class HeartbeatSent(msgspec.Struct, frozen=True):
+    """A heartbeat in a broker's name: its epoch, and how much of the metadata log it says to have applied."""
+
+    epoch: int
+    metadata_offset: int
+
+
 class NodeConfigured(msgspec.Struct, frozen=True):
     """Properties of a node for its next start; None: to be taken out."""
 

@@ -73,6 +73,7 @@ _WORDS: dict[str, Callable[[Any, dict[str, Any]], str]] = {
     "update-feature": lambda key, value: f"{key} to {value['level']}",
     "alter-topic": lambda key, value: f"{key} {value['config']}={value['value']}",
     "create-partitions": lambda key, value: f"{key} to {value['count']} partitions",
+    "late-heartbeat": _plain("late heartbeat of broker"),
     "await": _plain("await"),
     "choose": _plain("choose"),
     "gambit": lambda key, value: f"gambit {key} {value['kind']}",

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from checkers.history.operations import OperationType
 from harness.administration.elections import elect_leaders
+from harness.administration.heartbeats import Heartbeat, HeartbeatAnswer, registered_epoch, send_heartbeat
 from harness.administration.reassignments import alter_reassignments, list_reassignments
 from harness.administration.settings import SettingAnswer, add_partitions, alter_topic, update_feature
 from harness.administration.throttles import Move, Throttle, set_throttle, throttle_for
@@ -14,13 +15,14 @@ from harness.administration.voters import VoterKey, add_voter, outcome_of, remov
 from harness.cluster.homes import NodeHome
 from harness.kafka.answers import QuorumAnswer
 from harness.kafka.snapshot import ClusterSnapshot
-from harness.kafka.wire import WireError, answers
+from harness.kafka.wire import METADATA_TOPIC, WireError, answers
 from harness.vocabulary.administration import (
     AddPartitions,
     AddVoter,
     AlterTopic,
     Concrete,
     ElectLeaders,
+    LateHeartbeat,
     Reassign,
     RemoveVoter,
     UpdateFeature,
@@ -37,6 +39,8 @@ has as many already.
 """
 
 Address = tuple[str, int]
+Brokered = ElectLeaders | AddVoter | RemoveVoter | Reassign | UpdateFeature | AlterTopic | AddPartitions
+"""Operations of which a broker can be asked."""
 
 
 class NobodyToAskError(WireError):
@@ -110,15 +114,37 @@ class Asking:
         """What will be asked of whom.
 
         Raises:
-            NobodyToAskError: no broker answers, or a directory id is not known.
+            NobodyToAskError: no broker answers, or a directory id or an epoch is not known.
             LookupError: the operation names a node that the topology does not have.
         """
+        if isinstance(operation, LateHeartbeat):
+            return self._prepare_heartbeat(operation, snapshot)
         node = self.answering(snapshot)
         key, value = self._as_value(operation, snapshot)
         address = self.address_of(node)
         if isinstance(operation, AddVoter | RemoveVoter):
             node, address = self._listener_for_voters(node, snapshot)
         return Asked(key, {"to": node.name, **value}, node.name, address)
+
+    def _prepare_heartbeat(self, operation: LateHeartbeat, snapshot: ClusterSnapshot) -> Asked:
+        """A heartbeat for the active controller, in whose log the broker's epoch is looked up.
+
+        Raises:
+            NobodyToAskError: no active controller is seen, or it knows no registration of the broker.
+            LookupError: the topology does not have that broker.
+        """
+        broker, quorum = snapshot.node(operation.member), snapshot.quorum
+        if quorum is None:
+            raise NobodyToAskError("no leader of the quorum is seen")
+        controller = snapshot.by_id[quorum.leader_id]
+        try:
+            epoch = registered_epoch(self._cluster.home(controller).disk / f"{METADATA_TOPIC}-0", broker.id)
+        except OSError as error:
+            raise NobodyToAskError(f"the metadata log of {controller.name} can't be read: {error}") from error
+        if epoch is None:
+            raise NobodyToAskError(f"no registration of {broker.name} is in the log of {controller.name}")
+        value = {"to": controller.name, "epoch": epoch, "metadata_offset": quorum.high_watermark}
+        return Asked(broker.id, value, controller.name, self._cluster.controller_listeners[controller.name])
 
     def answering(self, snapshot: ClusterSnapshot) -> Node:
         """The first broker that is alive; those that a fault holds are not even tried.
@@ -178,14 +204,13 @@ class Asking:
                 return _by_partition(moving.code, moving.message, moving.results)
             case AddVoter() | RemoveVoter():
                 return self._ask_for_voter(operation, address, asked, timeout_ms)
-            case UpdateFeature(feature=feature, level=level):
-                return _plain(update_feature(address, feature, level, timeout_ms))
-            case AlterTopic(topic=topic, config=config, value=value):
-                return _plain(alter_topic(address, topic, config, value))
-            case AddPartitions(count=count):
-                return _plain(add_partitions(address, asked.key, count, timeout_ms))
+            case UpdateFeature() | AlterTopic() | AddPartitions():
+                return _plain(_set(operation, address, asked, timeout_ms))
+            case LateHeartbeat():
+                heartbeat = Heartbeat(asked.key, asked.value["epoch"], asked.value["metadata_offset"])
+                return _of_heartbeat(send_heartbeat(address, heartbeat, timeout_ms))
 
-    def _as_value(self, operation: Concrete, snapshot: ClusterSnapshot) -> tuple[Any, dict[str, Any]]:
+    def _as_value(self, operation: Brokered, snapshot: ClusterSnapshot) -> tuple[Any, dict[str, Any]]:
         match operation:
             case ElectLeaders(type=kind, partitions=partitions):
                 return str(kind), {"partitions": partitions}
@@ -304,5 +329,27 @@ def _outcome(code: int) -> OperationType:
     return OperationType.FAIL if code in _REFUSED else OperationType.INFO
 
 
+def _set(
+    operation: UpdateFeature | AlterTopic | AddPartitions, address: Address, asked: Asked, timeout_ms: int
+) -> SettingAnswer:
+    match operation:
+        case UpdateFeature(feature=feature, level=level):
+            return update_feature(address, feature, level, timeout_ms)
+        case AlterTopic(topic=topic, config=config, value=value):
+            return alter_topic(address, topic, config, value)
+        case AddPartitions(count=count):
+            return add_partitions(address, asked.key, count, timeout_ms)
+
+
 def _plain(answer: SettingAnswer) -> Answer:
     return Answer(_outcome(answer.code), (answer.code,), {"code": answer.code, "message": answer.message})
+
+
+def _of_heartbeat(answer: HeartbeatAnswer) -> Answer:
+    told = {
+        "code": answer.code,
+        "is_caught_up": answer.is_caught_up,
+        "is_fenced": answer.is_fenced,
+        "should_shut_down": answer.should_shut_down,
+    }
+    return Answer(answer.outcome, (answer.code,), told)

@@ -19,6 +19,7 @@ from harness.vocabulary.administration import (
     Drawn,
     ElectionType,
     ElectLeaders,
+    LateHeartbeat,
     Member,
     Reassign,
     RemoveVoter,
@@ -31,6 +32,12 @@ from harness.vocabulary.scenario import FixedSchedule, Step, TimedOperation
 from harness.vocabulary.topology import Node, Role
 
 _OPERATOR = "admin"
+_OF_NODES: dict[str, type[AddVoter | RemoveVoter | LateHeartbeat]] = {
+    "add-voter": AddVoter,
+    "remove-voter": RemoveVoter,
+    "late-heartbeat": LateHeartbeat,
+}
+"""Operations whose key is the id of a node."""
 
 
 class Resolution(NamedTuple):
@@ -92,7 +99,7 @@ class _Recorded:
         """A node by its name."""
         return _member(node, "name", self.nodes)
 
-    def voter(self, node_id: int) -> Member:
+    def numbered(self, node_id: int) -> Member:
         """A node by its id."""
         return _member(node_id, "id", self.nodes)
 
@@ -117,9 +124,8 @@ class _Recorded:
                 chosen = value["partitions"]
                 partitions = None if chosen is None else tuple((topic, number) for topic, number in chosen)
                 return ElectLeaders(ElectionType(str(operation.key)), partitions)
-            case "add-voter" | "remove-voter":
-                change = AddVoter if operation.f == "add-voter" else RemoveVoter
-                return change(self.voter(int(operation.key)))
+            case "add-voter" | "remove-voter" | "late-heartbeat":
+                return _OF_NODES[operation.f](self.numbered(int(operation.key)))
             case "update-feature":
                 return UpdateFeature(str(operation.key), value["level"])
             case "alter-topic":

@@ -113,6 +113,18 @@ class AddPartitions(msgspec.Struct, frozen=True, tag_field="kind", tag="add-part
     topic: str | None = None
 
 
+class LateHeartbeat(msgspec.Struct, frozen=True, tag_field="kind", tag="late-heartbeat"):
+    """Send the active controller a heartbeat in a broker's name, as if the network had held it until now.
+
+    It has the epoch of the broker's last registration, and wants neither to be fenced nor to shut down.
+
+    Attributes:
+        member: the broker.
+    """
+
+    member: Member
+
+
 class ElectSome(msgspec.Struct, frozen=True, tag_field="kind", tag="elect-some"):
     """An election of one type for a few of the workload's partitions, or all."""
 
@@ -153,7 +165,16 @@ class AddSome(msgspec.Struct, frozen=True, tag_field="kind", tag="add-some-parti
     draw: int = 0
 
 
-Concrete = ElectLeaders | AddVoter | RemoveVoter | Reassign | UpdateFeature | AlterTopic | AddPartitions
+Concrete = (
+    ElectLeaders
+    | AddVoter
+    | RemoveVoter
+    | Reassign
+    | UpdateFeature
+    | AlterTopic
+    | AddPartitions
+    | LateHeartbeat
+)
 Drawn = ElectSome | ReassignSome | CancelSome | ChangeVoters | AlterSome | AddSome
 AdminOperation = Concrete | Drawn
 Moving = Reassign | ReassignSome | CancelSome

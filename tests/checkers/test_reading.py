@@ -19,6 +19,7 @@ from tests.checkers.log_simulator import Simulation
 
 HEADER = '{"krucible_history":1,"run":"r1","journal":"worker-3","began_at":"2026-11-20T21:56:57Z"}'
 SETUP = '{"index":0,"time_ns":1,"process":"runner","type":"ok","f":"setup","value":{"topics":[]}}'
+HEARTBEAT = {"to": "c1", "epoch": 26, "metadata_offset": 83}
 
 
 def line(index: int, kind: str = "ok", f: str = "observe", **fields: Any) -> str:
@@ -354,6 +355,8 @@ def final(kind: str, **changes: Any) -> list[str]:
         ),
         ([line(0, f="setup", value={"final_readers": "one"})], "`$.final_readers`"),
         ([line(0, f="phase", key=7)], "Expected `str`"),
+        ([line(0, "invoke", "late-heartbeat", key="b1", value=HEARTBEAT)], "Expected `int`, got `str`"),
+        ([line(0, "invoke", "late-heartbeat", key=1, value={"to": "c1"})], "required field `epoch`"),
         ([line(0, "invoke", "inject", key="f1", value={})], "missing required field `kind`"),
         ([line(0, key="partitions", value={"began_ns": 1, "topics": {"t": [[0]]}})], "`$.topics[...][0]`"),
     ],

@@ -40,6 +40,12 @@ def batch(
     return _placed(builder, base_offset, leader_epoch)
 
 
+def registration(broker: int, epoch: int) -> bytes:
+    """A RegisterBrokerRecord of version 0 without endpoints and features, as KIP-631 lays it out."""
+    head = b"\x01\x00\x00" + struct.pack(">i", broker) + bytes(16) + struct.pack(">q", epoch)
+    return head + b"\x01\x01\x00\x01\x00"
+
+
 def control_batch(
     base_offset: int,
     kind: int,

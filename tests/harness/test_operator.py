@@ -9,6 +9,7 @@ import pytest
 
 from checkers.history.operations import Operation, OperationType
 from harness.administration.elections import ElectionAnswer, ElectionResult
+from harness.administration.heartbeats import Heartbeat, HeartbeatAnswer
 from harness.administration.reassignments import ReassignmentAnswer, ReassignmentResult
 from harness.administration.settings import SettingAnswer
 from harness.administration.voters import VoterAnswer
@@ -29,6 +30,7 @@ from harness.vocabulary import (
     AlterTopic,
     ElectionType,
     ElectLeaders,
+    LateHeartbeat,
     Node,
     Reassign,
     ReassignSome,
@@ -40,6 +42,7 @@ from harness.vocabulary import (
     controller,
 )
 from tests.harness.fake_node import FakeNode
+from tests.harness.fake_segments import batch, registration
 from tests.harness.recorded import recorded
 from tests.harness.snapshots import grown
 from tests.harness.waiting import BOUND_S, wait_until
@@ -68,7 +71,7 @@ class Bench:
         )
         self.answers["list_reassignments"] = ()
         asked = ("elect_leaders", "alter_reassignments", "list_reassignments", "add_voter", "remove_voter")
-        for name in (*asked, "update_feature", "add_partitions"):
+        for name in (*asked, "update_feature", "add_partitions", "send_heartbeat"):
             monkeypatch.setattr(asking, name, self._answering(name))
         monkeypatch.setattr(asking, "alter_topic", self._answering("alter_topic"))
         monkeypatch.setattr(asking, "set_throttle", self._answering("set_throttle"))
@@ -271,6 +274,49 @@ def test_settings(bench: Bench, operation: AdminOperation, name: str, f: str, ke
     assert completion(bench)[1:3] == (f, key)
     bench.answers[name] = SettingAnswer(0, None)
     assert bench.operator.perform(operation, 500).outcome is OK
+
+
+def with_registration(bench: Bench, node: Node, broker_id: int, epoch: int) -> None:
+    log = bench.home(node).disk / "__cluster_metadata-0"
+    log.mkdir(parents=True)
+    (log / f"{0:020}.log").write_bytes(batch(epoch, [registration(broker_id, epoch)]))
+
+
+def test_a_late_heartbeat_has_the_epoch_in_the_log_of_the_active_controller(bench: Bench) -> None:
+    with_registration(bench, bench.nodes[0], 3, 5)
+    with_registration(bench, bench.nodes[1], 3, 6)
+    answer = HeartbeatAnswer(0, is_caught_up=True, is_fenced=False, should_shut_down=False)
+    bench.answers["send_heartbeat"] = answer
+    performed = bench.operator.perform(LateHeartbeat(broker(3)), 500)
+    assert (performed.outcome, performed.codes, performed.error) == (OK, (0,), None)
+    begun, ended = bench.operations()
+    assert (begun.f, begun.key, begun.node) == ("late-heartbeat", 3, "n1")
+    assert begun.value == {"to": "n1", "epoch": 5, "metadata_offset": 7}
+    told = {"code": 0, "is_caught_up": True, "is_fenced": False, "should_shut_down": False}
+    assert ended.value == begun.value | told | {"took_ms": ended.value["took_ms"]}
+    assert bench.asked == [("send_heartbeat", Heartbeat(3, 5, 7), 500)]
+
+
+def test_a_late_heartbeat_may_be_refused(bench: Bench) -> None:
+    with_registration(bench, bench.nodes[0], 3, 5)
+    answer = HeartbeatAnswer(77, is_caught_up=False, is_fenced=True, should_shut_down=False)
+    bench.answers["send_heartbeat"] = answer
+    performed = bench.operator.perform(LateHeartbeat(broker(3)), 500)
+    assert (performed.outcome, performed.codes, performed.error) == (FAIL, (77,), "Kafka answered 77")
+
+
+def test_a_heartbeat_of_a_broker_that_is_not_known_well_enough_is_not_sent(bench: Bench) -> None:
+    assert "the metadata log of n1 can't be read" in (
+        bench.operator.perform(LateHeartbeat(broker(3)), 500).error or ""
+    )
+    with_registration(bench, bench.nodes[0], 2, 5)
+    performed = bench.operator.perform(LateHeartbeat(broker(3)), 500)
+    assert (performed.outcome, performed.error) == (FAIL, "no registration of n3 is in the log of n1")
+    bench.snapshot = msgspec.structs.replace(bench.snapshot, quorum=None)
+    assert bench.operator.perform(LateHeartbeat(broker(3)), 500).error == "no leader of the quorum is seen"
+    with pytest.raises(LookupError, match="there is no broker 9"):
+        bench.operator.perform(LateHeartbeat(broker(9)), 500)
+    assert bench.operations() == []
 
 
 def test_partitions_are_known_once_their_addition_is_acknowledged(bench: Bench) -> None:

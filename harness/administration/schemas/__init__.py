@@ -1,4 +1,4 @@
-"""Requests that kafka-python has no classes for (KIP-853), laid out by the JSON files here.
+"""Requests that kafka-python has no classes for (KIP-631, KIP-853), laid out by the JSON files here.
 
 The files have the form of Kafka's own definitions.
 """
@@ -19,4 +19,12 @@ class RemoveRaftVoterRequest(ApiMessage, load_json=__name__):  # type: ignore[ca
 
 
 class RemoveRaftVoterResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
+    """The answer to it."""
+
+
+class BrokerHeartbeatRequest(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
+    """A broker's sign of life (key 63): on listeners of controllers alone."""
+
+
+class BrokerHeartbeatResponse(ApiMessage, load_json=__name__):  # type: ignore[call-arg, misc]  # published without types
     """The answer to it."""

@@ -1,0 +1,104 @@
+"""A broker's heartbeat (KIP-631), sent in its name: what a controller gets when the network was late."""
+
+from pathlib import Path
+
+import msgspec
+
+from checkers.history.error_codes import ErrorCode
+from checkers.history.operations import OperationType
+from harness.administration.schemas import BrokerHeartbeatRequest, BrokerHeartbeatResponse
+from harness.kafka.metadata.reading import FileReader
+from harness.kafka.wire import Connection
+
+_REGISTERED = "REGISTER_BROKER_RECORD"
+_REFUSED = frozenset(
+    {
+        ErrorCode.CLUSTER_AUTHORIZATION_FAILED,
+        ErrorCode.UNSUPPORTED_VERSION,
+        ErrorCode.STALE_BROKER_EPOCH,
+        ErrorCode.BROKER_ID_NOT_REGISTERED,
+    }
+)
+"""Codes of what is looked at before anything is written; a controller that is deposed may have written."""
+
+Address = tuple[str, int]
+
+
+class _Registered(msgspec.Struct, frozen=True, rename="camel"):
+    broker_id: int
+    broker_epoch: int
+
+
+class Heartbeat(msgspec.Struct, frozen=True):
+    """What a healthy broker tells the controller: it wants neither to be fenced nor to shut down.
+
+    Attributes:
+        broker: its id.
+        epoch: what its registration was answered with.
+        metadata_offset: up to where it says that it has applied the metadata log.
+    """
+
+    broker: int
+    epoch: int
+    metadata_offset: int
+
+
+class HeartbeatAnswer(msgspec.Struct, frozen=True):
+    """What the controller answered.
+
+    Attributes:
+        code: Kafka's error code, 0 for none.
+        is_caught_up: whether the broker has what the controller wants it to have.
+        is_fenced: whether the broker is fenced from now on.
+        should_shut_down: whether the broker may end its process.
+    """
+
+    code: int
+    is_caught_up: bool
+    is_fenced: bool
+    should_shut_down: bool
+
+    @property
+    def outcome(self) -> OperationType:
+        """Whether it was taken (ok), certainly had no effect (fail), or may have had one (info)."""
+        if self.code == ErrorCode.NONE:
+            return OperationType.OK
+        return OperationType.FAIL if self.code in _REFUSED else OperationType.INFO
+
+
+def registered_epoch(log: Path, broker: int) -> int | None:
+    """The epoch of a broker's newest registration in a metadata log; None where there is none.
+
+    Args:
+        log: the folder of the log, best that of the active controller.
+        broker: its id.
+
+    Raises:
+        OSError: the folder or a file of it can't be read.
+    """
+    reader = FileReader()
+    files = sorted(path for path in log.iterdir() if path.suffix in (".log", ".checkpoint"))
+    records = (record for path in files for record in reader.read(path.read_bytes()).told())
+    registered = (
+        msgspec.convert(content, _Registered) for _, _, kind, content in records if kind == _REGISTERED
+    )
+    return max((one.broker_epoch for one in registered if one.broker_id == broker), default=None)
+
+
+def send_heartbeat(address: Address, heartbeat: Heartbeat, timeout_ms: int) -> HeartbeatAnswer:
+    """Send a controller one heartbeat; only the active one takes it.
+
+    Raises:
+        WireError: no answer, so it may have been taken or not; or the node knows no such request.
+    """
+    request = BrokerHeartbeatRequest(
+        broker_id=heartbeat.broker,
+        broker_epoch=heartbeat.epoch,
+        current_metadata_offset=heartbeat.metadata_offset,
+        want_fence=False,
+        want_shut_down=False,
+        offline_log_dirs=[],
+    )
+    with Connection(*address, timeout_ms / 1000) as connection:
+        answer = connection.ask(request, BrokerHeartbeatResponse)
+    return HeartbeatAnswer(answer.error_code, answer.is_caught_up, answer.is_fenced, answer.should_shut_down)
