@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import msgspec
 
 from checkers.judge import anomaly_reasons
-from checkers.verdict.places import QUORUM, place_of
-from checkers.verdict.tallies import NEAR_NS, NEAR_OFFSETS
+from checkers.verdict.places import QUORUM, Place, place_of
+from checkers.verdict.tallies import NEAR_NS, NEAR_OFFSETS, Tally
 from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
 
 _GRAVEST = (
@@ -104,7 +104,8 @@ def causes_of(verdict: Verdict, checker: str | None = None) -> tuple[Cause, ...]
             # Without an epoch, nearness alone tells causes of one place apart.
             alike.setdefault((sighting.illegal, sighting.place, sighting.epochs), []).append(sighting)
         unplaced += _unplaced(result)
-    causes = [_cause(group) for group in _near(alike.values())]
+    # A result of an earlier krucible may list what its tallies place elsewhere: that is counted there.
+    causes = [cause for cause in map(_cause, _near(alike.values())) if cause.kinds]
     return tuple(sorted([*causes, *unplaced], key=_order))
 
 
@@ -167,11 +168,16 @@ def _span(name: str, ends: tuple[int, int]) -> str:
 
 def _sightings(result: CheckerResult, starts: Mapping[str, Sequence[tuple[int, int]]]) -> Iterator[_Sighting]:
     """What a result lists, with the number of each; an id with tallies is counted by them."""
-    tallied = {tally.id for tally in result.tallies}
+    tallied: dict[str, list[Tally]] = {}
+    for tally in result.tallies:
+        tallied.setdefault(tally.id, []).append(tally)
     for anomaly in result.anomalies:
         place = place_of(anomaly.subject, result.checker)
         name = _name(result.checker, place.name, placed=place.offset is not None, starts=starts)
-        epoch = _epoch_at(starts.get(name, ()), place.offset) if place.epoch is None else place.epoch
+        counted = next((one for one in tallied.get(anomaly.id, ()) if _counts(one, anomaly, place)), None)
+        # It belongs to the cause of its tally, which may reach into several epochs.
+        offset = place.offset if counted is None else counted.first_offset
+        epoch = _epoch_at(starts.get(name, ()), offset) if place.epoch is None else place.epoch
         yield _Sighting(
             id=anomaly.id,
             place=name,
@@ -195,6 +201,16 @@ def _sightings(result: CheckerResult, starts: Mapping[str, Sequence[tuple[int, i
             offsets=_pair(tally.first_offset, tally.last_offset),
             times_ns=_pair(tally.first_ns, tally.last_ns),
         )
+
+
+def _counts(tally: Tally, anomaly: Anomaly, place: Place) -> bool:
+    """Whether a tally of an anomaly's id counts it."""
+    if (tally.place, tally.illegal, tally.epoch) != (place.name, anomaly.illegal, place.epoch):
+        return False
+    if place.offset is not None and tally.first_offset is not None:
+        return tally.first_offset <= place.offset <= _last(_pair(tally.first_offset, tally.last_offset))
+    times_ns = _pair(tally.first_ns, tally.last_ns)
+    return anomaly.time_ns is None or (times_ns is not None and times_ns[0] <= anomaly.time_ns <= times_ns[1])
 
 
 def _name(checker: str, name: str, *, placed: bool, starts: Mapping[str, object]) -> str:

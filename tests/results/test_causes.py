@@ -2,6 +2,7 @@
 
 import time
 
+import msgspec
 import pytest
 
 from checkers.verdict.tallies import NEAR_NS, NEAR_OFFSETS
@@ -84,6 +85,23 @@ def test_epochs_tell_apart_what_is_near() -> None:
     assert lines(verdict) == ["log-0/3, offset 219, epoch 4: 1 a", "log-0/3, offset 220, epoch 5: 1 a"]
     before = log(found("a", "log-0/3@99"), starts=((4, 100), (5, 220)))
     assert lines(before) == ["log-0/3, offset 99: 1 a"]
+
+
+def test_what_is_listed_stands_beside_its_number_also_where_that_reaches_into_the_next_epoch() -> None:
+    many = [found("lost-write", f"log-0/3@{offset}", offset) for offset in range(210, 260)]
+    (cause,) = causes_of(log(*reversed(many), starts=((4, 0), (5, 220))))
+    assert cause.total == 50
+    assert len(cause.shown) == EXAMPLES_PER_ANOMALY
+    timed = [found("x", "log-0/3@?", at_s) for at_s in (*range(15), *range(100, 115))]
+    assert [(cause.total, len(cause.shown)) for cause in causes_of(log(*timed))] == [(15, 15), (15, 5)]
+
+
+def test_what_no_tally_counts_is_counted_once() -> None:
+    many = [found("lost-write", f"log-0/3@{offset}") for offset in range(50)]
+    result = result_of("log", many)
+    moved = msgspec.structs.replace(result, anomalies=(found("lost-write", "log-0/9@1"),))
+    (cause,) = causes_of(Verdict(Validity.INVALID, (moved,)))
+    assert (cause.place, cause.total, cause.witness) == ("log-0/3", 50, None)
 
 
 def test_broken_promises_come_first_then_the_severe_then_the_early() -> None:
