@@ -16,6 +16,7 @@ from checkers.evidence.administration import Election, Reassignment, elections_o
 from checkers.evidence.leader_epochs import starts_of
 from checkers.evidence.metadata_log import Span
 from checkers.evidence.partition_changes import NOBODY, PartitionChanges, PartitionState, partition_changes
+from checkers.history.error_codes import named_code
 from checkers.history.operations import History, Operation, OperationType
 from checkers.licences import Licences, licences_of
 from checkers.licences.permits import Permit
@@ -100,7 +101,7 @@ class Tales:
             if from_ns <= began_ns <= until_ns and (election.asked is None or place in election.asked):
                 who = election.request.began.process
                 code = election.codes.get(place)
-                answer = "" if code is None else f" Kafka answered with error code {code}."
+                answer = "" if code is None else f" Kafka answered {named_code(code)}."
                 yield began_ns, f"{who} asked for the {election.type} election of {place}.{answer}"
         for move in self._reassignments:
             if move.partition == place and from_ns <= move.request.from_ns <= until_ns:

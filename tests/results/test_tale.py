@@ -80,7 +80,7 @@ def test_what_happened_stands_in_the_order_of_time_and_ends_with_what_broke() ->
         "18.0 s 1 send log-0 began (4)",
         "19.0 s 1 send log-0 ended ok (5)",
         "20.0 s Fault f1 partition n1 began.",
-        "22.0 s admin asked for the unclean election of log-0/3. Kafka answered with error code 0.",
+        "22.0 s admin asked for the unclean election of log-0/3. Kafka answered NONE (0).",
         "24.0 s admin asked for [2, 4] of log-0/3.",
     ]
     assert [line for line in told if line in asked] == asked
@@ -120,6 +120,16 @@ def test_controllers_that_lead_are_told(red_run: Run) -> None:
 def test_without_a_moment_or_a_history_there_is_no_story() -> None:
     assert not lines(story(), Anomaly("lost-write", "s", "g", "s", subject="log-0/3@205"))
     assert not lines(Story(), LOST)
+
+
+def test_errors_have_the_names_of_kafka() -> None:
+    told = story()
+    for at_s, code in ((31, 84), (33, 9_999)):
+        told.add(at_s * S, "admin", "invoke", "elect-leaders", "preferred", {"partitions": None})
+        answer = {"code": 0, "results": [["log-0", 3, code, None]]}
+        told.add((at_s + 1) * S, "admin", "ok", "elect-leaders", "preferred", answer)
+    asked = [line.partition("Kafka answered ")[2] for line in lines(told, LOST) if "preferred" in line]
+    assert asked == ["ELECTION_NOT_NEEDED (84).", "UNKNOWN (9999)."]
 
 
 def test_a_long_story_is_cut_in_its_middle_and_says_so() -> None:
