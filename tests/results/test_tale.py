@@ -2,7 +2,10 @@
 
 from typing import Any
 
+import msgspec
+
 from checkers.columns.tables import PartitionName
+from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.causes import causes_of
 from results.observed import observe
@@ -166,3 +169,15 @@ def test_hostile_values_stay_text() -> None:
 def test_places_that_are_partitions() -> None:
     assert partition_named("log-0/3") == PartitionName("log-0", 3)
     assert [partition_named(place) for place in ("n1", "/3", "a/b", "a/" + "9" * 11)] == [None] * 4
+
+
+def test_where_leader_epochs_began_is_told_of_the_cause_in_that_epoch() -> None:
+    history = story().history()
+    disks = check_replicas(history)
+    assert disks.epoch_starts == {"log-0/3": ((4, 0), (5, 206))}
+    later = msgspec.structs.replace(LOST, subject="log-0/3@210")
+    (cause,) = causes_of(Verdict(Validity.INVALID, (result_of("log", [later]), disks)), "log")
+    assert cause.epochs == (5, 5)
+    told = [line.text for line in Tales(history).of(cause, STEPS[0])]
+    begun = "Leader epoch 5 begins at offset 206: replicas truncated what earlier epochs had there and above."
+    assert begun in told
