@@ -148,14 +148,19 @@ def readable_setup(history: History) -> Setup | None:
 
 def reasons_of(result: CheckerResult) -> Iterator[str]:
     """Why a result is not valid: a sentence for each illegal anomaly id, doubt and unmet assumption."""
+    yield from anomaly_reasons(result)
+    if result.unknown_because is not None:
+        yield f"{result.checker}: {result.unknown_because}."
+    for assumption in result.assumptions:
+        if not assumption.met:
+            yield f"{result.checker}: {assumption.name}: {assumption.expected}; found {assumption.observed}."
+
+
+def anomaly_reasons(result: CheckerResult) -> Iterator[str]:
+    """A sentence for each id of the anomalies that make a result invalid."""
     summaries: dict[str, str] = {}
     for anomaly in result.anomalies:
         if anomaly.illegal:
             summaries.setdefault(anomaly.id, anomaly.summary)
     for name, summary in summaries.items():
         yield f"{result.checker}: {result.counts[name]} × {name}, first: {summary}"  # noqa: RUF001 - a count
-    if result.unknown_because is not None:
-        yield f"{result.checker}: {result.unknown_because}."
-    for assumption in result.assumptions:
-        if not assumption.met:
-            yield f"{result.checker}: {assumption.name}: {assumption.expected}; found {assumption.observed}."

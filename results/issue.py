@@ -8,7 +8,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from checkers.history.identity import RunIdentity
-from checkers.verdict.verdict import Anomaly, Verdict
+from checkers.verdict.verdict import Verdict
+from results.causes import Cause, cause_line, first_of_kinds, illegal_causes, other_reasons
 from results.cleaning import clean
 from results.junit import passes
 from results.markdown import table
@@ -16,8 +17,8 @@ from results.store import write_whole
 from results.text import headline
 
 ISSUE_FILE = "issue.md"
-ANOMALIES_MAX = 10
-"""How many anomalies are told in full; those of an id that was told already come last."""
+CAUSES_MAX = 10
+"""How many causes are told, each with its witness."""
 _LINE_MAX = 1_000
 _LINES_MAX = 40
 _VALUE_MAX = 300
@@ -49,8 +50,10 @@ def render_issue(folder: Path, verdict: Verdict, identity: RunIdentity | None) -
 
 
 def _title(folder: Path, verdict: Verdict, identity: RunIdentity | None) -> str:
-    illegal = _most_telling(verdict)
-    found = _code(illegal[0].id) if illegal else f"verdict {verdict.validity}"
+    causes = _most_telling(verdict)
+    expected = frozenset(verdict.expected_anomalies)
+    names = [*_strange(causes[0], expected), causes[0].kinds[0][0]] if causes else []
+    found = _code(names[0]) if names else f"verdict {verdict.validity}"
     if identity is None:
         return f"{found} in {_code(folder.name)}"
     return f"{found} in {_code(identity.scenario)} on Kafka {_code(identity.kafka_version)}"
@@ -58,8 +61,8 @@ def _title(folder: Path, verdict: Verdict, identity: RunIdentity | None) -> str:
 
 def _what(verdict: Verdict) -> Iterator[str]:
     yield f"**{headline(verdict)}**"
-    if verdict.reasons:
-        yield _fenced(verdict.reasons)
+    if reasons := other_reasons(verdict):
+        yield _fenced(reasons)
 
 
 def _where(folder: Path, identity: RunIdentity | None) -> str:
@@ -86,29 +89,38 @@ def _pairs(values: dict[str, int] | dict[str, str]) -> str:
     return ", ".join(f"{name}={value}" for name, value in values.items())
 
 
-def _most_telling(verdict: Verdict) -> list[Anomaly]:
-    """Illegal ones, unexpected ids first, one of each id before a second of any."""
-    illegal = [a for result in verdict.results for a in result.anomalies if a.illegal]
-    seen: dict[str, int] = {}
-    ranked = []
-    for anomaly in illegal:
-        seen[anomaly.id] = seen.get(anomaly.id, 0) + 1
-        ranked.append((seen[anomaly.id], anomaly.id in verdict.expected_anomalies, anomaly))
-    ranked.sort(key=lambda one: one[:2])
-    return [anomaly for _, _, anomaly in ranked]
+def _most_telling(verdict: Verdict) -> list[Cause]:
+    """Illegal ones, those with an unexpected id first."""
+    expected = frozenset(verdict.expected_anomalies)
+    return sorted(illegal_causes(verdict), key=lambda cause: not _strange(cause, expected))
+
+
+def _strange(cause: Cause, expected: frozenset[str]) -> list[str]:
+    """Ids that the scenario does not expect, the most severe one first."""
+    return [name for name, _ in cause.kinds if name not in expected]
 
 
 def _anomalies(verdict: Verdict) -> Iterator[str]:
-    illegal = _most_telling(verdict)
-    if illegal:
+    causes = _most_telling(verdict)
+    if causes:
         yield "## Anomalies"
-    for number, anomaly in enumerate(illegal[:ANOMALIES_MAX], start=1):
-        subject = f" of {_code(anomaly.subject)}" if anomaly.subject else ""
-        yield f"### {number}. {_code(anomaly.id)}{subject}"
-        promise = f"promised: {anomaly.guarantee} ({anomaly.source})"
-        yield _fenced([anomaly.summary, promise, *anomaly.explanation])
-    if len(illegal) > ANOMALIES_MAX:
-        yield f"And {len(illegal) - ANOMALIES_MAX} more in `verdict.json`."
+    for number, cause in enumerate(causes[:CAUSES_MAX], start=1):
+        yield f"### {number}. {_code(cause_line(cause))}"
+        yield from _first_of(cause)
+    if left := causes[CAUSES_MAX:]:
+        total = sum(cause.total for cause in left)
+        yield f"And {total:,} more anomalies of {len(left):,} more causes in `verdict.json`."
+
+
+def _first_of(cause: Cause) -> Iterator[str]:
+    """The witness with its proof, and in a sentence the first one of each other kind."""
+    for position, one in enumerate(first_of_kinds(cause)):
+        anomaly = one.anomaly
+        if position:
+            yield _fenced([f"{anomaly.id}: {anomaly.summary}"])
+        else:
+            promise = f"promised: {anomaly.guarantee} ({anomaly.source})"
+            yield _fenced([f"{anomaly.id}: {anomaly.summary}", promise, *anomaly.explanation])
 
 
 def _assumptions(verdict: Verdict) -> Iterator[str]:

@@ -15,6 +15,7 @@ import msgspec
 
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import CheckerResult, Validity, Verdict
+from results.causes import cause_line, first_of_kinds, illegal_causes, other_reasons
 from results.cleaning import clean
 from results.measures import load_measures
 from results.store import RunUnreadableError, load_identity, load_verdict, write_whole
@@ -95,7 +96,7 @@ def suite_of(
         properties=properties_of(folder, identity),
         began_at=identity.began_at if identity else "",
         duration_ms=duration_ms,
-        said="\n".join((headline(verdict), *verdict.reasons)),
+        said="\n".join((headline(verdict), *other_reasons(verdict))),
     )
 
 
@@ -130,14 +131,19 @@ def properties_of(folder: Path, identity: RunIdentity | None) -> dict[str, str]:
     }
 
 
-def explained(result: CheckerResult) -> tuple[str, ...]:
-    """What a checker found against a promise, or could not decide: each with the promise and the proof."""
+def explained(result: CheckerResult, verdict: Verdict) -> tuple[str, ...]:
+    """What a checker found against a promise, by cause, or could not decide.
+
+    Each cause is told with the first anomaly of each kind, the promise that it breaks and the proof.
+    """
     lines: list[str] = []
-    for anomaly in result.anomalies:
-        if anomaly.illegal:
-            lines += [f"{anomaly.id}: {anomaly.summary}"]
-            lines += [f"  promised: {anomaly.guarantee} ({anomaly.source})"]
-            lines += [f"  {line}" for line in anomaly.explanation]
+    for cause in illegal_causes(verdict, result.checker):
+        lines.append(cause_line(cause))
+        for one in first_of_kinds(cause):
+            anomaly = one.anomaly
+            lines += [f"  {anomaly.id}: {anomaly.summary}"]
+            lines += [f"    promised: {anomaly.guarantee} ({anomaly.source})"]
+            lines += [f"    {line}" for line in anomaly.explanation]
     lines += [f"could not decide: {result.unknown_because}"] if result.unknown_because else []
     lines += [
         f"assumption {one.name}: expected {one.expected}; found {one.observed}"
@@ -173,7 +179,7 @@ def _case(result: CheckerResult, verdict: Verdict) -> Case:
         return Case(name=result.checker, standing=Standing.SKIPPED, message=message)
     if result.validity is Validity.VALID or passes(verdict):
         return Case(name=result.checker)
-    text = "\n".join(explained(result))
+    text = "\n".join(explained(result, verdict))
     if result.validity is Validity.UNKNOWN:
         # The text's first line says what could not be decided, or which assumption is not met.
         first = text.partition("\n")[0]

@@ -2,21 +2,23 @@
 
 import shlex
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from checkers.history.identity import RunIdentity
-from checkers.verdict.verdict import VERDICTS, Anomaly, Validity, Verdict
+from checkers.verdict.verdict import VERDICTS, Validity, Verdict
+from results.causes import Cause, cause_line, causes_of, other_reasons
 from results.cleaning import clean
 from results.coverage import coverage_line
 from results.measures import Measures
-from results.store import REPORT_FILE, anomaly_counts
+from results.store import REPORT_FILE
 
 LABEL_WIDTH = 11
 _TEXT_MAX = 240
 _PATH_MAX = 4_096
 _REASONS_MAX = 6
+_CAUSES_MAX = 8
 _SECONDS_FROM_MS = 1_000
 
 
@@ -46,7 +48,7 @@ def closing_lines(
         identity: of the run; None where ``run.json`` could not be read.
         measures: numbers of the run; None where there is no history to count.
     """
-    lines = [Line("verdict", headline(verdict)), *_labelled("why", _reasons(verdict))]
+    lines = [Line("verdict", headline(verdict)), *_labelled("why", _reasons(other_reasons(verdict)))]
     lines += _labelled("anomalies", _anomalies(verdict))
     lines += _labelled("checkers", _checkers(verdict))
     if measures is not None:
@@ -57,9 +59,11 @@ def closing_lines(
     lines += [Line("folder", place), Line("report", f"{place}/{REPORT_FILE}   (open it in a browser)")]
     if identity is not None:
         lines.append(Line("reproduce", clean(identity.reproduce, 2_000)))
-    if identity is not None and verdict.validity is Validity.INVALID:
-        lines.append(Line("minimise", f"krucible minimise {clean(shlex.quote(str(folder)), _PATH_MAX)}"))
-    lines.append(Line("next", _next_command(folder, verdict)))
+    if verdict.validity is Validity.INVALID:
+        if identity is not None:
+            lines.append(Line("minimise", f"krucible minimise {clean(shlex.quote(str(folder)), _PATH_MAX)}"))
+    else:
+        lines.append(Line("next", _next_command(folder, verdict)))
     return tuple(lines)
 
 
@@ -145,27 +149,39 @@ def _recovery_figure(measures: Measures) -> str:
     return f"recovered in {took}" if measures.recovered else f"not recovered within {took}"
 
 
-def _reasons(verdict: Verdict) -> Iterator[str]:
-    for reason in verdict.reasons[:_REASONS_MAX]:
+def _reasons(reasons: Sequence[str]) -> Iterator[str]:
+    for reason in reasons[:_REASONS_MAX]:
         yield clean(reason, _TEXT_MAX)
-    if len(verdict.reasons) > _REASONS_MAX:
-        yield f"and {len(verdict.reasons) - _REASONS_MAX} more reasons in verdict.json"
+    if len(reasons) > _REASONS_MAX:
+        yield f"and {len(reasons) - _REASONS_MAX} more reasons in verdict.json"
 
 
 def _anomalies(verdict: Verdict) -> Iterator[str]:
-    """One line per id: its number, and the first example."""
-    found = [anomaly for result in verdict.results for anomaly in result.anomalies]
-    examples: dict[str, Anomaly] = {}
-    for anomaly in sorted(found, key=lambda anomaly: not anomaly.illegal):
-        examples.setdefault(anomaly.id, anomaly)
-    counts = anomaly_counts(verdict)
-    if not counts:
+    """A line for each cause with its first witness below it; of what is legal, a line for each id."""
+    causes = causes_of(verdict)
+    if not causes:
         yield "none found"
-    for anomaly_id, count in counts.items():
-        example = examples.get(anomaly_id)
-        legal = " (legal)" if example is not None and not example.illegal else ""
-        summary = f": {example.summary}" if example is not None else ""
-        yield clean(f"{count:,} {anomaly_id}{legal}{summary}", _TEXT_MAX)
+    illegal = [cause for cause in causes if cause.illegal]
+    for cause in illegal[:_CAUSES_MAX]:
+        yield clean(cause_line(cause), _TEXT_MAX)
+        if cause.witness is not None:
+            yield f"  {clean(cause.witness.anomaly.summary, _TEXT_MAX)}"
+    if left := illegal[_CAUSES_MAX:]:
+        total = sum(cause.total for cause in left)
+        yield f"and {total:,} more anomalies of {len(left):,} more causes in the report"
+    yield from _legal([cause for cause in causes if not cause.illegal])
+
+
+def _legal(causes: Sequence[Cause]) -> Iterator[str]:
+    """One line per id: its number, and the first example."""
+    counts = Counter[str]()
+    examples: dict[str, str] = {}
+    for cause in causes:
+        counts.update(dict(cause.kinds))
+        for one in cause.shown:
+            examples.setdefault(one.anomaly.id, f": {one.anomaly.summary}")
+    for name, count in sorted(counts.items()):
+        yield clean(f"{count:,} {name} (legal){examples.get(name, '')}", _TEXT_MAX)
 
 
 def _checkers(verdict: Verdict) -> Iterator[str]:
@@ -188,5 +204,4 @@ def _next_command(folder: Path, verdict: Verdict) -> str:
     command = f"krucible report {clean(shlex.quote(str(folder)), _PATH_MAX)}"
     if verdict.validity is Validity.VALID:
         return command
-    what = "anomalies" if verdict.validity is Validity.INVALID else "assumptions"
-    return f"{command}   (its {what} say what happened)"
+    return f"{command}   (its assumptions say what happened)"

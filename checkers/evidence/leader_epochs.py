@@ -98,6 +98,26 @@ def leader_epochs(history: History) -> LeaderEpochs:
     return LeaderEpochs(noted, _appended(batches_of(history).logs))
 
 
+def starts_of(history: History) -> dict[str, tuple[tuple[int, int], ...]]:
+    """By partition, each leader epoch with its lowest first offset, of those that had more than one.
+
+    Raises:
+        msgspec.ValidationError, ValueError: an observation is not as docs/histories.md says.
+    """
+    told = leader_epochs(history)
+    found: dict[PartitionName, dict[int, int]] = {}
+    for notes in (told.noted, told.appended):
+        for partition, by_node in notes.items():
+            starts = found.setdefault(partition, {})
+            for epoch, start in sorted(pair for entries in by_node.values() for pair in entries):
+                starts[epoch] = min(start, starts.get(epoch, start))
+    return {
+        str(partition): tuple(sorted(starts.items()))
+        for partition, starts in sorted(found.items())
+        if len(starts) > 1
+    }
+
+
 def _noted(operation: Operation) -> Noted:
     seen = msgspec.convert(operation.value, LeaderEpochsSeen)
     partition = PartitionName(seen.topic, seen.partition)

@@ -1,10 +1,14 @@
 """Verdicts: what a checker says of a history, and how several say it together."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
+import numpy as np
 
 from checkers.history.validity import Validity
+from checkers.verdict.places import place_of
+from checkers.verdict.tallies import Tally, placed, tallied
 
 __all__ = [
     "EXAMPLES_PER_ANOMALY",
@@ -81,6 +85,8 @@ class CheckerResult(msgspec.Struct, frozen=True, omit_defaults=True):
         assumptions: conditions it tested.
         figures: numbers worth keeping (sizes, rates, durations), units last in the names.
         unknown_because: why it is unknown, where it is.
+        tallies: by place, how many anomalies there are of each id of which not all are listed.
+        epoch_starts: by partition, its leader epochs with their first offsets, where the checker knows them.
     """
 
     checker: str
@@ -90,6 +96,8 @@ class CheckerResult(msgspec.Struct, frozen=True, omit_defaults=True):
     assumptions: tuple[Assumption, ...] = ()
     figures: dict[str, Any] = {}
     unknown_because: str | None = None
+    tallies: tuple[Tally, ...] = ()
+    epoch_starts: dict[str, tuple[tuple[int, int], ...]] = {}
 
 
 class Verdict(msgspec.Struct, frozen=True, omit_defaults=True):
@@ -119,6 +127,7 @@ def result_of(
     anomalies: list[Anomaly],
     *,
     counts: dict[str, int] | None = None,
+    tallies: Iterable[Tally] = (),
     assumptions: tuple[Assumption, ...] = (),
     figures: dict[str, Any] | None = None,
     unknown_because: str | None = None,
@@ -130,6 +139,7 @@ def result_of(
         checker: the checker's name.
         anomalies: everything found, or examples where `counts` has the exact numbers.
         counts: exact numbers per id; counted from `anomalies` if absent.
+        tallies: numbers by place; counted from `anomalies` if `counts` is absent.
         assumptions: conditions the checker tested.
         figures: numbers worth keeping.
         unknown_because: why it cannot decide; ignored where an illegal anomaly decides.
@@ -144,6 +154,9 @@ def result_of(
         kept = examples.setdefault(anomaly.id, [])
         if len(kept) < EXAMPLES_PER_ANOMALY:
             kept.append(anomaly)
+    crowded = [name for name, count in exact.items() if count > len(examples.get(name, ()))]
+    if counts is None:
+        tallies = _tallied(checker, [anomaly for anomaly in anomalies if anomaly.id in crowded])
     if any(anomaly.illegal for anomaly in anomalies):
         validity = Validity.INVALID
     elif unknown_because is not None or not all(assumption.met for assumption in assumptions):
@@ -159,4 +172,17 @@ def result_of(
         assumptions=assumptions,
         figures=figures or {},
         unknown_because=unknown_because if validity is Validity.UNKNOWN else None,
+        tallies=placed(tallies, crowded),
     )
+
+
+def _tallied(checker: str, anomalies: Iterable[Anomaly]) -> Iterator[Tally]:
+    alike: dict[tuple[str, str, int | None, bool], list[tuple[int, int]]] = {}
+    for anomaly in anomalies:
+        place = place_of(anomaly.subject, checker)
+        key = (anomaly.id, place.name, place.epoch, anomaly.illegal)
+        time_ns, offset = (-1 if one is None else one for one in (anomaly.time_ns, place.offset))
+        alike.setdefault(key, []).append((time_ns, offset))
+    for (identity, name, epoch, illegal), rows in alike.items():
+        times_ns, offsets = np.array(rows, dtype=np.int64).T
+        yield from tallied(identity, name, times_ns, offsets, illegal=illegal, epoch=epoch)

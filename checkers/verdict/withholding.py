@@ -318,11 +318,13 @@ def _told(result: CheckerResult, kept: tuple[Anomaly, ...], doubts: list[str]) -
     certain = any(one.illegal for one in kept)
     told = result.unknown_because or ""
     reasons = [*(doubt for doubt in doubts if doubt not in told), *([told] if told else [])]
+    counts = _counts(result, kept)
     return msgspec.structs.replace(
         result,
         validity=Validity.INVALID if certain else Validity.UNKNOWN,
         anomalies=kept,
-        counts=_counts(result, kept),
+        counts=counts,
+        tallies=tuple(one for one in result.tallies if counts.get(one.id) == result.counts[one.id]),
         unknown_because=None if certain else "; ".join(reasons),
     )
 

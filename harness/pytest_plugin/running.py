@@ -58,7 +58,7 @@ def explanation(folder: Path, verdict: Verdict) -> str:
     """The last lines of the run, then what each checker found, with the promise and the proof."""
     parts = [closing_text(folder, verdict, identity_of(folder))]
     for result in verdict.results:
-        lines = explained(result)
+        lines = explained(result, verdict)
         if lines:
             parts.append("\n".join([f"{result.checker}:", *(f"  {line}" for line in lines)]))
     return "\n\n".join(parts)

@@ -5,10 +5,12 @@ from markupsafe import Markup
 
 from checkers.history.operations import History, Operation
 from checkers.verdict.verdict import Anomaly, Verdict
+from results.causes import Shown, cause_line, causes_of
 from results.cleaning import clean, clean_value
 from results.report.cycles import cycles_of, drawing, key_of
 from results.report.frame import at_seconds
 from results.report.limits import Limits
+from results.report.tale import Tales, Told
 from results.report.witness import Witnessed, draw_witness
 
 
@@ -25,8 +27,18 @@ class WitnessRow(msgspec.Struct, frozen=True):
     error: str
 
 
+class Variant(msgspec.Struct, frozen=True):
+    """Another anomaly of a cause, in a sentence; a cycle with its drawing."""
+
+    id: str
+    subject: str
+    time: str
+    summary: str
+    drawing: Markup | None = None
+
+
 class Finding(msgspec.Struct, frozen=True, kw_only=True):
-    """An anomaly as it is shown.
+    """A cause as it is shown: its witness in full, what led to it, and other anomalies in short.
 
     Attributes:
         anchor: where its section is.
@@ -37,6 +49,10 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
         explanation_left_out: how many lines are not shown.
         drawing: of the cycle that it is, or else of its witness; None where it has none, or one too many.
         circular: whether that is a cycle.
+        cause: where it is, and how many anomalies of which kinds; empty where it is this anomaly alone.
+        tale: what happened, in the order of time.
+        variants: other anomalies of the cause.
+        variants_left_out: how many of the cause's anomalies are not shown.
     """
 
     anchor: str
@@ -57,19 +73,25 @@ class Finding(msgspec.Struct, frozen=True, kw_only=True):
     licence: str
     drawing: Markup | None = None
     circular: bool = False
+    cause: str = ""
+    tale: tuple[Told, ...] = ()
+    variants: tuple[Variant, ...] = ()
+    variants_left_out: int = 0
 
 
 class Findings(msgspec.Struct, frozen=True):
-    """All anomalies of a verdict as they are shown.
+    """All causes of a verdict as they are shown.
 
     Attributes:
-        left_out: how many listed ones did not find room.
+        unplaced: numbers of anomalies of which nothing else is known.
+        left_out: how many causes did not find room.
         cycles_left_out: how many of those shown are cycles that are not drawn.
         drawings_left_out: how many witnesses of those shown are not drawn.
     """
 
     illegal: tuple[Finding, ...]
     legal: tuple[Finding, ...]
+    unplaced: tuple[str, ...]
     left_out: int
     cycles_left_out: int
     drawings_left_out: int
@@ -80,31 +102,87 @@ class Findings(msgspec.Struct, frozen=True):
         return self.illegal + self.legal
 
 
-def findings_of(verdict: Verdict, seen: Witnessed, limits: Limits) -> Findings:
-    """Choose and prepare what is shown: illegal anomalies before legal ones, each in order of time."""
-    listed = [(result.checker, anomaly) for result in verdict.results for anomaly in result.anomalies]
-    listed.sort(key=lambda entry: (not entry[1].illegal, entry[1].time_ns is None, entry[1].time_ns or 0))
+def findings_of(verdict: Verdict, seen: Witnessed, limits: Limits, tales: Tales | None = None) -> Findings:
+    """Choose and prepare what is shown: a card for each cause, in the order of `causes_of`.
+
+    Args:
+        verdict: what was found.
+        seen: what witnesses are drawn from.
+        limits: how much is shown.
+        tales: tells what led to each cause; without it no card has a story.
+    """
+    causes = [(cause, cause.witness) for cause in causes_of(verdict)]
+    listed = [(cause, witness) for cause, witness in causes if witness is not None]
     shown = listed[: limits.anomalies]
-    cycles = cycles_of(verdict)
-    circular = [at for at, entry in enumerate(shown) if key_of(*entry) in cycles]
-    others = [at for at, entry in enumerate(shown) if entry[1].witness and key_of(*entry) not in cycles]
-    drawn = {at: drawing(cycles[key_of(*shown[at])], limits.text) for at in circular[: limits.cycles]}
-    drawn |= {at: _witness(shown[at][1], seen, limits) for at in others[: limits.drawings]}
-    illegal = sum(anomaly.illegal for _, anomaly in shown)
-    found = [
-        msgspec.structs.replace(
-            _finding(at + 1 if at < illegal else at + 1 - illegal, *entry, seen.history, limits),
-            drawing=drawn.get(at) or None,
-            circular=at in circular,
+    cycles = _Cycles(verdict, limits)
+    found: list[Finding] = []
+    numbers = {True: 0, False: 0}
+    others = 0
+    for cause, witness in shown:
+        numbers[cause.illegal] += 1
+        finding = _finding(numbers[cause.illegal], witness.checker, witness.anomaly, seen.history, limits)
+        circular = cycles.has(witness)
+        drawn = cycles.drawing(witness)
+        if witness.anomaly.witness and not circular:
+            others += 1
+            drawn = _witness(witness.anomaly, seen, limits) if others <= limits.drawings else None
+        variants = tuple(_variant(one, cycles, limits) for one in cause.shown[1 : limits.variants + 1])
+        found.append(
+            msgspec.structs.replace(
+                finding,
+                drawing=drawn or None,
+                circular=circular,
+                cause=clean(cause_line(cause), limits.text),
+                tale=tales.of(cause, limits) if tales is not None and cause.illegal else (),
+                variants=variants,
+                variants_left_out=max(cause.total - 1 - len(variants), 0),
+            )
         )
-        for at, entry in enumerate(shown)
-    ]
     return Findings(
-        illegal=tuple(found[:illegal]),
-        legal=tuple(found[illegal:]),
+        illegal=tuple(one for one in found if one.illegal),
+        legal=tuple(one for one in found if not one.illegal),
+        unplaced=tuple(clean(cause_line(cause), limits.text) for cause, witness in causes if witness is None),
         left_out=len(listed) - len(shown),
-        cycles_left_out=max(len(circular) - limits.cycles, 0),
-        drawings_left_out=max(len(others) - limits.drawings, 0),
+        cycles_left_out=cycles.left_out,
+        drawings_left_out=max(others - limits.drawings, 0),
+    )
+
+
+class _Cycles:
+    """Draws the cycles of a verdict, as many as there is room for."""
+
+    def __init__(self, verdict: Verdict, limits: Limits) -> None:
+        self._cycles = cycles_of(verdict)
+        self._limits = limits
+        self._asked = 0
+
+    @property
+    def left_out(self) -> int:
+        """How many were not drawn of those that were asked for."""
+        return max(self._asked - self._limits.cycles, 0)
+
+    def has(self, one: Shown) -> bool:
+        """Whether an anomaly is a cycle."""
+        return key_of(one.checker, one.anomaly) in self._cycles
+
+    def drawing(self, one: Shown) -> Markup | None:
+        """The next cycle; None of what is none, or one too many."""
+        if not self.has(one):
+            return None
+        self._asked += 1
+        if self._asked > self._limits.cycles:
+            return None
+        return drawing(self._cycles[key_of(one.checker, one.anomaly)], self._limits.text)
+
+
+def _variant(one: Shown, cycles: _Cycles, limits: Limits) -> Variant:
+    anomaly = one.anomaly
+    return Variant(
+        id=clean(anomaly.id, 60),
+        subject=clean(anomaly.subject or "", limits.cell),
+        time="" if anomaly.time_ns is None else at_seconds(anomaly.time_ns),
+        summary=clean(anomaly.summary, limits.text),
+        drawing=cycles.drawing(one),
     )
 
 

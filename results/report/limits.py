@@ -10,7 +10,8 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """Upper bounds of what is shown; what is left out is counted on the page.
 
     Attributes:
-        anomalies: sections, illegal ones first.
+        anomalies: causes, illegal ones first.
+        variants: other anomalies of one cause.
         cycles: drawings of cycles, illegal ones first.
         drawings: drawings of other witnesses, illegal ones first.
         witness: rows of one witness.
@@ -25,6 +26,7 @@ class Limits(msgspec.Struct, frozen=True, kw_only=True):
     """
 
     anomalies: int = 200
+    variants: int = 20
     cycles: int = 6
     drawings: int = 100
     witness: int = 12
@@ -42,6 +44,7 @@ STEPS = (
     Limits(),
     Limits(
         anomalies=80,
+        variants=8,
         cycles=4,
         drawings=20,
         witness=6,
@@ -54,6 +57,7 @@ STEPS = (
     ),
     Limits(
         anomalies=30,
+        variants=2,
         cycles=2,
         drawings=6,
         witness=4,

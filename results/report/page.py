@@ -12,6 +12,7 @@ from markupsafe import Markup
 from checkers.history.identity import RunIdentity
 from checkers.history.operations import History
 from checkers.verdict.verdict import Validity, Verdict
+from results.causes import other_reasons
 from results.cleaning import clean
 from results.measures import Measures, measure
 from results.observed import Observed, observe
@@ -19,6 +20,7 @@ from results.report import glyphs, tables
 from results.report.findings import findings_of
 from results.report.gambit_rows import gambit_rows
 from results.report.limits import PAGE_BYTES_MAX, STEPS, Limits
+from results.report.tale import Tales
 from results.report.timeline import timeline
 from results.report.witness import Witnessed, witnessed
 from results.store import REPORT_FILE, write_whole
@@ -41,6 +43,7 @@ class _Run(msgspec.Struct, frozen=True):
     verdict: Verdict
     identity: RunIdentity | None
     seen: Witnessed
+    tales: Tales
 
 
 def write_report(
@@ -65,7 +68,8 @@ def render_report(history: History, verdict: Verdict, identity: RunIdentity | No
     """The page as text, at most `PAGE_BYTES_MAX` bytes of UTF-8: what is too large shows less."""
     observed = observe(history)
     seen = witnessed(history, observed.faults)
-    run = _Run(history, observed, measure(observed, verdict), verdict, identity, seen)
+    tales = Tales(history, seen.faults, observed.claims)
+    run = _Run(history, observed, measure(observed, verdict), verdict, identity, seen, tales)
     page = ""
     for limits in STEPS:
         page = _rendered(run, limits)
@@ -86,7 +90,7 @@ def _rendered(run: _Run, limits: Limits) -> str:
 
 
 def _context(run: _Run, limits: Limits) -> dict[str, Any]:
-    found = findings_of(run.verdict, run.seen, limits)
+    found = findings_of(run.verdict, run.seen, limits, run.tales)
     style, script = (TEMPLATES / name for name in ("report.css", "report.js"))
     return {
         "style": _ours(style),
@@ -98,7 +102,7 @@ def _context(run: _Run, limits: Limits) -> dict[str, Any]:
         "validity": run.verdict.validity.value,
         "expectation": _sentence(expectation(run.verdict)),
         "as_expected": run.verdict.as_expected,
-        "reasons": [clean(reason, limits.text) for reason in run.verdict.reasons[: limits.rows]],
+        "reasons": [clean(reason, limits.text) for reason in other_reasons(run.verdict)[: limits.rows]],
         "caveats": _caveats(run, limits),
         "figures": figures(run.measures),
         "counts": tables.count_rows(run.verdict, limits),

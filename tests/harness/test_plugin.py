@@ -107,9 +107,9 @@ def test_a_failure_is_explained_and_not_traced_back(pytester: pytest.Pytester, r
         "*smoke/partition ?as-it-is?*",
         "verdict    INVALID (valid was expected)",
         "reproduce  krucible run smoke/partition --seed 7 --kafka-version 4.3.1",
-        "  lost-write: 7 is gone",
-        "    promised: it stays (docs)",
-        "    first <this>",
+        "    lost-write: 7 is gone",
+        "      promised: it stays (docs)",
+        "      first <this>",
         "FAILED *partition.py::as-it-is*",
     ])  # fmt: skip
     result.stdout.no_fnmatch_line("*Traceback*")

@@ -1,6 +1,7 @@
 """Anomalies that are cycles come with their drawings: the right ones, few, harmless, and apart."""
 
 import re
+from collections.abc import Iterable
 from html.parser import HTMLParser
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -11,7 +12,7 @@ import pytest
 from checkers.transactional.transactions.judging import Drawn
 from checkers.verdict.verdict import Anomaly, CheckerResult, Validity, Verdict, result_of
 from results.report import render_report
-from results.report.findings import Findings, findings_of
+from results.report.findings import Finding, Findings, Variant, findings_of
 from results.report.limits import PAGE_BYTES_MAX, STEPS
 from results.report.witness import witnessed
 from tests.checkers.transactions.transaction_histories import lists, told
@@ -51,6 +52,11 @@ def found_in(result: CheckerResult, step: int = 0) -> Findings:
     return findings_of(verdict_of(result), witnessed(told(SKEWED), ()), STEPS[step])
 
 
+def each_of(found: Iterable[Finding]) -> list[Finding | Variant]:
+    """Witnesses, each followed by the other anomalies of its cause."""
+    return [one for finding in found for one in (finding, *finding.variants)]
+
+
 def svgs(page: str) -> list[ET.Element]:
     drawn = re.findall(r'<div class="scroll cycle".*?(<svg .*?</svg>)', page, re.DOTALL)
     return [ET.fromstring(svg) for svg in drawn]  # noqa: S314 - our own text
@@ -60,8 +66,8 @@ def test_every_cycle_stands_beside_its_own_anomaly() -> None:
     result = lists(SKEWED)
     stored = msgspec.json.decode(msgspec.json.encode(result), type=CheckerResult)
     found = found_in(stored)
-    assert [finding.id for finding in found.illegal] == ["G2-item", "G2-item"]
-    assert [sorted(set(re.findall(r"append (\w)", str(f.drawing)))) for f in found.illegal] == [
+    assert [one.id for one in each_of(found.illegal)] == ["G2-item", "G2-item"]
+    assert [sorted(set(re.findall(r"append (\w)", str(f.drawing)))) for f in each_of(found.illegal)] == [
         ["x", "y"],
         ["w", "z"],
     ]
@@ -70,9 +76,10 @@ def test_every_cycle_stands_beside_its_own_anomaly() -> None:
 
 def test_a_drawing_is_part_of_its_section() -> None:
     page = render_report(told(SKEWED), verdict_of(lists(SKEWED)))
-    first, second = re.findall(r"<article class=\"anomaly.*?</article>", page, re.DOTALL)
-    for section in (first, second):
-        (svg,) = svgs(section)
+    (section,) = re.findall(r"<article class=\"anomaly.*?</article>", page, re.DOTALL)
+    assert "Other anomalies of this cause: 1<" in section
+    assert len(svgs(section)) == 2
+    for svg in svgs(section):
         assert {"T1", "T2", "rw"} <= {element.text for element in svg.iter("text")}
     assert "of these cycles" not in page
 
@@ -94,9 +101,11 @@ def test_what_is_no_cycle_is_not_drawn_as_one() -> None:
 def test_a_handful_is_drawn_and_the_rest_counted(step: int) -> None:
     some = [ring(3, first=2 * number, identity=f"G-{number}") for number in range(20)]
     found = found_in(cyclic(*some), step)
-    drawn = [finding for finding in found.all if finding.drawing is not None]
-    assert drawn == list(found.all[: STEPS[step].cycles])
-    assert found.cycles_left_out == 20 - len(drawn)
+    shown = each_of(found.all)
+    drawn = [one for one in shown if one.drawing is not None]
+    assert drawn == shown[: STEPS[step].cycles]
+    assert found.cycles_left_out == len(shown) - len(drawn)
+    assert len(shown) + found.all[0].variants_left_out == 20
     assert f"{20 - STEPS[0].cycles} of these cycles are not drawn." in render_report(
         told(SKEWED), verdict_of(cyclic(*some))
     )
@@ -109,8 +118,8 @@ def test_illegal_cycles_are_drawn_before_legal_ones() -> None:
         for number, anomaly in enumerate(result.anomalies)
     ]
     found = found_in(msgspec.structs.replace(result, anomalies=tuple(mixed)))
-    assert [finding.drawing is None for finding in found.illegal] == [False] * 3
-    assert [finding.drawing is None for finding in found.legal] == [False] * 3 + [True] * 4
+    assert [one.drawing is None for one in each_of(found.illegal)] == [False] * 3
+    assert [one.drawing is None for one in each_of(found.legal)] == [False] * 3 + [True] * 4
 
 
 class Ids(HTMLParser):

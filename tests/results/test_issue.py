@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkers.verdict.verdict import Anomaly, Assumption, Validity, Verdict, result_of
-from results.issue import ANOMALIES_MAX, ISSUE_FILE, render_issue, save_issue
+from results.issue import CAUSES_MAX, ISSUE_FILE, render_issue, save_issue
 from tests.results.story import IDENTITY, Run
 
 FOLDER = Path("runs/smoke/partition/20261120T215657Z-7")
@@ -44,12 +44,20 @@ def test_it_says_what_where_why_and_how_to_see_it_again(red_run: Run) -> None:
         assert part in page
 
 
-def test_each_kind_is_told_before_a_second_of_any_unexpected_ones_first() -> None:
-    many = [Anomaly("known", f"k{n}", "g", "s", time_ns=n) for n in range(15)]
-    page = render_issue(FOLDER, of(*many, Anomaly("news", "n", "g", "s"), expected=("known",)), IDENTITY)
+def test_each_cause_is_told_once_unexpected_ones_first() -> None:
+    many = [Anomaly("known", f"k{n}", "g", "s", subject=f"n{n}", time_ns=n) for n in range(15)]
+    many += [
+        Anomaly("more", "also", "g", "s", subject="n0"),
+        Anomaly("known", "again", "g", "s", subject="n0"),
+    ]
+    news = Anomaly("news", "n", "g", "s", subject="n99")
+    page = render_issue(FOLDER, of(*many, news, expected=("known", "more")), IDENTITY)
     told = re.findall(r"^### \d+\. `(.*?)`", page, re.MULTILINE)
-    assert told == ["news", *["known"] * (ANOMALIES_MAX - 1)]
-    assert f"And {16 - ANOMALIES_MAX} more in `verdict.json`." in page
+    first = "n0: 3 anomalies of 2 kinds (2 known, 1 more)"
+    assert told == ["n99: 1 news", first, *(f"n{n}: 1 known" for n in range(1, CAUSES_MAX - 1))]
+    assert page.startswith("# `news` in ")
+    assert "```text\nmore: also\n```" in page
+    assert f"And {16 - CAUSES_MAX} more anomalies of {16 - CAUSES_MAX} more causes in `verdict.json`." in page
 
 
 def test_a_doubt_is_told_with_what_was_missing() -> None:

@@ -270,14 +270,20 @@ def test_a_hundred_thousand_operations_stay_one_small_page(crowded_run: Run) -> 
 def test_what_is_left_out_is_counted(red_run: Run) -> None:
     many = [
         Anomaly(
-            f"a-{i % 40}", "s" * 9_000, "g" * 9_000, "&" * 9_000, time_ns=i * MS, witness=tuple(range(50))
+            f"a-{i % 40}",
+            "s" * 9_000,
+            "g" * 9_000,
+            "&" * 9_000,
+            subject=f"n{i}",
+            time_ns=i * MS,
+            witness=tuple(range(50)),
         )
         for i in range(800)
     ]
     verdict = Verdict(Validity.INVALID, (result_of("log", many),))
     page = render_report(red_run.history, verdict)
     assert len(page.encode()) <= PAGE_BYTES_MAX
-    assert re.search(r"\d+ more are listed in verdict\.json", page)
+    assert re.search(r"\d+ more causes are in verdict\.json", page)
     assert re.search(r"\d+ more operations of this witness are not shown", page)
 
 

@@ -202,7 +202,10 @@ def test_every_anomaly_with_a_witness_has_a_drawing_until_there_are_too_many(red
 
 
 def test_what_is_not_drawn_is_counted_on_the_page() -> None:
-    many = [Anomaly(f"a-{i % 9}", "s", "g", "s", time_ns=i * MS, witness=(2,)) for i in range(150)]
+    many = [
+        Anomaly(f"a-{i % 9}", "s", "g", "s", subject=f"n{i}", time_ns=i * MS, witness=(2,))
+        for i in range(150)
+    ]
     page = render_report(lost().history(), Verdict(Validity.INVALID, (result_of("log", many),)))
     assert "50 of these witnesses are not drawn." in page
 

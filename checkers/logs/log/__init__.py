@@ -41,7 +41,7 @@ from checkers.licences import Licences, licences_of
 from checkers.logs.log.anomalies import ANOMALIES
 from checkers.logs.log.attribution import Attribution, Evidence, attribute
 from checkers.logs.log.contents import find_in_contents
-from checkers.logs.log.figures import Overview, Part, Tally, joined, overview_of
+from checkers.logs.log.figures import Counted, Overview, Part, joined, overview_of
 from checkers.logs.log.findings import Found
 from checkers.logs.log.imported import find_in_passing
 from checkers.logs.log.order import find_in_order
@@ -87,7 +87,7 @@ def check_columns(
 
 def check_part(columns: Columns, licences: Licences | None = None, evidence: Evidence | None = None) -> Part:
     """Judge the partitions whose rows the columns have: all of a history, or a share of it (`shares`)."""
-    tally = Tally()
+    tally = Counted()
     rows = split(columns)
     screening = screened(rows)
     tally.add_cleared(screening)
@@ -108,6 +108,7 @@ def put_together(overview: Overview, parts: Sequence[Part]) -> CheckerResult:
         # Illegal ones first, in the order of time.
         sorted(found.anomalies, key=lambda anomaly: (not anomaly.illegal, anomaly.time_ns)),
         counts=found.counts,
+        tallies=found.tallies,
         assumptions=overview.assumptions,
         figures=overview.figures(found),
         unknown_because=overview.unknown_because(found),
@@ -115,7 +116,7 @@ def put_together(overview: Overview, parts: Sequence[Part]) -> CheckerResult:
     )
 
 
-def _find_all(log: PartitionLog, tally: Tally, evidence: Evidence | None) -> list[Found]:
+def _find_all(log: PartitionLog, tally: Counted, evidence: Evidence | None) -> list[Found]:
     """Everything that can be found in one partition."""
 
     def attributing(partition: PartitionName, offsets: Integers) -> Attribution:

@@ -51,7 +51,7 @@ def _phantoms(log: PartitionLog) -> Iterator[Found]:
         subject = teller.subject(teller.offset_of(claim))
         return Example(subject, f"{value!r} stands at {subject} but {said}", witness, (*lines, f"It {said}."))
 
-    yield illegal("phantom", claims.known_ns[rows], example)
+    yield illegal("phantom", claims.known_ns[rows], claims.offset[rows], example)
 
 
 def _aborted(log: PartitionLog) -> Iterator[Found]:
@@ -81,7 +81,8 @@ def _aborted(log: PartitionLog) -> Iterator[Found]:
     read_ns = read_at_ns(log, log.visibility.read[rows])
     none = np.full(len(rows), NONE, dtype=np.int64)
     licensed = undone(log, send[rows], ~failed[rows], (none, ()))
-    yield Found("G1a", np.where(failed[rows], claims.known_ns[rows], read_ns), *licensed, example)
+    seen_ns = np.where(failed[rows], claims.known_ns[rows], read_ns)
+    yield Found("G1a", seen_ns, claims.offset[rows], *licensed, example)
 
 
 def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[Found]:
@@ -120,7 +121,7 @@ def _duplicates(log: PartitionLog, attributing: Attributing) -> Iterator[Found]:
     if log.columns.pipelined:
         renewed = (licence == NONE) & attribution.in_new_epoch & ~_sent_strictly(log)[doubled]
         licence, texts = np.where(renewed, len(texts), licence), (*texts, _IN_NEW_EPOCH)
-    yield Found("duplicate", until_ns, licence, texts, example)
+    yield Found("duplicate", until_ns, claims.offset[pairs[1]], licence, texts, example)
 
 
 def _given_up(log: PartitionLog) -> Booleans:
@@ -159,7 +160,7 @@ def _inconsistent(log: PartitionLog) -> Iterator[Found]:
         return Example(subject, summary, witness, lines)
 
     licensed = truncated(log, since_ns, until_ns, kept, claims.slots[slots])
-    yield Found("inconsistent-offsets", until_ns, *licensed, example)
+    yield Found("inconsistent-offsets", until_ns, claims.offset[rivals[0]], *licensed, example)
 
 
 def read_at_ns(log: PartitionLog, rows: Integers) -> Integers:

@@ -14,6 +14,7 @@ from checkers.logs.log.findings import Found
 from checkers.logs.log.partition import PartitionLog
 from checkers.logs.log.polls import lag_of
 from checkers.logs.log.screening import Screening
+from checkers.verdict.tallies import Tally
 from checkers.verdict.verdict import Anomaly, Assumption
 
 _Name = TypeVar("_Name", bound=str)
@@ -26,6 +27,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
         counts: exact number of anomalies per id.
         legal: how many of them are legal.
         anomalies: examples, by partition.
+        tallies: how many there are, by partition.
         doubts: why nobody can say whether something is licensed, by partition, each once.
         duplicates_by: how many duplicates each culprit has to answer for.
         distinct: records that are known.
@@ -37,6 +39,7 @@ class Part(msgspec.Struct, frozen=True, kw_only=True):
     counts: dict[str, int] = {}
     legal: dict[str, int] = {}
     anomalies: tuple[Anomaly, ...] = ()
+    tallies: tuple[Tally, ...] = ()
     doubts: tuple[str, ...] = ()
     duplicates_by: dict[Culprit, int] = {}
     distinct: int = 0
@@ -51,6 +54,7 @@ def joined(parts: Sequence[Part]) -> Part:
         counts=_sums(part.counts for part in parts),
         legal=_sums(part.legal for part in parts),
         anomalies=tuple(anomaly for part in parts for anomaly in part.anomalies),
+        tallies=tuple(tally for part in parts for tally in part.tallies),
         doubts=tuple(dict.fromkeys(doubt for part in parts for doubt in part.doubts)),
         duplicates_by=_sums(part.duplicates_by for part in parts),
         distinct=sum(part.distinct for part in parts),
@@ -68,7 +72,7 @@ def _sums(counts: Iterable[dict[_Name, int]]) -> dict[_Name, int]:
     return sums
 
 
-class Tally:
+class Counted:
     """Sums over the partitions of one part.
 
     Attributes:
@@ -80,6 +84,7 @@ class Tally:
         self._counts: dict[str, int] = {}
         self._legal: dict[str, int] = {}
         self._examples: list[Anomaly] = []
+        self._tallies: list[Tally] = []
         self._distinct = 0
         self._resolved = 0
         self._lag = 0
@@ -91,6 +96,7 @@ class Tally:
         for found in findings:
             if len(found.time_ns):
                 self._count(found)
+                self._tallies.extend(found.tallies(str(log.name)))
                 self._doubts.update(dict.fromkeys(_doubts(log, found)))
         self._distinct += len(log.claims.slots)
         self._resolved += _resolved(log)
@@ -120,6 +126,7 @@ class Tally:
             counts=self._counts,
             legal=self._legal,
             anomalies=tuple(self._examples),
+            tallies=tuple(self._tallies),
             doubts=tuple(self._doubts),
             duplicates_by=self._duplicates_by,
             distinct=self._distinct,

@@ -1,6 +1,6 @@
 """Findings of the log checker: many at once, a few of them put into words."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from checkers.columns.tables import NONE, Integers
 from checkers.logs.log.anomalies import ANOMALIES
+from checkers.verdict.tallies import Tally, tallied
 from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 
@@ -34,6 +35,7 @@ class Found:
     Attributes:
         id: one of `ANOMALIES`.
         time_ns: shape (n,), when each became visible.
+        offset: shape (n,), where each is, `NONE` where nothing tells it.
         licence: shape (n,), row of `texts` that makes it legal, `NONE` where it is illegal.
         texts: licences; None where it is legal without one.
         example: puts the i-th into words.
@@ -41,6 +43,7 @@ class Found:
 
     id: str
     time_ns: Integers
+    offset: Integers
     licence: Integers
     texts: tuple[str | None, ...]
     example: Callable[[int], Example]
@@ -49,6 +52,12 @@ class Found:
         """At most `EXAMPLES_PER_ANOMALY`, illegal ones first, each kind in the order of time."""
         order = np.lexsort((self.time_ns, self.licence != NONE))
         return map(self._anomaly, order[:EXAMPLES_PER_ANOMALY].tolist())
+
+    def tallies(self, place: str) -> Iterator[Tally]:
+        """How many there are of them, by legality and nearness."""
+        for illegal in (True, False):
+            rows = np.flatnonzero((self.licence == NONE) == illegal)
+            yield from tallied(self.id, place, self.time_ns[rows], self.offset[rows], illegal=illegal)
 
     def _anomaly(self, index: int) -> Anomaly:
         example = self.example(index)
@@ -67,6 +76,6 @@ class Found:
         )
 
 
-def illegal(identity: str, time_ns: Integers, example: Callable[[int], Example]) -> Found:
+def illegal(identity: str, time_ns: Integers, offset: Integers, example: Callable[[int], Example]) -> Found:
     """Anomalies that nothing can license."""
-    return Found(identity, time_ns, np.full(len(time_ns), NONE, dtype=np.int64), (), example)
+    return Found(identity, time_ns, offset, np.full(len(time_ns), NONE, dtype=np.int64), (), example)

@@ -50,7 +50,8 @@ def _lost(log: PartitionLog, rows: Integers) -> Iterator[Found]:
     read_ns = log.columns.calls.completed_ns[log.columns.reads.call[passing]]
     until_ns = np.maximum(read_ns, claims.known_ns[rows])
     replaced_ns = replaced_since(log, claims.returned)
-    yield Found("lost-write", until_ns, *vanished(log, rows, until_ns, log.kept[rows], replaced_ns), example)
+    licensed = vanished(log, rows, until_ns, log.kept[rows], replaced_ns)
+    yield Found("lost-write", until_ns, claims.offset[rows], *licensed, example)
 
 
 def _first_beyond(log: PartitionLog, offsets: Integers) -> Integers:
@@ -74,4 +75,4 @@ def _unseen(log: PartitionLog, rows: Integers) -> Iterator[Found]:
         )
         return Example(subject, summary, witness, lines)
 
-    yield Found("unseen", claims.known_ns[rows], np.zeros_like(rows), (None,), example)
+    yield Found("unseen", claims.known_ns[rows], claims.offset[rows], np.zeros_like(rows), (None,), example)

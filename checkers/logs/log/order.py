@@ -56,7 +56,7 @@ def _realtime(log: PartitionLog) -> Iterator[Found]:
     licence, texts = truncated(log, since_ns, until_ns, log.kept[early], lowest)
     if log.columns.foreign:
         licence, texts = np.where(licence == NONE, len(texts), licence), (*texts, _ACKS_UNKNOWN)
-    yield Found("realtime-order", until_ns, licence, texts, example)
+    yield Found("realtime-order", until_ns, claims.offset[late], licence, texts, example)
 
 
 class _Placed(NamedTuple):
@@ -137,11 +137,11 @@ def _descent(log: PartitionLog, one: _Placed, other: _Placed, *, within: bool) -
     since_ns, until_ns = sends.invoked_ns[one.row], _told_ns(log, other)
     licence, texts = truncated(log, since_ns, until_ns, _was_kept(log, one), other.offset)
     if not within:
-        return Found("nonmonotonic-send", until_ns, licence, texts, example)
+        return Found("nonmonotonic-send", until_ns, other.offset, licence, texts, example)
     if not log.columns.idempotent:
         relaxed = (licence == NONE) & ~log.columns.is_strict(one.row)
         licence, texts = np.where(relaxed, len(texts), licence), (*texts, _NOT_IDEMPOTENT)
-    return Found("int-nonmonotonic-send", until_ns, licence, texts, example)
+    return Found("int-nonmonotonic-send", until_ns, other.offset, licence, texts, example)
 
 
 def _told_ns(log: PartitionLog, placed: _Placed) -> Integers:

@@ -129,7 +129,7 @@ def _retreats(log: PartitionLog, identity: str, steps: _Steps, rows: Integers) -
     until_ns, before = _read_ns(log, steps.read[rows]), steps.before[rows]
     since_ns = np.where(before == NONE, until_ns, _read_ns(log, before))
     given, lowest = np.ones(len(rows), np.bool_), log.columns.reads.offset[steps.read[rows]]
-    return Found(identity, until_ns, *truncated(log, since_ns, until_ns, given, lowest), example)
+    return Found(identity, until_ns, lowest, *truncated(log, since_ns, until_ns, given, lowest), example)
 
 
 def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, passed: _Passed) -> Found:
@@ -166,7 +166,8 @@ def _skips(log: PartitionLog, identity: str, steps: _Steps, rows: Integers, pass
     readers = np.array([reader.committed for reader in log.columns.readers], dtype=np.bool_)
     committed = readers[log.columns.calls.reader[log.columns.reads.call[steps.read[rows]]]]
     hidden = committed & undecided(log, skipped)
-    return Found(identity, time_ns, *undone(log, claims.ack[skipped], hidden, licensed), example)
+    licensed = undone(log, claims.ack[skipped], hidden, licensed)
+    return Found(identity, time_ns, claims.offset[skipped], *licensed, example)
 
 
 def _before(teller: Teller, steps: _Steps, step: int) -> tuple[int, str]:

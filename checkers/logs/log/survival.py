@@ -130,7 +130,7 @@ def _lost(log: PartitionLog, survival: Survival) -> Iterator[Found]:
     everything = survival.covering[~_committed(log)][:, rows].any(axis=0)
     hidden = (survival.withheld[rows] | ~everything) & undecided(log, rows)
     licence, texts = undone(log, claims.ack[rows], hidden, licensed)
-    yield from _told_apart(log, Found("lost-write", until_ns, licence, texts, example))
+    yield from _told_apart(log, Found("lost-write", until_ns, claims.offset[rows], licence, texts, example))
 
 
 def _told_apart(log: PartitionLog, lost: Found) -> Iterator[Found]:
@@ -146,12 +146,16 @@ def _told_apart(log: PartitionLog, lost: Found) -> Iterator[Found]:
         return told_of._replace(explanation=(*told_of.explanation, because))
 
     if len(others):
-        licence = lost.licence[others]
         yield Found(
-            "lost-write", lost.time_ns[others], licence, lost.texts, lambda i: lost.example(int(others[i]))
+            "lost-write",
+            lost.time_ns[others],
+            lost.offset[others],
+            lost.licence[others],
+            lost.texts,
+            lambda i: lost.example(int(others[i])),
         )
     if len(rows):
-        yield illegal("known-gap", lost.time_ns[rows], example)
+        yield illegal("known-gap", lost.time_ns[rows], lost.offset[rows], example)
 
 
 def _unseen(log: PartitionLog, survival: Survival) -> Iterator[Found]:
@@ -169,7 +173,7 @@ def _unseen(log: PartitionLog, survival: Survival) -> Iterator[Found]:
         summary = f"{value!r} was acknowledged at {subject}; nobody read it, and no final read covers it"
         return Example(subject, summary, witness, lines)
 
-    yield Found("unseen", claims.known_ns[rows], np.zeros_like(rows), (None,), example)
+    yield Found("unseen", claims.known_ns[rows], claims.offset[rows], np.zeros_like(rows), (None,), example)
 
 
 def _disagreements(log: PartitionLog, survival: Survival) -> Iterator[Found]:
@@ -199,9 +203,8 @@ def _disagreements(log: PartitionLog, survival: Survival) -> Iterator[Found]:
     until_ns = np.maximum(ended_ns[finder], ended_ns[misser])
     returned = np.ones(len(rows), dtype=np.bool_)
     replaced_ns = replaced_since(log, ~log.visibility.never)
-    yield Found(
-        "client-disagreement", until_ns, *vanished(log, rows, until_ns, returned, replaced_ns), example
-    )
+    licensed = vanished(log, rows, until_ns, returned, replaced_ns)
+    yield Found("client-disagreement", until_ns, claims.offset[rows], *licensed, example)
 
 
 def _expected(log: PartitionLog, survival: Survival) -> Booleans:

@@ -29,8 +29,10 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import msgspec
+
 from checkers.columns.tables import PartitionName
-from checkers.evidence.leader_epochs import Noted, checkpoints_of
+from checkers.evidence.leader_epochs import Noted, checkpoints_of, starts_of
 from checkers.evidence.partition_changes import PartitionChanges, partition_changes
 from checkers.evidence.replicas import Batches, ReplicaLog, batches_of
 from checkers.history.operations import History
@@ -144,7 +146,7 @@ def check_replicas(history: History) -> CheckerResult:
     findings.add(find_returned(history, findings.figures))
     findings.add(find_stray(history, findings.figures))
     _judge_metadata(history, batches.metadata_logs, meant, findings)
-    return result_of(
+    result = result_of(
         CHECKER,
         findings.anomalies,
         counts=dict(findings.counts),
@@ -152,6 +154,7 @@ def check_replicas(history: History) -> CheckerResult:
         unknown_because=findings.unknown_because(),
         exercised=bool(batches.logs or batches.metadata_logs or findings.figures["deletions"]),
     )
+    return msgspec.structs.replace(result, epoch_starts=starts_of(history))
 
 
 FIGURES = (

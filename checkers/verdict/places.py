@@ -1,0 +1,39 @@
+"""Where in a cluster an anomaly is, as far as its subject tells: partition, group, epoch of the quorum."""
+
+import re
+from typing import NamedTuple
+
+QUORUM = "quorum"
+"""The place of what is about an epoch of the metadata quorum, whichever node it is about."""
+_SUBJECT_MAX = 300
+_AT_OFFSET = re.compile(r"(?P<place>.+)@(?P<offset>\d{1,18}|\?)")
+_IN_EPOCH = re.compile(r"(?:[^,]*, )?epoch (?P<epoch>\d{1,18})(?:, .*)?")
+_IN_GENERATION = re.compile(r"(?P<place>.+) generation (?P<epoch>-?\d{1,18})")
+
+
+class Place(NamedTuple):
+    """Where an anomaly is.
+
+    Attributes:
+        name: of a partition, a group, a node or whatever else the subject names.
+        offset: in that partition's log; None where none is told.
+        epoch: of the quorum, or the generation of a group; None where none is told.
+    """
+
+    name: str
+    offset: int | None = None
+    epoch: int | None = None
+
+
+def place_of(subject: str | None, checker: str) -> Place:
+    """The place that a subject names, or else the checker that told of it."""
+    told = (subject or "").strip()[:_SUBJECT_MAX]
+    if not told:
+        return Place(checker)
+    if found := _AT_OFFSET.fullmatch(told):
+        return Place(found["place"], None if found["offset"] == "?" else int(found["offset"]))
+    if found := _IN_EPOCH.fullmatch(told):
+        return Place(QUORUM, None, int(found["epoch"]))
+    if found := _IN_GENERATION.fullmatch(told):
+        return Place(found["place"], None, int(found["epoch"]))
+    return Place(told)

@@ -1,0 +1,98 @@
+"""Exact numbers of anomalies by place, for results that list only some of their anomalies."""
+
+from collections.abc import Iterable, Iterator, Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+
+NEAR_NS = 30_000_000_000
+"""Anomalies of one place that follow each other within this time may have one cause."""
+NEAR_OFFSETS = 500
+"""So may those whose offsets lie this close together."""
+PIECES_MAX = 20
+"""Into so many tallies the anomalies of one id and place are divided at most."""
+_UNKNOWN = -1
+
+Integers = npt.NDArray[np.int64]
+
+
+class Tally(msgspec.Struct, frozen=True, omit_defaults=True, kw_only=True):
+    """How many anomalies of one id lie near each other in one place.
+
+    Attributes:
+        id: the anomalies' id.
+        place: as `checkers.verdict.places` names it.
+        count: how many they are.
+        illegal: whether they break a promise.
+        first_ns, last_ns: when the first and the last became visible; None where nothing tells it.
+        first_offset, last_offset: the lowest and the highest offset; None where nothing tells it.
+        epoch: of the place, where the anomalies tell one.
+    """
+
+    id: str
+    place: str
+    count: int
+    illegal: bool = True
+    first_ns: int | None = None
+    last_ns: int | None = None
+    first_offset: int | None = None
+    last_offset: int | None = None
+    epoch: int | None = None
+
+
+def tallied(
+    identity: str, place: str, time_ns: Integers, offset: Integers, *, illegal: bool, epoch: int | None = None
+) -> Iterator[Tally]:
+    """Count anomalies of one id in one place, those near each other together.
+
+    Args:
+        identity: their id.
+        place: where all of them are.
+        time_ns: shape (n,), when each became visible; negative where nothing tells it.
+        offset: shape (n,), where each is in the log; negative where nothing tells it.
+        illegal: whether they break a promise.
+        epoch: of the place.
+    """
+    for rows in _pieces(time_ns, offset):
+        first_ns, last_ns = _ends(time_ns[rows])
+        first_offset, last_offset = _ends(offset[rows])
+        yield Tally(
+            id=identity,
+            place=place,
+            count=len(rows),
+            illegal=illegal,
+            first_ns=first_ns,
+            last_ns=last_ns,
+            first_offset=first_offset,
+            last_offset=last_offset,
+            epoch=epoch,
+        )
+
+
+def placed(tallies: Iterable[Tally], chosen: Sequence[str]) -> tuple[Tally, ...]:
+    """The tallies of some ids, in an order that depends on nothing else."""
+    wanted = frozenset(chosen)
+    return tuple(sorted((one for one in tallies if one.id in wanted), key=_order))
+
+
+def _order(tally: Tally) -> tuple[str, str, bool, int, int, int]:
+    offset, time_ns, epoch = (
+        _UNKNOWN if number is None else number for number in (tally.first_offset, tally.first_ns, tally.epoch)
+    )
+    return tally.id, tally.place, not tally.illegal, offset, time_ns, epoch
+
+
+def _pieces(time_ns: Integers, offset: Integers) -> list[Integers]:
+    """Rows that are near each other: by offset, where all have one, or else by time."""
+    if not len(time_ns):
+        return []
+    values, near = (offset, NEAR_OFFSETS) if int(offset.min()) >= 0 else (time_ns, NEAR_NS)
+    order = np.argsort(values, kind="stable")
+    cuts = np.flatnonzero(np.diff(values[order]) > near) + 1
+    return [order] if len(cuts) >= PIECES_MAX else np.split(order, cuts)
+
+
+def _ends(values: Integers) -> tuple[int, int] | tuple[None, None]:
+    known = values[values >= 0]
+    return (int(known.min()), int(known.max())) if len(known) else (None, None)

@@ -1,0 +1,335 @@
+"""Groups the anomalies of a verdict by their cause: one place, one epoch, near each other.
+
+A result lists some of its anomalies and counts all. What is not listed is placed by the result's tallies.
+Numbers that no tally places make a cause of their own, so that the totals are those of all anomalies.
+"""
+
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import msgspec
+
+from checkers.judge import anomaly_reasons
+from checkers.verdict.places import QUORUM, Place, place_of
+from checkers.verdict.tallies import NEAR_NS, NEAR_OFFSETS, Tally
+from checkers.verdict.verdict import Anomaly, CheckerResult, Verdict
+
+_GRAVEST = (
+    "two-leaders",
+    "lost-write",
+    "known-gap",
+    "lost-update",
+    "inconsistent-offsets",
+    "phantom",
+    "zombie-leader",
+    "G1a",
+    "torn-transaction",
+    "duplicate",
+    "replica-divergence",
+)
+"""Kinds that weigh more than all others, the most severe first."""
+_TRANSACTIONAL = frozenset(("transactions", "list-append", "rw-register"))
+_NO_OFFSET = -1
+
+
+class Shown(msgspec.Struct, frozen=True):
+    """An anomaly that a result lists, and the checker that found it."""
+
+    checker: str
+    anomaly: Anomaly
+
+
+class Cause(msgspec.Struct, frozen=True, kw_only=True):
+    """Anomalies that one event may explain.
+
+    Attributes:
+        place: a partition, a group, a node, ``quorum``; of what no tally places, the checker.
+        illegal: whether they break a promise.
+        kinds: how many there are of each id, the most severe id first.
+        shown: those that are listed, the most severe id first, each id in the order of time.
+        epochs: the first and the last epoch of the place; None where nothing tells them.
+        offsets: the lowest and the highest offset; None where nothing tells them.
+        times_ns: when the first and the last became visible; None where nothing tells it.
+        placed: False of those of which only the number is known.
+    """
+
+    place: str
+    illegal: bool
+    kinds: tuple[tuple[str, int], ...]
+    shown: tuple[Shown, ...] = ()
+    epochs: tuple[int, int] | None = None
+    offsets: tuple[int, int] | None = None
+    times_ns: tuple[int, int] | None = None
+    placed: bool = True
+
+    @property
+    def total(self) -> int:
+        """How many anomalies these are."""
+        return sum(count for _, count in self.kinds)
+
+    @property
+    def witness(self) -> Shown | None:
+        """The earliest one of the most severe kind that is listed."""
+        return self.shown[0] if self.shown else None
+
+
+class _Sighting(msgspec.Struct, frozen=True, kw_only=True):
+    """An anomaly that is listed, or a number of them, at one place."""
+
+    id: str
+    place: str
+    illegal: bool
+    count: int
+    epochs: tuple[int, int] | None = None
+    offsets: tuple[int, int] | None = None
+    times_ns: tuple[int, int] | None = None
+    shown: Shown | None = None
+
+
+def causes_of(verdict: Verdict, checker: str | None = None) -> tuple[Cause, ...]:
+    """All anomalies by their causes: broken promises first, then the most severe kind, then the earliest.
+
+    Args:
+        verdict: what was found.
+        checker: whose anomalies alone are wanted; None for those of all checkers.
+    """
+    starts = {name: told for result in verdict.results for name, told in result.epoch_starts.items()}
+    alike: dict[tuple[bool, str, tuple[int, int] | None], list[_Sighting]] = {}
+    unplaced: list[Cause] = []
+    for result in verdict.results:
+        if checker not in {None, result.checker}:
+            continue
+        for sighting in _sightings(result, starts):
+            # Without an epoch, nearness alone tells causes of one place apart.
+            alike.setdefault((sighting.illegal, sighting.place, sighting.epochs), []).append(sighting)
+        unplaced += _unplaced(result)
+    # A result of an earlier krucible may list what its tallies place elsewhere: that is counted there.
+    causes = [cause for cause in map(_cause, _near(alike.values())) if cause.kinds]
+    return tuple(sorted([*causes, *unplaced], key=_order))
+
+
+def illegal_causes(verdict: Verdict, checker: str | None = None) -> tuple[Cause, ...]:
+    """Those that break a promise, as `causes_of` gives them."""
+    return tuple(cause for cause in causes_of(verdict, checker) if cause.illegal)
+
+
+def first_of_kinds(cause: Cause) -> tuple[Shown, ...]:
+    """The earliest one of each kind that is listed, the most severe kind first."""
+    firsts: dict[str, Shown] = {}
+    for one in cause.shown:
+        firsts.setdefault(one.anomaly.id, one)
+    return tuple(firsts.values())
+
+
+def cause_name(cause: Cause) -> str:
+    """Where and in which epoch, such as ``log-0/3, offset 220, epoch 5``; the place is not cleaned."""
+    if not cause.placed:
+        return f"{cause.place}, places not recorded"
+    parts = [cause.place]
+    if cause.offsets is not None:
+        parts.append(_span("offset", cause.offsets))
+    if cause.epochs is not None:
+        parts.append(_span("epoch", cause.epochs))
+    return ", ".join(parts)
+
+
+def cause_line(cause: Cause) -> str:
+    """One line for a cause: its name, how many anomalies, of how many kinds."""
+    if len(cause.kinds) == 1:
+        name, count = cause.kinds[0]
+        told = f"{count:,} {name}"
+    else:
+        told = f"{cause.total:,} anomalies of {len(cause.kinds)} kinds ({kinds_text(cause)})"
+    return f"{cause_name(cause)}: {told}{'' if cause.illegal else ' (legal)'}"
+
+
+def kinds_text(cause: Cause) -> str:
+    """How many of each kind, the most severe one first."""
+    return ", ".join(f"{count:,} {name}" for name, count in cause.kinds)
+
+
+def other_reasons(verdict: Verdict) -> tuple[str, ...]:
+    """Why a verdict is not valid, without the reasons that its causes tell."""
+    told = {reason for result in verdict.results for reason in anomaly_reasons(result)}
+    return tuple(reason for reason in verdict.reasons if reason not in told)
+
+
+def severity(identity: str) -> tuple[int, str]:
+    """What kinds of anomalies are sorted by, the most severe one first."""
+    place = _GRAVEST.index(identity) if identity in _GRAVEST else len(_GRAVEST)
+    return place, identity
+
+
+def _span(name: str, ends: tuple[int, int]) -> str:
+    first, last = ends
+    return f"{name} {first}" if first == last else f"{name}s {first}–{last}"  # noqa: RUF001 - a range
+
+
+def _sightings(result: CheckerResult, starts: Mapping[str, Sequence[tuple[int, int]]]) -> Iterator[_Sighting]:
+    """What a result lists, with the number of each; an id with tallies is counted by them."""
+    tallied: dict[str, list[Tally]] = {}
+    for tally in result.tallies:
+        tallied.setdefault(tally.id, []).append(tally)
+    for anomaly in result.anomalies:
+        place = place_of(anomaly.subject, result.checker)
+        name = _name(result.checker, place.name, placed=place.offset is not None, starts=starts)
+        counted = next((one for one in tallied.get(anomaly.id, ()) if _counts(one, anomaly, place)), None)
+        # It belongs to the cause of its tally, which may reach into several epochs.
+        offset = place.offset if counted is None else counted.first_offset
+        epoch = _epoch_at(starts.get(name, ()), offset) if place.epoch is None else place.epoch
+        yield _Sighting(
+            id=anomaly.id,
+            place=name,
+            illegal=anomaly.illegal,
+            count=0 if anomaly.id in tallied else 1,
+            epochs=_pair(epoch, epoch),
+            offsets=_pair(place.offset, place.offset),
+            times_ns=_pair(anomaly.time_ns, anomaly.time_ns),
+            shown=Shown(result.checker, anomaly),
+        )
+    for tally in result.tallies:
+        placed = tally.first_offset is not None
+        name = _name(result.checker, tally.place, placed=placed, starts=starts)
+        epoch = _epoch_at(starts.get(name, ()), tally.first_offset) if tally.epoch is None else tally.epoch
+        yield _Sighting(
+            id=tally.id,
+            place=name,
+            illegal=tally.illegal,
+            count=tally.count,
+            epochs=_pair(epoch, epoch),
+            offsets=_pair(tally.first_offset, tally.last_offset),
+            times_ns=_pair(tally.first_ns, tally.last_ns),
+        )
+
+
+def _counts(tally: Tally, anomaly: Anomaly, place: Place) -> bool:
+    """Whether a tally of an anomaly's id counts it."""
+    if (tally.place, tally.illegal, tally.epoch) != (place.name, anomaly.illegal, place.epoch):
+        return False
+    if place.offset is not None and tally.first_offset is not None:
+        return tally.first_offset <= place.offset <= _last(_pair(tally.first_offset, tally.last_offset))
+    times_ns = _pair(tally.first_ns, tally.last_ns)
+    return anomaly.time_ns is None or (times_ns is not None and times_ns[0] <= anomaly.time_ns <= times_ns[1])
+
+
+def _name(checker: str, name: str, *, placed: bool, starts: Mapping[str, object]) -> str:
+    """The place; transactions that form a cycle have none of their own."""
+    if checker not in _TRANSACTIONAL or placed or name in starts or name == QUORUM:
+        return name
+    return "transactions"
+
+
+def _epoch_at(starts: Sequence[tuple[int, int]], offset: int | None) -> int | None:
+    """The latest epoch that began at or before an offset."""
+    if offset is None or not starts:
+        return None
+    place = bisect_right([start for _, start in starts], offset)
+    return starts[place - 1][0] if place else None
+
+
+def _pair(first: int | None, last: int | None) -> tuple[int, int] | None:
+    return None if first is None or last is None else (first, last)
+
+
+def _unplaced(result: CheckerResult) -> Iterator[Cause]:
+    """What is counted and neither listed nor tallied."""
+    tallied = Counter[str]()
+    for tally in result.tallies:
+        tallied[tally.id] += tally.count
+    listed = Counter(anomaly.id for anomaly in result.anomalies)
+    # Broken promises are listed before all others: where one is listed that is legal, no illegal one is left.
+    legal = {anomaly.id for anomaly in result.anomalies if not anomaly.illegal}
+    rest = {
+        name: count - (tallied[name] or listed[name])
+        for name, count in result.counts.items()
+        if count > (tallied[name] or listed[name])
+    }
+    for illegal in (True, False):
+        kinds = [(name, count) for name, count in rest.items() if (name not in legal) == illegal]
+        if kinds:
+            kinds.sort(key=lambda kind: severity(kind[0]))
+            yield Cause(place=result.checker, illegal=illegal, kinds=tuple(kinds), placed=False)
+
+
+def _near(alike: Iterable[Sequence[_Sighting]]) -> Iterator[list[_Sighting]]:
+    """Sightings of one place and epoch, those together that are near each other by offset or by time."""
+    for some in alike:
+        hosts = list(_chained([one for one in some if one.offsets], "offsets", NEAR_OFFSETS))
+        times = [_hull(one.times_ns for one in host) for host in hosts]
+        for group in _chained([one for one in some if not one.offsets], "times_ns", NEAR_NS):
+            moment = _hull(one.times_ns for one in group)
+            host = next((host for host, of in zip(hosts, times, strict=True) if _together(moment, of)), None)
+            if host is None:
+                yield group
+            else:
+                host += group
+        yield from hosts
+
+
+def _chained(some: Sequence[_Sighting], by: str, near: int) -> Iterator[list[_Sighting]]:
+    """In the order of a range's beginnings, each group up to a gap of more than so much."""
+    group: list[_Sighting] = []
+    reach = _NO_OFFSET
+    for one in sorted(some, key=lambda each: _first(getattr(each, by))):
+        if group and _first(getattr(one, by)) > reach + near:
+            yield group
+            group = []
+        group.append(one)
+        reach = max(reach, _last(getattr(one, by)))
+    if group:
+        yield group
+
+
+def _first(ends: tuple[int, int] | None) -> int:
+    return _NO_OFFSET if ends is None else ends[0]
+
+
+def _last(ends: tuple[int, int] | None) -> int:
+    return _NO_OFFSET if ends is None else ends[1]
+
+
+def _together(one: tuple[int, int] | None, other: tuple[int, int] | None) -> bool:
+    if one is None or other is None:
+        return False
+    return one[0] <= other[1] + NEAR_NS and other[0] <= one[1] + NEAR_NS
+
+
+def _hull(ranges: Iterable[tuple[int, int] | None]) -> tuple[int, int] | None:
+    told = [one for one in ranges if one is not None]
+    return (min(first for first, _ in told), max(last for _, last in told)) if told else None
+
+
+def _cause(group: Sequence[_Sighting]) -> Cause:
+    counts = Counter[str]()
+    for one in group:
+        counts[one.id] += one.count
+    shown = [one.shown for one in group if one.shown is not None]
+    shown.sort(key=lambda one: (severity(one.anomaly.id), *_moment(one.anomaly)))
+    return Cause(
+        place=group[0].place,
+        illegal=group[0].illegal,
+        kinds=tuple((name, counts[name]) for name in sorted(counts, key=severity) if counts[name]),
+        shown=tuple(shown),
+        epochs=_hull(one.epochs for one in group),
+        offsets=_hull(one.offsets for one in group),
+        times_ns=_hull(one.times_ns for one in group),
+    )
+
+
+def _moment(anomaly: Anomaly) -> tuple[bool, int]:
+    return anomaly.time_ns is None, anomaly.time_ns or 0
+
+
+def _order(cause: Cause) -> tuple[bool, bool, int, bool, int, str, int]:
+    severe, began_ns = severity(cause.kinds[0][0])[0], _first(cause.times_ns)
+    timeless = cause.times_ns is None
+    return (
+        not cause.illegal,
+        not cause.placed,
+        severe,
+        timeless,
+        began_ns,
+        cause.place,
+        _first(cause.offsets),
+    )
