@@ -26,25 +26,25 @@ _EXCEPTION = re.compile(r"^(?:Caused by: )?[\w.$]+(?:Exception|Error|Throwable)\
 
 
 def _seen(identity: str, meaning: str, guarantee: str, whose: str) -> AnomalyKind:
-    source = f"Kafka's {whose}; seen, not a broken promise in itself"
+    source = f"Kafka's {whose}; reported, but not a broken guarantee by itself"
     return AnomalyKind(identity, meaning, guarantee, source, illegal=False)
 
 
 FATAL_LINE = _seen(
     "node-log-fatal",
     "A node logged an error that it called fatal.",
-    "A node under faults of its surroundings meets no fatal error of its own.",
+    "Faults outside a node cause no fatal error in it.",
     "Kafka.main and ProcessTerminatingFaultHandler",
 )
 UNCAUGHT_EXCEPTION = _seen(
     "uncaught-exception",
     "An exception reached the top of a thread or task without being handled.",
-    "A node handles the errors that faults of its surroundings cause.",
+    "A node handles the errors that faults outside it cause.",
     "KafkaThread and KafkaScheduler",
 )
 THREAD_DIED = _seen(
     "thread-died",
-    "A thread of a node ended on an error, and nothing starts it again.",
+    "A thread of a node ended with an error and is not restarted.",
     "A node's threads run until it shuts down.",
     "ShutdownableThread",
 )

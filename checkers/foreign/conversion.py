@@ -116,7 +116,7 @@ def _check_transactions(foreign: Foreign) -> None:
         told = record.type in {INVOKE, OK}
         if told and record.process != NEMESIS and not is_list_of_micro_operations(record.value):
             raise foreign.place(position).error(
-                "the value of a transaction is no list of micro-operations", "[[f, key, value] …]"
+                "the value of a transaction is not a list of micro-operations", "[[f, key, value] …]"
             )
 
 
@@ -143,6 +143,6 @@ def _is_pair(value: Any) -> bool:
 def _split(foreign: Foreign, position: int, value: Any, asked: Record) -> tuple[Any, Any]:
     if not _is_pair(value) or value[0] != asked.value[0]:
         raise foreign.place(position).error(
-            f"completes {asked.f} of another key than it was invoked with", "[key, value] with the same key"
+            f"completes {asked.f} with another key than it was invoked with", "[key, value] with the same key"
         )
     return value[0], value[1]

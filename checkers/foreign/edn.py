@@ -58,7 +58,7 @@ _CHARACTERS = {
 }
 _NAMES = frozenset({str, int})
 _WORDS = {"nil": None, "true": True, "false": False}
-_OTHERS = {'"': "a text that is never closed", "\\": "a character is missing after the backslash"}
+_OTHERS = {'"': "a string that is not closed", "\\": "a character is missing after the backslash"}
 _SURROGATES = range(0xD800, 0xE000)
 _DIGITS_MAX = 20
 _ATOMS_KEPT = 100_000
@@ -166,7 +166,7 @@ class _Parser:
         self._place = self._text.place(offset)
         self._began = self._text.position(offset)
         if self._ended and kind != _COMMENT:
-            raise self._place.error("something follows the history's end", "nothing after its last bracket")
+            raise self._place.error("something follows the history's end", "nothing after the last bracket")
 
     def _take(self, value: Any) -> None:
         """A value is complete: it belongs to the collection that is open, unless it is to be discarded."""
@@ -192,7 +192,7 @@ class _Parser:
                 raise _Unreadable(f"more than {DEPTH_MAX} tags before one value")
             self._frame.waiting.append(token)
         elif kind == _OTHER:
-            raise _Unreadable(_OTHERS.get(token, f"{token!r} begins no value"))
+            raise _Unreadable(_OTHERS.get(token, f"{token!r} does not begin a value"))
 
     def _open(self, opener: str) -> None:
         if self._may_unwrap and not self._outer and opener in {"[", "("} and "#_" not in self._frame.waiting:
@@ -208,7 +208,7 @@ class _Parser:
         if _CLOSER.get(opener) != closer:
             raise _Unreadable(f"{closer} closes {opener or 'nothing'}")
         if waiting:
-            raise _Unreadable(f"{waiting[-1]} stands before nothing")
+            raise _Unreadable(f"{waiting[-1]} is not followed by a value")
         self._frame = self._outer.pop()
         if len(self._outer) < self._level:
             self._level, self._ended = 0, True
@@ -224,7 +224,7 @@ class _Parser:
             opener = self._frame.opener
             raise self._place.error(f"the text ends before {opener} is closed", f"a {_CLOSER[opener]}")
         if self._frame.waiting:
-            raise self._place.error(f"{self._frame.waiting[-1]} stands before nothing", "a value")
+            raise self._place.error(f"{self._frame.waiting[-1]} is not followed by a value", "a value")
 
 
 class _Atoms(dict[str, Any]):
@@ -242,7 +242,7 @@ def _atom(token: str) -> Any:
         return _WORDS[token]
     if token[0] == ":":
         if not _KEYWORD.fullmatch(token):
-            raise _Unreadable(f"{_shown(token)} is no keyword")
+            raise _Unreadable(f"{_shown(token)} is not a keyword")
         return token[1:]
     if not (token[0].isdigit() or (token[0] in "+-" and token[1:2].isdigit())):
         return token
@@ -252,7 +252,7 @@ def _atom(token: str) -> Any:
         return _float(token)
     if _EXACT.fullmatch(token):
         return token
-    raise _Unreadable(f"{_shown(token)} is no number")
+    raise _Unreadable(f"{_shown(token)} is not a number")
 
 
 def _integer(token: str) -> int:
@@ -296,7 +296,7 @@ def _character(name: str) -> str:
         return _CHARACTERS[name]
     if re.fullmatch(r"u[0-9A-Fa-f]{4}", name):
         return _code_point(int(name[1:], 16))
-    raise _Unreadable(f"\\{_shown(name)} is no character")
+    raise _Unreadable(f"\\{_shown(name)} is not a character")
 
 
 def _collection(opener: str, items: list[Any]) -> Any:

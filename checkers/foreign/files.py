@@ -68,7 +68,7 @@ def open_source(stream: io.BufferedReader, file: str) -> Source:
             "the file is empty",
             expected="a history in EDN, JSON or Jepsen's log form",
             place=file,
-            next_step="name a file that holds a recorded history",
+            next_step="give a file that has a recorded history",
         )
     damage: list[str] = []
     rest = chain([first], pieces)
@@ -106,7 +106,7 @@ def _unpacked(stream: io.BufferedReader, file: str) -> Iterator[bytes]:
             f"the compressed file is cut short or damaged ({error})",
             expected="a whole gzip file",
             place=file,
-            next_step="copy it again from where it was recorded",
+            next_step="copy the file again from its source",
         ) from None
 
 

@@ -66,7 +66,7 @@ def read_array(text: Pieces) -> Iterator[Element]:
         raise text.place(offset).error("the text ends before the array is closed", "a ]")
     rest = _after(_BETWEEN, text, offset + 1)
     if rest < len(text.window):
-        raise text.place(rest).error("something follows the array's end", "nothing after its last bracket")
+        raise text.place(rest).error("something follows the array's end", "nothing after the last bracket")
 
 
 def _after(pattern: re.Pattern[str], text: Pieces, offset: int) -> int:
@@ -87,7 +87,7 @@ def _object(text: Pieces, begin: int) -> tuple[int, int]:
             return begin, _SCANNER.raw_decode(text.window, begin)[1]
         except RecursionError:
             raise text.place(begin).error(
-                f"nested deeper than {DEPTH_MAX}", "JSON that a person wrote"
+                f"nested deeper than {DEPTH_MAX}", "JSON of moderate depth"
             ) from None
         except ValueError as error:
             if text.whole:

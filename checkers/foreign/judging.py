@@ -114,7 +114,7 @@ def _meant(foreign: Foreign, asked: Asked) -> tuple[Workload, str | None]:
         workload = Workload.RW_REGISTER
     fitting = list(ConsistencyModel) if workload in TRANSACTIONS else [workload] if workload in MODELS else []
     if model not in fitting:
-        raise UnfitError(f"{model} is no model for {workload}", ", ".join(fitting) or "no model")
+        raise UnfitError(f"{model} is not a model of {workload}", ", ".join(fitting) or "no model")
     return workload, model
 
 
@@ -132,13 +132,13 @@ def _named(workload: str) -> Workload:
     try:
         return Workload(workload)
     except ValueError:
-        raise UnfitError(f"{workload} is no workload", f"one of {', '.join(Workload)}") from None
+        raise UnfitError(f"{workload} is not a workload", f"one of {', '.join(Workload)}") from None
 
 
 def _check_declared(workload: Workload, declared: Declared) -> None:
     """Refuse what is declared of keys whose versions nobody needs to infer."""
     if any(declared) and workload is not Workload.RW_REGISTER:
-        raise UnfitError(f"{workload} has no keys of which an order is declared", str(Workload.RW_REGISTER))
+        raise UnfitError(f"{workload} has no keys whose order can be declared", str(Workload.RW_REGISTER))
 
 
 def _of_transactions(

@@ -53,7 +53,8 @@ def parts_of(record: Record, asked: Record, place: Place) -> tuple[Part, ...]:
     if told is None or [part[0] for part in told] != [part[0] for part in begun]:
         if record.type is OK:
             raise place.error(
-                "answers other micro-operations than were invoked", "the same ones in their order"
+                "completes with other micro-operations than it was invoked with",
+                "the same ones in their order",
             )
         told = begun
     answered = record.type is not INVOKE
@@ -107,7 +108,7 @@ def _is_known(part: list[Any]) -> bool:
 def _listed(value: Any, place: Place) -> list[list[Any]]:
     listed = _listed_or_none(value)
     if listed is None:
-        raise place.error("no list of sends and polls", "[[:send key value] [:poll] …]")
+        raise place.error("not a list of sends and polls", "[[:send key value] [:poll] …]")
     return listed
 
 
@@ -118,7 +119,9 @@ def _send(begun: list[Any], told: list[Any], place: Place, *, answered: bool) ->
     if not answered or _same(answer, value):
         return Send(key, value, None)
     if not isinstance(answer, list) or len(answer) != _PAIR or not _same(answer[1], value):
-        raise place.error("answers a send of another value than was invoked", "[:send key [offset value]]")
+        raise place.error(
+            "completes a send with another value than it was invoked with", "[:send key [offset value]]"
+        )
     return Send(key, value, None if answer[0] is None else _offset(answer[0], place))
 
 
@@ -131,17 +134,17 @@ def _poll(told: list[Any], place: Place) -> Poll:
     if answer is None:
         return Poll(None)
     if not isinstance(answer, dict):
-        raise place.error("the answer of a poll is no map", "[:poll {key [[offset value] …]}]")
+        raise place.error("the answer of a poll is not a map", "[:poll {key [[offset value] …]}]")
     return Poll(tuple(_chunk(key, records, place) for key, records in answer.items()))
 
 
 def _chunk(key: Any, records: Any, place: Place) -> Chunk:
     if not isinstance(records, list) or not all(isinstance(r, list) and len(r) == _PAIR for r in records):
-        raise place.error(f"the records of key {text_of(key)} are no pairs", "[[offset value] …]")
+        raise place.error(f"the records of key {text_of(key)} are not pairs", "[[offset value] …]")
     return Chunk(text_of(key), [_offset(record[0], place) for record in records], [r[1] for r in records])
 
 
 def _offset(offset: Any, place: Place) -> int:
     if type(offset) is not int or not 0 <= offset <= LARGEST:
-        raise place.error(f"{text_of(offset)[:40]} is no offset", f"a number from 0 to {LARGEST}")
+        raise place.error(f"{text_of(offset)[:40]} is not an offset", f"a number from 0 to {LARGEST}")
     return offset

@@ -118,7 +118,7 @@ def foreign_of(elements: Iterable[Element], file: str, damage: list[str]) -> For
         gathering.take(element)
     if not gathering.clients:
         place = Place(file, 1, 1)
-        raise place.error("no operation of a client in this file", "a history", "name a file with a history")
+        raise place.error("no operation of a client in this file", "a history", "give a file with a history")
     records = tuple(
         record if record.process in gathering.clients else _of_nemesis(record) for record in gathering.records
     )
@@ -152,12 +152,12 @@ class _Gathering:
         """
         fields, place = element
         if not isinstance(fields, dict):
-            raise place.error("this is no operation", "a map with :type, :process, :f and :value")
+            raise place.error("this is not an operation", "a map with :type, :process, :f and :value")
         if _JOURNAL in fields:
             raise place.error(
                 "this is a journal of krucible's own",
-                "a history of others",
-                "name its folder, or the file as it is",
+                "a history of another harness",
+                "give the folder of the run, or the unchanged file",
             )
         kind = _type_of(fields, place)
         process = self._process_of(fields, kind, place)
@@ -184,7 +184,7 @@ class _Gathering:
         nameless = process is None
         if self._nameless is not None and nameless is not self._nameless:
             raise place.error(
-                "some operations name their process and some don't", "a process in every operation"
+                "some operations have a process and some do not", "a process in every operation"
             )
         self._nameless = nameless
         if nameless:
@@ -194,7 +194,7 @@ class _Gathering:
         if isinstance(process, str) and process:
             return f"client {process}" if process.startswith(_OURS) else process
         if not isinstance(process, int) or isinstance(process, bool):
-            raise place.error(f"{_shown(process)} is no process", "a number or a name")
+            raise place.error(f"{_shown(process)} is not a process", "a number or a name")
         return process if process >= 0 else NEMESIS
 
     def _check_index(self, index: Any, place: Place) -> None:
@@ -218,13 +218,13 @@ class _Gathering:
         if time_ns is None or time_ns == _UNSET:
             return None
         if not isinstance(time_ns, int) or isinstance(time_ns, bool) or not 0 <= time_ns <= _TIME_MAX:
-            raise place.error(f"{_shown(time_ns)} is no time", f"nanoseconds, from 0 to {_TIME_MAX}")
+            raise place.error(f"{_shown(time_ns)} is not a time", f"nanoseconds, from 0 to {_TIME_MAX}")
         begins = kind is OperationType.INVOKE
         early = begins and time_ns < self._completed_ns - TIME_SLACK_NS
         if early and fields.get("index") in {None, _UNSET}:
             raise place.error(
                 f"time goes back: begins at {time_ns}, one before it ended at {self._completed_ns}",
-                "operations in the order of time, or an index that tells their order",
+                "operations in time order, or an index that gives their order",
             )
         if early or time_ns < self._latest_ns - TIME_SLACK_NS:
             self._late.append(place)
@@ -237,8 +237,8 @@ class _Gathering:
         """What is odd about all elements together."""
         if self._late:
             yield (
-                f"{len(self._late)} operations are recorded more than 1 s behind later ones, "
-                f"first: {self._late[0]}; they are taken in the order in which they stand"
+                f"{len(self._late)} operations are recorded more than 1 s behind later ones, first: "
+                f"{self._late[0]}; the order of the file is used"
             )
 
 
@@ -274,7 +274,11 @@ def _out_of_turn(
     if record.type is OperationType.INVOKE:
         if invoked is not None:
             return f"invokes {record.f} while {foreign.records[invoked].f} is outstanding"
-        return f"invokes {record.f} after an operation of unknown fate" if record.process in retired else None
+        return (
+            f"invokes {record.f} after an operation with an unknown outcome"
+            if record.process in retired
+            else None
+        )
     if invoked is None:
         return f"completes {record.f} without an invocation"
     begun = foreign.records[invoked].f
@@ -292,7 +296,7 @@ def _type_of(fields: dict[str, Any], place: Place) -> OperationType:
 def _function_of(fields: dict[str, Any], place: Place) -> str:
     told = fields.get("f", _ANONYMOUS_FUNCTION)
     if not isinstance(told, str) or not told:
-        raise place.error(f"f {_shown(told)} is no function", "a name such as read or txn")
+        raise place.error(f"f {_shown(told)} is not a function", "a name such as read or txn")
     return told.removeprefix(":")
 
 

@@ -22,7 +22,7 @@ INTEGER_MAX = 2**63 - 1
 DEPTH_MAX = 200
 """Deepest nesting that is read; a poll's records are nested six deep."""
 
-_MEND = "restore the file as it was recorded, or leave out what is damaged and judge the rest"
+_MEND = "restore the original file, or remove the damaged part and judge the rest"
 
 
 def json_of(value: Any) -> str:

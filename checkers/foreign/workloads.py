@@ -66,7 +66,7 @@ def workload_of(foreign: Foreign) -> Workload:
             f"no workload has the operations {_listed(functions)} of {_listed(words)}",
             expected=f"one of {', '.join(Workload)}",
             place=foreign.file,
-            next_step="name the workload with --workload",
+            next_step="give the workload with --workload",
         )
     return found[0]
 

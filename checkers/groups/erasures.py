@@ -36,14 +36,16 @@ DURABLE_SINCE = (4, 0)
 
 RETURNED = AnomalyKind(
     id="deleted-offset-returned",
-    meaning="An offset was told of a group although its deletion, or the group's, had been acknowledged.",
-    guarantee="What was deleted of a group stays deleted until somebody commits it again.",
+    meaning="An offset of a group was returned although the deletion of the offset, or of the "
+    "group, had been acknowledged.",
+    guarantee="A deleted offset of a group stays deleted until it is committed again.",
     source="KIP-229, DeleteGroups; KIP-496, OffsetDelete",
 )
 LOST = AnomalyKind(
     id="kept-offset-lost",
-    meaning="Another offset, or none, was told of a group than had been committed, and none deleted it.",
-    guarantee="A committed offset is kept until another one is committed, it is deleted, or it expires.",
+    meaning="A group's offset was returned that differs from the committed one, or none was "
+    "returned, although it was not deleted.",
+    guarantee="A committed offset is kept until another one is committed, or until it is deleted or expires.",
     source="Kafka documentation, Distribution, Consumer Offset Tracking; KIP-211",
 )
 ANOMALIES = by_id(RETURNED, LOST)

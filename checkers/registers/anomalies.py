@@ -13,20 +13,21 @@ NONLINEARIZABLE = AnomalyKind(
 )
 LOST_VALUE = AnomalyKind(
     id="lost-value",
-    meaning="After recovery a register held a value older than one whose write had been acknowledged.",
+    meaning="After recovery a register had an older value than the one whose write had been acknowledged.",
     guarantee="An acknowledged write of a register is kept until another one replaces it.",
     source="Kafka documentation, Design, Consumer offset tracking; KIP-500; Jepsen: lost update",
 )
 NONMONOTONIC_AFTER_HEAL = AnomalyKind(
     id="nonmonotonic-after-heal",
-    meaning="After recovery a register was read to hold a value that was overwritten before recovery began.",
+    meaning="After recovery a read of a register returned a value that was overwritten before "
+    "recovery began.",
     guarantee="Once the cluster has recovered, a register does not go back to a value that was overwritten.",
     source="KIP-500, metadata is applied in the order of its log; Terry et al., Session Guarantees (1994)",
 )
 STALE_OFFSET = AnomalyKind(
     id="stale-offset",
-    meaning="A group's committed offset was read to be an old one although no election explains it.",
-    guarantee="A group's coordinator answers with the last offset committed, and no other broker answers.",
+    meaning="A read of a group's committed offset returned an old one, and no election explains it.",
+    guarantee="Only the coordinator of a group answers, and it returns the last committed offset.",
     source="Kafka protocol, OffsetFetch and NOT_COORDINATOR; Kafka documentation, Design, Consumer offset "
     "tracking; KAFKA-20115; KAFKA-20634",
 )

@@ -15,13 +15,13 @@ from checkers.verdict.verdict import EXAMPLES_PER_ANOMALY, Anomaly
 
 PHANTOM = AnomalyKind(
     id="phantom",
-    meaning="A register was read to hold a value that nobody wrote.",
-    guarantee="A register holds its initial value or one that was written to it.",
+    meaning="A read of a register returned a value that was never written.",
+    guarantee="A register has its initial value or a value that was written to it.",
     source="Gibbons and Korach, Testing Shared Memories (1997), section 4; Jepsen: garbage read",
 )
 ABORTED_READ = AnomalyKind(
     id="G1a",
-    meaning="A register was read to hold a value whose write had failed.",
+    meaning="A read of a register returned a value whose write had failed.",
     guarantee="A write that failed never takes effect.",
     source="Adya, Weak Consistency (1999), G1a aborted read; docs/histories.md, write",
 )

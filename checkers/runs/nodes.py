@@ -29,9 +29,9 @@ _SEEN_WITHIN_NS = 2_000_000_000
 
 NODE_DIED = AnomalyKind(
     id="node-died",
-    meaning="A Kafka process ended although nobody had killed or stopped it.",
+    meaning="A Kafka process ended although it was not killed or stopped.",
     guarantee="A broker or controller keeps running until it is told to stop.",
-    source="krucible: every planned end is in the history as a kill, a stop or a fault of the disk",
+    source="krucible: every planned end is recorded in the history as a kill, a stop or a disk fault",
 )
 ANOMALIES = by_id(NODE_DIED, FATAL_LINE, UNCAUGHT_EXCEPTION, THREAD_DIED)
 

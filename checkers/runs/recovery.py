@@ -17,9 +17,10 @@ CHECKER = "recovery"
 
 NOT_RECOVERED = AnomalyKind(
     id="not-recovered",
-    meaning="A partition had no leader, no full ISR or no acknowledged write within the bound after healing,"
-    " or nobody was told a group's offsets.",
-    guarantee="Once healed, every partition elects a leader, its replicas rejoin, and it takes writes.",
+    meaning="Within the time limit after healing a partition had no leader, no full ISR or no "
+    "acknowledged write, or no request for a group's offsets was answered.",
+    guarantee="After faults are healed, every partition elects a leader, its replicas rejoin the "
+    "ISR, and it accepts writes.",
     source="Kafka documentation, Design, Replication: replicas rejoin the ISR once they have caught up",
 )
 ANOMALIES = by_id(NOT_RECOVERED, TWO_COORDINATORS)

@@ -19,9 +19,9 @@ CHECKER = "starts"
 
 NOT_READY = AnomalyKind(
     id="cluster-not-ready",
-    meaning="A new cluster that nobody disturbed did not become ready, and was started again on new disks.",
-    guarantee="Controllers that reach each other elect a leader, brokers that reach it register and are "
-    "unfenced; how soon Kafka does not say, and krucible waits for 90 s.",
+    meaning="A new cluster without faults did not become ready, and was started again on new disks.",
+    guarantee="Controllers that reach each other elect a leader. Brokers that reach the leader "
+    "register and are unfenced. Kafka gives no time limit; krucible waits for 90 s.",
     source="KIP-595 (Leader Election), KIP-631 (Broker Registration and State Management)",
     illegal=False,
 )
@@ -29,7 +29,7 @@ NODE_DIED_AT_START = AnomalyKind(
     id="node-died-at-start",
     meaning="A node of a new cluster ended by itself before the cluster was ready, and its log says so.",
     guarantee="A broker or controller keeps running until it is told to stop.",
-    source="krucible: configurations that are refused, lack of memory, full disks and signals are left out",
+    source="krucible: rejected configurations, lack of memory, full disks and signals are excluded",
 )
 ANOMALIES = by_id(NOT_READY, NODE_DIED_AT_START)
 

@@ -21,8 +21,9 @@ RELEASED_WITHIN_NS = 10_000_000_000
 
 TWO_COORDINATORS = AnomalyKind(
     id="two-coordinators",
-    meaning="After recovery two brokers told for long that they coordinate one group or transactional id.",
-    guarantee="One broker coordinates a group or a transactional id: the leader of its partition.",
+    meaning="After recovery two brokers answered for long as coordinator of the same group or "
+    "transactional id.",
+    guarantee="A group or transactional id has one coordinator: the leader of its partition.",
     source="Kafka documentation, Implementation, Consumer Offset Tracking; KIP-98, Transaction Coordinator",
 )
 

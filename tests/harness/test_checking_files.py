@@ -167,7 +167,7 @@ def test_a_journal_of_our_own_is_judged_by_itself(capsys: pytest.CaptureFixture[
     assert "a journal of krucible's own, 1 operations" in capsys.readouterr().out
     assert cli.invoke(["check", file, "--model", "register"]) == 64
     assert cli.invoke(["check", written("h.gz", gzip.compress((JOURNAL + send).encode()))]) == 3
-    assert "name its folder" in capsys.readouterr().err
+    assert "give the folder of the run" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -180,10 +180,10 @@ def test_a_journal_of_our_own_is_judged_by_itself(capsys: pytest.CaptureFixture[
         ("[" * 5000, [], 3, "nested deeper than 200"),
         ("{:process 0 :type :ok :f :read}", [], 3, "completes read without an invocation"),
         ("{:process 0 :type :invoke :f :jump}", [], 3, "no workload has the operations jump"),
-        (VALID, ["--model", "serializable"], 64, "serializable is no model for register"),
+        (VALID, ["--model", "serializable"], 64, "serializable is not a model of register"),
         (VALID, ["--model", "nonsense"], 64, "nonsense"),
         (VALID, ["--workload", "nonsense"], 64, "nonsense"),
-        (VALID, ["--wfr-keys"], 64, "register has no keys of which an order is declared"),
+        (VALID, ["--wfr-keys"], 64, "register has no keys whose order can be declared"),
         (VALID, ["--initial", "[1"], 64, "the initial value can't be read"),
         (VALID, ["--initial", "1 2"], 64, "the initial value can't be read"),
         (VALID, ["--initial", '{"a":' * 5000], 64, "the initial value can't be read"),
@@ -256,7 +256,8 @@ def test_verdicts_that_differ(capsys: pytest.CaptureFixture[str]) -> None:
     assert "before { is closed" in rows["torn.log"]["problem"]
     assert "No such file" in rows["gone.log"]["problem"]
     assert rows["odd.log"]["problem"].startswith(
-        "workload, model and initial value do not fit; got: odd is no model for register; expected: register"
+        "workload, model and initial value do not fit; got: odd is not a model of register; "
+        "expected: register"
     )
 
     assert cli.invoke(words) == 1

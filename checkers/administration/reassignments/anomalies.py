@@ -4,49 +4,49 @@ from checkers.verdict.kinds import AnomalyKind, by_id
 
 PREMATURE = AnomalyKind(
     id="reassignment-premature",
-    meaning="A reassignment was completed while a replica that had to be in sync by then was not.",
-    guarantee="A reassignment is complete when all added replicas are in sync, and, where fewer are added "
-    "than removed, all replicas that were asked for.",
+    meaning="A reassignment was completed while a replica that had to be in sync was not.",
+    guarantee="A reassignment is complete when all added replicas are in sync. If fewer replicas "
+    "are added than removed, all replicas of the target must be in sync.",
     source="KIP-455; KAFKA-15665, fixed in 3.8.0; Kafka's PartitionReassignmentReplicas",
 )
 LOST = AnomalyKind(
     id="reassignment-lost",
-    meaning="An acknowledged reassignment, or its cancellation, never came into the metadata, or was undone "
-    "although nobody had asked for that.",
-    guarantee="An acknowledged reassignment goes on until its replicas are those that were asked for, or "
-    "until it is cancelled or overridden.",
+    meaning="An acknowledged reassignment, or its cancellation, never reached the metadata log, or "
+    "was undone without a request.",
+    guarantee="An acknowledged reassignment continues until it is complete, cancelled or replaced "
+    "by another one.",
     source="KIP-455",
 )
 NOT_RESTORED = AnomalyKind(
     id="reassignment-not-restored",
-    meaning="A cancelled reassignment did not leave the replicas that there were before it.",
+    meaning="After a reassignment was cancelled, the replicas were not those from before it.",
     guarantee="Cancelling a reassignment restores the original replicas.",
     source="KIP-455",
 )
 TOO_FEW = AnomalyKind(
     id="too-few-replicas",
-    meaning="A partition had fewer replicas than it had before and than anybody had asked for.",
-    guarantee="While a reassignment goes on, a partition has its old and its new replicas.",
+    meaning="A partition had fewer replicas than before, and than any request asked for.",
+    guarantee="During a reassignment a partition has its old and its new replicas.",
     source="KIP-455",
 )
 WITHOUT_END = AnomalyKind(
     id="reassignment-without-end",
-    meaning="A reassignment went on to the end although every replica that was to stay was in sync.",
-    guarantee="A reassignment is complete as soon as all replicas that were asked for are in sync.",
+    meaning="A reassignment did not complete although all replicas of its target were in sync.",
+    guarantee="A reassignment is complete as soon as all replicas of its target are in sync.",
     source="KIP-455; Kafka's PartitionReassignmentReplicas; docs/findings.md",
 )
 
 UNASKED = AnomalyKind(
     id="reassignment-unasked",
-    meaning="A partition got replicas, or was to get them, that nobody had asked for.",
-    guarantee="Replicas are those that a partition was made with until somebody asks for others.",
+    meaning="A partition got replicas, or began to add replicas, that no request had asked for.",
+    guarantee="A partition keeps the replicas that it was created with until a request changes them.",
     source="KIP-455; Kafka's ReplicationControlManager.changePartitionReassignment",
 )
 
 WITHOUT_RECORD = AnomalyKind(
     id="reassignment-without-record",
-    meaning="A reassignment was listed as under way that the metadata log never had, or had not yet.",
-    guarantee="What is listed is what committed records of the metadata log say, or said.",
+    meaning="A reassignment was listed as ongoing that the metadata log never had, or did not have yet.",
+    guarantee="Reassignments are listed as the committed records of the metadata log state them.",
     source="KIP-455; Kafka's QuorumController.listPartitionReassignments, which reads what is committed",
 )
 

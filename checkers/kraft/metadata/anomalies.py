@@ -2,36 +2,36 @@
 
 from checkers.verdict.kinds import AnomalyKind, by_id
 
-_KEPT = "An acknowledged change of the metadata is committed by a majority of controllers and never lost."
+_KEPT = "An acknowledged metadata change is committed by a majority of controllers and never lost."
 _SOURCE = "KIP-500 and KIP-595: the metadata log; Kafka documentation, Operations, KRaft"
 
 PHANTOM_TOPIC = AnomalyKind(
     id="phantom-topic",
-    meaning="A broker listed a topic that nobody had created, or whose creation had certainly failed.",
-    guarantee="A topic exists only after somebody began to create it.",
+    meaning="A broker listed a topic that was never created, or whose creation definitely failed.",
+    guarantee="A topic exists only after a request to create it was sent.",
     source=_SOURCE,
 )
 CHANGED_TOPIC_ID = AnomalyKind(
     id="changed-topic-id",
-    meaning="Of one name more ids were told than topics had been created under it.",
+    meaning="More topic ids were reported for a name than topics were created with it.",
     guarantee="A topic has one id from its creation to its deletion.",
     source="KIP-516: topic identifiers",
 )
 REUSED_TOPIC_ID = AnomalyKind(
     id="reused-topic-id",
-    meaning="A topic was created with an id that another topic had before, under its name or another one.",
-    guarantee="Each topic has an id of its own, one that is created again under its old name too.",
+    meaning="A topic was created with an id that another topic, of this or another name, had before.",
+    guarantee="Each topic has an id of its own, also a topic that is created again with its old name.",
     source="KIP-516: topic identifiers; Kafka's ReplicationControlManager.createTopic",
 )
 CREATED_TWICE = AnomalyKind(
     id="topic-created-twice",
-    meaning="A topic was created although one of its name was there and had not been deleted.",
+    meaning="A topic was created although a topic of that name existed.",
     guarantee="A name belongs to one topic at a time: a second creation is refused (TOPIC_ALREADY_EXISTS).",
     source="KIP-4; KIP-631; Kafka's ReplicationControlManager.createTopics",
 )
 RETURNED_TOPIC_ID = AnomalyKind(
     id="returned-topic-id",
-    meaning="A broker that had told of a recreated topic's new id told of an older one again.",
+    meaning="A broker reported an old id of a recreated topic after it had reported the new id.",
     guarantee="A broker applies the metadata log in its order, and no record brings back a deleted topic.",
     source="KIP-631, Broker metadata; KIP-516; KAFKA-19383",
 )
@@ -41,30 +41,32 @@ DELETED_RECORDS = AnomalyKind(
         "A fetch by a topic's id returned a record that was not appended to that topic: one of an earlier "
         "topic of its name, of another name, or an offset above all that was appended."
     ),
-    guarantee="A fetch by a topic's id returns that topic's records alone; a topic's log begins at offset 0.",
+    guarantee="A fetch by topic id returns only records of that topic. The log of a new topic "
+    "begins at offset 0.",
     source="KIP-516: topic identifiers, Fetch v13, partition.metadata",
 )
 LISTED_AGAINST_LOG = AnomalyKind(
     id="listed-against-log",
     meaning=(
-        "A broker listed a topic that the metadata log did not have by then, or its last list has or lacks "
-        "one that the log had removed or made at least 10 s before."
+        "A broker listed a topic that the metadata log did not have at that time. Or its last list "
+        "has a topic that the log had removed at least 10 s before, or lacks one that the log had "
+        "created at least 10 s before."
     ),
-    guarantee="Brokers know the topics of the committed metadata log, by their ids, and no others.",
+    guarantee="Brokers know exactly the topics of the committed metadata log, by their ids.",
     source="KIP-631, Broker metadata; KIP-516: topic identifiers",
 )
 CONFIG_AGAINST_LOG = AnomalyKind(
     id="config-against-log",
     meaning=(
-        "At the end a broker told another value of a topic's config than the metadata log had had for 10 s, "
-        "or told none, or one of which the log knows nothing."
+        "At the end a broker reported a topic config that differs from the value that the metadata "
+        "log had had for 10 s, did not report it, or reported one that is not in the log."
     ),
-    guarantee="Brokers apply the changes of configs in the one metadata log, in its order, and miss none.",
+    guarantee="Brokers apply all config changes of the metadata log in its order.",
     source="KIP-631, Broker metadata, ConfigRecord; org.apache.kafka.image.ConfigurationDelta",
 )
 LOST_TOPIC = AnomalyKind(
     id="lost-topic",
-    meaning="A broker's last list lacked a topic whose creation was acknowledged and that nobody deleted.",
+    meaning="A broker's last list lacked a topic whose creation was acknowledged and that was not deleted.",
     guarantee=_KEPT,
     source=_SOURCE,
 )
@@ -76,26 +78,27 @@ RESURRECTED_TOPIC = AnomalyKind(
 )
 DIVERGENT_METADATA = AnomalyKind(
     id="divergent-metadata",
-    meaning="After recovery brokers listed different topics until the time for it was over.",
-    guarantee="Brokers apply the one metadata log in its order, so that all reach the same state.",
+    meaning="After recovery brokers listed different topics until the time limit.",
+    guarantee="All brokers apply the same metadata log in its order, so they reach the same state.",
     source=_SOURCE,
 )
 METADATA_ACK_LOST = AnomalyKind(
     id="metadata-ack-lost",
-    meaning="A change of the metadata was acknowledged, and the log that a majority keeps does not have it.",
+    meaning="A metadata change was acknowledged, and the log of a majority does not have it.",
     guarantee=_KEPT,
     source="KIP-631, The Controller; KIP-853, Add Voter and Remove Voter; Kafka's QuorumController",
 )
 METADATA_ACK_EARLY = AnomalyKind(
     id="metadata-ack-early",
-    meaning="A change of the metadata was acknowledged before its record was appended, or committed.",
-    guarantee="A controller answers a change after its records are committed, so that no failover undoes it.",
+    meaning="A metadata change was acknowledged before its record was appended or committed.",
+    guarantee="A controller acknowledges a change only after its records are committed, so a "
+    "failover does not undo it.",
     source="KIP-631, The Controller; Kafka's QuorumController.ControllerWriteEvent, DeferredEventQueue",
 )
 TOPIC_UNKNOWN = AnomalyKind(
     id="acknowledged-topic-unknown",
-    meaning="A deletion was refused since the topic was unknown, although its creation was acknowledged.",
-    guarantee="A controller that leads alone knows each topic that is in its log and was not deleted.",
+    meaning="A deletion was refused because the topic was unknown, although its creation was acknowledged.",
+    guarantee="The only active controller knows each topic that is in its log and was not deleted.",
     source="KIP-631, The Controller; Kafka's ControllerApis.deleteTopics",
 )
 

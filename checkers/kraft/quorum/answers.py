@@ -21,26 +21,28 @@ from checkers.verdict.verdict import Anomaly
 
 UNFOUNDED_MARK = AnomalyKind(
     id="high-watermark-unfounded",
-    meaning="A leader's high watermark lay beyond its log, or what a majority of its voters had fetched.",
-    guarantee="A record is committed once it is on the disks of a majority of the voters.",
+    meaning="A leader's high watermark was beyond the end of its log, or beyond what a majority of "
+    "the voters had fetched.",
+    guarantee="A record is committed only after it is on the disks of a majority of the voters.",
     source="KIP-595, Fetch; KIP-853; Kafka's LeaderState.maybeUpdateHighWatermark",
 )
 BEYOND_LEADER = AnomalyKind(
     id="follower-beyond-leader",
-    meaning="A follower had fetched beyond the end of its leader's log, by the leader's own answer.",
-    guarantee="Who asks a leader for what is beyond its log is told where it diverges, and truncates.",
+    meaning="By the leader's own answer, a follower had fetched beyond the end of the leader's log.",
+    guarantee="A follower that fetches beyond the end of the leader's log gets the diverging epoch "
+    "and truncates its log.",
     source="KIP-595, Fetch; Kafka's KafkaRaftClient.tryCompleteFetchRequest",
 )
 END_REGRESSION = AnomalyKind(
     id="voter-end-regression",
-    meaning="A voter's log ended below what its disk had had of what was committed.",
-    guarantee="A voter has flushed what it fetches on from, and truncates nothing that is committed.",
+    meaning="A voter's log ended below committed records that its disk had had.",
+    guarantee="A voter flushes its log before it fetches further, and truncates no committed records.",
     source="KIP-595, Fetch and Log Truncation; Raft (Ongaro and Ousterhout 2014), §5.3 and §5.4",
 )
 UNCOMMITTED_SETS = AnomalyKind(
     id="two-uncommitted-voter-sets",
-    meaning="A leader appended a set of voters while the one before it was not committed.",
-    guarantee="A change of the voters is refused until the one before it is committed.",
+    meaning="A leader appended a voter set while the one before it was not committed.",
+    guarantee="A voter change is refused until the previous one is committed.",
     source="KIP-853, Add Voter, Remove Voter; Ongaro, Consensus: Bridging Theory and Practice (2014), §4.1",
 )
 ANOMALIES = by_id(UNFOUNDED_MARK, BEYOND_LEADER, END_REGRESSION, UNCOMMITTED_SETS)

@@ -17,14 +17,14 @@ from checkers.verdict.verdict import Anomaly
 
 CANDIDATE_UNASKED = AnomalyKind(
     id="candidate-without-majority",
-    meaning="A controller became a candidate, and no majority of the voters had granted it their pre-votes.",
+    meaning="A controller became a candidate without pre-votes of a majority of the voters.",
     guarantee="A voter becomes a candidate, and raises the epoch, only if a majority would vote for it.",
     source="KIP-996, Pre-Vote, since 4.0.0",
 )
 VOTE_UNKEPT = AnomalyKind(
     id="vote-not-kept",
-    meaning="A controller had granted its vote, and its quorum-state file told of none in that epoch.",
-    guarantee="A voter has written down the epoch, and its vote in it, before it answers.",
+    meaning="A controller had granted its vote, and its quorum-state file had no vote in that epoch.",
+    guarantee="A voter writes the epoch and its vote to disk before it answers.",
     source="KIP-595, Quorum State and Vote; Raft (Ongaro and Ousterhout 2014), §5.2, persistent state",
 )
 ANOMALIES = by_id(CANDIDATE_UNASKED, VOTE_UNKEPT)

@@ -12,8 +12,10 @@ from checkers.verdict.verdict import Anomaly
 
 METADATA_COMMITTED_LOST = AnomalyKind(
     id="metadata-committed-lost",
-    meaning="A later leader's metadata log, or at the end those of a majority, lacked what was committed.",
-    guarantee="Every later leader has all that was committed, while a majority of voters keeps its disks.",
+    meaning="The metadata log of a later leader, or at the end the logs of a majority, lacked "
+    "committed records.",
+    guarantee="Every later leader has all committed records, as long as a majority of voters keeps "
+    "its disks.",
     source="KIP-595; Raft (Ongaro and Ousterhout 2014), Leader Completeness",
 )
 

@@ -14,13 +14,13 @@ from checkers.verdict.verdict import Anomaly
 
 VOTER_UNEXPLAINED = AnomalyKind(
     id="voter-unexplained",
-    meaning="The set of voters changed, or a change of it was lost, without a request that explains it.",
-    guarantee="The voters change when somebody asks for it, and an acknowledged change stays.",
+    meaning="The voter set changed, or a change of it was lost, and no request explains that.",
+    guarantee="The voters change only on request, and an acknowledged change is kept.",
     source="KIP-853, Add Voter and Remove Voter; since 4.2 controller.quorum.auto.join.enable excepted",
 )
 VOTER_CHANGE_NOT_SINGLE = AnomalyKind(
     id="voter-change-not-single",
-    meaning="A set of voters in the metadata log differs from the one before it by more than one voter.",
+    meaning="A voter set in the metadata log differs from the previous one by more than one voter.",
     guarantee="Voters are added and removed one at a time, so that majorities of successive sets overlap.",
     source="KIP-853, Voter Changes; Ongaro, Consensus: Bridging Theory and Practice (2014), §4.1",
 )

@@ -11,14 +11,15 @@ from checkers.verdict.verdict import Anomaly
 
 CLUSTER_ID_CHANGED = AnomalyKind(
     id="cluster-id-changed",
-    meaning="A node's disk came to belong to another cluster.",
-    guarantee="The id that a cluster is formatted with is its id for good.",
+    meaning="The cluster id on a node's disk changed.",
+    guarantee="A cluster keeps the id that it was formatted with.",
     source="KIP-78; KIP-595, Cluster Id",
 )
 DIRECTORY_ID_CHANGED = AnomalyKind(
     id="directory-id-changed",
-    meaning="A node's directory for metadata had another id, and nothing had hit its disk.",
-    guarantee="A directory keeps the id that it was formatted with; with its node's id it is a voter.",
+    meaning="The id of a node's metadata directory changed although no fault had hit its disk.",
+    guarantee="A directory keeps the id that it was formatted with. A voter is identified by this "
+    "id and its node id.",
     source="KIP-858, directory.id in meta.properties; KIP-853, Replica Directory Id",
 )
 

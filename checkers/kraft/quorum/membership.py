@@ -20,8 +20,8 @@ BROKER_AS_VOTER = AnomalyKind(
 )
 VOTER_LOST = AnomalyKind(
     id="voter-lost",
-    meaning="A controller ran for long, reachable, and was neither voter nor observer for the leader.",
-    guarantee="A controller that is no voter finds the leader and fetches from it as an observer.",
+    meaning="A reachable controller ran for long and was neither a voter nor an observer for the leader.",
+    guarantee="A controller that is not a voter finds the leader and fetches from it as an observer.",
     source="KIP-853, Bootstrap Servers; KAFKA-17030, fixed in 4.1.0",
 )
 LOST_AFTER_NS = 30_000_000_000

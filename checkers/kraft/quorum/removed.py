@@ -15,8 +15,8 @@ from checkers.verdict.verdict import Anomaly
 
 REMOVED_VOTER_ACTS = AnomalyKind(
     id="removed-voter-acts",
-    meaning="A voter led, or voted, in an epoch after the one in which its removal was committed.",
-    guarantee="A voter whose removal was acknowledged never leads or votes again with that disk.",
+    meaning="A removed voter led or voted in an epoch after the one in which its removal was committed.",
+    guarantee="A removed voter never leads or votes again with the same disk.",
     source="KIP-853, Remove Voter; Raft (Ongaro and Ousterhout 2014), Leader Completeness",
 )
 EPOCHS_SEEN_WITHIN_NS = 5_000_000_000

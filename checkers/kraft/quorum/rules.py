@@ -16,7 +16,8 @@ from checkers.verdict.verdict import Anomaly
 TWO_LEADERS = AnomalyKind(
     id="two-leaders",
     meaning="Two nodes led the metadata quorum in the same epoch.",
-    guarantee="An epoch of the metadata quorum has at most one leader, while its voters keep their disks.",
+    guarantee="An epoch of the metadata quorum has at most one leader, as long as its voters keep "
+    "their disks.",
     source="KIP-595, Leader election; Raft (Ongaro and Ousterhout 2014), Election Safety",
 )
 EPOCH_REGRESSION = AnomalyKind(

@@ -13,9 +13,10 @@ from checkers.verdict.verdict import Anomaly
 
 EPOCH_RUN_AWAY = AnomalyKind(
     id="epoch-run-away",
-    meaning="The epoch rose far while a minority was cut off and the leader had its majority.",
-    guarantee="A voter that can't win, because a majority follows a leader, does not raise the epoch.",
-    source="KIP-996, Pre-Vote, since 4.0.0; before, only where the run asks for it by its setup's promises",
+    meaning="The epoch rose a lot while a minority was cut off and the leader had a majority.",
+    guarantee="A voter that cannot win an election, because a majority follows a leader, does not "
+    "raise the epoch.",
+    source="KIP-996, Pre-Vote, since 4.0.0; before 4.0.0 only if the setup of the run lists it as a promise",
 )
 PRE_VOTE = "KIP-996"
 PRE_VOTE_SINCE = (4, 0)

@@ -30,8 +30,8 @@ STALE_VOTE = AnomalyKind(
 )
 LEADER_WITHOUT_MAJORITY = AnomalyKind(
     id="leader-without-majority",
-    meaning="A controller became the leader, and the majority of the voters had not granted it their votes.",
-    guarantee="A candidate leads its epoch once a majority of the voters granted it their votes.",
+    meaning="A controller became leader without the votes of a majority.",
+    guarantee="A candidate becomes leader only if a majority of the voters granted it their votes.",
     source="KIP-595, Leader Election; Raft (Ongaro and Ousterhout 2014), §5.2",
 )
 SLACK_NS = 2_000_000_000

@@ -22,7 +22,8 @@ SLACK_MS = 1_500
 ZOMBIE_LEADER = AnomalyKind(
     id="zombie-leader",
     meaning="A node answered as leader long after it had lost its majority, its epoch or its vote.",
-    guarantee="A leader whose removal is committed, or from whom no majority fetches for long, resigns.",
+    guarantee="A leader resigns once its removal is committed, or when no majority fetches from it "
+    "within the timeout.",
     source="KIP-595, Leader Progress Timeout (1.5 fetch timeouts); KAFKA-15489, fixed in 3.7.0; KIP-853",
 )
 

@@ -10,56 +10,57 @@ def _broken(identity: str, guarantee: str, source: str) -> AnomalyKind:
 ANOMALIES = by_id(
     _broken(
         "lost-write",
-        "A record that was acknowledged with acks=all, or that a consumer was given, stays in the log as "
-        "long as one in-sync replica keeps its disk; what a transaction committed stays visible.",
+        "A record that was acknowledged with acks=all, or returned to a consumer, stays in the log "
+        "as long as one in-sync replica keeps its disk. Records of a committed transaction stay "
+        "visible.",
         "Kafka documentation, Design, Replication; KIP-966; Jepsen: lost write",
     ),
     _broken(
         "known-gap",
-        "A record that was acknowledged with acks=all stays in the log while fewer than min.insync.replicas "
-        "copies of it are destroyed; without eligible leader replicas Kafka is known not to keep that where "
-        "the last replica in sync loses its disk.",
+        "A record that was acknowledged with acks=all stays in the log while fewer than "
+        "min.insync.replicas copies of it are destroyed. Without eligible leader replicas Kafka is "
+        "known to break this if the last in-sync replica loses its disk.",
         "KIP-966, the last replica standing; krucible: never a pass",
     ),
     _broken(
         "duplicate",
-        "An idempotent producer's record is in the log once, however often its sending is retried.",
+        "A record of an idempotent producer is in the log once, also if the producer retries.",
         "KIP-98, idempotent producer; Jepsen: duplicate",
     ),
     _broken(
         "inconsistent-offsets",
-        "An offset names one record of a partition, for every reader and at all times.",
+        "An offset identifies the same record of a partition for every reader at all times.",
         "Kafka documentation, Introduction, Topics and partitions; Jepsen: inconsistent offsets",
     ),
     _broken(
         "phantom",
-        "A log holds what producers sent to that partition, and nothing else.",
+        "A log contains only records that producers sent to that partition.",
         "Kafka documentation, Design, Message delivery semantics; Jepsen: garbage read",
     ),
     _broken(
         "G1a",
-        "A record whose sending definitely failed is never returned; one whose transaction was aborted is "
-        "not returned to read_committed readers.",
+        "A record whose send definitely failed is never returned. A record of an aborted "
+        "transaction is not returned to read_committed readers.",
         "Adya, Weak Consistency (1999), G1a aborted read; KIP-98",
     ),
     _broken(
         "poll-skip",
-        "A consumer that keeps its assignment is given every committed record in the order of offsets.",
+        "A consumer that keeps its assignment gets every committed record in offset order.",
         "Kafka documentation, Design, Consumer position; Jepsen: poll skip",
     ),
     _broken(
         "int-poll-skip",
-        "The records of one poll leave no committed record out.",
+        "The records of one poll skip no committed record.",
         "Kafka documentation, Design, Consumer position; Jepsen: internal poll skip",
     ),
     _broken(
         "nonmonotonic-poll",
-        "A consumer's position moves forward only, until it is assigned anew.",
+        "A consumer's position only moves forward until its next assignment.",
         "Kafka documentation, Design, Consumer position; Jepsen: nonmonotonic poll",
     ),
     _broken(
         "int-nonmonotonic-poll",
-        "The records of one poll stand in the order of their offsets.",
+        "The records of one poll are in offset order.",
         "Kafka documentation, Introduction, Guarantees; Jepsen: internal nonmonotonic poll",
     ),
     _broken(
@@ -74,7 +75,7 @@ ANOMALIES = by_id(
     ),
     _broken(
         "realtime-order",
-        "A record is appended behind every record that was known to be in the log before its sending began.",
+        "A record is appended after every record that was known to be in the log before its send began.",
         "Kafka documentation, Design, Replicated logs; Herlihy and Wing, Linearizability (1990)",
     ),
     _broken(
@@ -84,7 +85,8 @@ ANOMALIES = by_id(
     ),
     _broken(
         "client-disagreement",
-        "Every client at one isolation level reads the same records; without transactions, at either level.",
+        "All clients with the same isolation level read the same records. Without transactions "
+        "both levels read the same.",
         "KIP-98, read_committed and the last stable offset; krucible: both clients read everything",
     ),
 )

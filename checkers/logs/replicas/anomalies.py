@@ -10,75 +10,78 @@ REPLICA_DIVERGENCE = AnomalyKind(
 )
 SHORT_REPLICA = AnomalyKind(
     id="short-replica",
-    meaning="After healing, the log of an in-sync replica ends below the committed end of its partition, or "
-    "begins above its start although nobody asked to delete what stood there.",
-    guarantee="A record is committed once all in-sync replicas have it in their logs.",
+    meaning="After healing, the log of an in-sync replica ends below the committed end of its "
+    "partition, or begins above the partition's start without a request to delete records.",
+    guarantee="A record is committed only after all in-sync replicas have it in their logs.",
     source="Kafka documentation, Design, Replication; KIP-107",
 )
 LEADER_EPOCH_REGRESSION = AnomalyKind(
     id="leader-epoch-regression",
-    meaning="Along one log the leader epoch of a batch is lower than that of a batch before it.",
-    guarantee="Leader epochs never decrease along a log.",
+    meaning="In one log the leader epoch of a batch is lower than that of an earlier batch.",
+    guarantee="Leader epochs never decrease in a log.",
     source="KIP-101, KIP-279",
 )
 OVERLAPPING_BATCHES = AnomalyKind(
     id="overlapping-batches",
-    meaning="A batch of a log begins at or below the last offset of the batch before it.",
-    guarantee="A log gives every record an offset of its own, in the order of appending.",
+    meaning="A batch of a log begins at or below the last offset of the previous batch.",
+    guarantee="Every record of a log has its own offset, and offsets increase in append order.",
     source="Kafka documentation, Implementation, Log",
 )
 DUPLICATE_BATCH = AnomalyKind(
     id="duplicate-batch",
-    meaning="One log holds the same sequence numbers of one producer id and epoch twice.",
-    guarantee="A broker appends a batch of an idempotent producer once, however often it is sent.",
+    meaning="A log has the same sequence numbers of one producer id and epoch twice.",
+    guarantee="A broker appends a batch of an idempotent producer once, also if it is sent several times.",
     source="KIP-98",
 )
 CORRUPT_BATCH = AnomalyKind(
     id="corrupt-batch",
-    meaning="A batch on disk is not what its CRC-32C stands for, or no batch is where one should be.",
-    guarantee="A broker keeps batches as they were appended, and drops from the log what is damaged.",
+    meaning="The CRC-32C of a batch on disk does not match, or no batch is found where one is expected.",
+    guarantee="A broker keeps batches as they were appended, and removes damaged ones from the log.",
     source="Kafka documentation, Implementation, Message Format (crc) and Log (recovery)",
 )
 OFFSET_GAP = AnomalyKind(
     id="offset-gap",
-    meaning="Between two batches of a log that is not compacted there are offsets that no batch has.",
-    guarantee="A log gives every record the offset after the last one; only compaction leaves gaps.",
+    meaning="A log that is not compacted has a gap of offsets between two batches.",
+    guarantee="Each record gets the next offset. Only compaction leaves gaps.",
     source="Kafka documentation, Implementation, Log and Design, Log Compaction",
 )
 SEQUENCE_GAP = AnomalyKind(
     id="sequence-gap",
-    meaning="Before a batch in a log, sequence numbers of its idempotent producer are missing.",
-    guarantee="A broker appends nothing but its producer's next batch, or the first one of a newer epoch.",
+    meaning="In a log, sequence numbers of an idempotent producer are missing before a batch.",
+    guarantee="A broker appends only the next batch of a producer, or the first batch of a newer "
+    "producer epoch.",
     source="KIP-98, KIP-360",
 )
 PRODUCER_EPOCH_REGRESSION = AnomalyKind(
     id="producer-epoch-regression",
-    meaning="A log holds a batch of a producer's epoch behind a batch, or a marker, of a later one.",
-    guarantee="A broker appends nothing of a producer's epoch once it knows a later one.",
+    meaning="A log has a batch of a producer epoch after a batch or marker of a newer one.",
+    guarantee="A broker appends no batch of a producer epoch once it knows a newer one.",
     source="KIP-98, KIP-360",
 )
 EPOCH_NOTE_CONTRADICTED = AnomalyKind(
     id="epoch-note-contradicted",
-    meaning="An in-sync replica noted beginnings of leader epochs that its own batches contradict.",
-    guarantee="A replica notes for each leader epoch the offset of the first record appended in it.",
+    meaning="The leader epoch checkpoint of an in-sync replica contradicts its own batches.",
+    guarantee="A replica stores the start offset of each leader epoch, which is the offset of the "
+    "first record appended in it.",
     source="KIP-101",
 )
 EPOCH_START_DIVERGENCE = AnomalyKind(
     id="epoch-start-divergence",
-    meaning="Two in-sync replicas noted different first offsets of the same leader epoch.",
-    guarantee="All replicas know the same history of leader epochs, by which they truncate their logs.",
+    meaning="Two in-sync replicas stored different start offsets of the same leader epoch.",
+    guarantee="All replicas store the same start offsets of leader epochs, by which they truncate "
+    "their logs.",
     source="KIP-101, KIP-279",
 )
 EPOCH_WITHOUT_ELECTION = AnomalyKind(
     id="epoch-without-election",
-    meaning="A replica has batches or a note of a leader epoch that began with no election.",
-    guarantee="A leader appends in the leader epoch that the controller gave it when it was elected.",
+    meaning="A replica has batches or a start offset of a leader epoch for which there was no election.",
+    guarantee="A leader appends with the leader epoch that the controller gave it at its election.",
     source="KIP-101, KIP-631 (PartitionChangeRecord)",
 )
 MARKER_AGAINST_ANSWER = AnomalyKind(
     id="marker-against-answer",
-    meaning="A transaction's record is ended on disk by a marker that its client's answer rules out.",
-    guarantee="A transaction gets commit markers once its commit was acknowledged, none if it was aborted.",
+    meaning="The marker on disk that ends a transaction contradicts the answer that its client got.",
+    guarantee="A transaction whose commit was acknowledged has commit markers. An aborted one has none.",
     source="KIP-98, KIP-890",
 )
 MARKERS_DIFFER = AnomalyKind(
@@ -89,58 +92,64 @@ MARKERS_DIFFER = AnomalyKind(
 )
 READ_NOT_ON_DISK = AnomalyKind(
     id="read-not-on-disk",
-    meaning="A final read returned an offset at which the log on disk has no record that it may return.",
-    guarantee="Consumers get records of the log; at read_committed none of an open or aborted transaction.",
+    meaning="A final read returned an offset at which the log on disk has no record, or none "
+    "visible at its isolation level.",
+    guarantee="Consumers get only records of the log, and at read_committed none of an open or "
+    "aborted transaction.",
     source="Kafka documentation, Design, Replication; KIP-98",
 )
 ON_DISK_NOT_READ = AnomalyKind(
     id="on-disk-not-read",
-    meaning="A final read to the end did not return a record that stands in the log on disk.",
-    guarantee="Consumers get all records of a log, at read_committed all but those that were aborted.",
+    meaning="A final read to the end did not return a record that is in the log on disk.",
+    guarantee="Consumers get all records of a log, at read_committed all except those of aborted "
+    "transactions.",
     source="Kafka documentation, Design, Message Delivery Semantics; KIP-98",
 )
 TRANSACTION_WITHOUT_MARKER = AnomalyKind(
     id="transaction-without-marker",
-    meaning="A final read at read_committed came past a transaction that no marker on disk ends.",
-    guarantee="Readers of committed records come no farther than to the first transaction that is open.",
+    meaning="A final read at read_committed went past a transaction that has no marker on disk.",
+    guarantee="Readers at read_committed stop before the first open transaction.",
     source="KIP-98 (last stable offset)",
 )
 COMPACTED_AWAY = AnomalyKind(
     id="compacted-away",
-    meaning="A replica in sync of a compacted topic lacks the last record of a key.",
+    meaning="An in-sync replica of a compacted topic lacks the last record of a key.",
     guarantee="Compaction keeps at least the last record of every key.",
     source="Kafka documentation, Design, Log Compaction; KIP-58",
 )
 COMPACTED_EARLY = AnomalyKind(
     id="compacted-early",
-    meaning="A record is gone although all later ones of its key stand in the segment that is written to.",
-    guarantee="The active segment is never compacted, so nothing in it replaces anything.",
+    meaning="A record is gone although all later records of its key are in the active segment.",
+    guarantee="The active segment is never compacted, so its records replace no earlier records.",
     source="Kafka documentation, Design, Log Compaction, Configuring the Log Cleaner; KIP-58",
 )
 COMPACTED_RETURNED = AnomalyKind(
     id="compacted-returned",
-    meaning="A final read of a compacted topic was given a record that was gone from the same leader before.",
-    guarantee="Compaction removes records, and brings none back.",
+    meaning="A final read of a compacted topic returned a record that the same leader had already removed.",
+    guarantee="Compaction removes records and restores none.",
     source="Kafka documentation, Design, Log Compaction",
 )
 DELETED_KEY_RETURNED = AnomalyKind(
     id="deleted-key-returned",
-    meaning="A final read of a compacted topic was given a record of a key without the tombstone behind it.",
-    guarantee="Who reads to the end within delete.retention.ms sees the tombstones of all that was deleted.",
+    meaning="A final read of a compacted topic returned a record of a deleted key without its "
+    "later tombstone.",
+    guarantee="A consumer that reads to the end within delete.retention.ms gets the tombstones of "
+    "all deleted records.",
     source="Kafka documentation, Design, Log Compaction; KIP-534",
 )
 DELETED_RECORDS_RETURNED = AnomalyKind(
     id="deleted-records-returned",
-    meaning="A log begins below an offset up to which records had been deleted, or such a record was read.",
-    guarantee="DeleteRecords is answered once all live replicas have moved the starts of their logs.",
+    meaning="A log begins below an offset up to which records had been deleted, or a deleted "
+    "record was read.",
+    guarantee="DeleteRecords is acknowledged once all live replicas have moved their log start offsets.",
     source="KIP-107",
 )
 STRAY_REPLICA = AnomalyKind(
     id="stray-replica",
     meaning="At the end a broker kept a partition's log although its topic had long been removed, or the "
     "partition had long been on other brokers alone.",
-    guarantee="A broker that learns that it has no replica of a partition any more sets the log aside, and "
-    "so does one that finds such logs as it starts.",
+    guarantee="A broker renames the log of a partition as stray once it has no replica of it any "
+    "more, also when it finds such a log at its start.",
     source="KIP-455; KIP-516; Kafka's TopicsDelta.localChanges, ReplicaManager.applyDelta and "
     "LogManager.isStrayKraftReplica",
 )

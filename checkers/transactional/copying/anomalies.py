@@ -3,8 +3,8 @@
 from checkers.verdict.kinds import AnomalyKind, by_id
 
 _GUARANTEE = (
-    "the copies of a transaction and the group's offsets that go with them are committed together or not at "
-    "all, so that each record is copied exactly once"
+    "The copies of a transaction and the group's offsets are committed together or not at all, so "
+    "that each record is copied exactly once."
 )
 _SOURCE = "KIP-98 (sendOffsetsToTransaction), KIP-447"
 
@@ -22,15 +22,16 @@ LOST = AnomalyKind(
 )
 WITHOUT_OFFSETS = AnomalyKind(
     "copy-without-offsets",
-    "A copy is visible, and the group's offset, which its transaction committed too, is not past the record.",
+    "A copy is visible, and the group's offset, which its transaction also committed, is not past "
+    "the record.",
     _GUARANTEE,
     _SOURCE,
 )
 
 UNASKED = AnomalyKind(
     "committed-offset-unasked",
-    "A group was found at an offset that no transaction had asked to commit.",
-    "a group goes on where one of its members committed that it should",
+    "A group's committed offset is one that no transaction had asked to commit.",
+    "A group continues at an offset that one of its members committed.",
     "Kafka documentation, Distribution, Consumer Offset Tracking; KIP-98 (sendOffsetsToTransaction)",
 )
 

@@ -17,33 +17,33 @@ _CYCLES = (
     ),
     AnomalyKind(
         "G1c",
-        "Transactions see each other's writes in a circle, or one sees its own before it does them.",
-        "Information flows one way: nobody reads what depends on his own writes.",
+        "Transactions see each other's writes in a circle, or one sees its own writes before it makes them.",
+        "Information flows one way: no transaction reads what depends on its own writes.",
         f"{_ADYA}, G1c circular information flow",
     ),
     AnomalyKind(
         "G-single",
-        "A transaction missed one write and saw what depends on it (read skew).",
+        "A transaction missed a write and saw another one that depends on it (read skew).",
         "A transaction reads a state in which every transaction is visible as a whole or not at all.",
         f"{_ADYA}, G-single",
     ),
     AnomalyKind(
         "G-nonadjacent",
-        "Transactions miss each other's writes in a circle, never two in a row (long fork and its kin).",
-        "Snapshots are taken of one history that all transactions share.",
+        "Transactions miss each other's writes in a circle, never two in a row (such as long fork).",
+        "All transactions read snapshots of the same history.",
         "Cerone and Gotsman, Analysing Snapshot Isolation (2018), theorem 9",
     ),
     AnomalyKind(
         "G2-item",
         "Transactions miss each other's writes in a circle (write skew).",
-        "Transactions take effect as if one after another.",
+        "Transactions take effect as if they ran one after another.",
         f"{_ADYA}, G2-item",
     ),
 )
 _LAYERS = {
     Layer.DATA: ("", ""),
-    Layer.PROCESS: (" In the circle stands the order of one process.", ", in the order of each process"),
-    Layer.REALTIME: (" In the circle stands the order of real time.", ", in the order of real time"),
+    Layer.PROCESS: (" The circle contains the order of one process.", ", in the order of each process"),
+    Layer.REALTIME: (" The circle contains the order of real time.", ", in the order of real time"),
 }
 
 
@@ -61,14 +61,14 @@ def _of_layer(kind: AnomalyKind, layer: Layer) -> AnomalyKind:
 _OTHERS = (
     AnomalyKind(
         "internal",
-        "A transaction saw an object change under it, or its own writes not at all or out of order.",
-        "A transaction reads its own writes, and what it read once it reads again.",
+        "A transaction saw an object change during it, or did not see its own writes in their order.",
+        "A transaction reads its own writes, and repeated reads return the same value.",
         f"Cerone, Bernardi and Gotsman, Transactional Consistency Models (2015), INT; {_ELLE}",
     ),
     AnomalyKind(
         "G1a",
-        "A transaction saw a write of one that failed.",
-        "What an aborted transaction wrote is never read.",
+        "A transaction saw a write of a failed transaction.",
+        "Writes of an aborted transaction are never read.",
         f"{_ADYA}, G1a aborted read",
     ),
     AnomalyKind(
@@ -79,8 +79,8 @@ _OTHERS = (
     ),
     AnomalyKind(
         "dirty-update",
-        "A committed transaction built upon a write of one that failed.",
-        "What an aborted transaction wrote is never part of later versions.",
+        "A committed transaction is based on a write of a failed one.",
+        "Writes of an aborted transaction are never part of later versions.",
         f"{_ELLE}, dirty update",
     ),
     AnomalyKind(
@@ -91,33 +91,33 @@ _OTHERS = (
     ),
     AnomalyKind(
         "duplicate-elements",
-        "A list holds an element twice that was appended once.",
+        "A list has an element twice that was appended once.",
         "A write takes effect once.",
         f"{_ELLE}, duplicate elements",
     ),
     AnomalyKind(
         "incompatible-order",
         "Two reads of one list, neither of which is the beginning of the other.",
-        "The versions of an object follow each other in one order.",
+        "The versions of an object have one order.",
         f"{_ELLE}, inconsistent observations",
     ),
     AnomalyKind(
         "cyclic-versions",
         "Versions of one object follow each other in a circle.",
-        "The versions of an object follow each other in one order.",
+        "The versions of an object have one order.",
         f"{_ELLE}, cyclic versions",
     ),
     AnomalyKind(
         "no-version-order",
-        "Whichever order the versions of some objects have, transactions stand in a circle.",
-        "The versions of an object follow each other in one order, which explains what everybody read.",
+        "With every possible order of the versions of some objects, transactions form a circle.",
+        "The versions of an object have one order, and it explains all reads.",
         "Biswas and Enea, On the Complexity of Checking Transactional Consistency (2019); Papadimitriou, The "
         "Serializability of Concurrent Database Updates (1979)",
     ),
     AnomalyKind(
         "phantom",
-        "A value was read that nobody wrote.",
-        "What is read was written.",
+        "A value was read that was never written.",
+        "Only written values are read.",
         f"{_ELLE}, garbage read",
     ),
 )
@@ -125,32 +125,34 @@ _OTHERS = (
 _KAFKA = (
     AnomalyKind(
         "torn-transaction",
-        "One part of a transaction is visible to readers of committed records, another part never is.",
-        "The records of a transaction become visible to read_committed consumers all or none.",
+        "One part of a transaction is visible at read_committed, another part never is.",
+        "Either all or none of the records of a transaction become visible to read_committed consumers.",
         "KIP-98, Exactly Once Delivery and Transactional Messaging; KAFKA-17754; KIP-890",
     ),
     AnomalyKind(
         "hanging-transaction",
-        "Readers of committed records are stuck before the end of a partition although nothing is going on.",
-        "Every transaction ends, by its client or by its timeout, and the last stable offset moves on.",
+        "Readers at read_committed are stuck before the end of a partition although no transaction "
+        "is running.",
+        "Every transaction ends, by its client or by its timeout, and the last stable offset advances.",
         "KIP-890, Transactions Server-Side Defense; KAFKA-14402; KIP-664",
     ),
     AnomalyKind(
         "zombie-accepted",
         "A transaction of an instance that a newer one had fenced was committed.",
-        "From the moment a newer instance has initialised, an older one with its transactional id is fenced.",
+        "Once a newer instance has initialised a transactional id, older instances with that id are fenced.",
         "KIP-98, Exactly Once Delivery and Transactional Messaging, zombie fencing; KIP-360",
     ),
     AnomalyKind(
         "producer-epoch-given-again",
-        "An initialisation was given a producer id and an epoch that another one had, or an older epoch.",
-        "Every initialisation is given a new epoch of its producer id, or a new id where those are used up.",
+        "An initialisation returned a producer id and epoch that another one had, or an older epoch.",
+        "Every initialisation returns a new epoch of its producer id, or a new producer id once "
+        "its epochs are used up.",
         "KIP-98 (InitProducerIdRequest), KIP-360, KIP-890; TransactionCoordinator.handleInitProducerId",
     ),
     AnomalyKind(
         "precommitted-read",
-        "A reader of committed records was given a record before its transaction's commit was asked for.",
-        "A read_committed consumer is given a record of a transaction only once that is committed.",
+        "A read_committed consumer got a record before the commit of its transaction was requested.",
+        "A read_committed consumer gets a record of a transaction only after the commit.",
         "KIP-98, Exactly Once Delivery and Transactional Messaging, isolation.level; "
         "Jepsen, jepsen.tests.kafka, precommitted-read",
     ),

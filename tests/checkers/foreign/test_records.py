@@ -92,9 +92,13 @@ def test_an_error_may_be_any_value(error: str, text: str) -> None:
         ("0 invoke read nil\n1 ok read 1", 2, "completes read without an invocation"),
         ("0 invoke read nil\n0 invoke write 1", 2, "invokes write while read is outstanding"),
         ("0 invoke read nil\n0 ok write 1", 2, "completes write while read is outstanding"),
-        ("0 invoke read nil\n0 info read nil\n0 invoke read nil", 3, "after an operation of unknown fate"),
+        (
+            "0 invoke read nil\n0 info read nil\n0 invoke read nil",
+            3,
+            "after an operation with an unknown outcome",
+        ),
         ("0 invoke read nil\n0 okay read nil", 2, 'type "okay" is unknown'),
-        ("0 invoke read nil\n1.5 ok read nil", 2, "1.5 is no process"),
+        ("0 invoke read nil\n1.5 ok read nil", 2, "1.5 is not a process"),
         ("0 invoke read nil\ntrue ok read nil", 2, "completes read without an invocation"),
         ("nemesis info start nil", 1, "no operation of a client"),
     ],
@@ -109,16 +113,16 @@ def test_what_is_out_of_turn_is_refused(lines: str, line: int, problem: str) -> 
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("[1 2]", "this is no operation"),
+        ("[1 2]", "this is not an operation"),
         ('{"krucible_history":1,"run":"9f2c61d0"}', "a journal of krucible's own"),
         ("{:process 0 :f :read}", "type null is unknown"),
         ("{:process 0 :type 7 :f :read}", "type 7 is unknown"),
-        ("{:process 0 :type :invoke :f 7}", "f 7 is no function"),
-        ('{:process 0 :type :invoke :f ""}', 'f "" is no function'),
-        ('{:process "" :type :invoke :f :a}', '"" is no process'),
-        ("{:process false :type :invoke :f :a}", "false is no process"),
-        (f"{{:process [{'1 ' * 99}] :type :invoke}}", "1,1… is no process"),
-        ("{:type :invoke :f :a} {:process 0 :type :ok :f :a}", "some operations name their process"),
+        ("{:process 0 :type :invoke :f 7}", "f 7 is not a function"),
+        ('{:process 0 :type :invoke :f ""}', 'f "" is not a function'),
+        ('{:process "" :type :invoke :f :a}', '"" is not a process'),
+        ("{:process false :type :invoke :f :a}", "false is not a process"),
+        (f"{{:process [{'1 ' * 99}] :type :invoke}}", "1,1… is not a process"),
+        ("{:type :invoke :f :a} {:process 0 :type :ok :f :a}", "some operations have a process"),
         (
             "{:process 0 :type :invoke :f :a :index 1}{:process 0 :type :ok :f :a :index 1}",
             "index 1 does not follow 1",
@@ -126,10 +130,10 @@ def test_what_is_out_of_turn_is_refused(lines: str, line: int, problem: str) -> 
         ("{:process 0 :type :invoke :f :a :index -2}", "index -2 does not follow -1"),
         ('{:process 0 :type :invoke :f :a :index "1"}', "does not follow"),
         ("{:process 0 :type :invoke :f :a :index true}", "does not follow"),
-        ("{:process 0 :type :invoke :f :a :time -5}", "-5 is no time"),
-        ("{:process 0 :type :invoke :f :a :time 1.5}", "1.5 is no time"),
-        ("{:process 0 :type :invoke :f :a :time true}", "true is no time"),
-        ("{:process 0 :type :invoke :f :a :time 4611686018427387905}", "is no time"),
+        ("{:process 0 :type :invoke :f :a :time -5}", "-5 is not a time"),
+        ("{:process 0 :type :invoke :f :a :time 1.5}", "1.5 is not a time"),
+        ("{:process 0 :type :invoke :f :a :time true}", "true is not a time"),
+        ("{:process 0 :type :invoke :f :a :time 4611686018427387905}", "is not a time"),
     ],
 )
 def test_fields_that_do_not_fit_are_refused(text: str, problem: str) -> None:
@@ -164,8 +168,8 @@ def test_where_indices_tell_the_order_times_may_contradict_it_with_a_warning() -
     assert [record.time_ns for record in history.records] == [0, 5 * 10**9, 9 * 10**8, 10**9]
     (warning,) = history.warnings
     assert warning == (
-        "2 operations are recorded more than 1 s behind later ones, first: history, line 3, column 1; "
-        "they are taken in the order in which they stand"
+        "2 operations are recorded more than 1 s behind later ones, first: history, line 3, column "
+        "1; the order of the file is used"
     )
 
 
