@@ -3,9 +3,10 @@
 Whole runs, whose clusters are under load, stay together on one worker, which has them one after the other:
 a machine has one loaded cluster at a time.  Another worker has the other tests on clusters; theirs are
 started and asked, but not loaded, and have a smaller share of the processors (`SHARES`).  Both are begun
-first, for they take longest.  The tests that need no Docker come after them.  They make their worker nice,
-lest a cluster be slower than its time limits expect.  Tests of the pipeline stay together as well, because
-each worker would start a Spark of its own, and so do those of each other file, for what they build once.
+first, for they take longest.  Further workers have the tests that need no Docker, and make themselves nice,
+lest a cluster be slower than its time limits expect: both workers with clusters wait most of the time.
+Tests of the pipeline stay together as well, because each worker would start a Spark of its own, and so do
+those of each other file, for what they build once.
 """
 
 import os
@@ -23,6 +24,11 @@ LONG = ("tests/mutations/", "tests/checkers/")
 NICENESS = 10
 SHARES = 256
 """Of the processors, for a container of a cluster without load; one of a run has Docker's default, 1024."""
+
+
+def workers_of(processors: int) -> int:
+    """How many workers `--numprocesses=auto` starts: at least one beside the two that have clusters."""
+    return max(processors, len((LOADED, CLUSTERS)) + 1)
 
 
 def group_of(nodeid: str) -> str:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.sharing import CLUSTERS, LOADED, NICENESS, TOGETHER, group_of
+from tests.sharing import CLUSTERS, LOADED, NICENESS, TOGETHER, group_of, workers_of
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parent.parent
@@ -47,6 +47,11 @@ def told(pytester: pytest.Pytester) -> list[tuple[str, int, str]]:
     pytester.runpytest_subprocess("tests", *options).assert_outcomes(passed=3 * len(FILES))
     lines = (pytester.path / "journal").read_text().splitlines()
     return [(worker, int(nice), nodeid) for worker, nice, nodeid in map(str.split, lines)]
+
+
+@pytest.mark.parametrize(("processors", "workers"), [(1, 3), (2, 3), (3, 3), (8, 8)])
+def test_one_worker_at_least_has_tests_without_clusters_meanwhile(processors: int, workers: int) -> None:
+    assert workers_of(processors) == workers
 
 
 def test_clusters_take_turns_before_all_else_and_the_rest_is_nice(pytester: pytest.Pytester) -> None:
