@@ -14,6 +14,7 @@ from harness.campaigns.minimising.runs import Budget, Minimising
 from harness.campaigns.minimising.sizes import size_of, smaller_told, taken_away
 from harness.campaigns.minimising.starting import Start, start_of
 from harness.campaigns.minimising.state import Kept
+from harness.cli.completing import complete_run
 from harness.cli.options import Time, runs_option
 from harness.plan.planning import reproduce_line
 from harness.plan.replaying_plan import Recorded, load_recorded
@@ -30,7 +31,7 @@ _TEXT_MAX = 4_096
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=complete_run)
 @click.option(
     "--for",
     "limit_s",

@@ -20,6 +20,7 @@ from harness.campaigns.cancelling import cancellable
 from harness.campaigns.contents import Contents
 from harness.campaigns.making import run_one
 from harness.campaigns.series import Series, Venue
+from harness.cli.completing import complete_run
 from harness.cli.options import image_options, runs_option
 from harness.cli.origins import settled
 from harness.cli.running import tell_kept
@@ -83,7 +84,7 @@ class _Bisectable(click.Command):
 
 
 @click.command(cls=_Bisectable)
-@click.argument("run")
+@click.argument("run", shell_complete=complete_run)
 @click.option(
     "--times",
     type=click.IntRange(1, _TIMES_MAX),

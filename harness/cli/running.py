@@ -12,6 +12,7 @@ from harness.campaigns.hosting.asked import OnHosts
 from harness.campaigns.keeping import EXIT_CODES
 from harness.campaigns.making import run_missing, run_one
 from harness.campaigns.series import Series, Venue
+from harness.cli.completing import complete_scenario
 from harness.cli.hands_on import hands_on
 from harness.cli.hosts_options import asked_hosts, hosts_options
 from harness.cli.options import SEED_MAX, Seeds, runs_option, topology_options
@@ -27,7 +28,7 @@ _SEEDS = 100_000
 
 
 @click.command()
-@click.argument("scenario")
+@click.argument("scenario", shell_complete=complete_scenario)
 @click.option(
     "--seed",
     type=click.IntRange(0, SEED_MAX),
