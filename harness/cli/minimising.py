@@ -59,8 +59,8 @@ def minimise(
 
     Faults, admin operations and moves of gambits are left out, then time, nodes, partitions and clients.
     Each candidate is run until a sequential test decides whether it still shows the anomaly.  The smallest
-    one is written as a scenario file that krucible run takes.  RUN is a folder, latest, or a scenario's
-    name; the latter two stand for the newest run that is no replay.
+    one is written as a scenario file that krucible run takes.  RUN is a folder, its seed or time,
+    latest, or a scenario's name; the latter two stand for the newest run that is no replay.
 
     Exit codes: 0 nothing smaller was found any more, 1 the anomaly did not come back, 2 the budget was spent
     or the command interrupted before that, 3 the harness failed.
