@@ -29,6 +29,7 @@ _Record = TypeVar("_Record", bound=msgspec.Struct)
 _RUN_NAME = re.compile(r"\d{4}-?\d{2}-?\d{2}T[\d:.-]+Z?-(?P<seed>\d{1,20})", re.ASCII)
 _DEPTH_MAX = 8
 _NAME_MAX = 200
+_CHOICES_MAX = 8
 
 
 class StoreError(Exception):
@@ -37,6 +38,10 @@ class StoreError(Exception):
 
 class RunNotFoundError(StoreError):
     """Nothing in the store goes by that name."""
+
+
+class RunAmbiguousError(RunNotFoundError):
+    """Several runs have the short name."""
 
 
 class RunUnreadableError(StoreError):
@@ -127,11 +132,14 @@ def find_run(root: Path, name: str, *, originals: bool = False) -> Path:
 
     Args:
         root: the store.
-        name: ``latest``, a scenario's name (its latest run), a run's place in the store, or any path.
-        originals: pass over replays where the latest is meant; one whose own place is named is found.
+        name: ``latest``, a scenario's name (its latest run), a run's place in the store, any path, or a short
+            name: its seed, or the beginning of its time, alone or after the scenario's name.
+        originals: pass over replays where the latest or a short name is meant; one whose own place is named
+            is found.
 
     Raises:
         RunNotFoundError: if there is no such run.
+        RunAmbiguousError: if several runs have that short name.
     """
     for candidate in (root / name, root / name / LATEST, Path(name)):
         resolved = _resolved(candidate)
@@ -142,12 +150,20 @@ def find_run(root: Path, name: str, *, originals: bool = False) -> Path:
     newest = _newest(root, Path(name), originals=originals)
     if newest is not None:
         return newest.resolve()
+    short = _by_short_name(root, name, originals=originals)
+    if short is not None:
+        return short.resolve()
     runs = "runs that are no replays" if originals else "runs"
     raise RunNotFoundError(
         f"no run is called {clean(repr(name), _NAME_MAX)}\n"
-        f"  expected: {LATEST!r}, a scenario with {runs}, or a run's folder\n"
+        f"  expected: {LATEST!r}, a scenario with {runs}, a run's folder, its seed or its time\n"
         f"  where:    {root}\n  next:     krucible list"
     )
+
+
+def place_of(root: Path, folder: Path) -> str:
+    """A run as `find_run` takes it back, whatever else is in the store: its place there."""
+    return folder.relative_to(root).as_posix() if folder.is_relative_to(root) else str(folder)
 
 
 def find_original(root: Path, replay: RunIdentity) -> Path | None:
@@ -297,6 +313,41 @@ def _newest(root: Path, place: Path, *, originals: bool) -> Path | None:
             if not (originals and _is_replay(folder)):
                 return folder
     return None
+
+
+def _by_short_name(root: Path, name: str, *, originals: bool) -> Path | None:
+    """The one run with that seed, or whose folder begins or ends like this; None if there is none.
+
+    A seed counts whole: what is typed of it is no beginning of another.
+    """
+    scenario, _, short = name.rpartition("/")
+    if not short[:1].isdigit():
+        return None
+    below = [folder for folder in run_folders(root) if not scenario or _place(root, folder) == scenario]
+    seeded = [folder for folder in below if _typed_seed(folder.name) == short]
+    found = seeded or [folder for folder in below if _abbreviates(short, folder.name)]
+    if originals:
+        found = [folder for folder in found if not _is_replay(folder)]
+    if len(found) > 1:
+        places = [place_of(root, folder) for folder in sorted(found, key=lambda one: one.name, reverse=True)]
+        rest = "" if len(places) <= _CHOICES_MAX else f"\n            and {len(places) - _CHOICES_MAX} more"
+        raise RunAmbiguousError(
+            f"{len(places)} runs are called {clean(repr(name), _NAME_MAX)}\n  got:      "
+            + "\n            ".join(clean(place, _NAME_MAX) for place in places[:_CHOICES_MAX])
+            + f"{rest}\n  expected: a name that one run has\n"
+            f"  where:    {root}\n  next:     name one of them as it is told here"
+        )
+    return found[0] if found else None
+
+
+def _typed_seed(folder: str) -> str:
+    """The seed in a folder's name; empty without one."""
+    return folder.rpartition("-")[2]
+
+
+def _abbreviates(short: str, folder: str) -> bool:
+    """Whether it begins a folder's name, or ends it and has more than digits of the seed."""
+    return folder.startswith(short) or ("-" in short and folder.endswith(short))
 
 
 def _is_replay(folder: Path) -> bool:

@@ -34,8 +34,8 @@ def coded(action: Callable[[], object]) -> int:
     except click.ClickException as error:
         error.show()
         return EXIT_USAGE
-    except SystemExit:  # click's way of saying that whoever read our output has gone; its 1 would say invalid
-        return EXIT_FAILED
+    except SystemExit as error:  # click's, once a shell has its completions, or whoever reads us has gone
+        return 0 if error.code == 0 else EXIT_FAILED  # its 1 would say invalid
     except Exception as error:  # noqa: BLE001 - the last line of defence: told, or saved to a file, never hidden
         text, code = _explained(error)
         click.echo(f"krucible: {text}", err=True)

@@ -33,8 +33,8 @@ def _scenario(name: str, scenario: Scenario) -> Iterator[str]:
     facts = (
         ("Ticket", scenario.ticket or "none"),
         ("Kafka", f"{scenario.versions_min} and newer; {scenario.kafka_version} unless another is named"),
-        ("Cluster", ", ".join(_cluster(scenario.topology))),
-        ("Load", f"`{workload.__struct_config__.tag}`, {', '.join(_load(workload))}"),
+        ("Cluster", ", ".join(cluster_facts(scenario.topology))),
+        ("Load", f"`{workload.__struct_config__.tag}`, {', '.join(load_facts(workload))}"),
         ("Schedule", _schedule(scenario)),
     )
     yield f"### {name}"
@@ -45,7 +45,8 @@ def _scenario(name: str, scenario: Scenario) -> Iterator[str]:
     yield f"```sh\nkrucible run {name} --seed 1\n```"
 
 
-def _cluster(topology: Topology) -> Iterator[str]:
+def cluster_facts(topology: Topology) -> Iterator[str]:
+    """Nodes, quorum, disks and settings, for a line of Markdown."""
     if topology.mode is Mode.COMBINED:
         yield number(topology.brokers, "combined node")
     else:
@@ -65,7 +66,8 @@ def _cluster(topology: Topology) -> Iterator[str]:
     yield from (f"{setting} on {' and '.join(nodes)}" for setting, nodes in nodes_of.items())
 
 
-def _load(workload: Workload) -> Iterator[str]:
+def load_facts(workload: Workload) -> Iterator[str]:
+    """Rate, partitions and what clients wait for, for a line of Markdown."""
     if isinstance(workload, BulkWorkload):
         yield f"{number(workload.rate, 'record')} a second"
     else:

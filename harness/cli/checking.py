@@ -18,6 +18,7 @@ from harness.campaigns.doing import told_on_terminal
 from harness.campaigns.keeping import EXIT_CODES, identity_of, keep_for_ci, show
 from harness.campaigns.rejudging import check_run
 from harness.cli.comparing import compare, comparison_as_json, load_labels, summary_of, table_of
+from harness.cli.completing import complete_run
 from harness.cli.importing import (
     STDIN,
     initial_of,
@@ -34,7 +35,7 @@ from results.cleaning import clean
 from results.measures import measure
 from results.observed import observe
 from results.report import write_report
-from results.store import LATEST, RunNotFoundError, find_run
+from results.store import LATEST, RunAmbiguousError, RunNotFoundError, find_run
 
 _DECLARED = {
     "sequential_keys": "sequential",
@@ -46,7 +47,7 @@ _TEXT_MAX = 240
 
 
 @click.command()
-@click.argument("run", default=LATEST, metavar="[RUN|FILE|DIR]")
+@click.argument("run", default=LATEST, metavar="[RUN|FILE|DIR]", shell_complete=complete_run)
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON.")
 @click.option(
     "--workload", type=click.Choice([str(name) for name in Workload]), help="Of FILE; inferred unless given."
@@ -78,6 +79,7 @@ _TEXT_MAX = 240
 def check(run: str, as_json: bool, runs: Path, labels: Path | None, **foreign: Any) -> int:  # noqa: FBT001 - click hands flags over like this
     """Judge a stored RUN again (latest, a scenario's name or a folder), or a FILE that others recorded.
 
+    RUN may also be its seed or the beginning of its time.
     FILE is a history in Jepsen's EDN, JSON or log form, gzip-compressed or not; - is standard input.
     Exit codes: 0 valid, 1 invalid, 2 unknown; with --labels 0 if all agree, otherwise 1.
     """
@@ -100,12 +102,13 @@ def _find(runs: Path, name: str) -> Path:
     try:
         return find_run(runs, name)
     except RunNotFoundError as error:
-        if name == LATEST:
+        if name == LATEST or isinstance(error, RunAmbiguousError):
             raise
         raise UsageError(
             "no run and no file goes by that name",
             got=clean(name, _TEXT_MAX),
-            expected=f"{LATEST}, a scenario with runs, a run's folder, a file, or a folder with --labels",
+            expected=f"{LATEST}, a scenario with runs, a run's folder, seed or time, a file, "
+            "or a folder with --labels",
             where=f"{runs}, and the folder you are in",
             next_step="krucible list",
         ) from error
@@ -154,7 +157,7 @@ def _compare(folder: str, labels: Path, *, as_json: bool) -> int:
 
 
 @click.command()
-@click.argument("run", default="latest")
+@click.argument("run", default=LATEST, shell_complete=complete_run)
 @runs_option
 def report(run: str, runs: Path) -> None:
     """Write a stored RUN's report again and say where it is."""

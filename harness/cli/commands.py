@@ -4,19 +4,9 @@ What ``run`` and ``check`` need takes a second to import; ``krucible --help`` an
 of it.
 """
 
-from importlib import import_module
-from typing import NamedTuple
-
 import click
 
-
-class Entry(NamedTuple):
-    """Where a command is, and the first sentence of its help."""
-
-    module: str
-    name: str
-    summary: str
-
+from harness.cli.entries import Entry, LazyGroup
 
 COMMANDS = {
     "doctor": Entry(
@@ -118,31 +108,11 @@ COMMANDS = {
 """All commands, in the order in which a user meets them."""
 
 
-class Commands(click.Group):
-    """A group that knows its commands by `COMMANDS`."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all commands, in the order of the help text."""
-        del ctx
-        return list(COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a command; None where there is none of that name."""
-        del ctx
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        command: click.Command = getattr(import_module(entry.module), entry.name)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands for help."""
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
-
-
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.group(
+    cls=LazyGroup,
+    entries=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110},
+)
 @click.version_option(package_name="krucible")
 def krucible() -> None:
     """Fault injection for Apache Kafka's KRaft clusters, and an honest verdict.

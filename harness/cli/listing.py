@@ -1,77 +1,175 @@
-"""``krucible list``: scenarios, and the runs there are of them."""
+"""``krucible list``: scenarios, and the runs there are of them, a line each."""
 
 import json
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 import msgspec
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
+from checkers.verdict.verdict import Validity
 from harness.cli.catalogue_page import render_catalogue
+from harness.cli.completing import complete_scenario
 from harness.cli.options import runs_option
 from harness.errors import UsageError
 from harness.plan.catalogue import load_scenario, scenario_names
 from harness.vocabulary.scenario import Scenario
 from results.cleaning import clean
-from results.store import RunSummary, list_runs
+from results.store import RunSummary, place_of, run_folders, summarise_folder
 
+UNJUDGED = "unjudged"
+_LINE_MAX = 80
+_SCENARIO_WIDTH_MAX = 30
+_RUN_WIDTH_MAX = 45
 _TEXT_MAX = 500
+
+
+class _Asked(NamedTuple):
+    """Which scenarios and runs are listed; None and empty ones leave all in."""
+
+    scenario: str | None
+    verdicts: tuple[str, ...]
+    limit: int | None
+
+    def names(self, scenario: str) -> bool:
+        """Whether it is the scenario, or in the folder, that was named."""
+        return self.scenario is None or scenario == self.scenario or scenario.startswith(f"{self.scenario}/")
+
+    def takes(self, run: RunSummary) -> bool:
+        """Whether a run is one of those that were asked for."""
+        return self.names(run.scenario) and (not self.verdicts or _verdict(run) in self.verdicts)
 
 
 @click.command("list")
 @click.option("--scenarios/--runs-too", "only_scenarios", default=False, help="Leave the runs out.")
+@click.option(
+    "--scenario",
+    metavar="NAME",
+    shell_complete=complete_scenario,
+    help="List this scenario and its runs alone, or those of a folder such as smoke.",
+)
+@click.option(
+    "--verdict",
+    "verdicts",
+    type=click.Choice([*(each.value for each in Validity), UNJUDGED]),
+    multiple=True,
+    help="List runs with this verdict alone, and no scenarios; repeatable.",
+)
+@click.option(
+    "--limit", type=click.IntRange(1), metavar="N", help="List the N newest of the runs, and no scenarios."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--markdown", "as_page", is_flag=True, help="Print the page of scenarios, docs/scenarios.md.")
 @runs_option
-def list_command(only_scenarios: bool, as_json: bool, as_page: bool, runs: Path) -> None:  # noqa: FBT001 - click hands flags over like this
-    """List scenarios and stored runs, newest first."""
+def list_command(*, only_scenarios: bool, as_json: bool, as_page: bool, runs: Path, **given: Any) -> None:
+    """List scenarios and stored runs, newest first.
+
+    A line of a run has its verdict, Kafka's version, its name and its anomalies.  Every command that takes
+    a RUN takes that name.
+    """
+    asked = _Asked(**given)
+    _refuse_contradictions(asked, only_scenarios=only_scenarios, as_json=as_json, as_page=as_page)
     if as_page:
-        if as_json:
-            raise UsageError("--json and --markdown exclude each other", next_step="drop one of them")
         click.echo(render_catalogue(), nl=False)
         return
-    scenarios = {name: load_scenario(name) for name in scenario_names()}
-    found = () if only_scenarios else list_runs(runs)
+    found = [] if only_scenarios else _runs(runs, asked)
+    scenarios = {} if asked.verdicts or asked.limit else _scenarios(asked)
+    if asked.scenario is not None and not found and not any(map(asked.names, scenario_names())):
+        load_scenario(asked.scenario)  # says which names are near
     if as_json:
-        listing = {
-            "scenarios": [_described(name, scenario) for name, scenario in scenarios.items()],
-            "runs": [msgspec.to_builtins(run, enc_hook=str) for run in found],
-        }
-        click.echo(json.dumps(listing))  # names of folders need not be UTF-8, which msgspec insists on
+        click.echo(json.dumps(_listing(scenarios, found, runs)))  # names of folders need not be UTF-8
         return
-    console = Console()
-    console.print(_scenario_table(scenarios))
-    if found:
-        console.print(_run_table(found))
+    for line in _scenario_lines(scenarios):
+        click.echo(line)
+    if scenarios and found:
+        click.echo()
+    for line in _run_lines(found, runs):
+        click.echo(line)
 
 
-def _described(name: str, scenario: Scenario) -> dict[str, Any]:
+def _refuse_contradictions(asked: _Asked, *, only_scenarios: bool, as_json: bool, as_page: bool) -> None:
+    """Options that exclude each other.
+
+    Raises:
+        UsageError: if two of them are given.
+    """
+    of_runs = [name for name, value in (("--verdict", asked.verdicts), ("--limit", asked.limit)) if value]
+    if as_page:
+        chosen = ["--json"] if as_json else of_runs or (["--scenario"] if asked.scenario else [])
+        if chosen:
+            text = f"{chosen[0]} and --markdown exclude each other"
+            raise UsageError(text, next_step="drop one of them")
+    if only_scenarios and of_runs:
+        raise UsageError(f"{of_runs[0]} and --scenarios exclude each other", next_step="drop one of them")
+
+
+def _runs(root: Path, asked: _Asked) -> list[RunSummary]:
+    """The newest runs that were asked for; no more of them are read than are listed."""
+    folders = sorted(run_folders(root), key=lambda folder: (folder.name, str(folder)), reverse=True)
+    summaries = (summarise_folder(root, folder) for folder in folders)
+    return list(islice(filter(asked.takes, summaries), asked.limit))
+
+
+def _scenarios(asked: _Asked) -> dict[str, Scenario | UsageError]:
+    """Scenarios by name; in the place of one that can't be loaded, why."""
+    return {name: _loaded(name) for name in scenario_names() if asked.names(name)}
+
+
+def _loaded(name: str) -> Scenario | UsageError:
+    try:
+        return load_scenario(name)
+    except UsageError as error:
+        return error  # it is listed in the scenario's place
+
+
+def _listing(
+    scenarios: dict[str, Scenario | UsageError], found: list[RunSummary], root: Path
+) -> dict[str, Any]:
+    return {
+        "scenarios": [_described(name, scenario) for name, scenario in scenarios.items()],
+        "runs": [
+            {"name": place_of(root, run.folder)} | msgspec.to_builtins(run, enc_hook=str) for run in found
+        ],
+    }
+
+
+def _described(name: str, scenario: Scenario | UsageError) -> dict[str, Any]:
+    if isinstance(scenario, UsageError):
+        return {"name": name, "problem": str(scenario)}
     fields = ("summary", "why", "ticket", "kafka_version", "versions_min", "expectations")
     told: dict[str, Any] = msgspec.to_builtins({field: getattr(scenario, field) for field in fields})
     return {"name": name} | told
 
 
-def _scenario_table(scenarios: dict[str, Scenario]) -> Table:
-    table = Table(title="Scenarios", title_justify="left", show_lines=True)
-    table.add_column("scenario", no_wrap=True)
-    table.add_column("what happens, and why it triggers what it triggers")
-    table.add_column("Kafka", no_wrap=True)
+def _scenario_lines(scenarios: dict[str, Scenario | UsageError]) -> Iterator[str]:
+    width = min(max(map(len, scenarios), default=0), _SCENARIO_WIDTH_MAX)
     for name, scenario in scenarios.items():
-        story = Text.assemble(scenario.summary, "\n", (scenario.why, "dim"))
-        table.add_row(name, story, scenario.kafka_version)
-    return table
+        if isinstance(scenario, UsageError):
+            # Whole, however long: it is what must be mended.
+            text = clean(" ".join(scenario.got.split()), _TEXT_MAX)
+            yield f"{name:<{width}}  can't be loaded: {scenario.where}: {text}"
+        else:
+            yield _cut(f"{name:<{width}}", scenario.summary)
 
 
-def _run_table(runs: tuple[RunSummary, ...]) -> Table:
-    table = Table("verdict", "scenario", "Kafka", "seed", "began", "anomalies", "folder")
-    table.title, table.title_justify = "Runs", "left"
-    for run in runs:
+def _run_lines(found: list[RunSummary], root: Path) -> Iterator[str]:
+    places = [clean(place_of(root, run.folder), _TEXT_MAX) for run in found]
+    width = min(max(map(len, places), default=0), _RUN_WIDTH_MAX)
+    for run, place in zip(found, places, strict=True):
         anomalies = ", ".join(f"{name} {count}" for name, count in run.anomalies.items())
-        verdict = run.validity.value if run.validity else "not judged"
-        seed = "" if run.seed is None else str(run.seed)
-        texts = (verdict, run.scenario, run.kafka_version, seed, run.began_at, anomalies, str(run.folder))
-        table.add_row(*(Text(clean(text, _TEXT_MAX)) for text in texts))
-    return table
+        version = clean(run.kafka_version, _TEXT_MAX) or "?"
+        yield _cut(f"{_verdict(run):<8}  {version:<5}  {place:<{width}}", clean(anomalies, _TEXT_MAX))
+
+
+def _verdict(run: RunSummary) -> str:
+    return run.validity.value if run.validity else UNJUDGED
+
+
+def _cut(head: str, rest: str) -> str:
+    """A line of at most 80 columns, unless the name in it is longer: that is never cut."""
+    line, name_end = f"{head}  {rest}".rstrip(), len(head.rstrip())
+    if len(line) <= max(_LINE_MAX, name_end):
+        return line
+    return line[: max(_LINE_MAX - 1, name_end)].rstrip() + ("…" if name_end < _LINE_MAX - 1 else "")

@@ -14,6 +14,7 @@ from harness.campaigns.minimising.runs import Budget, Minimising
 from harness.campaigns.minimising.sizes import size_of, smaller_told, taken_away
 from harness.campaigns.minimising.starting import Start, start_of
 from harness.campaigns.minimising.state import Kept
+from harness.cli.completing import complete_run
 from harness.cli.options import Time, runs_option
 from harness.plan.planning import reproduce_line
 from harness.plan.replaying_plan import Recorded, load_recorded
@@ -30,7 +31,7 @@ _TEXT_MAX = 4_096
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=complete_run)
 @click.option(
     "--for",
     "limit_s",
@@ -58,8 +59,8 @@ def minimise(
 
     Faults, admin operations and moves of gambits are left out, then time, nodes, partitions and clients.
     Each candidate is run until a sequential test decides whether it still shows the anomaly.  The smallest
-    one is written as a scenario file that krucible run takes.  RUN is a folder, latest, or a scenario's
-    name; the latter two stand for the newest run that is no replay.
+    one is written as a scenario file that krucible run takes.  RUN is a folder, its seed or time,
+    latest, or a scenario's name; the latter two stand for the newest run that is no replay.
 
     Exit codes: 0 nothing smaller was found any more, 1 the anomaly did not come back, 2 the budget was spent
     or the command interrupted before that, 3 the harness failed.

@@ -3,12 +3,11 @@
 Spark is an extra: commands are imported when they are called, and where it is not installed, that is said.
 """
 
-from importlib import import_module
 from importlib.util import find_spec
 
 import click
 
-from harness.cli.commands import Entry
+from harness.cli.entries import Entry, LazyGroup
 from harness.errors import KrucibleError
 
 COMMANDS = {
@@ -34,13 +33,8 @@ COMMANDS = {
 _NEEDED = ("pyspark", "pyarrow", "pandas")
 
 
-class PipelineCommands(click.Group):
-    """A group that knows its commands by `COMMANDS`."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        """Names of all commands, in the order of the help text."""
-        del ctx
-        return list(COMMANDS)
+class PipelineCommands(LazyGroup):
+    """A group whose commands need Spark; its help and its completion don't."""
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; None where there is none of that name.
@@ -48,19 +42,9 @@ class PipelineCommands(click.Group):
         Raises:
             KrucibleError: Spark is not installed.
         """
-        del ctx
-        entry = COMMANDS.get(cmd_name)
-        if entry is None:
-            return None
-        _require_spark()
-        command: click.Command = getattr(import_module(entry.module), entry.name)
-        return command
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands for help."""
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, entry.summary) for name, entry in COMMANDS.items()])
+        if cmd_name in self.entries:  # who mistyped is told that first
+            _require_spark()
+        return super().get_command(ctx, cmd_name)
 
 
 def _require_spark() -> None:
@@ -74,6 +58,6 @@ def _require_spark() -> None:
         )
 
 
-@click.group(cls=PipelineCommands)
+@click.group(cls=PipelineCommands, entries=COMMANDS)
 def pipeline() -> None:
     """Turn stored runs into tables, judge them there, and compute on them, with Spark."""

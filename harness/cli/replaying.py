@@ -20,6 +20,7 @@ from harness.campaigns.cancelling import cancellable
 from harness.campaigns.contents import Contents
 from harness.campaigns.making import run_one
 from harness.campaigns.series import Series, Venue
+from harness.cli.completing import complete_run
 from harness.cli.options import image_options, runs_option
 from harness.cli.origins import settled
 from harness.cli.running import tell_kept
@@ -83,7 +84,7 @@ class _Bisectable(click.Command):
 
 
 @click.command(cls=_Bisectable)
-@click.argument("run")
+@click.argument("run", shell_complete=complete_run)
 @click.option(
     "--times",
     type=click.IntRange(1, _TIMES_MAX),
@@ -104,8 +105,8 @@ def replay(run: str, *, times: int, bisect: bool, keep: bool, as_json: bool, **g
     """Carry out the recorded schedule of RUN again, and tell how often its finding comes back.
 
     The same faults hit the same nodes at the same times, whatever roles they have now; where a role is
-    another one, that is told. RUN is a folder, latest, or a scenario's name; the latter two stand for the
-    newest run that is no replay, so that the same command again means the same run.
+    another one, that is told. RUN is a folder, its seed or time, latest, or a scenario's name; the latter two
+    stand for the newest run that is no replay, so that the same command again means the same run.
 
     Exit codes: 0 it came back at least once, 1 never, 2 no run decided it, 3 the harness failed.
     With --bisect: 1 (bad) it came back, 0 (good) never, 125 (skip) nobody knows, 128 (abort) wrong command.

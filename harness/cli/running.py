@@ -12,6 +12,8 @@ from harness.campaigns.hosting.asked import OnHosts
 from harness.campaigns.keeping import EXIT_CODES
 from harness.campaigns.making import run_missing, run_one
 from harness.campaigns.series import Series, Venue
+from harness.cli.completing import complete_scenario
+from harness.cli.dry_run import foretold
 from harness.cli.hands_on import hands_on
 from harness.cli.hosts_options import asked_hosts, hosts_options
 from harness.cli.options import SEED_MAX, Seeds, runs_option, topology_options
@@ -27,7 +29,7 @@ _SEEDS = 100_000
 
 
 @click.command()
-@click.argument("scenario")
+@click.argument("scenario", shell_complete=complete_scenario)
 @click.option(
     "--seed",
     type=click.IntRange(0, SEED_MAX),
@@ -61,6 +63,9 @@ _SEEDS = 100_000
     help="Put a bug of the catalogue into Kafka (docs/seeded-bugs.md); the run is to find it.",
 )
 @click.option("--keep", is_flag=True, help="Leave the cluster up when the run is over.")
+@click.option(
+    "--dry-run", is_flag=True, help="Print schedule, targets and assumptions; start nothing, need no Docker."
+)
 @hosts_options
 @runs_option
 def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **given: Any) -> int:
@@ -77,6 +82,9 @@ def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **give
         scenario, given["scenario_file"] = name_of(file), str(file)
     if seeds is not None and seed is not None:
         raise UsageError("--seed and --seeds exclude each other", next_step="drop one of them")
+    dry_run = given.pop("dry_run")
+    if dry_run and (seeds is not None or given["keep"]):
+        raise UsageError("--dry-run is for a single seed", next_step="drop it, or --seeds and --keep")
     if seeds is not None:
         if given.pop("keep"):
             raise UsageError("--keep is for a single run", next_step="drop it, or name one --seed")
@@ -86,6 +94,9 @@ def run(scenario: str, seed: int | None, seeds: range | None, runs: Path, **give
     kept = given.pop("keep")
     chosen = random.SystemRandom().randrange(_SEEDS) if seed is None else seed
     plan = plan_run(_options(scenario, chosen, settled(given)))
+    if dry_run:
+        click.echo(foretold(plan))
+        return 0
     with cancellable() as cancelled:
         folder, verdict = run_one(plan, Venue(runs, keep=kept), cancelled)
     if kept and (folder / DESCRIPTION_FILE).exists():  # none of several starts may have become ready

@@ -6,6 +6,7 @@ import importlib
 import inspect
 import pkgutil
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from typing import NamedTuple
 
 from checkers.verdict.verdict import Validity
@@ -15,6 +16,7 @@ from harness.vocabulary.scenario import Expectation, Scenario
 from harness.vocabulary.version import parse_version
 
 _ROOM = "scenarios"
+_VALUE = "SCENARIO"
 AS_GOOD = Expectation(Validity.VALID)
 
 
@@ -50,7 +52,7 @@ def load_scenario(name: str) -> Scenario:
     """The scenario of that name.
 
     Raises:
-        UsageError: if there is none, with the nearest names.
+        UsageError: if there is none, with the nearest names, or if its file can't be executed.
     """
     names = scenario_names()
     if name not in names:
@@ -60,9 +62,31 @@ def load_scenario(name: str) -> Scenario:
             expected=", ".join(near or names),
             next_step="krucible list --scenarios",
         )
-    module = importlib.import_module(f"{_ROOM}.{name.replace('/', '.').replace('-', '_')}")
-    scenario: Scenario = module.SCENARIO
+    try:
+        scenario = getattr(importlib.import_module(_module(name)), _VALUE, None)
+    except Exception as error:
+        raise _broken(name, told_with_line(error, file_of(name)), "Python that can be executed") from error
+    if not isinstance(scenario, Scenario):
+        raise _broken(name, f"{_VALUE} is {type(scenario).__name__}", f"{_VALUE} = Scenario(…)")
     return scenario
+
+
+def file_of(name: str) -> Path:
+    """The file of a scenario of that name, whether or not it can be imported."""
+    (room, *_) = importlib.import_module(_ROOM).__path__
+    return Path(room, *name.replace("-", "_").split("/")).with_suffix(".py")
+
+
+def told_with_line(error: BaseException, path: Path) -> str:
+    """What went wrong while a file was executed, after the last line of it that was reached."""
+    if isinstance(error, SyntaxError) and error.filename == str(path):
+        return f"line {error.lineno}: {error.msg}"
+    found, trace = "", error.__traceback__
+    while trace is not None:
+        if trace.tb_frame.f_code.co_filename == str(path):
+            found = f"line {trace.tb_lineno}: "
+        trace = trace.tb_next
+    return f"{found}{type(error).__name__}: {error}"
 
 
 def known_outcomes() -> tuple[KnownOutcome, ...]:
@@ -98,6 +122,20 @@ def forecasts_of(scenario: Scenario) -> Iterator[Forecast]:
             return
         since = before
     yield Forecast(since, None, AS_GOOD)
+
+
+def _broken(name: str, got: str, expected: str) -> UsageError:
+    return UsageError(
+        f"the scenario {name!r} can't be loaded",
+        got=got,
+        expected=expected,
+        where=str(file_of(name)),
+        next_step="mend that file; krucible list shows every scenario that can't be loaded",
+    )
+
+
+def _module(name: str) -> str:
+    return f"{_ROOM}.{name.replace('/', '.').replace('-', '_')}"
 
 
 def _name(module: str) -> str:

@@ -11,9 +11,10 @@ from checkers.verdict.verdict import Validity
 from harness.cluster.rendering import problems_with
 from harness.errors import UsageError
 from harness.plan.blinks import BLINKS
-from harness.plan.catalogue import expectation_for, load_scenario
+from harness.plan.catalogue import expectation_for, file_of, load_scenario
 from harness.plan.chance import DISKS, KINDS, LEAD_MS, OPERATIONS, TAIL_MS
 from harness.plan.gambits import GAMBITS
+from harness.plan.misfits import located, misfits_of
 from harness.plan.scenario_files import load_file
 from harness.plan.schedule import Planned, faults_of, plan, problems_of
 from harness.seeded_bugs.catalogue import bug_named
@@ -123,7 +124,8 @@ def plan_run(options: RunOptions) -> RunPlan:
     if problems:
         raise _misfit(options, problems)
     schedule = _planned(scenario, options.seed)
-    if problems := problems_of(schedule):
+    problems = [located(misfit, source_of(options)) for misfit in misfits_of(schedule, scenario.topology)]
+    if problems := [*problems_of(schedule), *problems]:
         raise _misfit(options, problems)
     reasons = {fault.unavailable_because(scenario.topology) for fault in faults_of(schedule)}
     unavailable = sorted(reason for reason in reasons if reason)
@@ -144,6 +146,11 @@ def scenario_of(options: RunOptions) -> Scenario:
     if options.scenario_file is not None:
         return load_file(Path(options.scenario_file))
     return load_scenario(options.scenario)
+
+
+def source_of(options: RunOptions) -> Path:
+    """The file that the scenario is written in."""
+    return Path(options.scenario_file) if options.scenario_file else file_of(options.scenario)
 
 
 def _planned(scenario: Scenario, seed: int) -> Planned:

@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from harness.errors import UsageError
+from harness.plan.catalogue import told_with_line
 from harness.vocabulary.scenario import Scenario
 
 SUFFIX = ".py"
@@ -49,21 +50,9 @@ def _executed(path: Path) -> dict[str, Any]:
         raise _refused(path, "there is no such file", f"a Python file with a {_NAME}")
     try:
         return runpy.run_path(str(path), run_name=path.stem)
-    except SyntaxError as error:
-        raise _refused(path, f"line {error.lineno}: {error.msg}", "Python that can be read") from error
     except (Exception, SystemExit) as error:
-        got = f"{_line_of(error, path)}{type(error).__name__}: {error}"
-        raise _refused(path, got, "Python that can be executed") from error
-
-
-def _line_of(error: BaseException, path: Path) -> str:
-    """The last line of the file that was being executed."""
-    found, trace = "", error.__traceback__
-    while trace is not None:
-        if trace.tb_frame.f_code.co_filename == str(path):
-            found = f"line {trace.tb_lineno}: "
-        trace = trace.tb_next
-    return found
+        expected = "Python that can be " + ("read" if isinstance(error, SyntaxError) else "executed")
+        raise _refused(path, told_with_line(error, path), expected) from error
 
 
 def _problems(scenario: Scenario) -> Iterator[str]:

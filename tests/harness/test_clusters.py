@@ -59,7 +59,7 @@ def test_a_cluster_is_no_run_of_the_store(
     assert (runs / "latest").resolve() == green
     assert cli.invoke(["summary", str(runs)]) == 0
     assert cli.invoke(["list"]) == 0
-    assert "not judged" not in capsys.readouterr().out
+    assert "unjudged" not in capsys.readouterr().out
     assert cli.invoke(["check", "clusters"]) == 64
 
 

@@ -1,0 +1,126 @@
+"""What a schedule names that is not there: nodes that the topology lacks, times after the load has ended.
+
+A fault at such a node would never be injected, and a step after the end would never begin.
+"""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import msgspec
+
+from harness.plan.schedule import Planned
+from harness.vocabulary.administration import Member, Reassign
+from harness.vocabulary.scenario import FixedSchedule
+from harness.vocabulary.topology import Topology
+
+
+class Misfit(NamedTuple):
+    """Something that a schedule names and that is not there.
+
+    Attributes:
+        problem: what, and what there is.
+        calls: names of the calls that may have written it.
+        number: the number that one of these calls was given for it.
+    """
+
+    problem: str
+    calls: tuple[str, ...]
+    number: int
+
+
+def misfits_of(schedule: Planned, topology: Topology) -> Iterator[Misfit]:
+    """Everything in the order of the schedule."""
+    if isinstance(schedule, FixedSchedule):
+        yield from _late(schedule)
+        groups: tuple[tuple[str, tuple[msgspec.Struct, ...]], ...] = (
+            ("step", schedule.steps),
+            ("act", schedule.acts),
+            ("gambit", schedule.gambits),
+            ("blink", schedule.blinks),
+        )
+    else:
+        groups = (("move", schedule.moves),)
+    for noun, parts in groups:
+        for place, part in enumerate(parts, start=1):
+            for found in _strangers(part, topology):
+                yield found._replace(problem=f"{noun} {place} names {found.problem}")
+
+
+def located(misfit: Misfit, path: Path) -> str:
+    """The problem, after the file and the line that has it; the line is left out where it is not plain."""
+    try:
+        calls = [node for node in ast.walk(ast.parse(path.read_bytes())) if isinstance(node, ast.Call)]
+    except (OSError, SyntaxError, ValueError):
+        return f"{path}: {misfit.problem}"  # who asks has loaded it; it may be gone by now, or be no source
+    lines = [
+        call.lineno for call in calls if _called(call) in misfit.calls and _is_given(call, misfit.number)
+    ]
+    line = f":{min(lines)}" if lines else ""
+    return f"{path}{line}: {misfit.problem}"
+
+
+def _late(schedule: FixedSchedule) -> Iterator[Misfit]:
+    """Times outside the load, whose duration is that of the schedule."""
+    held = (("step", schedule.steps), ("blink", schedule.blinks))
+    lasts = f"the load lasts {_seconds(schedule.duration_ms)}"
+    for noun, steps in held:
+        for place, step in enumerate(steps, start=1):
+            ends_ms = step.at_ms + step.hold_ms
+            if step.at_ms < 0 or ends_ms > schedule.duration_ms:
+                when = f"begins at {_seconds(step.at_ms)} and ends at {_seconds(ends_ms)}"
+                yield Misfit(f"{noun} {place} {when}; {lasts}", ("Step",), step.at_ms)
+    for place, act in enumerate(schedule.acts, start=1):
+        if not 0 <= act.at_ms < schedule.duration_ms:
+            text = f"act {place} is asked for at {_seconds(act.at_ms)}; {lasts}"
+            yield Misfit(text, ("TimedOperation",), act.at_ms)
+    for place, gambit in enumerate(schedule.gambits, start=1):
+        if not 0 <= gambit.at_ms < schedule.duration_ms:
+            yield Misfit(
+                f"gambit {place} begins at {_seconds(gambit.at_ms)}; {lasts}", ("Gambit",), gambit.at_ms
+            )
+
+
+def _strangers(value: Any, topology: Topology) -> Iterator[Misfit]:
+    """Nodes that something names, however deep, and that the topology lacks."""
+    match value:
+        case Member(role=role, number=number):
+            if value.of(topology.nodes()) is None:
+                there = sum(role in node.roles for node in topology.nodes())
+                yield Misfit(f"{role} {number}; the topology has {there}", (role.value, "Member"), number)
+        case Reassign(targets=targets):
+            ids = {node.id for node in topology.nodes() if node.is_broker}
+            for number in sorted({one for _, _, wanted in targets for one in wanted or ()} - ids):
+                yield Misfit(f"broker {number}; the topology has {len(ids)}", (), number)
+        case _:
+            for part in parts_of(value):
+                yield from _strangers(part, topology)
+
+
+def parts_of(value: Any) -> Iterator[Any]:
+    """What a value of the vocabulary is made of; nothing where it is no more than a number or a text."""
+    match value:
+        case msgspec.Struct():
+            yield from (getattr(value, field.name) for field in msgspec.structs.fields(value))
+        case tuple():
+            yield from value
+        case dict():
+            yield from value.values()
+        case _:
+            pass
+
+
+def _called(call: ast.Call) -> str:
+    function = call.func
+    return function.id if isinstance(function, ast.Name) else getattr(function, "attr", "")
+
+
+def _is_given(call: ast.Call, number: int) -> bool:
+    """Whether the number is among what a call is given, by place or by name."""
+    values = (*call.args, *(keyword.value for keyword in call.keywords))
+    return any(isinstance(value, ast.Constant) and value.value == number for value in values)
+
+
+def _seconds(ms: int) -> str:
+    return f"{ms / 1000:g} s"
