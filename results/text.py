@@ -59,12 +59,18 @@ def closing_lines(
     lines += [Line("folder", place), Line("report", f"{place}/{REPORT_FILE}   (open it in a browser)")]
     if identity is not None:
         lines.append(Line("reproduce", clean(identity.reproduce, 2_000)))
-    if verdict.validity is Validity.INVALID:
-        if identity is not None:
-            lines.append(Line("minimise", f"krucible minimise {clean(shlex.quote(str(folder)), _PATH_MAX)}"))
-    else:
+    if smaller := minimise_command(folder, verdict, identity):
+        lines.append(Line("minimise", smaller))
+    elif verdict.validity is not Validity.INVALID:
         lines.append(Line("next", _next_command(folder, verdict)))
     return tuple(lines)
+
+
+def minimise_command(folder: Path, verdict: Verdict, identity: RunIdentity | None) -> str:
+    """The command that makes a red run smaller; empty where there is nothing to repeat."""
+    if verdict.validity is not Validity.INVALID or identity is None:
+        return ""
+    return f"krucible minimise {clean(shlex.quote(str(folder)), _PATH_MAX)}"
 
 
 def headline(verdict: Verdict) -> str:
