@@ -9,7 +9,7 @@ from pathlib import Path
 
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import Verdict
-from results.causes import Cause, cause_line, first_of_kinds, illegal_causes, other_reasons
+from results.causes import Cause, cause_line, first_of_kinds, illegal_causes, other_reasons, rest_text
 from results.cleaning import clean
 from results.junit import passes
 from results.markdown import table
@@ -110,8 +110,7 @@ def _anomalies(verdict: Verdict) -> Iterator[str]:
         yield f"### {number}. {_code(cause_line(cause))}"
         yield from _first_of(cause)
     if left := causes[CAUSES_MAX:]:
-        total = sum(cause.total for cause in left)
-        yield f"And {total:,} more anomalies of {len(left):,} more causes in `verdict.json`."
+        yield f"And {rest_text(left)} in `verdict.json`."
 
 
 def _first_of(cause: Cause) -> Iterator[str]:

@@ -120,7 +120,7 @@ def stored_suite(folder: Path) -> Suite:
 def properties_of(
     folder: Path, identity: RunIdentity | None, verdict: Verdict | None = None
 ) -> dict[str, str]:
-    """What tells a run from others: seed, image, folder, and the commands that repeat it and make it smaller."""
+    """What tells a run from others: seed, image, folder, and the commands to repeat and minimise it."""
     if identity is None:
         return {"folder": str(folder)}
     smaller = "" if verdict is None else minimise_command(folder, verdict, identity)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import VERDICTS, Validity, Verdict
-from results.causes import Cause, cause_line, causes_of, other_reasons
+from results.causes import Cause, cause_line, causes_of, other_reasons, rest_text
 from results.cleaning import clean
 from results.coverage import coverage_line
 from results.measures import Measures
@@ -173,8 +173,7 @@ def _anomalies(verdict: Verdict) -> Iterator[str]:
         if cause.witness is not None:
             yield f"  {clean(cause.witness.anomaly.summary, _TEXT_MAX)}"
     if left := illegal[_CAUSES_MAX:]:
-        total = sum(cause.total for cause in left)
-        yield f"and {total:,} more anomalies of {len(left):,} more causes in the report"
+        yield f"and {rest_text(left)} in the report"
     yield from _legal([cause for cause in causes if not cause.illegal])
 
 
