@@ -104,6 +104,21 @@ def test_the_table_tells_every_run(browser: Browser) -> None:
     ):
         assert told in page.text
     assert (page.of_class("anomaly-illegal"), page.of_class("anomaly-legal")) == (1, 1)
+    assert page.of_class("cause") == 1
+    for told in ("log: 1 lost-write", "1 offsets-reused"):
+        assert told in page.text
+    assert page.text.count("latest") == 1
+
+
+def test_a_run_is_found_by_its_short_name(browser: Browser) -> None:
+    for name, place in (("1", RUN), ("20261120T10", RUN), ("2", "/runs/kips/grow/20261121T100000Z-2")):
+        answer, _ = ask(browser, f"/runs/{name}")
+        assert (answer.status, answer.headers["Location"]) == (302, place)
+    for name in ("3", "2026112", "20261120T10/run.json", "%0d%0aX:%20y"):
+        assert ask(browser, f"/runs/{name}")[0].status == 404
+    _, body = ask(browser, RUN)
+    page = body.decode()
+    assert "<code><bdi>1</bdi></code>" in page
 
 
 def test_a_filtered_view_is_an_address(browser: Browser) -> None:
@@ -141,6 +156,7 @@ def test_runs_as_json(browser: Browser) -> None:
     assert answer.headers["Content-Type"] == "application/json"
     assert (run["href"], run["verdict"], run["as_expected"], run["seed"]) == (RUN, "invalid", False, 1)
     assert run["anomalies"] == {"lost-write": 1, "offsets-reused": 1}
+    assert (run["name"], run["causes"]) == ("1", ["log: 1 lost-write"])
     assert (run["illegal"], run["faults"]) == (["lost-write"], {"kill": 1, "partition": 1})
 
 
