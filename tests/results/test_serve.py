@@ -117,8 +117,16 @@ def test_a_run_is_found_by_its_short_name(browser: Browser) -> None:
     for name in ("3", "2026112", "20261120T10/run.json", "%0d%0aX:%20y"):
         assert ask(browser, f"/runs/{name}")[0].status == 404
     _, body = ask(browser, RUN)
-    page = body.decode()
-    assert "<code><bdi>1</bdi></code>" in page
+    assert "<code><bdi>1</bdi></code>" in body.decode()
+
+
+def test_a_name_that_is_not_the_seed_stands_below_the_time(tmp_path: Path) -> None:
+    for name in ("20261120T100000Z-7", "20261121T100000Z-7", "20261121T100000Z-8"):
+        put_run(tmp_path, name)
+    page = Outline(Site(tmp_path).answer("/").body.decode())
+    assert "20261120T" in page.text
+    assert "20261121T100000Z-7" in page.text
+    assert "20261121T100000Z-8" not in page.text
 
 
 def test_a_filtered_view_is_an_address(browser: Browser) -> None:
