@@ -176,6 +176,12 @@ def test_causes_of_all_runs_stand_together_by_their_kinds() -> None:
     assert "kinds of one cause" not in render_campaign(summarise([run(1)]))
 
 
+def test_the_page_of_a_red_campaign_reads_well() -> None:
+    red = run(2, Validity.INVALID, at(220), at(230, "duplicate"), at(231, "duplicate"))
+    page = render_campaign(summarise([run(1), red]))
+    assert page[: page.index("## What was done")] == RED_PAGE
+
+
 def test_what_is_permitted_is_told_apart() -> None:
     legal = msgspec.structs.replace(LOST, id="G-single", illegal=False)
     page = render_campaign(summarise([run(1, Validity.VALID, legal), run(2, Validity.INVALID, LOST)]))
@@ -232,6 +238,35 @@ def test_hostile_text_neither_ends_a_cell_nor_a_line_nor_makes_markup() -> None:
     assert page.count("`a/b'c\\n# d<script>`") == 2  # the tables of kinds, and of causes
     assert told("*[x](y)*") == r"\*\[x\](y)\*"
 
+
+RED_PAGE = """\
+# exploratory/chaos on Kafka 4.3.1
+
+❌ **Invalid**: 2 runs, of which 1 invalid, 1 valid. 1 verdict not as expected.
+
+## To look at
+
+- ❌ seed 2, invalid, `20261120T220002Z-2`
+  - log-0/3, offsets 220–231: 3 anomalies of 2 kinds (1 lost-write, 2 duplicate)
+  - log: it is \\| not \\<valid\\>
+  - again: `krucible run exploratory/chaos --seed 2`
+
+## Anomalies
+
+2 kinds of them against what is promised; the others were seen where they are permitted.
+
+| anomaly | number | runs | illegal in | seeds |
+| --- | --: | --: | --: | --- |
+| `duplicate` | 2 | 1 | 1 | 2 |
+| `lost-write` | 1 | 1 | 1 | 2 |
+
+The illegal ones by cause. A cause is what lies near each other in one place and one epoch.
+
+| kinds of one cause | causes | anomalies | runs | seeds |
+| --- | --: | --: | --: | --- |
+| `lost-write`, `duplicate` | 1 | 3 | 1 | 2 |
+
+"""  # noqa: RUF001 - a range
 
 GREEN_PAGE = """\
 # exploratory/chaos on Kafka 4.3.1
