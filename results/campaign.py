@@ -57,7 +57,7 @@ def _troubles(summary: Summary) -> Iterator[str]:
         yield "## To look at"
     for run in troubled:
         lines = [f"- {_MARKS[run.outcome]} seed {_seed(run)}, {run.outcome}, `{code(run.folder)}`"]
-        lines += [f"  - {told(reason)}" for reason in run.reasons]
+        lines += [f"  - {told(reason)}" for reason in run.why]
         if run.identity is not None:
             lines.append(f"  - again: `{code(run.identity.reproduce)}`")
         yield "\n".join(lines)
@@ -78,6 +78,24 @@ def _anomalies(summary: Summary) -> Iterator[str]:
         for a in summary.anomalies
     ]
     yield table(("anomaly", ">number", ">runs", ">illegal in", "seeds"), rows)
+    yield from _causes(summary)
+
+
+def _causes(summary: Summary) -> Iterator[str]:
+    """Causes of all runs, those together whose anomalies are of the same kinds."""
+    if summary.causes:
+        yield "The illegal ones by cause. A cause is what lies near each other in one place and one epoch."
+        rows = [
+            (
+                ", ".join(f"`{code(kind)}`" for kind in one.kinds),
+                f"{one.causes:,}",
+                f"{one.anomalies:,}",
+                f"{len(one.seeds):,}",
+                _seeds(one.seeds),
+            )
+            for one in summary.causes
+        ]
+        yield table(("kinds of one cause", ">causes", ">anomalies", ">runs", "seeds"), rows)
 
 
 def what_ran(summary: Summary) -> Iterator[str]:

@@ -74,6 +74,20 @@ class Cause(msgspec.Struct, frozen=True, kw_only=True):
         return self.shown[0] if self.shown else None
 
 
+class KindsTogether(msgspec.Struct, frozen=True):
+    """Causes whose anomalies are of the same kinds.
+
+    Attributes:
+        kinds: ids, the most severe one first.
+        causes: how many causes there are.
+        anomalies: how many anomalies these have together.
+    """
+
+    kinds: tuple[str, ...]
+    causes: int
+    anomalies: int
+
+
 class _Sighting(msgspec.Struct, frozen=True, kw_only=True):
     """An anomaly that is listed, or a number of them, at one place."""
 
@@ -112,6 +126,30 @@ def causes_of(verdict: Verdict, checker: str | None = None) -> tuple[Cause, ...]
 def illegal_causes(verdict: Verdict, checker: str | None = None) -> tuple[Cause, ...]:
     """Those that break a promise, as `causes_of` gives them."""
     return tuple(cause for cause in causes_of(verdict, checker) if cause.illegal)
+
+
+def cause_lines(verdict: Verdict, limit: int) -> tuple[str, ...]:
+    """A line for each cause that breaks a promise; the last line counts those above the limit."""
+    causes = illegal_causes(verdict)
+    rest = (f"and {rest_text(causes[limit:])}",) if len(causes) > limit else ()
+    return (*map(cause_line, causes[:limit]), *rest)
+
+
+def rest_text(causes: Sequence[Cause]) -> str:
+    """How many anomalies and causes are not shown, such as ``12 more anomalies of 3 more causes``."""
+    total = sum(cause.total for cause in causes)
+    anomalies = "anomaly" if total == 1 else "anomalies"
+    return f"{total:,} more {anomalies} of {len(causes):,} more {'cause' if len(causes) == 1 else 'causes'}"
+
+
+def kinds_together(causes: Sequence[Cause]) -> tuple[KindsTogether, ...]:
+    """Causes by their kinds, in the order in which these first come."""
+    alike: dict[tuple[str, ...], list[Cause]] = {}
+    for cause in causes:
+        alike.setdefault(tuple(name for name, _ in cause.kinds), []).append(cause)
+    return tuple(
+        KindsTogether(kinds, len(some), sum(cause.total for cause in some)) for kinds, some in alike.items()
+    )
 
 
 def first_of_kinds(cause: Cause) -> tuple[Shown, ...]:

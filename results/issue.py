@@ -9,12 +9,12 @@ from pathlib import Path
 
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import Verdict
-from results.causes import Cause, cause_line, first_of_kinds, illegal_causes, other_reasons
+from results.causes import Cause, cause_line, first_of_kinds, illegal_causes, other_reasons, rest_text
 from results.cleaning import clean
 from results.junit import passes
 from results.markdown import table
 from results.store import write_whole
-from results.text import headline
+from results.text import headline, minimise_command
 
 ISSUE_FILE = "issue.md"
 CAUSES_MAX = 10
@@ -44,6 +44,8 @@ def render_issue(folder: Path, verdict: Verdict, identity: RunIdentity | None) -
     if identity is not None:
         blocks += ["## Again", _fenced([identity.reproduce], "sh", cut=False)]
         blocks += ["A seed fixes the schedule of faults, not the interleaving: it may take several runs."]
+    if smaller := minimise_command(folder, verdict, identity):
+        blocks += ["The smallest scenario that still shows it:", _fenced([smaller], "sh", cut=False)]
     again = f"krucible check {folder}"
     blocks += [f"Judged again from what was recorded, without a cluster: {_code(again, _LINE_MAX)}"]
     return "\n\n".join(blocks) + "\n"
@@ -108,8 +110,7 @@ def _anomalies(verdict: Verdict) -> Iterator[str]:
         yield f"### {number}. {_code(cause_line(cause))}"
         yield from _first_of(cause)
     if left := causes[CAUSES_MAX:]:
-        total = sum(cause.total for cause in left)
-        yield f"And {total:,} more anomalies of {len(left):,} more causes in `verdict.json`."
+        yield f"And {rest_text(left)} in `verdict.json`."
 
 
 def _first_of(cause: Cause) -> Iterator[str]:

@@ -19,7 +19,7 @@ from results.causes import cause_line, first_of_kinds, illegal_causes, other_rea
 from results.cleaning import clean
 from results.measures import load_measures
 from results.store import RunUnreadableError, load_identity, load_verdict, write_whole
-from results.text import headline
+from results.text import headline, minimise_command
 
 JUNIT_FILE = "junit.xml"
 EXPECTATION = "expectation"
@@ -93,7 +93,7 @@ def suite_of(
     return Suite(
         name=identity.scenario if identity else folder.parent.name,
         cases=(*cases, _expectation(verdict, told_already=reds)),
-        properties=properties_of(folder, identity),
+        properties=properties_of(folder, identity, verdict),
         began_at=identity.began_at if identity else "",
         duration_ms=duration_ms,
         said="\n".join((headline(verdict), *other_reasons(verdict))),
@@ -117,10 +117,13 @@ def stored_suite(folder: Path) -> Suite:
     return suite_of(folder, verdict, identity, duration_ms)
 
 
-def properties_of(folder: Path, identity: RunIdentity | None) -> dict[str, str]:
-    """What tells a run from others: seed, image, folder, and the line that runs it again."""
+def properties_of(
+    folder: Path, identity: RunIdentity | None, verdict: Verdict | None = None
+) -> dict[str, str]:
+    """What tells a run from others: seed, image, folder, and the commands to repeat and minimise it."""
     if identity is None:
         return {"folder": str(folder)}
+    smaller = "" if verdict is None else minimise_command(folder, verdict, identity)
     image = identity.image
     return {
         "seed": str(identity.seed),
@@ -128,7 +131,7 @@ def properties_of(folder: Path, identity: RunIdentity | None) -> dict[str, str]:
         "image": f"{image.reference} {image.digest}".strip() if image else "",
         "folder": str(folder),
         "reproduce": identity.reproduce,
-    }
+    } | ({"minimise": smaller} if smaller else {})
 
 
 def explained(result: CheckerResult, verdict: Verdict) -> tuple[str, ...]:

@@ -162,7 +162,7 @@ def _told(line: Line) -> Iterator[str]:
     for run in line.runs:
         if not run_passes(run):
             yield f"  - {run.outcome}: `{code(run.folder)}`"
-            yield from (f"    - {told(reason)}" for reason in run.reasons)
+            yield from (f"    - {told(reason)}" for reason in run.why)
             if run.outcome is Outcome.VALID:
                 yield "    - it was to be red, and is not"
     if first.identity is not None:

@@ -9,11 +9,21 @@ import msgspec
 
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import Verdict
+from results.causes import (
+    KindsTogether,
+    cause_lines,
+    illegal_causes,
+    kinds_together,
+    other_reasons,
+    severity,
+)
 from results.looked import CheckerTotal, Looked, looked_at, totals
 from results.measures import Measures, load_measures
 from results.store import RunUnreadableError, anomaly_counts, load_identity, load_verdict
 
 REASONS_MAX = 3
+CAUSES_MAX = 5
+"""How many causes of a run have a line of their own."""
 
 
 class Outcome(StrEnum):
@@ -36,7 +46,9 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
         identity: None where it can't be read.
         anomalies: exact numbers per id.
         illegal: ids of those that break a promise; the others were observed where they are permitted.
-        reasons: why it is not valid, or why it failed.
+        causes: its broken promises by cause, a line each; the last line counts those without one.
+        together: all those causes, by their kinds.
+        reasons: why else it is not valid, or why it failed.
         measures: its numbers; None where they were not kept.
         looked: what its checkers looked at; None where it was not judged.
     """
@@ -47,9 +59,16 @@ class RunOutcome(msgspec.Struct, frozen=True, kw_only=True):
     identity: RunIdentity | None = None
     anomalies: dict[str, int] = {}
     illegal: tuple[str, ...] = ()
+    causes: tuple[str, ...] = ()
+    together: tuple[KindsTogether, ...] = ()
     reasons: tuple[str, ...] = ()
     measures: Measures | None = None
     looked: Looked | None = None
+
+    @property
+    def why(self) -> tuple[str, ...]:
+        """Why it is not valid: its causes, then all other reasons."""
+        return (*self.causes, *self.reasons)
 
 
 class AnomalyTotal(msgspec.Struct, frozen=True):
@@ -58,6 +77,15 @@ class AnomalyTotal(msgspec.Struct, frozen=True):
     id: str
     count: int
     illegal_runs: int
+    seeds: tuple[int | None, ...]
+
+
+class CauseTotal(msgspec.Struct, frozen=True):
+    """Broken promises whose causes have the same kinds: how many causes and anomalies, in which runs."""
+
+    kinds: tuple[str, ...]
+    causes: int
+    anomalies: int
     seeds: tuple[int | None, ...]
 
 
@@ -87,6 +115,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
         unexpected: runs whose verdict was not.
         sent_ok: acknowledged records of all runs; `sent_info` and `sent_fail` alike.
         anomalies: by id.
+        causes: those that break a promise, by their kinds, the most severe kind first.
         faults: by kind.
         recovery: of the runs that recovered.
         checkers: what they looked at in the runs that were judged.
@@ -105,6 +134,7 @@ class Summary(msgspec.Struct, frozen=True, kw_only=True):
     recovery: Spread | None
     checkers: tuple[CheckerTotal, ...]
     runs: tuple[RunOutcome, ...]
+    causes: tuple[CauseTotal, ...] = ()
 
 
 def outcome_of(folder: Path) -> RunOutcome:
@@ -136,7 +166,9 @@ def judged(
         identity=_slim(identity),
         anomalies=anomaly_counts(verdict),
         illegal=tuple(sorted({a.id for result in verdict.results for a in result.anomalies if a.illegal})),
-        reasons=verdict.reasons[:REASONS_MAX],
+        causes=cause_lines(verdict, CAUSES_MAX),
+        together=kinds_together(illegal_causes(verdict)),
+        reasons=other_reasons(verdict)[:REASONS_MAX],
         measures=measures,
         looked=looked_at(verdict.results),
     )
@@ -156,6 +188,7 @@ def summarise(runs: Iterable[RunOutcome]) -> Summary:
         sent_info=sum(measures.sent_info for measures in measured),
         sent_fail=sum(measures.sent_fail for measures in measured),
         anomalies=_anomalies(ordered),
+        causes=_causes(ordered),
         faults=_faults(measured),
         recovery=_spread([m.recovery_ms for m in measured if m.recovered and m.recovery_ms is not None]),
         checkers=totals(run.looked for run in ordered if run.looked is not None),
@@ -196,6 +229,19 @@ def _anomalies(runs: Sequence[RunOutcome]) -> tuple[AnomalyTotal, ...]:
             tuple(_seed(run) for run in runs if anomaly_id in run.anomalies),
         )
         for anomaly_id in ids
+    )
+
+
+def _causes(runs: Sequence[RunOutcome]) -> tuple[CauseTotal, ...]:
+    found = [(run, one) for run in runs for one in run.together]
+    return tuple(
+        CauseTotal(
+            kinds,
+            sum(one.causes for _, one in found if one.kinds == kinds),
+            sum(one.anomalies for _, one in found if one.kinds == kinds),
+            tuple(_seed(run) for run, one in found if one.kinds == kinds),
+        )
+        for kinds in sorted({one.kinds for _, one in found}, key=lambda kinds: [*map(severity, kinds)])
     )
 
 

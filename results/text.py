@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from checkers.history.identity import RunIdentity
 from checkers.verdict.verdict import VERDICTS, Validity, Verdict
-from results.causes import Cause, cause_line, causes_of, other_reasons
+from results.causes import Cause, cause_line, causes_of, other_reasons, rest_text
 from results.cleaning import clean
 from results.coverage import coverage_line
 from results.measures import Measures
@@ -59,12 +59,18 @@ def closing_lines(
     lines += [Line("folder", place), Line("report", f"{place}/{REPORT_FILE}   (open it in a browser)")]
     if identity is not None:
         lines.append(Line("reproduce", clean(identity.reproduce, 2_000)))
-    if verdict.validity is Validity.INVALID:
-        if identity is not None:
-            lines.append(Line("minimise", f"krucible minimise {clean(shlex.quote(str(folder)), _PATH_MAX)}"))
-    else:
+    if smaller := minimise_command(folder, verdict, identity):
+        lines.append(Line("minimise", smaller))
+    elif verdict.validity is not Validity.INVALID:
         lines.append(Line("next", _next_command(folder, verdict)))
     return tuple(lines)
+
+
+def minimise_command(folder: Path, verdict: Verdict, identity: RunIdentity | None) -> str:
+    """The command that makes a red run smaller; empty where there is nothing to repeat."""
+    if verdict.validity is not Validity.INVALID or identity is None:
+        return ""
+    return f"krucible minimise {clean(shlex.quote(str(folder)), _PATH_MAX)}"
 
 
 def headline(verdict: Verdict) -> str:
@@ -167,8 +173,7 @@ def _anomalies(verdict: Verdict) -> Iterator[str]:
         if cause.witness is not None:
             yield f"  {clean(cause.witness.anomaly.summary, _TEXT_MAX)}"
     if left := illegal[_CAUSES_MAX:]:
-        total = sum(cause.total for cause in left)
-        yield f"and {total:,} more anomalies of {len(left):,} more causes in the report"
+        yield f"and {rest_text(left)} in the report"
     yield from _legal([cause for cause in causes if not cause.illegal])
 
 

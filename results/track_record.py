@@ -142,7 +142,7 @@ def _troubles(sides: list[SideRecord]) -> Iterator[str]:
         yield "## To look at"
     for side, run in troubled:
         lines = [f"- {told(side.ticket)} on {told(side.version)}: {run.outcome}, `{code(run.folder)}`"]
-        lines += [f"  - {told(reason)}" for reason in run.reasons]
+        lines += [f"  - {told(reason)}" for reason in run.why]
         if run.identity is not None:
             lines.append(f"  - again: `{code(run.identity.reproduce)}`")
         yield "\n".join(lines)

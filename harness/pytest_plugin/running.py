@@ -39,7 +39,7 @@ def run_scenario(item: pytest.Item, asked: Asked) -> None:
     try:
         with cancellable() as cancelled:
             folder, verdict = run_one(plan, Venue(asked.runs), cancelled)
-        properties |= properties_of(folder, identity_of(folder))
+        properties |= properties_of(folder, identity_of(folder), verdict)
     finally:
         item.user_properties += properties.items()
     if cancelled.is_set():

@@ -67,7 +67,7 @@ def _without_verdict(runs: Sequence[Run]) -> Iterator[str]:
             troubled = [run for run in outcomes(of_role(runs, role)) if run.outcome is outcome]
             if troubled:
                 named = "; ".join(
-                    f"{run.folder or 'no folder'}: {clean((*run.reasons, 'no reason told')[0], REASON_MAX)}"
+                    f"{run.folder or 'no folder'}: {clean((*run.why, 'no reason told')[0], REASON_MAX)}"
                     for run in troubled[:EXAMPLES]
                 )
                 more = f"; and {len(troubled) - EXAMPLES} more" if len(troubled) > EXAMPLES else ""

@@ -249,7 +249,7 @@ def _troubled(runs: Sequence[Run]) -> Section:
         (
             run.planned.role,
             run.outcome.outcome,
-            "; ".join(run.outcome.reasons),
+            "; ".join(run.outcome.why),
             run.outcome.folder,
             run.identity.reproduce if run.identity else run.planned.command,
         )

@@ -20,6 +20,7 @@ from checkers.history.error_codes import named_code
 from checkers.history.operations import History, Operation, OperationType
 from checkers.licences import Licences, licences_of
 from checkers.licences.permits import Permit
+from checkers.logs.log.anomalies import NO_LICENCE
 from checkers.verdict.places import QUORUM
 from results.causes import Cause
 from results.cleaning import clean, clean_value
@@ -79,7 +80,7 @@ class Tales:
         broke = f"The promise broke: {shown.anomaly.summary}"
         lines.append(Told(at_seconds(until_ns), clean(broke, limits.text)))
         if place is not None and shown.checker == "log":
-            told = (*self._begun(place, cause), *self._unlicensed(place))
+            told = (*self._begun(place, cause), *self._unlicensed(place, cause))
             lines += [Told("", clean(text, limits.text)) for text in told]
         return tuple(lines)
 
@@ -123,17 +124,25 @@ class Tales:
                 before = claim.epoch
 
     def _begun(self, place: PartitionName, cause: Cause) -> Iterator[str]:
-        """Where the epoch of a cause began in the log: there leaders cut off what others had."""
+        """Where the epoch of a cause began; whether a replica had to truncate there, nothing tells."""
         if cause.epochs is None:
             return
         for epoch, offset in self._starts.get(str(place), ()):
             if cause.epochs[0] <= epoch <= cause.epochs[1]:
                 yield (
-                    f"Leader epoch {epoch} begins at offset {offset}: replicas truncated what earlier epochs "
-                    "had there and above."
+                    f"Leader epoch {epoch} begins at offset {offset}. A replica that had records of an "
+                    "earlier epoch from there on has to truncate them."
                 )
 
-    def _unlicensed(self, place: PartitionName) -> Iterator[str]:
+    def _unlicensed(self, place: PartitionName, cause: Cause) -> Iterator[str]:
+        """Why nothing permits the anomalies: their kind is never legal, or no event covers them."""
+        never = [name for name, _ in cause.kinds if name in NO_LICENCE]
+        if never:
+            yield f"No event permits a {' or a '.join(never)}."
+        if len(never) < len(cause.kinds):
+            yield from self._uncovered(place, "the other anomalies" if never else "it")
+
+    def _uncovered(self, place: PartitionName, what: str) -> Iterator[str]:
         """What permits losses in the partition, and that it does not permit these."""
         if self._licences is None:
             return
@@ -141,7 +150,7 @@ class Tales:
         if not permits:
             yield f"No event of the history permits a loss in {place}."
         for permit in permits[:_PERMITS_MAX]:
-            yield f"This does not permit it: {permit.text}{_bounds(permit)}."
+            yield f"This does not permit {what}: {permit.text}{_bounds(permit)}."
         if len(permits) > _PERMITS_MAX:
             yield f"{len(permits) - _PERMITS_MAX:,} more events permit losses in {place}, but not these."
 

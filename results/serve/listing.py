@@ -3,6 +3,7 @@
 import os
 import stat
 import threading
+from collections import Counter
 from pathlib import Path
 from typing import NamedTuple
 
@@ -10,8 +11,16 @@ import msgspec
 
 from checkers.history.identity import IDENTITY_FILE
 from checkers.verdict.verdict import Validity
+from results.causes import cause_lines, causes_of
 from results.measures import MEASURES_FILE, load_measures
-from results.store import VERDICT_FILE, RunSummary, StoreError, run_folders, summarise_folder
+from results.store import (
+    VERDICT_FILE,
+    RunSummary,
+    StoreError,
+    load_verdict,
+    run_folders,
+    summarise_folder,
+)
 
 READ = (IDENTITY_FILE, VERDICT_FILE, MEASURES_FILE)
 """Files of a run that a listing reads."""
@@ -20,6 +29,8 @@ BYTES_MAX = 64 * 1024 * 1024
 NAME_CHARACTERS_MAX = 200
 """Of a longer name (of a scenario, a version, an anomaly) the beginning is kept: nobody filters by more."""
 KINDS_MAX = 100
+CAUSES_MAX = 3
+"""How many causes of a red run have a line of their own."""
 UNJUDGED = "unjudged"
 _Stamp = tuple[int, int, int, int] | None
 
@@ -34,6 +45,8 @@ class Entry(NamedTuple):
         faults: how many of each kind were injected; None where that is not known.
         operations: how many operations its history has; None where that is not known.
         duration_ms: from its beginning to its last operation; None where that is not known.
+        causes: of a red run, its broken promises by cause, a line each; the last one counts the rest.
+        legal: of a red run, how many anomalies of each id are permitted; None of all other runs.
     """
 
     place: str
@@ -42,6 +55,8 @@ class Entry(NamedTuple):
     faults: dict[str, int] | None
     operations: int | None
     duration_ms: int | None
+    causes: tuple[str, ...] = ()
+    legal: dict[str, int] | None = None
 
     @property
     def outcome(self) -> str:
@@ -103,7 +118,26 @@ def _read(root: Path, folder: Path) -> Entry:
             faults = {_short(kind): kinds.count(kind) for kind in sorted(set(kinds))[:KINDS_MAX]}
             operations, duration_ms = measures.operations, measures.duration_ms
     place = folder.relative_to(root).as_posix()
-    return Entry(place, folder.name, _shortened(summary), faults, operations, duration_ms)
+    entry = Entry(place, folder.name, _shortened(summary), faults, operations, duration_ms)
+    return entry if strange else _with_causes(entry, folder)
+
+
+def _with_causes(entry: Entry, folder: Path) -> Entry:
+    """A red run with what its verdict tells of causes; others are not read again for it."""
+    if entry.summary.validity is not Validity.INVALID and not entry.summary.illegal:
+        return entry
+    try:
+        verdict = load_verdict(folder)
+    except StoreError as error:  # replaced since it was summarised
+        problems = (*entry.summary.problems, str(error))
+        return entry._replace(summary=msgspec.structs.replace(entry.summary, problems=problems))
+    legal = Counter[str]()
+    for cause in causes_of(verdict):
+        legal.update({} if cause.illegal else dict(cause.kinds))
+    lines = tuple(map(_short, cause_lines(verdict, CAUSES_MAX)))
+    return entry._replace(
+        causes=lines, legal={_short(name): legal[name] for name in sorted(legal)[:KINDS_MAX]}
+    )
 
 
 def _shortened(run: RunSummary) -> RunSummary:

@@ -10,7 +10,8 @@ from markupsafe import Markup
 
 from results.cleaning import clean
 from results.report import glyphs
-from results.serve.listing import UNJUDGED, Entry, outcomes
+from results.serve.listing import NAME_CHARACTERS_MAX, UNJUDGED, Entry, outcomes
+from results.serve.naming import short_names
 from results.serve.places import StoredFile, address
 from results.serve.query import UNEXPECTED, Page, Query, query_string, version_order
 from results.serve.trends import Trend, chart, patterns
@@ -49,6 +50,7 @@ class Row(NamedTuple):
     """A run as it is shown."""
 
     href: str
+    name: str
     report: str
     outcome: str
     glyph: Markup
@@ -60,6 +62,7 @@ class Row(NamedTuple):
     began: str
     operations: str
     faults: tuple[tuple[Markup, str], ...]
+    causes: tuple[tuple[Markup, str], ...]
     anomalies: tuple[tuple[Markup, str, str], ...]
     problems: tuple[str, ...]
 
@@ -81,11 +84,13 @@ def runs_page(entries: Sequence[Entry], page: Page, query: Query, root: Path) ->
         query: what was asked for.
         root: the store, for telling.
     """
+    names = short_names(entries)
     columns = [_column(name, told, query, numeric=numeric) for name, told, numeric in _COLUMNS]
     return _rendered(
         "runs.html.j2",
         columns=columns,
-        rows=[row_of(entry) for entry in page.shown],
+        rows=[row_of(entry, names.get(entry.place, "")) for entry in page.shown],
+        latest=f"/runs/{address(entries[0].place.split('/'))}" if entries else "",
         page=page,
         total=len(entries),
         previous=query_string(query, page=page.number - 1) if page.number > 1 else "",
@@ -116,12 +121,12 @@ def trends_page(entries: Sequence[Entry], found: Sequence[Trend], query: Query) 
     return _rendered("trends.html.j2", rows=rows, patterns=patterns(), **_asked(entries, query))
 
 
-def run_page(entry: Entry, files: Sequence[StoredFile], root: Path) -> str:
-    """One run: what it is, its files, and its report in a frame."""
+def run_page(entry: Entry, files: Sequence[StoredFile], root: Path, name: str = "") -> str:
+    """One run: what it is, its short name, its files, and its report in a frame."""
     parts = entry.place.split("/")
     return _rendered(
         "run.html.j2",
-        row=row_of(entry),
+        row=row_of(entry, name),
         place=clean(entry.place, _PATH_MAX),
         root=clean(str(root), _PATH_MAX),
         files=[_file_row(parts, file) for file in files[:FILES_SHOWN]],
@@ -133,11 +138,12 @@ def run_page(entry: Entry, files: Sequence[StoredFile], root: Path) -> str:
     )
 
 
-def row_of(entry: Entry) -> Row:
-    """A run, cleaned."""
+def row_of(entry: Entry, name: str = "") -> Row:
+    """A run, cleaned, with its short name if there is one."""
     run, parts = entry.summary, entry.place.split("/")
     return Row(
         href=f"/runs/{address(parts)}",
+        name=clean(name, _NAME_MAX),
         report=f"/runs/{address((*parts, REPORT_FILE))}",
         outcome=entry.outcome,
         glyph=_glyph(entry.outcome, 16),
@@ -151,6 +157,9 @@ def row_of(entry: Entry) -> Row:
         faults=tuple(
             (glyphs.fault_icon(kind), clean(kind, 30) if count == 1 else f"{count} {clean(kind, 30)}")
             for kind, count in (entry.faults or {}).items()
+        ),
+        causes=tuple(
+            (glyphs.anomaly_icon(illegal=True), clean(line, NAME_CHARACTERS_MAX)) for line in entry.causes
         ),
         anomalies=_anomalies(entry),
         problems=tuple(clean(_without_place(entry, problem), _TEXT_MAX) for problem in run.problems),
@@ -168,8 +177,13 @@ def size_text(size: int) -> str:
 
 
 def _anomalies(entry: Entry) -> tuple[tuple[Markup, str, str], ...]:
-    """Icon, count and id of each, illegal ones first."""
+    """Icon, count and id of each, illegal ones first; those that causes tell are left out."""
     run = entry.summary
+    if entry.causes:
+        legal = (entry.legal or {}).items()
+        return tuple(
+            (glyphs.anomaly_icon(illegal=False), f"{count:,}", clean(name, 60)) for name, count in legal
+        )
     ordered = sorted(run.anomalies.items(), key=lambda item: (item[0] not in run.illegal, item[0]))
     return tuple(
         (glyphs.anomaly_icon(illegal=name in run.illegal), f"{count:,}", clean(name, 60))

@@ -125,7 +125,9 @@ def _has(entry: Entry, words: list[str]) -> bool:
     run = entry.summary
     told = (entry.place, run.scenario, run.kafka_version, f"seed-{run.seed}", run.began_at, entry.outcome)
     replay = ("replay", run.replay_of) if run.replay_of else ()
-    line = " ".join((*told, *replay, *run.anomalies, *(entry.faults or ()), *run.problems)).casefold()
+    line = " ".join(
+        (*told, *replay, *run.anomalies, *entry.causes, *(entry.faults or ()), *run.problems)
+    ).casefold()
     return all(word in line for word in words)
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import urlsplit
@@ -13,6 +13,7 @@ from results.cleaning import clean
 from results.report import TEMPLATES as REPORT_TEMPLATES
 from results.serve.archive import Sink, write_archive
 from results.serve.listing import Entry, Listing
+from results.serve.naming import run_named, short_names
 from results.serve.pages import TEMPLATES, run_page, runs_page, trends_page
 from results.serve.places import address, files_below, open_file, parts_of
 from results.serve.query import choose, parse_query
@@ -99,8 +100,9 @@ class Site:
         return _page(trends_page(entries, trends(chosen), query))
 
     def _api(self, text: str) -> Response:
-        chosen = choose(self._listing.entries(), parse_query(text)).chosen
-        told = {"runs": [_as_json(entry) for entry in chosen]}
+        entries = self._listing.entries()
+        chosen, names = choose(entries, parse_query(text)).chosen, short_names(entries)
+        told = {"runs": [_as_json(entry, names[entry.place]) for entry in chosen]}
         # Names of folders need not be UTF-8, which msgspec insists on.
         return Response(content_type=_JSON, body=json.dumps(told).encode())
 
@@ -111,27 +113,20 @@ class Site:
             return _nothing()
         if parts == (LATEST,):
             return self._newest()
-        found = self._run_at(parts)
+        entries = self._listing.entries()
+        found = _run_at(entries, parts)
         if found is None:
-            return _nothing()
+            named = run_named(entries, parts[0]) if len(parts) == 1 else None
+            return _nothing() if named is None else _redirected(named)
         entry, depth = found
         if depth == len(parts):
-            return _page(run_page(entry, files_below(self._root, parts), self._root))
+            files, name = files_below(self._root, parts), short_names(entries)[entry.place]
+            return _page(run_page(entry, files, self._root, name))
         return self._file(parts, is_report=parts[depth:] == (REPORT_FILE,))
 
     def _newest(self) -> Response:
         entries = self._listing.entries()
-        if not entries:
-            return _nothing()
-        place = f"/runs/{address(entries[0].place.split('/'))}"
-        return Response(status=302, content_type=_TEXT, headers={"Location": place})
-
-    def _run_at(self, parts: tuple[str, ...]) -> tuple[Entry, int] | None:
-        """The run that some first names lead to, and how many: runs do not lie within runs."""
-        places = {entry.place: entry for entry in self._listing.entries()}
-        depths = (depth for depth in range(1, len(parts) + 1) if "/".join(parts[:depth]) in places)
-        depth = next(depths, None)
-        return None if depth is None else (places["/".join(parts[:depth])], depth)
+        return _redirected(entries[0]) if entries else _nothing()
 
     def _file(self, parts: tuple[str, ...], *, is_report: bool) -> Response:
         try:
@@ -148,7 +143,7 @@ class Site:
         parts = parts_of(rest.removesuffix(".tar.gz"))
         if not rest.endswith(".tar.gz") or parts is None:
             return _nothing()
-        found = self._run_at(parts)
+        found = _run_at(self._listing.entries(), parts)
         if found is None or found[1] != len(parts):
             return _nothing()
         return Response(
@@ -157,6 +152,19 @@ class Site:
             headers=_saved_as(f"{'-'.join(parts)}.tar.gz"),
             policy=FILE_POLICY,
         )
+
+
+def _run_at(entries: Iterable[Entry], parts: tuple[str, ...]) -> tuple[Entry, int] | None:
+    """The run that some first names lead to, and how many: runs do not lie within runs."""
+    places = {entry.place: entry for entry in entries}
+    depths = (depth for depth in range(1, len(parts) + 1) if "/".join(parts[:depth]) in places)
+    depth = next(depths, None)
+    return None if depth is None else (places["/".join(parts[:depth])], depth)
+
+
+def _redirected(entry: Entry) -> Response:
+    place = f"/runs/{address(entry.place.split('/'))}"
+    return Response(status=302, content_type=_TEXT, headers={"Location": place})
 
 
 def refusal(status: int, reason: str) -> Response:
@@ -183,10 +191,11 @@ def _saved_as(name: str) -> dict[str, str]:
     return {"Content-Disposition": f'attachment; filename="{_UNSAFE_IN_NAME.sub("_", name)}"'}
 
 
-def _as_json(entry: Entry) -> dict[str, Any]:
+def _as_json(entry: Entry, name: str) -> dict[str, Any]:
     run = entry.summary
     return {
         "place": entry.place,
+        "name": name,
         "href": f"/runs/{address(entry.place.split('/'))}",
         "scenario": run.scenario,
         "kafka_version": run.kafka_version,
@@ -196,6 +205,7 @@ def _as_json(entry: Entry) -> dict[str, Any]:
         "as_expected": run.as_expected,
         "anomalies": run.anomalies,
         "illegal": run.illegal,
+        "causes": entry.causes,
         "replay_of": run.replay_of,
         "faults": entry.faults,
         "operations": entry.operations,

@@ -14,7 +14,7 @@ from checkers.verdict.verdict import (
     Verdict,
     result_of,
 )
-from results.causes import cause_line, causes_of, first_of_kinds, illegal_causes, other_reasons
+from results.causes import cause_line, cause_lines, causes_of, first_of_kinds, illegal_causes, other_reasons
 
 S = 1_000_000_000
 
@@ -139,6 +139,15 @@ def test_numbers_without_a_place_are_told_too() -> None:
         "log, places not recorded: 6 duplicate (legal)",
     ]
     assert sum(cause.total for cause in causes_of(verdict)) == sum(counts.values())
+
+
+def test_causes_without_a_line_are_counted() -> None:
+    many = [Anomaly("lost-write", "s", "g", "s", subject=f"log-0/{n}@1") for n in range(3)]
+    verdict = log(*many, msgspec.structs.replace(many[2], illegal=False))
+    every = [f"log-0/{n}, offset 1: 1 lost-write" for n in range(3)]
+    assert cause_lines(verdict, 3) == (*every,)
+    assert cause_lines(verdict, 2) == (*every[:2], "and 1 more anomaly of 1 more cause")
+    assert cause_lines(verdict, 0) == ("and 3 more anomalies of 3 more causes",)
 
 
 def test_reasons_that_causes_tell_are_left_out() -> None:

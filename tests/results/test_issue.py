@@ -39,6 +39,7 @@ def test_it_says_what_where_why_and_how_to_see_it_again(red_run: Run) -> None:
         "promised: a record acknowledged with acks=all survives as long as one in-sync replica does (Kafka's",
         "No event of the history licenses the loss",
         "```sh\nkrucible run smoke/partition --kafka-version 4.3.1 --seed 7\n```",
+        f"The smallest scenario that still shows it:\n\n```sh\nkrucible minimise {FOLDER}\n```",
         f"`krucible check {FOLDER}`",
     ):
         assert part in page
@@ -67,6 +68,8 @@ def test_a_doubt_is_told_with_what_was_missing() -> None:
     assert page.startswith(f"# verdict unknown in `{FOLDER.name}`\n")
     assert "fault-held: expected at least 5000 ms; found 1 ms" in page
     assert "## Anomalies" not in page
+    assert "minimise" not in page
+    assert "minimise" not in render_issue(FOLDER, verdict, IDENTITY)
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,17 @@ def test_properties_tell_a_run_from_others() -> None:
     assert root[0].attrib["time"] == "50.500"
 
 
+def test_a_red_run_has_the_command_that_makes_it_smaller() -> None:
+    folder = Path("runs/it's red; \x1b[31m/1")
+    root = ET.fromstring(render_junit([suite_of(folder, verdict(ZOMBIE), IDENTITY)]))  # noqa: S314 - our own
+    found = {one.attrib["name"]: one.attrib["value"] for one in root.iter("property")}
+    assert list(found)[-2:] == ["reproduce", "minimise"]
+    assert found["minimise"].startswith("krucible minimise 'runs/it'")
+    assert "\x1b" not in found["minimise"]
+    assert "minimise" not in suite_of(FOLDER, verdict(doubt="half a history"), IDENTITY).properties
+    assert "minimise" not in suite_of(FOLDER, verdict(ZOMBIE)).properties
+
+
 def test_stored_runs_are_all_there_broken_ones_as_errors(tmp_path: Path, red_run: Run) -> None:
     whole, broken, empty = (tmp_path / name for name in ("whole", "broken", "empty"))
     for folder in (whole, broken, empty):

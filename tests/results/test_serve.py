@@ -104,6 +104,29 @@ def test_the_table_tells_every_run(browser: Browser) -> None:
     ):
         assert told in page.text
     assert (page.of_class("anomaly-illegal"), page.of_class("anomaly-legal")) == (1, 1)
+    assert page.of_class("cause") == 1
+    for told in ("log: 1 lost-write", "1 offsets-reused"):
+        assert told in page.text
+    assert page.text.count("latest") == 1
+
+
+def test_a_run_is_found_by_its_short_name(browser: Browser) -> None:
+    for name, place in (("1", RUN), ("20261120T10", RUN), ("2", "/runs/kips/grow/20261121T100000Z-2")):
+        answer, _ = ask(browser, f"/runs/{name}")
+        assert (answer.status, answer.headers["Location"]) == (302, place)
+    for name in ("3", "2026112", "20261120T10/run.json", "%0d%0aX:%20y"):
+        assert ask(browser, f"/runs/{name}")[0].status == 404
+    _, body = ask(browser, RUN)
+    assert "<code><bdi>1</bdi></code>" in body.decode()
+
+
+def test_a_name_that_is_not_the_seed_stands_below_the_time(tmp_path: Path) -> None:
+    for name in ("20261120T100000Z-7", "20261121T100000Z-7", "20261121T100000Z-8"):
+        put_run(tmp_path, name)
+    page = Outline(Site(tmp_path).answer("/").body.decode())
+    assert "20261120T" in page.text
+    assert "20261121T100000Z-7" in page.text
+    assert "20261121T100000Z-8" not in page.text
 
 
 def test_a_filtered_view_is_an_address(browser: Browser) -> None:
@@ -141,6 +164,7 @@ def test_runs_as_json(browser: Browser) -> None:
     assert answer.headers["Content-Type"] == "application/json"
     assert (run["href"], run["verdict"], run["as_expected"], run["seed"]) == (RUN, "invalid", False, 1)
     assert run["anomalies"] == {"lost-write": 1, "offsets-reused": 1}
+    assert (run["name"], run["causes"]) == ("1", ["log: 1 lost-write"])
     assert (run["illegal"], run["faults"]) == (["lost-write"], {"kill": 1, "partition": 1})
 
 

@@ -6,10 +6,13 @@ from pathlib import Path
 import msgspec
 import pytest
 
+from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.serve import listing as listings
 from results.serve.listing import Listing
+from results.serve.naming import run_named, short_names
 from results.serve.query import PAGE_RUNS, Query, choose, parse_query, query_string, version_order
 from results.serve.trends import chart, day_of, flakiness, trends
+from results.store import VERDICT_FILE, RunSummary, summarise_folder
 from tests.results.stores import VALID, broken, put_run
 
 
@@ -21,6 +24,74 @@ def root(tmp_path: Path) -> Path:
     put_run(root, "20261121T100000Z-3", scenario="kips/grow", version="4.10.0", operations=70)
     put_run(root, "20261121T110000Z-4", None)
     return root
+
+
+def found_at(offset: int, kind: str = "lost-write", *, illegal: bool = True) -> Anomaly:
+    return Anomaly(kind, "s", "g", "s", illegal=illegal, subject=f"log-0/3@{offset}")
+
+
+def test_a_red_run_tells_its_causes_and_what_is_permitted(tmp_path: Path) -> None:
+    found = [found_at(1_000 * n) for n in range(1, 6)]
+    found += [found_at(1_001, "duplicate"), found_at(9, illegal=False), found_at(8, illegal=False)]
+    put_run(tmp_path, "20261120T110000Z-2", Verdict(Validity.INVALID, (result_of("log", found),)))
+    put_run(tmp_path, "20261120T100000Z-1")
+    red, green = Listing(tmp_path).entries()
+    assert red.causes == (
+        "log-0/3, offsets 1000–1001: 2 anomalies of 2 kinds (1 lost-write, 1 duplicate)",  # noqa: RUF001 - a range
+        "log-0/3, offset 2000: 1 lost-write",
+        "log-0/3, offset 3000: 1 lost-write",
+        "and 2 more anomalies of 2 more causes",
+    )
+    assert red.legal == {"lost-write": 2}
+    assert (green.causes, green.legal) == ((), None)
+    assert seeds(tmp_path, "text=log-0/3") == [2]
+
+
+def test_a_verdict_that_is_gone_meanwhile_is_a_problem(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = put_run(tmp_path, "20261120T110000Z-2", broken())
+
+    def summarised(root: Path, of: Path) -> RunSummary:
+        summary = summarise_folder(root, of)
+        (folder / VERDICT_FILE).unlink()
+        return summary
+
+    monkeypatch.setattr(listings, "summarise_folder", summarised)
+    (entry,) = Listing(tmp_path).entries()
+    assert not entry.causes
+    assert [problem.partition(" in ")[0] for problem in entry.summary.problems] == ["verdict.json is missing"]
+
+
+def test_short_names_mean_one_run_each(tmp_path: Path) -> None:
+    places = {
+        "901": put_run(tmp_path, "20261120T100000Z-901"),
+        "20261120T1": put_run(tmp_path, "20261120T100000Z-7"),
+        "20261120T11": put_run(tmp_path, "20261120T110000Z-7"),
+        "20261121T": put_run(tmp_path, "20261121T110000Z-7", scenario="kips/grow"),
+        "c/20261122T100000Z-8": put_run(tmp_path, "20261122T100000Z-8", scenario="c"),
+        "d/20261122T100000Z-8": put_run(tmp_path, "20261122T100000Z-8", scenario="d"),
+    }
+    places["20261120T100000Z-7"] = places.pop("20261120T1")
+    entries = Listing(tmp_path).entries()
+    names = short_names(entries)
+    assert names == {folder.relative_to(tmp_path).as_posix(): name for name, folder in places.items()}
+    for entry in entries:
+        meant = run_named(entries, names[entry.place])
+        assert meant == (None if "/" in names[entry.place] else entry)
+    assert [run_named(entries, name) for name in ("7", "2026", "20261120T1", "", "None", "x")] == [None] * 6
+
+
+def test_a_folder_with_a_number_for_a_name_is_no_seed(tmp_path: Path) -> None:
+    seeded = put_run(tmp_path, "20261120T100000Z-1234567890")
+    plain = seeded.with_name("1234567890")
+    plain.mkdir()
+    (plain / VERDICT_FILE).write_text("{}")
+    entries = Listing(tmp_path).entries()
+    assert sorted(short_names(entries).values()) == ["1234567890", "smoke/partition/1234567890"]
+    meant = run_named(entries, "1234567890")
+    assert meant is not None
+    assert meant.name == seeded.name
 
 
 def seeds(root: Path, text: str) -> list[int | None]:

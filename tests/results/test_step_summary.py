@@ -77,6 +77,7 @@ def test_what_needs_a_look_comes_first_with_the_line_that_runs_it_again() -> Non
     assert "- **smoke/partition on Kafka 4.3.1, seed 7**, 1 of 2 passed" in page
     assert "again: `krucible run smoke/partition --seed 7`" in page
     assert "no \\<engine\\> \\| here" in page
+    assert "    - quorum: 1 zombie-leader\n" in page
     assert "| `kips/x` | Kafka 3.6.2 is older \\| than 3.9.0 |" in page
 
 

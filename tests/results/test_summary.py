@@ -6,6 +6,7 @@ import msgspec
 import pytest
 
 from checkers.history.identity import RunIdentity, encode_identity
+from checkers.judge import anomaly_reasons
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.campaign import render_campaign
 from results.markdown import told
@@ -133,11 +134,52 @@ def test_the_page_shows_trouble_first() -> None:
     page = render_campaign(summarise(outcomes))
     assert "❌ **Invalid**: 3 runs, of which 1 invalid, 1 failed, 1 valid. 1 verdict not as expected." in page
     assert page.index("## To look at") < page.index("## Anomalies") < page.index("## Runs")
-    assert "- ❌ seed 2, invalid, `20261120T220002Z-2`\n  - log: it is \\| not \\<valid\\>\n" in page
+    assert "- ❌ seed 2, invalid, `20261120T220002Z-2`\n  - log: 1 lost-write\n" in page
+    assert "  - log: 1 lost-write\n  - log: it is \\| not \\<valid\\>\n" in page
     assert "  - again: `krucible run exploratory/chaos --seed 2`" in page
     assert "| `lost-write` | 1 | 1 | 1 | 2 |" in page
     assert "- 💥 seed ?, failed, `gone`" in page
     assert "| ? | 💥 failed |  |  |  |  |  |  |  |  | `gone` |" in page
+
+
+def at(offset: int, kind: str = "lost-write", place: str = "log-0/3") -> Anomaly:
+    return Anomaly(kind, "s", "g", "s", subject=f"{place}@{offset}")
+
+
+def test_a_red_run_tells_its_causes_once_and_counts_all() -> None:
+    found = [at(220), at(230, "duplicate"), *(at(1_000 * n) for n in range(2, 9))]
+    result = result_of("log", [*found, msgspec.structs.replace(LOST, illegal=False)])
+    verdict = Verdict(
+        Validity.INVALID, (result,), reasons=(*anomaly_reasons(result), "nodes: n1 did not start")
+    )
+    red = judged("a", verdict, identity(1))
+    assert red.causes == (
+        "log-0/3, offsets 220–230: 2 anomalies of 2 kinds (1 lost-write, 1 duplicate)",  # noqa: RUF001 - a range
+        *(f"log-0/3, offset {1_000 * n}: 1 lost-write" for n in range(2, 6)),
+        "and 3 more anomalies of 3 more causes",
+    )
+    assert red.reasons == ("nodes: n1 did not start",)
+    assert red.why == (*red.causes, *red.reasons)
+    assert sum(one.anomalies for one in red.together) == len(found)
+
+
+def test_causes_of_all_runs_stand_together_by_their_kinds() -> None:
+    first = run(1, Validity.INVALID, at(220), at(230, "duplicate"), at(5_000), at(6_000))
+    second = run(2, Validity.INVALID, at(7), at(8, "duplicate"), at(9, "duplicate"))
+    page = render_campaign(summarise([second, run(3), first, run(4, Validity.INVALID, at(1, "poll-skip"))]))
+    head = page.index("| kinds of one cause | causes | anomalies | runs | seeds |\n")
+    assert page[head:].split("\n\n")[0].splitlines()[2:] == [
+        "| `lost-write` | 2 | 2 | 1 | 1 |",
+        "| `lost-write`, `duplicate` | 2 | 5 | 2 | 1, 2 |",
+        "| `poll-skip` | 1 | 1 | 1 | 4 |",
+    ]
+    assert "kinds of one cause" not in render_campaign(summarise([run(1)]))
+
+
+def test_the_page_of_a_red_campaign_reads_well() -> None:
+    red = run(2, Validity.INVALID, at(220), at(230, "duplicate"), at(231, "duplicate"))
+    page = render_campaign(summarise([run(1), red]))
+    assert page[: page.index("## What was done")] == RED_PAGE
 
 
 def test_what_is_permitted_is_told_apart() -> None:
@@ -192,9 +234,39 @@ def test_hostile_text_neither_ends_a_cell_nor_a_line_nor_makes_markup() -> None:
     hostile = Anomaly("a|b`c\n# d<script>", "s", "g", "s")
     page = render_campaign(summarise([run(1, Validity.INVALID, hostile)]))
     assert "<script>" not in page.replace("`a/b'c\\n# d<script>`", "")
-    assert r"a\|b\`c\\n\# d\<script\>" in page
+    assert page.count(r"1 a\|b\`c\\n\# d\<script\>") == 2  # its cause, and the table of runs
+    assert page.count("`a/b'c\\n# d<script>`") == 2  # the tables of kinds, and of causes
     assert told("*[x](y)*") == r"\*\[x\](y)\*"
 
+
+RED_PAGE = """\
+# exploratory/chaos on Kafka 4.3.1
+
+❌ **Invalid**: 2 runs, of which 1 invalid, 1 valid. 1 verdict not as expected.
+
+## To look at
+
+- ❌ seed 2, invalid, `20261120T220002Z-2`
+  - log-0/3, offsets 220–231: 3 anomalies of 2 kinds (1 lost-write, 2 duplicate)
+  - log: it is \\| not \\<valid\\>
+  - again: `krucible run exploratory/chaos --seed 2`
+
+## Anomalies
+
+2 kinds of them against what is promised; the others were seen where they are permitted.
+
+| anomaly | number | runs | illegal in | seeds |
+| --- | --: | --: | --: | --- |
+| `duplicate` | 2 | 1 | 1 | 2 |
+| `lost-write` | 1 | 1 | 1 | 2 |
+
+The illegal ones by cause. A cause is what lies near each other in one place and one epoch.
+
+| kinds of one cause | causes | anomalies | runs | seeds |
+| --- | --: | --: | --: | --- |
+| `lost-write`, `duplicate` | 1 | 3 | 1 | 2 |
+
+"""  # noqa: RUF001 - a range
 
 GREEN_PAGE = """\
 # exploratory/chaos on Kafka 4.3.1

@@ -1,10 +1,14 @@
 """The story of a cause: in the order of time, from the history alone, and harmless to look at."""
 
+import re
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from checkers.columns.tables import PartitionName
+from checkers.logs.log import anomalies
+from checkers.logs.log.anomalies import ANOMALIES, NO_LICENCE
 from checkers.logs.replicas.judging import check_replicas
 from checkers.verdict.verdict import Anomaly, Validity, Verdict, result_of
 from results.causes import causes_of
@@ -179,5 +183,23 @@ def test_where_leader_epochs_began_is_told_of_the_cause_in_that_epoch() -> None:
     (cause,) = causes_of(Verdict(Validity.INVALID, (result_of("log", [later]), disks)), "log")
     assert cause.epochs == (5, 5)
     told = [line.text for line in Tales(history).of(cause, STEPS[0])]
-    begun = "Leader epoch 5 begins at offset 206: replicas truncated what earlier epochs had there and above."
-    assert begun in told
+    assert (
+        "Leader epoch 5 begins at offset 206. "
+        "A replica that had records of an earlier epoch from there on has to truncate them."
+    ) in told
+
+
+def test_no_permit_is_named_for_kinds_that_nothing_permits() -> None:
+    phantom = msgspec.structs.replace(LOST, id="phantom", summary="205 was never sent")
+    told = lines(story(), phantom)
+    assert told[-2:] == ["50.0 s The promise broke: 205 was never sent", "No event permits a phantom."]
+    (cause,) = causes_of(Verdict(Validity.INVALID, (result_of("log", [phantom, LOST]),)))
+    both = [line.text for line in Tales(story().history()).of(cause, STEPS[0])][-2:]
+    assert both[0] == "No event permits a phantom."
+    assert both[1].startswith("This does not permit the other anomalies: ElectLeaders UNCLEAN: ")
+
+
+def test_kinds_that_nothing_permits_are_those_that_the_checker_finds_without_a_licence() -> None:
+    source = "".join(path.read_text() for path in Path(anomalies.__file__).parent.glob("*.py"))
+    assert frozenset(re.findall(r'illegal\(\s*"([\w-]+)"', source)) == NO_LICENCE
+    assert ANOMALIES.keys() >= NO_LICENCE

@@ -91,3 +91,5 @@ ANOMALIES = by_id(
     ),
 )
 """All of them by id."""
+NO_LICENCE = frozenset(("phantom", "known-gap"))
+"""Ids of those that are never legal: no event permits them."""

@@ -23,7 +23,7 @@ def read_trial(planned: Trial, bug: str, folder: Path) -> Trial:
         folder=folder.name,
         found=() if ended.outcome is Outcome.FAILED else found_in(load_verdict(folder)),
         run_ms=_run_ms(folder),
-        why="" if ended.outcome is Outcome.INVALID else "; ".join(ended.reasons),
+        why="" if ended.outcome is Outcome.INVALID else "; ".join(ended.why),
     )
 
 
@@ -36,7 +36,7 @@ def read_control(planned: Control, folder: Path) -> Control:
         anomalies=ended.illegal,
         allowed=ended.outcome is Outcome.INVALID and ended.as_expected is True,
         folder=folder.name,
-        why="; ".join(ended.reasons),
+        why="; ".join(ended.why),
     )
 
 
