@@ -46,31 +46,31 @@ def _before_the_stop(edit: Edit, start: int, *, ended: bool = True) -> None:
     _on_disk(edit, STOPPED, partition, start)
 
 
-@mutation("kept starts", _NOT_KEPT, RUNS, 3)
+@mutation("kept-starts", _NOT_KEPT, RUNS, 3)
 def deleted_before_a_stop_and_not_written(edit: Edit) -> None:
     """A deletion is acknowledged before a clean stop, and the disk of that node has an older start."""
     _before_the_stop(edit, 0)
 
 
-@mutation("kept starts", _NOT_KEPT, RUNS, 2)
+@mutation("kept-starts", _NOT_KEPT, RUNS, 2)
 def one_record_less_is_written(edit: Edit) -> None:
     """A deletion is acknowledged before a clean stop, and the start on disk is lower by one."""
     _before_the_stop(edit, BELOW - 1)
 
 
-@mutation("kept starts", VALID, RUNS, 2)
+@mutation("kept-starts", VALID, RUNS, 2)
 def deleted_before_a_stop_and_written(edit: Edit) -> None:
     """A deletion is acknowledged before a clean stop, and the disk of that node has its start."""
     _before_the_stop(edit, BELOW)
 
 
-@mutation("kept starts", VALID, RUNS, 2)
+@mutation("kept-starts", VALID, RUNS, 2)
 def not_answered_before_a_stop(edit: Edit) -> None:
     """A deletion times out before a clean stop, and the disk of that node has an older start."""
     _before_the_stop(edit, 0, ended=False)
 
 
-@mutation("kept starts", VALID, RUNS, 2)
+@mutation("kept-starts", VALID, RUNS, 2)
 def deleted_before_a_kill_and_not_written(edit: Edit) -> None:
     """A deletion is acknowledged before a kill, and the disk of that node has an older start."""
     partition = _partition(edit)
@@ -94,14 +94,14 @@ def _written_every_second(edit: Edit) -> None:
     edit.change(setup.index, lambda value: value.update(config=value["config"] | often))
 
 
-@mutation("kept starts", _NOT_KEPT, RUNS, 2)
+@mutation("kept-starts", _NOT_KEPT, RUNS, 2)
 def not_written_for_long(edit: Edit) -> None:
     """Starts are to be written every second, and a disk lacks a deletion of half a minute ago."""
     _written_every_second(edit)
     _on_disk(edit, UNTOUCHED, _early(edit), 0)
 
 
-@mutation("kept starts", VALID, RUNS, 1)
+@mutation("kept-starts", VALID, RUNS, 1)
 def written_long_ago(edit: Edit) -> None:
     """Starts are to be written every second, and all disks have all deletions that were acknowledged."""
     _written_every_second(edit)
@@ -111,7 +111,7 @@ def written_long_ago(edit: Edit) -> None:
             _on_disk(edit, node, partition, below)
 
 
-@mutation("kept starts", VALID, RUNS, 2)
+@mutation("kept-starts", VALID, RUNS, 2)
 def not_written_within_a_minute(edit: Edit) -> None:
     """Starts are written every minute, and a disk lacks a deletion of half a minute ago."""
     _on_disk(edit, UNTOUCHED, _early(edit), 0)
