@@ -226,6 +226,7 @@ NEEDS: Mapping[str, Needs] = {
             "marker-against-answer": _PERMITTED,
             "markers-differ": _PERMITTED,
             "deleted-records-returned": (*_PERMITTED, Source.NODES),
+            "deletion-not-kept": (*_PERMITTED, Source.NODES),
             "stray-replica": (Source.FAULTS, Source.NODES),
             "offset-gap": (Source.ADMIN, Source.FAULTS),
             "sequence-gap": (Source.FAULTS,),

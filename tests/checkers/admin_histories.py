@@ -154,14 +154,15 @@ class AdminStory:
         kind: str,
         *nodes: str,
         removed: Sequence[str] | None = None,
+        cut: Sequence[tuple[str, str]] = (),
         **spec: Any,
     ) -> None:
-        """Inject a fault and heal it, each proven within half a millisecond; `removed`: what is gone."""
+        """Inject a fault and heal it, each proven soon; `removed`: what is gone; `cut`: pairs of nodes."""
         key = f"f{sum(o.f == 'inject' and o.type is OperationType.INVOKE for o in self._told) + 1}"
         plan = {"kind": kind, "spec": spec}
         done = plan | {
             "targets": list(nodes),
-            "cut": [],
+            "cut": [list(each) for each in cut],
             "probe": {} if removed is None else {"removed": removed},
         }
         self.add(at_ms, "nemesis", OperationType.INVOKE, "inject", key=key, value=plan)

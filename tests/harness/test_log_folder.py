@@ -44,6 +44,18 @@ def test_a_checkpoint_from_before_the_first_segment_does_not(tmp_path: Path) -> 
     assert read_log(folder).start == 10
 
 
+def test_what_the_checkpoint_said_before_the_segments_were_listed_counts(tmp_path: Path) -> None:
+    folder = write_log(tmp_path / "log-0-3", {10: FIRST + SECOND, 13: THIRD})
+    checkpoint = tmp_path / START_CHECKPOINT
+    checkpoint.write_text("0\n1\nlog-0 3 13\n")
+
+    def read(path: Path) -> bytes:
+        checkpoint.write_text("0\n0\n")  # the node deletes the first segment, after its name was listed
+        return path.read_bytes()
+
+    assert read_log(folder, read).start == 13
+
+
 def test_an_empty_log_ends_where_it_begins(tmp_path: Path) -> None:
     log = read_log(write_log(tmp_path / "log-0-0", {42: b""}))
 

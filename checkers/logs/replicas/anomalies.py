@@ -144,6 +144,16 @@ DELETED_RECORDS_RETURNED = AnomalyKind(
     guarantee="DeleteRecords is acknowledged once all live replicas have moved their log start offsets.",
     source="KIP-107",
 )
+DELETION_NOT_KEPT = AnomalyKind(
+    id="deletion-not-kept",
+    meaning="At the end a log begins on disk below an offset up to which records had been deleted, although "
+    "its broker has stopped cleanly since, or has run for over a minute.",
+    guarantee="A broker writes where its logs begin to its disk every "
+    "log.flush.start.offset.checkpoint.interval.ms and at a clean stop, so that deleted records stay "
+    "deleted after a restart.",
+    source="KIP-107; Kafka documentation, Broker Configs; Kafka's LogManager.checkpointLogStartOffsets and "
+    "LogManager.shutdown",
+)
 STRAY_REPLICA = AnomalyKind(
     id="stray-replica",
     meaning="At the end a broker kept a partition's log although its topic had long been removed, or the "
@@ -183,6 +193,7 @@ ANOMALIES = by_id(
     COMPACTED_RETURNED,
     DELETED_KEY_RETURNED,
     DELETED_RECORDS_RETURNED,
+    DELETION_NOT_KEPT,
     STRAY_REPLICA,
     METADATA_DIVERGENCE,
 )

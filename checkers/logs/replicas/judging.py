@@ -13,7 +13,8 @@
 5. What clients were told (`clients`): by final reads (`returned`), ``read-not-on-disk``,
    ``on-disk-not-read``, ``transaction-without-marker``; of transactions' ends (`markers`),
    ``marker-against-answer``, ``markers-differ``; of deletions of records (`removed`),
-   ``deleted-records-returned``, which needs no disk.
+   ``deleted-records-returned``, which needs no disk; and whether disks have them (`kept_starts`),
+   ``deletion-not-kept``.
 6. Compacted topics, whose batches each broker rewrites by itself (`compacted`): ``replica-divergence`` where
    no compaction makes the difference, ``compacted-away``, ``compacted-early``, ``compacted-returned``,
    ``on-disk-not-read``; and tombstones (`deleted_keys`), ``deleted-key-returned``.
@@ -52,6 +53,7 @@ from checkers.logs.replicas.epochs import (
     unexplained,
 )
 from checkers.logs.replicas.gaps import find_missing_offsets, find_wrong_numbers, produced
+from checkers.logs.replicas.kept_starts import find_not_kept
 from checkers.logs.replicas.left import find_in_left, is_due, members_of
 from checkers.logs.replicas.limits import Limits, limits_of
 from checkers.logs.replicas.metadata_logs import compare_metadata_logs
@@ -144,6 +146,7 @@ def check_replicas(history: History) -> CheckerResult:
         findings.add(find_in_own(history, list(of_it.values()), meant, limits))
     findings.add(find_against_clients(history, judged, findings.figures))
     findings.add(find_returned(history, findings.figures))
+    findings.add(find_not_kept(history, findings.figures))
     findings.add(find_stray(history, findings.figures))
     _judge_metadata(history, batches.metadata_logs, meant, findings)
     result = result_of(
@@ -185,6 +188,7 @@ FIGURES = (
     "markers_compared",
     "deletions",
     "deletions_judged",
+    "deletions_on_disk",
     "folders_told",
     "removals_applied",
 )

@@ -31,7 +31,7 @@ from checkers.verdict.verdict import Anomaly
 _KILLS = frozenset({"kill", "torn-write"})
 _ENDING = STRIKING | _KILLS
 """Kinds of faults after which a log may begin where its broker had last written that it begins."""
-_CLEAN_CODES = frozenset({0, 143})
+CLEAN_CODES = frozenset({0, 143})
 """Exit codes of a process that ended by itself or on SIGTERM, and so wrote the starts of its logs."""
 _SETTLING_NS = 30_000_000_000
 """How long after a fault, or an election, a broker may be out of date; three session timeouts."""
@@ -110,7 +110,7 @@ class Licensing:
         """What permits that a log begins below the offset of a deletion; None where nothing does."""
         if deletion not in self._starts:
             self._starts[deletion] = (
-                self._truncated(deletion)
+                self.truncated(deletion)
                 or self._killed(deletion)
                 or self._died(deletion)
                 or self._not_alive(deletion)
@@ -123,7 +123,7 @@ class Licensing:
             self.of_start(deletion) or self._disturbed(deletion, until_ns) or self._moved(deletion, until_ns)
         )
 
-    def _truncated(self, deletion: Deletion) -> str | None:
+    def truncated(self, deletion: Deletion) -> str | None:
         """An event after which a replica may lead that was not in sync, or whose disk was wiped."""
         for permit in licences_of(self._history).of(deletion.where):
             event = permit.event
@@ -160,7 +160,7 @@ class Licensing:
         kills = [window for window in self._facts.windows if window.kind in _KILLS]
         for operation in self._history.observed("node"):
             value, node, time_ns = operation.value, operation.node, operation.time_ns
-            ended = value["status"] == "exited" and value.get("exit_code") not in _CLEAN_CODES
+            ended = value["status"] == "exited" and value.get("exit_code") not in CLEAN_CODES
             planned = any(node in kill.targets and kill.overlaps(time_ns, time_ns) for kill in kills)
             if ended and not planned and time_ns >= deletion.from_ns and node in names:
                 return f"{node} ended with exit code {value.get('exit_code')}: {_CHECKPOINT}"

@@ -62,6 +62,7 @@ def read_log(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> L
         OSError: it is not there, has no segment, or may not be read.
     """
     for left in reversed(range(_LISTINGS_MAX)):
+        start = _checkpointed_start(folder)
         try:
             files = _segments(folder, swapping=not left)
             segments = [read_segment(read(path)) for path in files]
@@ -69,7 +70,7 @@ def read_log(folder: Path, read: Callable[[Path], bytes] = Path.read_bytes) -> L
             last = error
             time.sleep(_PAUSE_S)
         else:
-            return _log(folder, files, segments)
+            return _log(folder, files, segments, start)
     raise last
 
 
@@ -95,7 +96,11 @@ def _segments(folder: Path, *, swapping: bool) -> list[Path]:
     return found
 
 
-def _log(folder: Path, files: list[Path], read: list[Segment]) -> LogRead:
+def _log(folder: Path, files: list[Path], read: list[Segment], start: int) -> LogRead:
+    """What was read; `start` is what the checkpoint said before the segments were listed.
+
+    A node that deletes the first segments takes the start out of the checkpoint, as the first name tells it.
+    """
     segments = [*map(_whole, read[:-1]), read[-1]]
     columns = {name: np.concatenate([s.columns[name] for s in segments]) for name in COLUMN_TYPES}
     first = int(files[0].stem)
@@ -104,7 +109,7 @@ def _log(folder: Path, files: list[Path], read: list[Segment]) -> LogRead:
     left = [segment.left for segment in segments if segment.left is not None]
     return LogRead(
         topic_id=topic_id_of(folder),
-        start=max(first, _checkpointed_start(folder)),
+        start=max(first, start, _checkpointed_start(folder)),
         end=int(last_offsets[-1]) + 1 if len(last_offsets) else int(files[-1].stem),
         files=tuple(path.name for path in files),
         size=sum(segment.size for segment in segments),
