@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.sharing import Niceness, Sharing, turn_of, workers_of
+from tests.sharing import Niceness, Sharing, turn_of
 
 settings.register_profile(
     "deterministic", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.too_slow]
@@ -24,12 +24,6 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=turn_of)
-
-
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
-    del config
-    return workers_of(os.cpu_count() or 1)
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -1,12 +1,10 @@
 """How workers of pytest-xdist (`-n`) share the tests.
 
-Whole runs, whose clusters are under load, stay together on one worker, which has them one after the other:
-a machine has one loaded cluster at a time.  Another worker has the other tests on clusters; theirs are
-started and asked, but not loaded, and have a smaller share of the processors (`SHARES`).  Both are begun
-first, for they take longest.  Further workers have the tests that need no Docker, and make themselves nice,
-lest a cluster be slower than its time limits expect: both workers with clusters wait most of the time.
-Tests of the pipeline stay together as well, because each worker would start a Spark of its own, and so do
-those of each other file, for what they build once.
+Tests on clusters stay together on one worker, which has them one after the other: a machine is loaded by one
+cluster at a time.  They are begun first, for they take longest, and most of that is waiting: the other
+workers have the tests that need no Docker meanwhile.  These make themselves nice, lest a cluster be slower
+than its time limits expect.  Tests of the pipeline stay together as well, because each worker would start a
+Spark of its own, and so do those of each other file, for what they build once.
 """
 
 import os
@@ -14,21 +12,11 @@ import os
 import pytest
 from xdist.scheduler import LoadScopeScheduling
 
-LOADED = "tests/cluster/loaded/"
-CLUSTERS = "tests/cluster/"
-"""The folder of all tests on clusters; `LOADED` is in it."""
-TOGETHER = (LOADED, CLUSTERS, "tests/results/pipeline/")
-"""Folders whose tests stay together, in the order in which they are begun; the first that fits has a test."""
+TOGETHER = ("tests/cluster/", "tests/results/pipeline/")
+"""Folders whose tests stay together, in the order in which they are begun."""
 LONG = ("tests/mutations/", "tests/checkers/")
 """Folders that are begun next, so that no long file is the last one, for which others would wait."""
 NICENESS = 10
-SHARES = 256
-"""Of the processors, for a container of a cluster without load; one of a run has Docker's default, 1024."""
-
-
-def workers_of(processors: int) -> int:
-    """How many workers `--numprocesses=auto` starts: at least one beside the two that have clusters."""
-    return max(processors, len((LOADED, CLUSTERS)) + 1)
 
 
 def group_of(nodeid: str) -> str:
@@ -58,6 +46,6 @@ class Niceness:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtest_setup(self, item: pytest.Item) -> None:
-        if not self._nice and not item.nodeid.startswith(CLUSTERS):
+        if not self._nice and group_of(item.nodeid) != TOGETHER[0]:
             os.nice(NICENESS)
             self._nice = True

@@ -1,19 +1,17 @@
-"""How workers share the tests: clusters come first; one worker has those under load, another the others."""
+"""How workers share the tests: clusters on one of them, one after the other, and first."""
 
 import os
-import re
 import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.sharing import CLUSTERS, LOADED, NICENESS, TOGETHER, group_of, workers_of
+from tests.sharing import NICENESS, TOGETHER, group_of
 
 pytest_plugins = ["pytester"]
 ROOT = Path(__file__).parent.parent
 NICEST = 19
-LOADING = re.compile(r'"(run|replay|qualify|hunt)", |"up", ')
-"""Words of commands that load a cluster, or start one that they keep, as the tests give them."""
+CLUSTERS = TOGETHER[0]
 A_TEST = """
 import os
 import pytest
@@ -26,8 +24,6 @@ def test_it(number, request, worker_id):
 FILES = (
     "tests/a/test_it.py",
     "tests/b/test_it.py",
-    "tests/cluster/loaded/test_one.py",
-    "tests/cluster/loaded/test_two.py",
     "tests/cluster/test_one.py",
     "tests/cluster/test_two.py",
     "tests/results/pipeline/test_one.py",
@@ -49,11 +45,6 @@ def told(pytester: pytest.Pytester) -> list[tuple[str, int, str]]:
     return [(worker, int(nice), nodeid) for worker, nice, nodeid in map(str.split, lines)]
 
 
-@pytest.mark.parametrize(("processors", "workers"), [(1, 3), (2, 3), (3, 3), (8, 8)])
-def test_one_worker_at_least_has_tests_without_clusters_meanwhile(processors: int, workers: int) -> None:
-    assert workers_of(processors) == workers
-
-
 def test_clusters_take_turns_before_all_else_and_the_rest_is_nice(pytester: pytest.Pytester) -> None:
     tests = told(pytester)
     workers: dict[str, set[str]] = {}
@@ -61,15 +52,11 @@ def test_clusters_take_turns_before_all_else_and_the_rest_is_nice(pytester: pyte
         group = group_of(nodeid)
         workers.setdefault(group, set()).add(worker)
         ours = os.nice(0)
-        expected = ours if group in (LOADED, CLUSTERS) else min(ours + NICENESS, NICEST)
-        assert nice == expected, nodeid
+        assert nice == (ours if group == CLUSTERS else min(ours + NICENESS, NICEST)), nodeid
     assert set(map(len, workers.values())) == {1}, workers
-    assert workers[LOADED] != workers[CLUSTERS], "one has loaded clusters, the other those without load"
-    for folder in (LOADED, CLUSTERS):
-        (worker,) = workers[folder]
-        had = [nodeid.removeprefix(folder) for one, _, nodeid in tests if one == worker]
-        first = [f"test_{name}.py::test_it[{number}]" for name in ("one", "two") for number in range(3)]
-        assert had[:6] == first
+    (worker,) = workers[CLUSTERS]
+    had = [nodeid.removeprefix(CLUSTERS) for one, _, nodeid in tests if one == worker]
+    assert had[:6] == [f"test_{name}.py::test_it[{number}]" for name in ("one", "two") for number in range(3)]
 
 
 def test_what_needs_a_cluster_stands_where_clusters_take_turns() -> None:
@@ -79,14 +66,8 @@ def test_what_needs_a_cluster_stands_where_clusters_take_turns() -> None:
         if "pytest.mark.cluster\n" in path.read_text() and path != Path(__file__)
     }
     assert marked
-    assert {group_of(path) for path in marked} == {LOADED, CLUSTERS}
-    assert marked == {path.relative_to(ROOT).as_posix() for path in (ROOT / CLUSTERS).rglob("test_*.py")}
-
-
-def test_what_loads_or_keeps_a_cluster_stands_beside_its_like() -> None:
-    """Two loads at once are more than the processors have, and some commands take the only cluster kept."""
-    loading = {path for path in (ROOT / CLUSTERS).rglob("*.py") if LOADING.search(path.read_text())}
-    assert {path.parent for path in loading} == {ROOT / LOADED}
+    assert {group_of(path) for path in marked} == {CLUSTERS}
+    assert marked == {path.relative_to(ROOT).as_posix() for path in (ROOT / CLUSTERS).glob("test_*.py")}
 
 
 def test_every_folder_that_is_named_is_there() -> None:

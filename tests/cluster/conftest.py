@@ -11,14 +11,12 @@ import pytest
 
 from harness.campaigns.series import TOGETHER
 from harness.cluster.cluster import Cluster, Plan, start_cluster
-from harness.cluster.containers import RUN_LABEL
 from harness.cluster.engine import compose_binary, connect
 from harness.cluster.images import ensure_base, ensure_image, maven
 from harness.plan import planning
 from harness.run.readiness import await_ready
 from harness.vocabulary import Topology
 from tests.harness import one_fault as one_fault_alone
-from tests.sharing import SHARES
 
 StartCluster = Callable[..., Cluster]
 Jars = Callable[[str], Path]
@@ -46,10 +44,7 @@ def jars() -> Jars:
 
 @contextmanager
 def launching(engine: docker.DockerClient, folders: pytest.TempPathFactory) -> Iterator[StartCluster]:
-    """Start a cluster and wait until it is ready; all are removed at the end, and nothing is left of them.
-
-    A run of another worker may be under load meanwhile: it goes first, where both want a processor.
-    """
+    """Start a cluster and wait until it is ready; all are removed at the end, and nothing is left of them."""
     started: list[Cluster] = []
 
     def start(topology: Topology, version: str = "4.3.1") -> Cluster:
@@ -63,8 +58,6 @@ def launching(engine: docker.DockerClient, folders: pytest.TempPathFactory) -> I
         )
         cluster = start_cluster(engine, plan, compose_binary())
         started.append(cluster)
-        for container in engine.containers.list(filters={"label": f"{RUN_LABEL}={plan.run}"}):
-            container.update(cpu_shares=SHARES)
         await_ready(cluster)
         return cluster
 
