@@ -16,7 +16,6 @@ from harness.cluster.images.registry import RegistryProvider
 from harness.vocabulary.version import FIRST_DYNAMIC_QUORUM, parse_version
 from tests.cluster.conftest import Jars
 from tests.harness.waiting import wait_until
-from tests.sharing import SHARES
 
 pytestmark = pytest.mark.cluster
 
@@ -74,7 +73,6 @@ def node(engine: docker.DockerClient, image: KafkaImage, folder: Path) -> Iterat
             "KRUCIBLE_PROPERTIES": "/server.properties",
             "KRUCIBLE_JVM_OPTS": f"-Xlog:class+load:file={LOADED}",
         },
-        cpu_shares=SHARES,
     )
     try:
         yield container
